@@ -44,6 +44,7 @@ mod validate_file_steps;
 mod validate_generator;
 mod validate_injection;
 mod validate_phase;
+mod verification;
 mod version1;
 mod workload;
 
@@ -78,4 +79,5 @@ pub use sync_flag::SyncFlag;
 pub use think_time::ThinkTime;
 pub use units::{ByteSize, Decimal, Nanos, ParseUnitError, SECTOR, Speed};
 pub use validate::{LONGEST_SAMPLE, SHORTEST_SAMPLE};
+pub use verification::{Verification, VerifyModes};
 pub use workload::{Backward, IssuePolicy, LoadPace, TraceReplay, Window, Workload};

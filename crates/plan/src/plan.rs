@@ -3,7 +3,7 @@
 use crate::plan_text::PlanText;
 use crate::{
     ByteSize, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory, Nanos,
-    Overlap, Pacing, Phase, RunId, SyncFlag,
+    Overlap, Pacing, Phase, RunId, SyncFlag, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -66,6 +66,8 @@ pub struct Plan {
     pub memory: Memory,
     /// What happens when requests fail or stay short.
     pub faults: Faults,
+    /// Checking that targets give back what was written to them.
+    pub verify: Verification,
     /// Faults that are made on purpose. The result is then no storage result, and says so.
     pub inject: Vec<Injection>,
     /// Time between two samples of the machine's counters, 10 ms to 1 h.
@@ -92,6 +94,7 @@ impl Plan {
             pacing: Pacing::default(),
             memory: Memory::default(),
             faults: Faults::default(),
+            verify: Verification::default(),
             inject: Vec::new(),
             sample_every: Nanos::SECOND,
             targets,
@@ -203,6 +206,12 @@ impl Plan {
         self.phases = vec![Phase { jobs: jobs.collect(), ..self.phases[0].clone() }];
     }
 
+    /// Whether requests have data: those of an engine with I/O do, and of a simulated one where its content is looked at.
+    pub fn transfers_data(&self) -> bool {
+        self.engine.is_real()
+            || self.engine != Engine::Null && (self.verify.is_on() || !self.inject.is_empty())
+    }
+
     /// The greatest depth of any job.
     pub fn depth(&self) -> u32 {
         self.jobs().map(|(_, job)| job.depth).max().unwrap_or(1)
@@ -228,6 +237,7 @@ pub(crate) mod tests {
             run_id: 7,
             seed: 1,
             start_grace: Nanos::from_secs(2),
+            verify: Verification::default(),
             sample_every: Nanos::SECOND,
             destroy: false,
             engine: Engine::Sim(SimModel {

@@ -5,7 +5,8 @@ use crate::strict::is_default;
 use crate::version1::OldOptions;
 use crate::{
     Access, ByteSize, Cell, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
-    InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
+    InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Verification,
+    Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub(crate) struct PlanText {
     memory: Memory,
     #[serde(default)]
     faults: Faults,
+    #[serde(default, skip_serializing_if = "is_default")]
+    verify: Verification,
     #[serde(default = "one_second", skip_serializing_if = "is_one_second")]
     sample_every: Nanos,
     #[serde(default, alias = "conduct", skip_serializing_if = "Option::is_none")]
@@ -146,7 +149,7 @@ impl TryFrom<PlanText> for Plan {
         let PlanText {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
-        let PlanText { overlap, pacing, memory, faults, inject, sample_every, .. } = text;
+        let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
         let PlanText { coordination, targets, phases, .. } = text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
@@ -179,6 +182,7 @@ impl TryFrom<PlanText> for Plan {
             pacing,
             memory,
             faults,
+            verify,
             inject,
             sample_every,
             targets,
@@ -264,7 +268,7 @@ impl From<Plan> for PlanText {
     fn from(plan: Plan) -> PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
-        let Plan { pacing, memory, faults, inject, sample_every, targets, mut phases, .. } = plan;
+        let Plan { pacing, memory, faults, verify, inject, sample_every, targets, mut phases, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -295,6 +299,7 @@ impl From<Plan> for PlanText {
             pacing,
             memory,
             faults,
+            verify,
             sample_every,
             coordination,
             inject,

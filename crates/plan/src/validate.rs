@@ -5,6 +5,7 @@ use crate::validate_engine::validate_engine;
 use crate::validate_executor::validate_executors;
 use crate::validate_injection::validate_injections;
 use crate::validate_phase::validate_phases;
+use crate::verification::validate_verification;
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
 };
@@ -60,6 +61,7 @@ impl Plan {
             named(&format!("target {}", target.path.display()), validate_target(target))
         })?;
         validate_executors(self)?;
+        validate_verification(self)?;
         validate_injections(self)?;
         validate_phases(self)
     }

@@ -1,0 +1,235 @@
+//! Checking that a target gives back what was written to it.
+
+use crate::strict::is_default;
+use crate::validate::{Result as Validated, require, within};
+use crate::{ByteSize, Decimal, Engine, Executor, InvalidPlan, Plan};
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// Checking that a target gives back what was written to it. Nothing is checked where no mode is set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verification {
+    /// What is checked, and when.
+    pub modes: VerifyModes,
+    /// Memory for what each sector may hold. Above it, the sectors that were written longest ago become unknown: counted, told,
+    /// and not checked.
+    #[serde(default = "one_gib", skip_serializing_if = "is_one_gib")]
+    pub memory: ByteSize,
+    /// No more requests are issued after the first fault.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stop_at_fault: bool,
+}
+
+fn one_gib() -> ByteSize {
+    ByteSize(1 << 30)
+}
+
+fn is_one_gib(bytes: &ByteSize) -> bool {
+    *bytes == one_gib()
+}
+
+impl Default for Verification {
+    fn default() -> Verification {
+        Verification { modes: VerifyModes::default(), memory: one_gib(), stop_at_fault: false }
+    }
+}
+
+impl Verification {
+    /// Whether anything is checked.
+    pub fn is_on(&self) -> bool {
+        self.modes != VerifyModes::default()
+    }
+}
+
+/// What is checked, and when: words with commas between them.
+///
+/// ```
+/// use iosonar_plan::VerifyModes;
+///
+/// let modes: VerifyModes = "read,final".parse().unwrap();
+/// assert!(modes.read && modes.final_scan && !modes.after_write);
+/// assert_eq!(modes.to_string(), "read,final");
+/// assert!("contents".parse::<VerifyModes>().unwrap_err().contains("before-write"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct VerifyModes {
+    /// `read`: what the requests themselves read from places that the run has written.
+    pub read: bool,
+    /// `before-write`: a place that the run has written is read and checked before it is written again.
+    pub before_write: bool,
+    /// `after-write`: what was written is read back at once.
+    pub after_write: bool,
+    /// `final`: all places that the run has written are read when its requests are over.
+    pub final_scan: bool,
+    /// `sample=P%`: the scan reads this share of the places only.
+    pub sample: Option<Decimal>,
+}
+
+impl VerifyModes {
+    /// The words, for messages.
+    pub const KNOWN: &'static str = "read, before-write, after-write, final, sample=P%";
+
+    /// Whether requests are checked while the run goes on.
+    pub fn checks_requests(self) -> bool {
+        self.read || self.before_write || self.after_write
+    }
+}
+
+impl FromStr for VerifyModes {
+    type Err = String;
+
+    fn from_str(words: &str) -> Result<VerifyModes, String> {
+        let mut modes = VerifyModes::default();
+        if words == "none" {
+            return Ok(modes);
+        }
+        for word in words.split(',') {
+            let again = match word {
+                "read" => std::mem::replace(&mut modes.read, true),
+                "before-write" => std::mem::replace(&mut modes.before_write, true),
+                "after-write" => std::mem::replace(&mut modes.after_write, true),
+                "final" => std::mem::replace(&mut modes.final_scan, true),
+                other => match other.strip_prefix("sample=") {
+                    Some(share) => modes.sample.replace(percent(share)?).is_some(),
+                    None => {
+                        return Err(format!(
+                            "'{other}' is no mode: write {}, with commas between several, or none",
+                            VerifyModes::KNOWN
+                        ));
+                    }
+                },
+            };
+            if again {
+                return Err(format!("'{word}' is there twice: write it once"));
+            }
+        }
+        if modes.sample.is_some() && !modes.final_scan {
+            return Err("sample=P% chooses places for the scan at the end: add final".into());
+        }
+        Ok(modes)
+    }
+}
+
+/// A share of a whole, as `5%` or `0.5%`.
+fn percent(text: &str) -> Result<Decimal, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.parse::<Decimal>().ok());
+    let is_share = |share: &Decimal| *share > Decimal::whole(0) && *share <= Decimal::whole(100);
+    number
+        .filter(is_share)
+        .ok_or_else(|| format!("sample={text}: a share above 0% and up to 100% is needed, such as sample=5%"))
+}
+
+impl Display for VerifyModes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [
+            (self.read, "read"),
+            (self.before_write, "before-write"),
+            (self.after_write, "after-write"),
+            (self.final_scan, "final"),
+        ];
+        let mut words: Vec<String> =
+            words.into_iter().filter(|(is_on, _)| *is_on).map(|(_, word)| word.into()).collect();
+        words.extend(self.sample.map(|share| format!("sample={share}%")));
+        f.write_str(if words.is_empty() { "none" } else { "" })?;
+        f.write_str(&words.join(","))
+    }
+}
+
+impl From<VerifyModes> for String {
+    fn from(modes: VerifyModes) -> String {
+        modes.to_string()
+    }
+}
+
+impl TryFrom<String> for VerifyModes {
+    type Error = String;
+
+    fn try_from(words: String) -> Result<VerifyModes, String> {
+        words.parse()
+    }
+}
+
+/// The least memory for what sectors may hold.
+const LEAST_MEMORY: u64 = 1 << 20;
+/// The most.
+const MOST_MEMORY: u64 = 1 << 44;
+
+/// Refuses what cannot be checked.
+pub(crate) fn validate_verification(plan: &Plan) -> Validated {
+    let verify = &plan.verify;
+    within("verify.memory", verify.memory.0, LEAST_MEMORY, MOST_MEMORY)?;
+    if !verify.is_on() {
+        return Ok(());
+    }
+    require(plan.engine != Engine::Null, || {
+        InvalidPlan::of("verify.modes", "the engine without I/O reads and writes nothing")
+            .value(format_args!("\"{}\"", verify.modes))
+            .remedy("use another engine, or remove `verify`")
+    })?;
+    require(plan.targets.iter().all(|target| target.executor == Executor::default()), || {
+        InvalidPlan::of("verify.modes", "what one process writes, another one cannot check")
+            .value(format_args!("\"{}\"", verify.modes))
+            .remedy("remove `executor` from the targets, or `verify`")
+    })?;
+    let has_own_data = plan.jobs().any(|(_, job)| job.options.data.is_some());
+    require(!has_own_data, || {
+        InvalidPlan::of("verify.modes", "`options.data` writes sectors without the header that this checks")
+            .value(format_args!("\"{}\"", verify.modes))
+            .remedy("remove `options.data`, or check it with `options.verify`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::sample;
+    use crate::{Checked, Data, Verify};
+
+    #[test]
+    fn words_come_back_and_others_are_refused() {
+        for words in ["none", "read", "read,before-write,after-write,final,sample=0.5%", "final"] {
+            assert_eq!(words.parse::<VerifyModes>().unwrap().to_string(), words);
+        }
+        for (words, needle) in [
+            ("", "'' is no mode"),
+            ("read,final,read", "twice"),
+            ("sample=5%", "add final"),
+            ("final,sample=0%", "above 0%"),
+            ("final,sample=101%", "up to 100%"),
+            ("final,sample=5", "such as sample=5%"),
+            ("Read", "'Read' is no mode"),
+        ] {
+            let why = words.parse::<VerifyModes>().unwrap_err();
+            assert!(why.contains(needle), "{words}: {why}");
+        }
+    }
+
+    #[test]
+    fn plans_hold_it_and_contradictions_are_refused() {
+        let mut plan = sample();
+        plan.verify.modes = "read,final".parse().unwrap();
+        plan.verify.memory = ByteSize(2 << 30);
+        let text = plan.to_toml();
+        assert!(text.contains("[verify]\nmodes = \"read,final\"\nmemory = \"2GiB\""), "{text}");
+        assert_eq!(Plan::from_toml(&text).unwrap(), plan);
+        assert!(!sample().to_toml().contains("[verify]"));
+        let refused = |change: &dyn Fn(&mut Plan)| {
+            let mut changed = plan.clone();
+            change(&mut changed);
+            changed.validate().unwrap_err().to_string()
+        };
+        assert!(refused(&|p| p.engine = Engine::Null).contains("reads and writes nothing"));
+        assert!(refused(&|p| p.verify.memory = ByteSize(4096)).contains("verify.memory"));
+        assert!(
+            refused(&|p| {
+                p.phases[0].jobs[0].options.data = Some(Data::Sequenced);
+                p.phases[0].jobs[0].options.verify =
+                    Some(Verify { what: Checked::Contents, immediate: false });
+            })
+            .contains("options.data")
+        );
+    }
+}
