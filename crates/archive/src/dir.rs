@@ -1,6 +1,7 @@
 //! The directory: what lies where, how it is started, finished and read.
 
 use crate::extents::{MapsWriter, TargetMap, read_maps};
+use crate::faults::{self, Fault};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
@@ -23,6 +24,8 @@ pub const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
 const EXTENTS: &str = "extents.parquet";
+/// Faults that verification found, a line of JSON each.
+pub const FAULTS: &str = "faults.jsonl";
 /// Room on the disk for the last words of a run that filled it.
 const RESERVE: &str = "reserve";
 /// The summary of a finished run.
@@ -105,8 +108,20 @@ pub fn is_whole(dir: &Path) -> Result<bool> {
 
 /// Whether a directory holds nothing but files of an archive, which may be a part of one only.
 pub fn is_part_of_archive(dir: &Path) -> bool {
-    let names =
-        [PLAN, ENVIRONMENT, RUN, LOG, RECORDS, SERIES_LOG, SERIES, EXTENTS, RESERVE, SUMMARY, HISTOGRAMS];
+    let names = [
+        PLAN,
+        ENVIRONMENT,
+        RUN,
+        LOG,
+        RECORDS,
+        SERIES_LOG,
+        SERIES,
+        EXTENTS,
+        FAULTS,
+        RESERVE,
+        SUMMARY,
+        HISTOGRAMS,
+    ];
     let is_known = |entry: std::io::Result<fs::DirEntry>| {
         let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
         let name = name.to_string_lossy();
@@ -301,6 +316,15 @@ impl ArchiveWriter {
             let written = maps.try_for_each(|map| writer.push(&map));
             written.and_then(|()| writer.finish()).map_err(|e| ArchiveError::parquet(path, e))
         })
+    }
+
+    /// Keeps the faults that verification found, if there are any.
+    pub fn write_faults(&self, faults: &[Fault]) -> Result<()> {
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            write_whole(&self.dir.join(FAULTS), &faults::to_lines(faults))
+        }
     }
 
     /// Bytes of records that the log holds so far.
@@ -610,6 +634,22 @@ impl Archive {
         if path.exists() { read_maps(&path) } else { Ok(Vec::new()) }
     }
 
+    /// Faults that verification found, at most [`MOST_FAULTS`](crate::MOST_FAULTS).
+    ///
+    /// # Errors
+    /// What cannot be read, or is no list of faults.
+    pub fn faults(&self) -> Result<Vec<Fault>> {
+        let path = self.dir.join(FAULTS);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let text = fs::read_to_string(&path).map_err(|e| ArchiveError::io(&path, e))?;
+        match faults::of_lines(&text) {
+            (faults, 0) => Ok(faults),
+            (_, bad) => Err(ArchiveError::damaged(&path, format!("{bad} of its lines are no faults"))),
+        }
+    }
+
     /// Whether the run is over, but its result did not get its finished form: the disk was full.
     pub fn awaits_conversion(&self) -> bool {
         let is_there = |name: &str| self.dir.join(name).exists();
@@ -697,6 +737,7 @@ mod tests {
             means: Default::default(),
             cpu: Default::default(),
             is_import: false,
+            verified: None,
             phases: Vec::new(),
             passes: Vec::new(),
         }

@@ -9,6 +9,7 @@ mod columns;
 mod dir;
 mod encoded;
 mod extents;
+mod faults;
 mod fields;
 mod frame;
 mod log;
@@ -24,6 +25,10 @@ pub use dir::{
     is_part_of_archive, is_whole, parse_sample,
 };
 pub use extents::TargetMap;
+pub use faults::{
+    Damaged, Fault, FaultClass, FaultCount, FaultWrite, FoundBy, MOST_FAULTS, ReadAgain, ScanFacts,
+    TornPattern, Verified, WriteId,
+};
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};

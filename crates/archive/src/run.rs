@@ -1,5 +1,6 @@
 //! Facts about a run as a whole, kept as `run.json`.
 
+use crate::faults::Verified;
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,9 @@ pub struct RunInfo {
     /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_import: bool,
+    /// What verification did and found; absent where the plan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// The phases of a plan that names them, as far as they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTimes>,
@@ -68,6 +72,7 @@ impl RunInfo {
             means: ResolvedSetup::default(),
             cpu: CpuUse::default(),
             is_import: false,
+            verified: None,
             phases: Vec::new(),
             passes: Vec::new(),
         }

@@ -202,6 +202,7 @@ impl Facts {
             started_unix_ns: self.block.started_unix_ns.or(started).unwrap_or_default(),
             state: self.state(),
             is_import: true,
+            verified: None,
             ..RunInfo::new(&tool, "", targets)
         }
     }

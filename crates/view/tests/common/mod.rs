@@ -123,6 +123,7 @@ pub fn empty(targets: &[&str]) -> Run {
             },
             cpu: Default::default(),
             is_import: false,
+            verified: None,
             phases: Vec::new(),
             passes: Vec::new(),
         },

@@ -1,0 +1,407 @@
+//! Faults that verification found: one line each in `faults.jsonl`, and their counts in `run.json`.
+
+use iosonar_plan::{Nanos, SECTOR};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Most faults that are kept one by one. Counts are complete.
+pub const MOST_FAULTS: usize = 100_000;
+
+/// What kind of fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultClass {
+    /// All sectors hold what was there before an acknowledged write.
+    Lost,
+    /// A read gave an older version; a later read of the same place gave the right one.
+    Stale,
+    /// A version that a read had seen superseded is back.
+    Reverted,
+    /// Some sectors of one write hold it, the others what was there before; the borders are multiples of 4096 bytes.
+    TornPage,
+    /// The same with other borders.
+    TornSector,
+    /// One sector holds the first bytes of one version and the rest of another.
+    TornInside,
+    /// A write of another place is here, and is not where it belongs.
+    Misdirected,
+    /// A write of another place is here, and there, too.
+    Duplicated,
+    /// Two places hold each other's content.
+    Swapped,
+    /// A write of another target of this run.
+    OtherTarget,
+    /// A write of another run.
+    OtherRun,
+    /// At most 64 bits differ from what was written.
+    Flipped,
+    /// More bits differ.
+    Corrupted,
+    /// Only the header of the sector differs, in at most 64 bytes.
+    HeaderDamaged,
+    /// All bytes are zero.
+    Zeroed,
+    /// All bytes are 0xFF.
+    Ones,
+    /// Anything else.
+    Foreign,
+    /// The read reported success and transferred nothing into the memory.
+    Untransferred,
+    /// A sector changed that no request of the run covers.
+    Phantom,
+    /// Fewer bytes than requested, with success.
+    Short,
+    /// After a crash: a write that was durable is missing.
+    FlushViolated,
+    /// After a crash: a write that was never submitted is there.
+    UnwrittenAppeared,
+    /// The place cannot be read.
+    Unreadable,
+}
+
+impl FaultClass {
+    /// Every class, in the order of tables.
+    pub const ALL: [FaultClass; 23] = [
+        FaultClass::Lost,
+        FaultClass::Stale,
+        FaultClass::Reverted,
+        FaultClass::TornPage,
+        FaultClass::TornSector,
+        FaultClass::TornInside,
+        FaultClass::Misdirected,
+        FaultClass::Duplicated,
+        FaultClass::Swapped,
+        FaultClass::OtherTarget,
+        FaultClass::OtherRun,
+        FaultClass::Flipped,
+        FaultClass::Corrupted,
+        FaultClass::HeaderDamaged,
+        FaultClass::Zeroed,
+        FaultClass::Ones,
+        FaultClass::Foreign,
+        FaultClass::Untransferred,
+        FaultClass::Phantom,
+        FaultClass::Short,
+        FaultClass::FlushViolated,
+        FaultClass::UnwrittenAppeared,
+        FaultClass::Unreadable,
+    ];
+
+    /// Its word in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultClass::Lost => "lost",
+            FaultClass::Stale => "stale",
+            FaultClass::Reverted => "reverted",
+            FaultClass::TornPage => "torn-page",
+            FaultClass::TornSector => "torn-sector",
+            FaultClass::TornInside => "torn-inside",
+            FaultClass::Misdirected => "misdirected",
+            FaultClass::Duplicated => "duplicated",
+            FaultClass::Swapped => "swapped",
+            FaultClass::OtherTarget => "other-target",
+            FaultClass::OtherRun => "other-run",
+            FaultClass::Flipped => "flipped",
+            FaultClass::Corrupted => "corrupted",
+            FaultClass::HeaderDamaged => "header-damaged",
+            FaultClass::Zeroed => "zeroed",
+            FaultClass::Ones => "ones",
+            FaultClass::Foreign => "foreign",
+            FaultClass::Untransferred => "untransferred",
+            FaultClass::Phantom => "phantom",
+            FaultClass::Short => "short",
+            FaultClass::FlushViolated => "flush-violated",
+            FaultClass::UnwrittenAppeared => "unwritten-appeared",
+            FaultClass::Unreadable => "unreadable",
+        }
+    }
+}
+
+impl fmt::Display for FaultClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Names a write of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WriteId {
+    /// Number of its target in the plan.
+    pub target: u16,
+    /// Phase, from 0.
+    pub phase: u16,
+    /// Pass of the phase, from 0.
+    pub pass: u32,
+    /// Number of the request in its pass, from 0.
+    pub sequence: u64,
+}
+
+/// Which read found a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FoundBy {
+    /// A read of the workload.
+    Read,
+    /// The check before a write.
+    BeforeWrite,
+    /// Reading back after a write.
+    AfterWrite,
+    /// The scan at the end.
+    Final,
+}
+
+/// What a later read of the place gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAgain {
+    /// The same.
+    Same,
+    /// What it should hold.
+    Right,
+    /// Something else that is wrong, too.
+    Different,
+    /// The place was written meanwhile.
+    Superseded,
+    /// An error.
+    Failed,
+    /// There was none.
+    NotRead,
+}
+
+/// A write that concerns a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultWrite {
+    /// Which one.
+    #[serde(flatten)]
+    pub id: WriteId,
+    /// Its first byte on the target, and its bytes; absent where its record was not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Its bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<u64>,
+    /// When it was submitted, on the run's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted: Option<Nanos>,
+    /// When it was acknowledged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<Nanos>,
+}
+
+/// How the bytes of a sector differ from those that were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damaged {
+    /// Bits that differ.
+    pub bits: u32,
+    /// Bytes that differ.
+    pub bytes: u16,
+    /// The first of them, from the start of the sector.
+    pub first: u16,
+    /// The last.
+    pub last: u16,
+}
+
+/// A fault: the longest run of sectors that one read found with one kind of fault of one origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Its kind.
+    pub class: FaultClass,
+    /// Number of the target.
+    pub target: u16,
+    /// First byte on the target.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Which kind of read found it.
+    pub found_by: FoundBy,
+    /// The request that read it; absent for the scan at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<WriteId>,
+    /// When the read was submitted and when it completed.
+    pub submitted: Nanos,
+    /// When it completed.
+    pub completed: Nanos,
+    /// The write that the place should hold; absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<FaultWrite>,
+    /// The write whose data is there instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<FaultWrite>,
+    /// Writes of the place that lie between the found and the expected one, and the expected one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions_older: Option<u64>,
+    /// Address in the header of what was found, in bytes, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub belongs_at: Option<u64>,
+    /// Run id in the header of what was found, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<u64>,
+    /// How the first bad sector differs from what was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<Damaged>,
+    /// Of `torn-inside`: where the first version ends, from the start of the sector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torn_at: Option<u16>,
+    /// Of torn writes: which part is there: `prefix`, `suffix`, `hole` or `other`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torn: Option<TornPattern>,
+    /// The first bytes of the first bad sector, as hexadecimal digits, where they are not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub first_bytes: String,
+    /// Entropy of the first bad sector, in hundredths of a bit for each byte, where its content is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<u16>,
+    /// What is there instead of the only write of the place: `zeros` or `foreign`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// What reading the place again gave, some 100 ms and some 1 s later.
+    pub again: [ReadAgain; 2],
+    /// Only the first read was wrong, and not by an older version: the transfer failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
+    /// What else it could be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_possible: Vec<FaultClass>,
+}
+
+/// Which part of a torn write is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TornPattern {
+    /// Its beginning.
+    Prefix,
+    /// Its end.
+    Suffix,
+    /// Its beginning and its end.
+    Hole,
+    /// Anything else.
+    Other,
+}
+
+/// What verification did and found.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Verified {
+    /// What was checked, and when: the plan's words.
+    pub modes: String,
+    /// Sectors that were compared with what they may hold.
+    pub checked: u64,
+    /// Sectors that were read and that the run had not written: nobody knows what they should hold.
+    pub unwritten: u64,
+    /// Sectors that were read and whose state had been given up.
+    pub unknown: u64,
+    /// Sectors whose state had been given up at the end, because memory was limited.
+    pub given_up: u64,
+    /// Memory for what sectors may hold, in bytes, at the end.
+    pub memory: u64,
+    /// Faults of each class.
+    pub faults: BTreeMap<FaultClass, FaultCount>,
+    /// The first fault of each class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Fault>,
+    /// Faults beyond those that are kept one by one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_listed: u64,
+    /// Reads that the verification added while requests went on, and their bytes.
+    #[serde(default)]
+    pub added_reads: u64,
+    /// Their bytes.
+    #[serde(default)]
+    pub added_bytes: u64,
+    /// Of the scan at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan: Option<ScanFacts>,
+}
+
+/// How many faults of a class there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FaultCount {
+    /// Faults.
+    pub faults: u64,
+    /// Their sectors.
+    pub sectors: u64,
+}
+
+/// What the scan at the end read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ScanFacts {
+    /// When it started, on the run's clock.
+    pub start: Nanos,
+    /// When it ended.
+    pub end: Nanos,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Chunks of 64 KiB that the run had written, and those of them that were read.
+    pub chunks: u64,
+    /// Those that were read.
+    pub read_chunks: u64,
+    /// Those with a fault.
+    pub bad_chunks: u64,
+    /// It did not come to its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+}
+
+impl ScanFacts {
+    /// The same together with the scan of another device.
+    #[must_use]
+    pub fn with(self, other: ScanFacts) -> ScanFacts {
+        ScanFacts {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+            bytes: self.bytes + other.bytes,
+            chunks: self.chunks + other.chunks,
+            read_chunks: self.read_chunks + other.read_chunks,
+            bad_chunks: self.bad_chunks + other.bad_chunks,
+            stopped: self.stopped || other.stopped,
+        }
+    }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Verified {
+    /// Faults of all classes, without those that are not listed.
+    pub fn total(&self) -> u64 {
+        self.faults.values().map(|count| count.faults).sum()
+    }
+
+    /// Counts a fault.
+    pub fn count(&mut self, fault: &Fault) {
+        let count = self.faults.entry(fault.class).or_default();
+        if count.faults == 0 {
+            self.first.push(fault.clone());
+        }
+        count.faults += 1;
+        count.sectors += fault.length / SECTOR;
+    }
+}
+
+/// The lines of `faults.jsonl`.
+pub fn to_lines(faults: &[Fault]) -> String {
+    // Plain data becomes JSON.
+    let line = |fault: &Fault| serde_json::to_string(fault).unwrap_or_default() + "\n";
+    faults.iter().take(MOST_FAULTS).map(line).collect()
+}
+
+/// The faults of such lines; what is no line of this version is skipped and counted.
+pub fn of_lines(text: &str) -> (Vec<Fault>, u64) {
+    let mut bad = 0;
+    let mut read = |line: &str| serde_json::from_str::<Fault>(line).inspect_err(|_| bad += 1).ok();
+    let faults = text.lines().filter(|line| !line.is_empty()).filter_map(&mut read).collect();
+    (faults, bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_json_are_those_in_tables() {
+        for class in FaultClass::ALL {
+            assert_eq!(serde_json::to_string(&class).unwrap(), format!("\"{class}\""));
+        }
+    }
+}
