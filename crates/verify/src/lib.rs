@@ -5,9 +5,13 @@
 //! times, so a test can replay any interleaving from a seed.
 
 mod expected;
+mod naming;
+mod observation;
 mod sectors;
 mod tag;
 
 pub use expected::{Ended, Expected, Flight, Legal, State, bound, bound_of_chunks};
+pub use naming::{KnownWrite, RunOfFaults, join, name};
+pub use observation::{Around, BadSector, Bytes, Found, Observation, Reader, write_of};
 pub use sectors::Sectors;
 pub use tag::{Tag, Version};

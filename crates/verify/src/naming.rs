@@ -1,0 +1,388 @@
+//! From what was found to the name of the fault.
+//!
+//! A name needs the writes of the place with their times, which the records of the run have. So faults are named when the
+//! requests are over.
+
+use crate::observation::{Around, Bytes, Found, Observation, write_of};
+use crate::{Tag, Version};
+use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, FoundBy, ReadAgain, TornPattern, WriteId};
+use iosonar_content::{Damage, SectorHeader, damage, regenerate, torn_at};
+use iosonar_plan::{Fill, Nanos, SECTOR};
+use std::collections::HashMap;
+
+/// Most bits that differ in a sector whose bits were flipped.
+const MOST_FLIPPED: u32 = 64;
+/// Bytes of the header of a sector.
+const HEADER: u16 = 64;
+/// Bytes that two unrelated sectors do not have in common by chance: of 512 random ones some two agree.
+const RELATED: u16 = 32;
+/// Versions of a place, the latest, that damaged sectors are compared with.
+const MOST_COMPARED: usize = 16;
+
+/// A write of a place, from its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownWrite {
+    /// Which one.
+    pub id: WriteId,
+    /// First sector, and sectors.
+    pub start: u64,
+    /// Sectors.
+    pub count: u64,
+    /// The due time in its header.
+    pub due_ns: u64,
+    /// When it was submitted.
+    pub submitted: Nanos,
+    /// When it ended.
+    pub completed: Nanos,
+    /// Whether it succeeded in full.
+    pub is_acknowledged: bool,
+}
+
+impl KnownWrite {
+    fn tag(&self) -> Tag {
+        let WriteId { target, phase, pass, sequence } = self.id;
+        Version { target, phase, pass, sequence }.tag()
+    }
+
+    fn covers(&self, sector: u64) -> bool {
+        (self.start..self.start + self.count).contains(&sector)
+    }
+
+    /// Its sector as it was written. The header has the number of the run.
+    fn sector(&self, sector: u64, run: &RunOfFaults) -> Bytes {
+        let saturated = |n: u64| u16::try_from(n).unwrap_or(u16::MAX);
+        let header = SectorHeader {
+            run_id: run.run_id,
+            target: self.id.target,
+            phase: self.id.phase,
+            pass: self.id.pass,
+            sector,
+            sequence: self.id.sequence,
+            due_ns: self.due_ns,
+            index: saturated(sector - self.start),
+            length: saturated(self.count),
+        };
+        regenerate(&header, run.fill)
+    }
+
+    fn facts(&self) -> FaultWrite {
+        FaultWrite {
+            id: self.id,
+            offset: Some(self.start * SECTOR),
+            length: Some(self.count * SECTOR),
+            submitted: Some(self.submitted),
+            acknowledged: Some(self.completed).filter(|_| self.is_acknowledged),
+        }
+    }
+}
+
+/// What all faults of a run have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOfFaults {
+    /// Number of the run in what it writes.
+    pub run_id: u64,
+    /// What written sectors contain.
+    pub fill: Fill,
+}
+
+/// Names what was found. `writes` are those of the run that cover the first sector, by the time of their submission.
+pub fn name(observation: &Observation, writes: &[KnownWrite], run: &RunOfFaults) -> Fault {
+    let case = Case { observation, writes, run };
+    let mut fault = case.fault();
+    case.classify(&mut fault);
+    let is_old = matches!(fault.class, FaultClass::Stale);
+    fault.transient = fault.again[0] == ReadAgain::Right && !is_old;
+    fault
+}
+
+struct Case<'a> {
+    observation: &'a Observation,
+    writes: &'a [KnownWrite],
+    run: &'a RunOfFaults,
+}
+
+impl Case<'_> {
+    /// What is known before it has a name.
+    fn fault(&self) -> Fault {
+        let o = self.observation;
+        Fault {
+            class: FaultClass::Foreign,
+            target: o.reader.target,
+            offset: o.start * SECTOR,
+            length: o.count * SECTOR,
+            found_by: o.reader.found_by,
+            request: o.reader.request,
+            submitted: o.reader.submitted,
+            completed: o.reader.completed,
+            expected: self.expected().map(KnownWrite::facts),
+            found: None,
+            versions_older: None,
+            belongs_at: None,
+            run_id: None,
+            damaged: None,
+            torn_at: None,
+            torn: None,
+            first_bytes: String::new(),
+            entropy: None,
+            note: String::new(),
+            again: o.again,
+            transient: false,
+            also_possible: Vec::new(),
+        }
+    }
+
+    /// The write that the place should hold: of several, the last that was acknowledged.
+    fn expected(&self) -> Option<&KnownWrite> {
+        let legal = || self.writes.iter().rev().filter(|w| self.observation.legal.contains(&w.tag()));
+        legal().find(|write| write.is_acknowledged).or_else(|| legal().next())
+    }
+
+    fn classify(&self, fault: &mut Fault) {
+        match &self.observation.found {
+            Found::Version(header) => self.classify_version(header, fault),
+            Found::Damaged(..) | Found::NoHeader => self.classify_bytes(fault),
+            Found::Zeros => self.classify_known(FaultClass::Zeroed, "zeros", fault),
+            Found::Ones => self.classify_known(FaultClass::Ones, "foreign", fault),
+            Found::Poison => fault.class = FaultClass::Untransferred,
+            Found::Short => fault.class = FaultClass::Short,
+            Found::Unreadable(_) => fault.class = FaultClass::Unreadable,
+        }
+    }
+
+    fn classify_version(&self, header: &SectorHeader, fault: &mut Fault) {
+        let o = self.observation;
+        let id = write_of(header);
+        fault.found =
+            Some(FaultWrite { id, offset: None, length: None, submitted: None, acknowledged: None });
+        if header.run_id != self.run.run_id {
+            fault.class = FaultClass::OtherRun;
+            fault.run_id = Some(header.run_id);
+        } else if header.target != o.reader.target {
+            fault.class = FaultClass::OtherTarget;
+            fault.belongs_at = Some(header.sector * SECTOR);
+        } else if header.sector != o.start {
+            fault.belongs_at = Some(header.sector * SECTOR);
+            fault.class = match o.belongs_elsewhere_and_is_there {
+                Some(true) => FaultClass::Duplicated,
+                _ => FaultClass::Misdirected,
+            };
+            if o.belongs_elsewhere_and_is_there.is_none() {
+                fault.also_possible = vec![FaultClass::Duplicated];
+            }
+        } else {
+            match self.writes.iter().find(|write| write.id == id) {
+                None => fault.class = FaultClass::UnwrittenAppeared,
+                Some(write) => {
+                    fault.found = Some(write.facts());
+                    fault.versions_older = self.versions_between(write);
+                    self.classify_old(fault);
+                }
+            }
+        }
+    }
+
+    /// Acknowledged writes of the place after the found one, up to the expected one.
+    fn versions_between(&self, found: &KnownWrite) -> Option<u64> {
+        let expected = self.expected()?;
+        let is_between = |write: &&KnownWrite| {
+            write.is_acknowledged
+                && write.submitted > found.submitted
+                && write.submitted <= expected.submitted
+        };
+        Some(self.writes.iter().filter(is_between).count() as u64)
+    }
+
+    /// The place holds what was there before: an older version, or what it held when the run began.
+    fn classify_old(&self, fault: &mut Fault) {
+        let o = self.observation;
+        if o.again.contains(&ReadAgain::Right) {
+            fault.class = FaultClass::Stale;
+        } else if o.seen {
+            fault.class = FaultClass::Reverted;
+        } else if let Some((class, pattern)) = o.around.as_ref().and_then(torn) {
+            (fault.class, fault.torn) = (class, Some(pattern));
+        } else {
+            fault.class = FaultClass::Lost;
+            if o.again[0] != ReadAgain::Same {
+                fault.also_possible.push(FaultClass::Stale);
+            }
+            // Whoever has not seen the new version cannot know that it never was there.
+            if fault.found.is_some() && o.reader.found_by != FoundBy::AfterWrite {
+                fault.also_possible.push(FaultClass::Reverted);
+            }
+        }
+    }
+
+    /// Content that any device may have held before the run, too.
+    fn classify_known(&self, class: FaultClass, note: &str, fault: &mut Fault) {
+        if self.observation.rewritten || self.observation.seen {
+            fault.class = class;
+        } else {
+            fault.note = note.into();
+            self.classify_old(fault);
+        }
+    }
+
+    /// Bytes that no write has given.
+    fn classify_bytes(&self, fault: &mut Fault) {
+        let Some(bytes) = self.observation.bytes.as_deref() else {
+            fault.class = FaultClass::Corrupted;
+            return;
+        };
+        let sector = self.observation.start;
+        let versions: Vec<(FaultWrite, Bytes)> = self.versions(sector);
+        if let Some((at, head)) = self.torn_inside(bytes, &versions) {
+            fault.class = FaultClass::TornInside;
+            fault.torn_at = Some(at);
+            fault.found = head;
+            return;
+        }
+        let closest = versions.iter().filter_map(|(write, whole)| Some((write, damage(bytes, whole)?)));
+        let closest = closest.min_by_key(|(_, damage)| damage.bits);
+        let has_header = matches!(self.observation.found, Found::Damaged(..));
+        match closest {
+            Some((write, damage)) if has_header || damage.bytes < 512 - RELATED => {
+                fault.found = Some(*write);
+                fault.damaged = Some(damaged(&damage));
+                fault.class = match damage {
+                    Damage { last, .. } if !has_header && last < HEADER => FaultClass::HeaderDamaged,
+                    Damage { bits, .. } if bits <= MOST_FLIPPED => FaultClass::Flipped,
+                    _ => FaultClass::Corrupted,
+                };
+            }
+            _ => {
+                fault.first_bytes = bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+                fault.entropy = Some(entropy(bytes));
+                self.classify_known(FaultClass::Foreign, "foreign", fault);
+            }
+        }
+    }
+
+    /// The versions of a place that damaged bytes may come from: what its header says, and what the run has written there.
+    fn versions(&self, sector: u64) -> Vec<(FaultWrite, Bytes)> {
+        let of_header = match &self.observation.found {
+            Found::Damaged(header, _) if header.run_id == self.run.run_id && header.sector == sector => {
+                let known = self.writes.iter().find(|write| write.id == write_of(header));
+                known.map(|write| (write.facts(), regenerate(header, self.run.fill)))
+            }
+            _ => None,
+        };
+        let is_there = |write: &&KnownWrite| {
+            write.covers(sector) && write.submitted <= self.observation.reader.completed
+        };
+        let known = self.writes.iter().rev().filter(is_there).take(MOST_COMPARED);
+        of_header
+            .into_iter()
+            .chain(known.map(|write| (write.facts(), write.sector(sector, self.run))))
+            .collect()
+    }
+
+    /// Where one version ends in the sector and another one goes on; and which one it begins with.
+    fn torn_inside(
+        &self,
+        bytes: &Bytes,
+        versions: &[(FaultWrite, Bytes)],
+    ) -> Option<(u16, Option<FaultWrite>)> {
+        let zeros = [0; SECTOR as usize];
+        // What the place held before the run is not known, unless it was zeros.
+        let initial = Some(&zeros).filter(|_| !self.observation.rewritten);
+        let sides = || {
+            versions
+                .iter()
+                .map(|(write, whole)| (Some(*write), whole))
+                .chain(initial.map(|zeros| (None, zeros)))
+        };
+        sides().find_map(|(write, head)| {
+            let others = sides().filter(|(other, _)| other.map(|w| w.id) != write.map(|w| w.id));
+            let at = others.filter_map(|(_, tail)| torn_at(bytes, head, tail)).min()?;
+            // Few bytes in front or behind are damage.
+            ((RELATED..=512 - RELATED).contains(&at)).then_some((at, write))
+        })
+    }
+}
+
+fn damaged(damage: &Damage) -> Damaged {
+    Damaged { bits: damage.bits, bytes: damage.bytes, first: damage.first, last: damage.last }
+}
+
+/// How a write is torn of which some sectors are there; none: all of it is missing, or nothing.
+fn torn(around: &Around) -> Option<(FaultClass, TornPattern)> {
+    let Around { start, holds } = around;
+    let borders: Vec<u64> =
+        (1..holds.len()).filter(|at| holds[*at] != holds[at - 1]).map(|at| start + at as u64).collect();
+    let pattern = match (holds.first()?, borders.len()) {
+        (_, 0) => return None,
+        (true, 1) => TornPattern::Prefix,
+        (false, 1) => TornPattern::Suffix,
+        (true, 2) => TornPattern::Hole,
+        _ => TornPattern::Other,
+    };
+    let is_paged = borders.iter().all(|border| border.is_multiple_of(8));
+    Some((if is_paged { FaultClass::TornPage } else { FaultClass::TornSector }, pattern))
+}
+
+/// Shannon's entropy of the bytes, in hundredths of a bit for each.
+fn entropy(bytes: &Bytes) -> u16 {
+    let mut counts = [0u16; 256];
+    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let share = |count: &u16| f64::from(*count) / bytes.len() as f64;
+    let bits: f64 = counts.iter().filter(|count| **count > 0).map(share).map(|p| -p * p.log2()).sum();
+    (bits * 100.0).round() as u16
+}
+
+/// Joins what belongs together: two places that hold each other's content are swapped, and a write that was found elsewhere is
+/// not lost a second time.
+pub fn join(faults: &mut Vec<Fault>) {
+    let moved = Moved::of(faults);
+    for fault in faults.iter_mut().filter(|fault| fault.class == FaultClass::Misdirected) {
+        if moved.has_partner(fault) {
+            fault.class = FaultClass::Swapped;
+        }
+    }
+    faults.retain(|fault| fault.class != FaultClass::Lost || !moved.has_found(fault));
+}
+
+/// First byte and bytes of a place.
+type Range = (u64, u64);
+
+/// Writes that were found at other places.
+struct Moved {
+    /// By target, and by how far they are from home: where they are, in order.
+    by_distance: HashMap<(u16, i64), Vec<Range>>,
+    /// Where they belong.
+    homes: HashMap<WriteId, Vec<Range>>,
+}
+
+impl Moved {
+    fn of(faults: &[Fault]) -> Moved {
+        let mut moved = Moved { by_distance: HashMap::new(), homes: HashMap::new() };
+        for fault in faults.iter().filter(|fault| fault.class == FaultClass::Misdirected) {
+            let (Some(home), Some(found)) = (fault.belongs_at, &fault.found) else { continue };
+            let key = (fault.target, home as i64 - fault.offset as i64);
+            moved.by_distance.entry(key).or_default().push((fault.offset, fault.length));
+            moved.homes.entry(found.id).or_default().push((home, fault.length));
+        }
+        moved.by_distance.values_mut().for_each(|places| places.sort_unstable());
+        moved
+    }
+
+    /// Whether the home of what a fault found holds what belongs to the fault's place.
+    fn has_partner(&self, fault: &Fault) -> bool {
+        let Some(home) = fault.belongs_at else { return false };
+        let back = (fault.target, fault.offset as i64 - home as i64);
+        let Some(places) = self.by_distance.get(&back) else { return false };
+        // Faults do not overlap, so the one that reaches furthest below the end of the range is the last before it.
+        let before = places.partition_point(|(start, _)| *start < home + fault.length);
+        before.checked_sub(1).is_some_and(|last| places[last].0 + places[last].1 > home)
+    }
+
+    /// Whether the write that a fault misses was found elsewhere.
+    fn has_found(&self, fault: &Fault) -> bool {
+        let Some(homes) = fault.expected.and_then(|expected| self.homes.get(&expected.id)) else {
+            return false;
+        };
+        let meets =
+            |(home, length): &Range| *home < fault.offset + fault.length && fault.offset < home + length;
+        homes.iter().any(meets)
+    }
+}

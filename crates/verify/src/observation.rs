@@ -1,0 +1,213 @@
+//! What a read found where it should have found something else, before it has a name.
+
+use crate::Tag;
+use iosonar_archive::{FoundBy, ReadAgain, WriteId};
+use iosonar_content::{Damage, Sector, SectorHeader, inspect};
+use iosonar_plan::{Fill, Nanos};
+
+/// A sector's bytes.
+pub type Bytes = [u8; 512];
+
+/// What bad sectors hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Whole sectors of a write, the first with this header.
+    Version(SectorHeader),
+    /// A header that can be read, and other bytes than its write gave.
+    Damaged(SectorHeader, Damage),
+    /// Zeros.
+    Zeros,
+    /// Bytes 0xFF.
+    Ones,
+    /// What was in the memory before the read.
+    Poison,
+    /// Bytes without a header.
+    NoHeader,
+    /// Nothing: the read ended before it.
+    Short,
+    /// Nothing: the read failed with this errno.
+    Unreadable(i32),
+}
+
+impl Found {
+    /// What a sector holds that was found bad.
+    pub fn of(sector: &Bytes, fill: Fill, poison: u64) -> Found {
+        match inspect(sector, fill, poison) {
+            Sector::Intact(header) => Found::Version(header),
+            Sector::Damaged { header, damage } => Found::Damaged(header, damage),
+            Sector::Zeros => Found::Zeros,
+            Sector::Ones => Found::Ones,
+            Sector::Poison => Found::Poison,
+            Sector::NoHeader => Found::NoHeader,
+        }
+    }
+
+    /// Whether the sector after this one, `distance` sectors on, goes on with the same.
+    fn goes_on_with(&self, next: &Found, distance: u64) -> bool {
+        match (self, next) {
+            (Found::Version(a), Found::Version(b)) => {
+                write_of(a) == write_of(b) && a.run_id == b.run_id && a.sector + distance == b.sector
+            }
+            (Found::Damaged(..) | Found::NoHeader, _) => false,
+            (a, b) => a == b,
+        }
+    }
+
+    /// Tells apart what was found at one place at different times.
+    fn key(&self) -> u64 {
+        let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
+        let of = |kind: u64, header: Option<&SectorHeader>| {
+            let words = header.map(|h| {
+                [
+                    h.run_id,
+                    h.sector,
+                    h.sequence,
+                    u64::from(h.target) << 16 | u64::from(h.phase),
+                    h.pass.into(),
+                ]
+            });
+            words.into_iter().flatten().fold(kind, mix)
+        };
+        match self {
+            Found::Version(header) => of(1, Some(header)),
+            Found::Damaged(header, damage) => mix(of(2, Some(header)), u64::from(damage.bits)),
+            Found::Zeros => 3,
+            Found::Ones => 4,
+            Found::Poison => 5,
+            Found::NoHeader => 6,
+            Found::Short => 7,
+            Found::Unreadable(errno) => mix(8, *errno as u64),
+        }
+    }
+}
+
+/// The write that a header names.
+pub fn write_of(header: &SectorHeader) -> WriteId {
+    WriteId { target: header.target, phase: header.phase, pass: header.pass, sequence: header.sequence }
+}
+
+/// Sectors of the write that a place should hold, as the second read found them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Around {
+    /// The first sector.
+    pub start: u64,
+    /// Which of them hold that write.
+    pub holds: Vec<bool>,
+}
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader {
+    /// Number of the target.
+    pub target: u16,
+    /// Which kind of read it is.
+    pub found_by: FoundBy,
+    /// The request that it belongs to; none: it belongs to no request.
+    pub request: Option<WriteId>,
+    /// When it was submitted.
+    pub submitted: Nanos,
+    /// When it completed.
+    pub completed: Nanos,
+}
+
+/// The longest run of sectors of one read that hold the same wrong thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// Which read.
+    pub reader: Reader,
+    /// The first sector on the target.
+    pub start: u64,
+    /// How many.
+    pub count: u64,
+    /// What they may hold.
+    pub legal: Vec<Tag>,
+    /// A read of this run had found that there.
+    pub seen: bool,
+    /// This run has written the place more than once.
+    pub rewritten: bool,
+    /// What they hold.
+    pub found: Found,
+    /// The first of them, where it is no whole sector of a write.
+    pub bytes: Option<Box<Bytes>>,
+    /// What later reads gave.
+    pub again: [ReadAgain; 2],
+    /// The whole of the write that the place should hold, in the second read.
+    pub around: Option<Around>,
+    /// Whether the place that the header names holds that write, too.
+    pub belongs_elsewhere_and_is_there: Option<bool>,
+}
+
+/// A sector that holds what it must not.
+#[derive(Debug, Clone, Copy)]
+pub struct BadSector<'a> {
+    /// Where it is on the target.
+    pub sector: u64,
+    /// What it may hold.
+    pub legal: &'a [Tag],
+    /// See [`Observation::seen`].
+    pub seen: bool,
+    /// See [`Observation::rewritten`].
+    pub rewritten: bool,
+    /// What it holds.
+    pub found: Found,
+    /// Its bytes, if there are any.
+    pub bytes: Option<&'a Bytes>,
+}
+
+impl BadSector<'_> {
+    /// Tells apart what was found here: the same again is no other fault.
+    pub fn key(&self) -> u64 {
+        let tags = self.legal.iter().fold(0, |sum: u64, tag| sum.rotate_left(7) ^ u64::from(tag.0));
+        self.found.key().rotate_left(17) ^ tags
+    }
+}
+
+impl Observation {
+    /// Adds a bad sector that follows those before it.
+    pub fn add(observations: &mut Vec<Observation>, reader: Reader, bad: &BadSector<'_>) {
+        if let Some(last) = observations.last_mut()
+            && last.is_continued_by(&reader, bad)
+        {
+            last.count += 1;
+            return;
+        }
+        let is_whole = matches!(bad.found, Found::Version(_));
+        observations.push(Observation {
+            reader,
+            start: bad.sector,
+            count: 1,
+            legal: bad.legal.to_vec(),
+            seen: bad.seen,
+            rewritten: bad.rewritten,
+            found: bad.found,
+            bytes: bad.bytes.filter(|_| !is_whole).map(|bytes| Box::new(*bytes)),
+            again: [ReadAgain::NotRead; 2],
+            around: None,
+            belongs_elsewhere_and_is_there: None,
+        });
+    }
+
+    fn is_continued_by(&self, reader: &Reader, bad: &BadSector<'_>) -> bool {
+        self.reader == *reader
+            && self.start + self.count == bad.sector
+            && self.found.goes_on_with(&bad.found, self.count)
+            && self.legal == bad.legal
+            && (self.seen, self.rewritten) == (bad.seen, bad.rewritten)
+    }
+
+    /// The first sector after it.
+    pub fn end(&self) -> u64 {
+        self.start + self.count
+    }
+
+    /// The place that the header of what was found names, where it is another one of the same target.
+    pub fn named_place(&self, run_id: u64) -> Option<u64> {
+        match &self.found {
+            Found::Version(header) => Some(header).filter(|header| {
+                header.run_id == run_id && header.target == self.reader.target && header.sector != self.start
+            }),
+            _ => None,
+        }
+        .map(|header| header.sector)
+    }
+}
