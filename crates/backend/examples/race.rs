@@ -50,7 +50,17 @@ fn main() {
     let (clock, short) = (Clock::from_origin(monotonic_ns()), ShortPolicy::Complete);
     let mut backend = backend(
         kind,
-        Setup { file, clock, depth, reach: 1 << 30, writes: true, short, locks: false, pool: Some(&pool) },
+        Setup {
+            file,
+            clock,
+            depth,
+            extra: 0,
+            reach: 1 << 30,
+            writes: true,
+            short,
+            locks: false,
+            pool: Some(&pool),
+        },
     );
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let (mut flying, mut count, mut latency, mut lag) = (0, 0u64, 0u64, 0u64);

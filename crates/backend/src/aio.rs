@@ -21,7 +21,7 @@ impl Aio {
         let blocks = "engine aio is asynchronous only with direct I/O: here io_submit carries requests out one after the \
                       other, and their times are not those of the target";
         let notices = if is_direct(&setup.file) { Vec::new() } else { vec![blocks.into()] };
-        let queue = Queue::new(setup.file, setup.depth)?;
-        Ok((Queued::over(queue, setup.clock, setup.depth, setup.short), notices))
+        let queue = Queue::new(setup.file, setup.depth + setup.extra)?;
+        Ok((Queued::over(queue, setup.clock, setup.depth + setup.extra, setup.short), notices))
     }
 }

@@ -10,7 +10,7 @@ pub type Posixaio = Queued<PosixAio>;
 impl Posixaio {
     /// On an open target.
     pub fn open(setup: Setup<'_>) -> Posixaio {
-        let queue = PosixAio::new(setup.file, setup.depth);
-        Queued::over(queue, setup.clock, setup.depth, setup.short)
+        let queue = PosixAio::new(setup.file, setup.depth + setup.extra);
+        Queued::over(queue, setup.clock, setup.depth + setup.extra, setup.short)
     }
 }

@@ -17,6 +17,8 @@ pub struct Setup<'a> {
     pub clock: Clock,
     /// The most operations in flight.
     pub depth: u32,
+    /// How many more there may be that are none of the workload's.
+    pub extra: u32,
     /// Bytes of the target that operations may touch.
     pub reach: u64,
     /// Whether any operation writes.

@@ -42,7 +42,7 @@ impl Threads {
         }
         let calls = Positional(Arc::new(setup.file));
         let completes = setup.short == ShortPolicy::Complete;
-        Ok(Threads(Kind::Crew(Crew::new(calls, setup.clock, completes, setup.depth)?)))
+        Ok(Threads(Kind::Crew(Crew::new(calls, setup.clock, completes, setup.depth + setup.extra)?)))
     }
 }
 

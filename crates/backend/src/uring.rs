@@ -41,8 +41,8 @@ impl Uring {
     /// io_uring cannot be used, or not so.
     pub fn with(setup: Setup<'_>, options: RingOptions) -> Result<(Uring, Vec<String>), Unavailable> {
         let region = setup.pool.map(|pool| pool.region());
-        let (ring, notices) = Ring::new(setup.file, setup.depth, region, options)?;
-        Ok((Queued::over(ring, setup.clock, setup.depth, setup.short), notices))
+        let (ring, notices) = Ring::new(setup.file, setup.depth + setup.extra, region, options)?;
+        Ok((Queued::over(ring, setup.clock, setup.depth + setup.extra, setup.short), notices))
     }
 }
 

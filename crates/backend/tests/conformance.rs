@@ -30,7 +30,7 @@ fn scratch(blocks: u64) -> File {
 /// All of a file, to be written.
 fn setup(file: File, depth: u32, short: ShortPolicy, pool: Option<&BufferPool>) -> Setup<'_> {
     let reach = file.metadata().unwrap().len();
-    Setup { file, clock: clock(), depth, reach, writes: true, short, locks: false, pool }
+    Setup { file, clock: clock(), depth, extra: 0, reach, writes: true, short, locks: false, pool }
 }
 
 /// Makes a backend with real I/O, or says why this machine has none of its kind.
