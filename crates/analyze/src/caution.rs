@@ -34,6 +34,14 @@ pub enum CautionId {
     NotDirect,
     /// Data that was checked was not what it should be.
     Miscompared,
+    /// Verification found faults.
+    DataErrors,
+    /// Verification had nothing to check.
+    NothingVerified,
+    /// Verification gave up the state of sectors, or its scan was stopped.
+    VerifiedInPart,
+    /// Verification added reads to the workload.
+    VerificationReads,
     /// The run could not go on.
     RunBroken,
     /// A signal stopped it.
@@ -127,6 +135,7 @@ pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Ca
     let mut list = List(Vec::new());
     stamp_cautions(&mut list, summary);
     checks(&mut list, info);
+    verification(&mut list, info);
     state(&mut list, info, summary);
     holes(&mut list, info, summary);
     compressible(&mut list, summary, plan);
@@ -239,6 +248,44 @@ fn checks(list: &mut List, info: &RunInfo) {
             grouped(checks.requests)
         );
         list.push(CautionId::Miscompared, Severity::Severe, text);
+    }
+}
+
+/// What verification found, and what it could not.
+fn verification(list: &mut List, info: &RunInfo) {
+    let Some(verified) = &info.verified else { return };
+    let total = verified.total() + verified.not_listed;
+    if total > 0 {
+        let text = format!(
+            "DATA ERRORS: {}. Verification found data on a target that is not what was written; the lines after 'verify:' name it, \
+             and faults.jsonl lists the faults.",
+            grouped(total)
+        );
+        list.push(CautionId::DataErrors, Severity::Severe, text);
+    }
+    if verified.checked == 0 && total == 0 {
+        let text = "NOTHING was verified: no read met a place that this run had written. Use --verify final.";
+        list.push(CautionId::NothingVerified, Severity::Warning, text.into());
+    }
+    let is_stopped = verified.scan.is_some_and(|scan| scan.stopped);
+    if verified.given_up > 0 || is_stopped {
+        let given_up = match verified.given_up {
+            0 => String::new(),
+            n => format!(
+                " The state of {} sectors was given up, because memory is limited: raise --verify-memory (verify.memory in a plan).",
+                grouped(n)
+            ),
+        };
+        let stopped = if is_stopped { " The final scan was stopped before its end." } else { "" };
+        let text = format!("The result is not completely verified.{given_up}{stopped}");
+        list.push(CautionId::VerifiedInPart, Severity::Warning, text);
+    }
+    if verified.added_reads > 0 && verified.modes.contains("-write") {
+        let text = format!(
+            "Verification added {} reads to the requests: the times of the run are not those of the workload alone.",
+            grouped(verified.added_reads)
+        );
+        list.push(CautionId::VerificationReads, Severity::Warning, text);
     }
 }
 

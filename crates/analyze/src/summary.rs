@@ -6,7 +6,7 @@ use crate::{
     ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, OtherOp, Parts,
     Passing, Percentile, Records, Span, Tally, TimeStats, Verdicts,
 };
-use iosonar_archive::{RECORDING, RunInfo, RunState};
+use iosonar_archive::{RECORDING, RunInfo, RunState, Verified};
 use iosonar_plan::{Engine, OverlapPolicy, Plan};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -65,6 +65,9 @@ pub struct Summary {
     pub targets: Vec<TargetSummary>,
     /// Figures of each target, worker and pass by itself.
     pub parts: Parts,
+    /// What verification did and found. Absent where nothing was to be verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// What to know before believing the figures, most severe first.
     pub cautions: Vec<Caution>,
 }
@@ -284,6 +287,7 @@ impl Summary {
             delay,
             targets: targets(tally, info),
             parts: tally.parts.stats(&info.targets, &info.phases),
+            verified: info.verified.clone(),
             cautions: Vec::new(),
         };
         if info.tool == RECORDING {

@@ -13,6 +13,7 @@ use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
+use crate::verify_args::VerifyArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plan::{ByteSize, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed, SyncFlag};
 use std::path::PathBuf;
@@ -253,6 +254,8 @@ pub struct IoArgs {
     pub destroy: bool,
     #[command(flatten)]
     pub means: MeansArgs,
+    #[command(flatten)]
+    pub verify: VerifyArgs,
 }
 
 /// Where results go, and what is shown meanwhile.

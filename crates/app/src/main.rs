@@ -37,6 +37,7 @@ mod steps_args;
 mod timings;
 mod together;
 mod traces;
+mod verify_args;
 mod watch;
 
 use args::{Cli, Command};

@@ -210,7 +210,8 @@ pub fn exit(info: &RunInfo, failed: bool, doubtful: bool) -> Exit {
         "SIGHUP" => 1,
         _ => 15,
     };
-    let miscompared = info.targets.iter().filter_map(|t| t.checks.as_ref()).any(|c| c.miscompared > 0);
+    let miscompared = info.targets.iter().filter_map(|t| t.checks.as_ref()).any(|c| c.miscompared > 0)
+        || info.verified.as_ref().is_some_and(|verified| verified.total() > 0);
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         _ if miscompared => Exit::Miscompared,

@@ -3,8 +3,7 @@
 
 use clap::{Args, ValueEnum};
 use iosonar_plan::{
-    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Dedupe, Ends, FileStep, Lockstep, Nanos, Order,
-    Trigger,
+    Amount, Begins, BetweenPasses, ByteSize, Data, Dedupe, Ends, FileStep, Lockstep, Nanos, Order, Trigger,
 };
 
 /// Where requests go, exactly.
@@ -73,11 +72,6 @@ pub struct JobOptionsArgs {
     /// percent one word, of that local=0 percent equal within a target only; also seed=1 and skew=0. Default: sectors with headers.
     #[arg(long, value_name = "PATTERN", value_parser = data)]
     pub data: Option<Data>,
-    /// Verify the data of reads, outside of their time
-    ///
-    /// Differences are counted, and the exit code is 5.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub verify: Option<VerifyArg>,
     /// Read back and check each write at once
     #[arg(long, requires = "verify")]
     pub verify_immediate: bool,
@@ -147,24 +141,6 @@ impl From<BetweenArg> for BetweenPasses {
             BetweenArg::Reopen => BetweenPasses::Reopen,
             BetweenArg::Recreate => BetweenPasses::Recreate,
             BetweenArg::NewFile => BetweenPasses::NewFile,
-        }
-    }
-}
-
-/// What is checked.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum VerifyArg {
-    /// Every byte, against --data
-    Contents,
-    /// Only the first 8 bytes: whether the data lies where it belongs
-    Location,
-}
-
-impl From<VerifyArg> for Checked {
-    fn from(arg: VerifyArg) -> Checked {
-        match arg {
-            VerifyArg::Contents => Checked::Contents,
-            VerifyArg::Location => Checked::Location,
         }
     }
 }

@@ -28,12 +28,12 @@ const ARROWS: [(&str, &[&str]); 27] = [
     (
         "engine",
         &[
-            "archive", "backend", "content", "host", "layout", "load", "os", "plan", "record", "sched",
-            "trace",
+            "archive", "backend", "content", "evidence", "host", "layout", "load", "os", "plan", "record",
+            "sched", "trace", "verify",
         ],
     ),
     ("analyze", &["archive", "evidence", "layout", "os", "plan"]),
-    ("verify", &["plan"]),
+    ("verify", &["archive", "content", "plan"]),
     ("view", &["analyze", "archive", "layout", "plan"]),
     ("campaign", &["analyze", "layout", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),

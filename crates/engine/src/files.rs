@@ -4,6 +4,7 @@ use crate::error::PrepareError;
 use iosonar_host::extent_map::MapReader;
 use iosonar_layout::Map;
 use iosonar_os::allocate;
+use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
 use std::fs::{self, File};
 use std::io;
@@ -173,6 +174,25 @@ impl TargetFile {
     /// Whether each pass has a file or a descriptor of its own.
     pub(crate) fn changes(&self) -> bool {
         self.lifecycle.between_passes != BetweenPasses::Keep
+    }
+
+    /// Whether another file takes the place of the one of the pass before.
+    pub(crate) fn makes_files(&self) -> bool {
+        self.lifecycle.between_passes.makes_files()
+    }
+
+    /// The same file for reading past the page cache, where its file system can; what was written is flushed first, and gone from
+    /// the page cache.
+    pub(crate) fn for_scan(&self) -> io::Result<File> {
+        let shared = self.shared()?;
+        // A target that is only read has nothing to flush, and need not allow it.
+        let flushed = shared.sync_all();
+        if self.writes {
+            flushed?;
+        }
+        let _ = evict(&shared);
+        let direct = Access { buffered: false, ..self.access };
+        self.opened_again(&shared, direct).or_else(|_| self.opened_again(&shared, self.access))
     }
 
     /// Passes are counted from 0 again: with the file that is there, or the first one where each pass has its own.

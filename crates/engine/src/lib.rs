@@ -27,6 +27,7 @@ mod run;
 mod sampling;
 mod stage;
 mod start;
+mod verify;
 mod worker;
 
 pub use control::Control;
@@ -35,3 +36,4 @@ pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepa
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};
 pub use run::RunError;
+pub use verify::ScanProgress;

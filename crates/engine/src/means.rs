@@ -12,7 +12,7 @@ use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, ResolvedSetup};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan, SimModel};
 use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -121,6 +121,24 @@ impl Prepared {
         means
     }
 
+    /// A simulated device. It has content where somebody looks at that.
+    pub(crate) fn simulated(
+        &self,
+        model: SimModel,
+        target: u16,
+        depth: u32,
+        seed: u64,
+        shared: Shared<'_>,
+    ) -> Box<dyn Backend> {
+        match self.plan.transfers_data() {
+            true => {
+                let store = shared.stores[usize::from(target)].clone();
+                Box::new(Sim::with_content(model, depth, seed, store))
+            }
+            false => Box::new(Sim::new(model, depth, seed)),
+        }
+    }
+
     /// What makes a loop's backend on the file of another pass.
     pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, clock: &'a Clock) -> Remake<'a> {
         Box::new(move |file, pool| match file {
@@ -151,7 +169,7 @@ pub(crate) fn equip(
     let mut buffer_bytes = 0;
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = stage.pool(part, workers, shared.pools)?;
-        let backend = stage.backend(part, shared.clock, pool.as_ref(), &mut means.notices)?;
+        let backend = stage.backend(part, shared, pool.as_ref(), &mut means.notices)?;
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
         let settings = stage.settings(part, means.spin);
         let home = stage.keeps_pools(part).then(|| shared.pools.clone());
@@ -169,7 +187,7 @@ impl Stage<'_> {
     /// Memory for the data of a loop; none where the engine needs none.
     fn pool(self, part: Part, workers: usize, pools: &Pools) -> Result<Option<BufferPool>, RunError> {
         let plan = &self.prepared.plan;
-        if !plan.engine.is_real() {
+        if !plan.transfers_data() {
             return Ok(None);
         }
         let job = &self.jobs[part.job].fitted;
@@ -227,11 +245,11 @@ impl Stage<'_> {
     fn backend(
         self,
         part: Part,
-        clock: &Clock,
+        shared: Shared<'_>,
         pool: Option<&BufferPool>,
         notices: &mut Vec<String>,
     ) -> Result<Box<dyn Backend>, RunError> {
-        let plan = &self.prepared.plan;
+        let (plan, clock) = (&self.prepared.plan, shared.clock);
         let fitted = &self.jobs[part.job].fitted;
         let job = &fitted.job;
         match plan.engine {
@@ -239,7 +257,7 @@ impl Stage<'_> {
             Engine::Sim(model) => {
                 let place = u64::from(part.target) << 32 ^ u64::from(part.number) << 48;
                 let seed = plan.seed ^ place ^ u64::from(self.number) << 16;
-                Ok(Box::new(Sim::new(model, job.depth, seed)))
+                Ok(self.prepared.simulated(model, part.target, job.depth, seed, shared))
             }
             _ => {
                 let file = self.prepared.targets[usize::from(part.target)].file();
@@ -267,9 +285,10 @@ fn on_file(
 ) -> std::io::Result<(Box<dyn Backend>, Vec<String>)> {
     let (engine, _) = usable(fitted.job.engine(plan.engine));
     let (depth, short) = (fitted.job.depth, plan.faults.short);
+    let extra = if plan.verify.is_on() { crate::verify::EXTRA } else { 0 };
     let locks = fitted.job.options.lock_requests;
     let (reach, writes) = (fitted.placement.size(), fitted.workload.writes());
-    real(engine, Setup { file, clock: clock.clone(), depth, reach, writes, short, locks, pool })
+    real(engine, Setup { file, clock: clock.clone(), depth, extra, reach, writes, short, locks, pool })
 }
 
 /// Sets the calling thread apart from others as the plan asks; says what was refused.

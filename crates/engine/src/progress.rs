@@ -2,6 +2,7 @@
 //!
 //! Response times are always counted, by class; latencies only while somebody watches them ([`Progress::watch`]).
 
+use crate::verify::ScanProgress;
 use iosonar_archive::{Outcome, Record};
 use iosonar_plan::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -28,6 +29,7 @@ pub struct Progress {
     before: Mutex<Histogram>,
     /// CPU time of whoever looks at this.
     watching_ns: AtomicU64,
+    scan: ScanProgress,
 }
 
 /// What one worker tells. It alone counts, so a count needs no locked instruction: a load and a store are enough. (Whoever
@@ -234,12 +236,22 @@ impl Progress {
     /// For a run with `workers` issuing loops.
     pub fn new(workers: usize) -> Progress {
         let gauges = (0..workers).map(|_| Gauge::default()).collect();
-        Progress { gauges, before: Mutex::default(), watching_ns: AtomicU64::new(0) }
+        Progress {
+            gauges,
+            before: Mutex::default(),
+            watching_ns: AtomicU64::new(0),
+            scan: ScanProgress::default(),
+        }
     }
 
     /// Whoever shows progress tells what that has cost so far, in CPU time: it is part of the run's health.
     pub fn note_watching(&self, cpu_ns: u64) {
         self.watching_ns.store(cpu_ns, Relaxed);
+    }
+
+    /// How far the scan at the end is.
+    pub fn scan(&self) -> &ScanProgress {
+        &self.scan
     }
 
     pub(crate) fn watching_ns(&self) -> u64 {

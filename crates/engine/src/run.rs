@@ -9,10 +9,12 @@ use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunEnd, Sampled, sample};
 use crate::stage::{LoopEnd, Stage, StageEnd};
+use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerError};
 use iosonar_archive::{
     ArchiveError, ArchiveWriter, CpuUse, LogWriter, RunInfo, RunState, Stalls, TargetInfo, TargetMap,
 };
+use iosonar_backend::Store;
 use iosonar_host::Root;
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_host::sampler::{Sampler, ThreadTimes};
@@ -149,6 +151,7 @@ impl Prepared {
         let clock = Clock::from_origin(u64::MAX);
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
+        let verifier = Verifier::new(self);
         let threads = ThreadTimes::default();
         let shared = Shared {
             clock: &clock,
@@ -159,6 +162,8 @@ impl Prepared {
             others,
             frames: &Frames::default(),
             pools: &Pools::default(),
+            stores: &self.stores(),
+            verifier: verifier.as_ref(),
         };
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
@@ -177,6 +182,7 @@ impl Prepared {
         };
         let (outcome, sampled) = self.execute(archive, shared, &mut info, begin)?;
         let used = own_cpu_time();
+        let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared));
         let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(unmapped.into_iter().chain(cleaned));
@@ -190,10 +196,23 @@ impl Prepared {
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
+        if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
+            self.name_faults(verifier, scan, archive, &mut info);
+        }
         if info.state == RunState::Finished && stopped {
             info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
         }
         Ok(info)
+    }
+
+    /// What simulated targets hold: those of one name hold the same.
+    fn stores(&self) -> Vec<Store> {
+        let mut stores: Vec<Store> = Vec::new();
+        for (number, target) in self.plan.targets.iter().enumerate() {
+            let same = self.plan.targets[..number].iter().position(|other| other.path == target.path);
+            stores.push(same.map_or_else(Store::new, |same| stores[same].clone()));
+        }
+        stores
     }
 
     /// Keeps the extent maps of files, as the run leaves them; says why not. They are an addition: what cannot be kept costs no
@@ -314,6 +333,11 @@ impl Prepared {
         }
         // The first one was fitted just now.
         let again = if number > 0 { Some(self.begin_phase(number)?) } else { None };
+        if let Some(verifier) = shared.verifier.filter(|_| number > 0) {
+            let makes_files = |claimed: &Claimed| claimed.file().is_some_and(|file| file.makes_files());
+            let renewed = self.targets.iter().enumerate().filter(|(_, claimed)| makes_files(claimed));
+            renewed.for_each(|(target, _)| verifier.forget(target as u16));
+        }
         let stage = Stage { prepared: self, jobs: again.as_ref().unwrap_or(foreseen), number };
         for (foreseen, job) in foreseen.iter().zip(stage.jobs) {
             let target = &mut info.targets[usize::from(job.fitted.job.target)];
@@ -430,4 +454,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) frames: &'a Frames,
     /// Memory for data between phases.
     pub(crate) pools: &'a Pools,
+    /// What simulated targets hold, by their numbers.
+    pub(crate) stores: &'a [Store],
+    /// Checks data, where the plan wants that.
+    pub(crate) verifier: Option<&'a Verifier>,
 }

@@ -10,6 +10,7 @@ use crate::passes::{FirstLateness, WorkerContext};
 use crate::prepare::{Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
 use crate::start::Start;
+use crate::verify::Checker;
 use crate::worker::{Worker, WorkerCounters, WorkerError};
 use iosonar_archive::{LogWriter, PhaseTimes};
 use iosonar_load::ReadAhead;
@@ -184,7 +185,9 @@ impl Stage<'_> {
             delays: self.job(part).workload.delays(),
         };
         let gauge = progress.gauge(index);
-        let worker = Worker::new(settings, backend, payloads, context, recorder, control, gauge);
+        let checker =
+            shared.verifier.map(|verifier| Checker::new(verifier, part.target, self.number, settings.depth));
+        let worker = Worker::new(settings, backend, payloads, checker, context, recorder, control, gauge);
         // Opened and read ahead before its start, so that neither costs delay; so is a later pass.
         let mut first = Some(self.feed(part, 0, control));
         let Some(begin) = ticket.wait(clock, prepared.is_timed(), control) else {

@@ -5,6 +5,8 @@
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions. Before it sleeps or waits it
 //! makes the data of the next write, slice by slice, with a look for completions after each slice.
 
+mod verifying;
+
 use crate::control::Control;
 use crate::coordinator::{Next, Permit};
 use crate::feed::{Answer, Feed};
@@ -14,6 +16,7 @@ use crate::pass_barrier::Member;
 use crate::passes::{PassRules, WorkerContext};
 use crate::payload::{DataRequest, Payloads, SLICE};
 use crate::progress::Gauge;
+use crate::verify::Checker;
 use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
 use iosonar_load::{IssuedHash, Item, LoadError};
@@ -139,6 +142,8 @@ pub(crate) struct Worker<'a> {
     settings: Settings,
     backend: Box<dyn Backend>,
     payloads: Payloads,
+    /// Checks its data, where the plan wants that.
+    checker: Option<Checker<'a>>,
     context: WorkerContext<'a>,
     recorder: Recorder,
     control: &'a Control,
@@ -176,6 +181,7 @@ impl<'a> Worker<'a> {
         settings: Settings,
         backend: Box<dyn Backend>,
         payloads: Payloads,
+        checker: Option<Checker<'a>>,
         context: WorkerContext<'a>,
         recorder: Recorder,
         control: &'a Control,
@@ -186,6 +192,7 @@ impl<'a> Worker<'a> {
             settings,
             backend,
             payloads,
+            checker,
             context,
             recorder,
             control,
@@ -237,6 +244,7 @@ impl<'a> Worker<'a> {
             }
             let is_over = pass > 0 && (self.settings.rules.is_over(self.start) || self.is_first_done());
             while !is_over && self.turn(&mut feed) {}
+            self.read_again_to_the_end();
             self.end_pass(is_over);
             self.count(feed.lines());
             if is_over || self.error.is_some() || self.counters.stopped || self.counters.ended_early.is_some()
@@ -261,6 +269,9 @@ impl<'a> Worker<'a> {
         self.gauge.set_pass(pass);
         (self.offered, self.steps) = (0, 0);
         self.payloads.begin(pass);
+        if let Some(checker) = &mut self.checker {
+            checker.begin_pass(pass);
+        }
         if pass > 0 {
             self.scheduler = self.settings.scheduler(self.context.delays.clone());
             let ended = self.backend.now();
@@ -325,6 +336,9 @@ impl<'a> Worker<'a> {
         let cannot = |error| WorkerError::File { pass: pass + 1, error };
         let opened = file.of_pass(pass, self.context.access, &mut || self.backend.now()).map_err(cannot)?;
         self.backend = (self.context.remake)(Some(opened.file), self.payloads.pool()).map_err(cannot)?;
+        if file.makes_files() {
+            self.checker.iter_mut().for_each(Checker::forget);
+        }
         self.open_ns = opened.open_time.0;
         opened.steps.into_iter().for_each(|step| self.record_step(step, None));
         Ok(())
@@ -375,6 +389,9 @@ impl<'a> Worker<'a> {
             self.record_step(step, error);
         }
         done?;
+        if step.changes_file() {
+            self.checker.iter_mut().for_each(Checker::forget);
+        }
         if matches!(step, FileStep::Open | FileStep::Create) {
             let file = self.context.session.file(target)?;
             self.backend = (self.context.remake)(Some(file), self.payloads.pool())?;
@@ -449,8 +466,9 @@ impl<'a> Worker<'a> {
     fn turn(&mut self, feed: &mut Feed) -> bool {
         self.reap(Wait::No);
         let now = self.backend.now();
+        self.read_again(now);
         if self.control.is_stopped(now) {
-            let is_held = self.stalled.is_some() || self.unmade.is_some();
+            let is_held = self.stalled.is_some() || self.unmade.is_some() || self.checked_slot().is_some();
             self.counters.stopped |= self.scheduler.has_more() || is_held || !self.is_last_pass;
             self.stop(now);
         } else if let Some(why) = self.context.job_status.over() {
@@ -508,7 +526,7 @@ impl<'a> Worker<'a> {
 
     /// A request that waits for memory or data goes before all others: it has its slot already.
     fn next(&mut self, now: Nanos) -> Decision<Origin> {
-        match self.held() {
+        match self.held().or_else(|| self.checked_slot()) {
             Some(slot) => Decision::Issue(slot),
             None => self.scheduler.next(now),
         }
@@ -601,7 +619,9 @@ impl<'a> Worker<'a> {
             // It is past its stop: only what is in flight is still awaited.
             until
         };
-        self.reap(Wait::Until(until.min(latest)));
+        // A simulated clock must not pass a place that is to be read again.
+        let due = self.checker.as_ref().and_then(Checker::next_due).unwrap_or(Nanos(u64::MAX));
+        self.reap(Wait::Until(until.min(latest).min(due)));
     }
 
     /// Lets nothing more go. A request that only waits for memory or data goes no more either.
@@ -616,7 +636,9 @@ impl<'a> Worker<'a> {
             let Issue { request, due, .. } = *self.scheduler.issued(slot);
             self.scheduler.complete(slot, now);
             self.record_unsent(&request, Outcome::Cancelled, None, due);
+            self.checker.iter_mut().for_each(|checker| checker.let_go(slot));
         }
+        self.cancel_checked(now);
     }
 
     /// Ends the issuing; what is in flight is still awaited. The first reason counts.
@@ -745,6 +767,9 @@ impl<'a> Worker<'a> {
             self.push(slot, Buffer::empty(), now);
             return Issued::Gone;
         }
+        if let Some(issued) = self.check_first(slot, now) {
+            return issued;
+        }
         let request = &self.scheduler.issued(slot).request;
         let content = self.content(request);
         if self.payloads.is_to_be_made(&content) && !self.make_now(content) {
@@ -778,13 +803,16 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn push(&mut self, slot: Slot, buffer: Buffer, now: Nanos) {
+    fn push(&mut self, slot: Slot, mut buffer: Buffer, now: Nanos) {
         let Issue { request, due, .. } = self.scheduler.issued(slot);
         let (sequence, op, extent) = (request.sequence, request.op, request.extent);
         let durability = request.facts.marks.durability();
         self.gauge.set_late(now.saturating_sub(*due));
         let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
         self.counters.issued.add(stream, sequence, op, durability, extent);
+        if let Some(checker) = &mut self.checker {
+            checker.begin(slot, sequence, op, extent, &mut buffer);
+        }
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }
 
@@ -799,7 +827,9 @@ impl<'a> Worker<'a> {
         self.backend.reap(wait, &mut done);
         let any = !done.is_empty();
         for completion in done.drain(..) {
-            self.complete(completion);
+            if let Some(completion) = self.take_own(completion) {
+                self.complete(completion);
+            }
         }
         self.done = done;
         any
@@ -813,9 +843,16 @@ impl<'a> Worker<'a> {
             self.look_at(&record, &mut completion.buffer);
         }
         self.last_end = self.last_end.max(now);
+        if let Some(buffer) = self.is_over(slot, &record, completion.buffer) {
+            self.payloads.give(buffer);
+            self.end_request(slot, &record, result, now);
+        }
+    }
+
+    /// A request is over, and its slot is free.
+    fn end_request(&mut self, slot: Slot, record: &Record, result: i64, now: Nanos) {
         self.scheduler.complete(slot, now);
-        self.payloads.give(completion.buffer);
-        self.keep(&record, now);
+        self.keep(record, now);
         if record.outcome == Outcome::Failed {
             self.count_failed(result, now);
         }

@@ -28,6 +28,7 @@ mod svg;
 mod text;
 mod text_report;
 pub mod units;
+mod verify_text;
 
 pub use charts::{
     CompareMaterial, ComparePicture, Headline, KneeMaterial, LayoutOverview, LayoutRow, Material, MatrixGrid,
@@ -49,3 +50,4 @@ pub use raster::png;
 pub use svg::{escape, svg};
 pub use text::{show, show_deskew};
 pub use text_report::{LatencyText, LoadText, TextOptions, TextReport, text_report};
+pub use verify_text::sentence as fault_sentence;

@@ -4,6 +4,7 @@ use crate::health;
 use crate::lines::{Lines, ascii, shorten};
 use crate::parts;
 use crate::units::{self, Charset, Unit};
+use crate::verify_text;
 use iosonar_analyze::{
     ByScope, Counts, Deskew, LimitResult, LimitVerdict, Rate, RunFacts, Scope, Severity, Summary, TimeStats,
 };
@@ -28,6 +29,7 @@ pub fn show(summary: &Summary) -> String {
     limits(&mut out, summary);
     errors(&mut out, summary);
     targets(&mut out, summary);
+    verify_text::lines(&mut out, summary);
     cautions(&mut out, summary);
     out.finish()
 }

@@ -25,8 +25,11 @@ pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
         (h.create && !has_places && !matches!(args.io.size, Some(Space::Bytes(_))), {
             "--create: a new file has no size: give --size in bytes".into()
         }),
-        (h.data.is_some() && h.verify.is_none() && !writes, {
+        (h.data.is_some() && args.io.verify.of_data().is_none() && !writes, {
             "--data has no effect where nothing is written or checked: add --verify, or remove it".into()
+        }),
+        (h.verify_immediate && args.io.verify.of_data().is_none(), {
+            "--verify-immediate checks data by name: add --verify contents with --data, or write --verify after-write".into()
         }),
     ])
 }
@@ -37,7 +40,7 @@ pub(super) fn options(args: &RunArgs) -> JobOptions {
         access: None,
         engine: None,
         data: h.data.clone(),
-        verify: h.verify.map(|what| Verify { what: what.into(), immediate: h.verify_immediate }),
+        verify: args.io.verify.of_data().map(|what| Verify { what, immediate: h.verify_immediate }),
         before: h.before_pass.clone(),
         after: h.after_pass.clone(),
         start_delay: if args.steps.steps.is_some() { args.pace.start_delay } else { Nanos(0) },

@@ -104,6 +104,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         pacing: pacing(&io.means),
         memory: memory(&io.means),
         faults: faults(&io.means),
+        verify: io.verify.verification(),
         ..Plan::new(run_id, targets, vec![phase])
     }
 }

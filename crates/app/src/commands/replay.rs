@@ -46,6 +46,12 @@ fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
             "--size only pretends a size for --engine null and sim; a real target is used as it is"
         )));
     }
+    if io.verify.of_data().is_some() {
+        return Err(Failure::refused(anyhow!(
+            "--verify checks data by name with contents and location, and a replay writes sectors with headers: write --verify read, \
+             final or another mode"
+        )));
+    }
     if let Some(end) = window.end.filter(|end| *end <= window.start) {
         return Err(Failure::refused(anyhow!(
             "--end {end}: the window holds no request, because it starts at --start {}: set --end after it",

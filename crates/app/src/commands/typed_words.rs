@@ -26,6 +26,9 @@ const COMMON: &[(&str, &str)] = &[
     ("pacing.nice", "--nice"),
     ("pacing.realtime", "--realtime"),
     ("memory.buffers", "--buffer-memory"),
+    ("verify", "--verify"),
+    ("verify.modes", "--verify"),
+    ("verify.memory", "--verify-memory"),
 ];
 
 /// Fields that `run` sets.

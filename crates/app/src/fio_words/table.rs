@@ -42,8 +42,7 @@ const BLOCKS: &str = "requests start at multiples of --bs, counted from --offset
 const FILES: &str = "name each target with --target; a file has to be there before (truncate -s 1g FILE), or made with --create \
                      and --steps";
 const HANDED: &str = "each request is issued as soon as fewer than --iodepth are in flight";
-const CHECKS: &str =
-    "checks are --verify contents with --steps: what differs is counted, and the exit code is 5";
+const CHECKS: &str = "checks are --verify read,final: faults are named, and the exit code is 5";
 const RECORDED: &str = "every request is recorded: 'iosonar export DIR --to csv' prints all of them, 'iosonar plot DIR' draws \
                         them over time";
 const REPLAYS: &str =
@@ -115,6 +114,7 @@ pub const WORDS: &[Word] = &[
     word(&["fdatasync"], Same("fdatasync")),
     word(&["iomem_align", "mem_align"], Size("align")),
     word(&["verify"], Meaning::Read(values::verify)),
+    word(&["verify_fatal"], Switch { on: "verify-fatal", off: "" }),
     word(&["zero_buffers"], Switch { on: "fill-random=0", off: "" }),
     word(&["buffer_compress_percentage"], Meaning::Read(values::compressible)),
     word(&["serialize_overlap"], Switch { on: "overlap=order", off: "" }),
@@ -215,7 +215,7 @@ pub const WORDS: &[Word] = &[
     ),
     word(&["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch"], No(TRIMS)),
     word(&["verify_only", "do_verify", "verify_interval", "verify_offset", "verify_pattern"], No(CHECKS)),
-    word(&["verify_fatal", "verify_dump", "verify_async", "verify_async_cpus", "verify_backlog"], No(CHECKS)),
+    word(&["verify_dump", "verify_async", "verify_async_cpus", "verify_backlog"], No(CHECKS)),
     word(
         &["verify_backlog_batch", "experimental_verify", "verify_state_load", "verify_state_save"],
         No(CHECKS),

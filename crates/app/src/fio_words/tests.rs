@@ -69,7 +69,7 @@ fn what_there_is_not_is_refused_by_name() {
         ("--iodepth-low=4", "run has not: each request"),
         ("--ioengine=rbd", "--ioengine=rbd: there is no such engine"),
         ("--output-format=terse", "there are normal and json"),
-        ("--verify=crc32c", "--verify contents"),
+        ("--verify=crc32c", "--verify read,final"),
         ("--rw=randtrimwrite", "--rwmixtrim 50"),
         ("--sync=often", "O_DSYNC"),
         ("--name=a --rw=read --name=b", "two jobs"),

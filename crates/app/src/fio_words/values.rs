@@ -144,12 +144,32 @@ pub fn rw(value: &str) -> Result {
 
 /// Checks of data, in fio's words and in ours.
 pub fn verify(value: &str) -> Result {
+    /// fio's checksums and headers.
+    const OF_FIO: [&str; 17] = [
+        "1",
+        "md5",
+        "crc64",
+        "crc32c",
+        "crc32c-intel",
+        "crc32",
+        "crc16",
+        "crc7",
+        "xxhash",
+        "sha512",
+        "sha256",
+        "sha1",
+        "sha3-224",
+        "sha3-256",
+        "meta",
+        "pattern",
+        "null",
+    ];
     match value {
         "0" => args([]),
-        "contents" | "location" => args([format!("--verify={value}")]),
-        _ => Err("run has no checksums in blocks: the content of a block follows from its place: use --verify contents \
-                  with --steps"
+        value if OF_FIO.contains(&value) => Err("every sector that run writes has a header and a checksum: use --verify read to \
+                  check what is read, --verify final to read all back at the end, or both: --verify read,final"
             .into()),
+        words => args([format!("--verify={words}")]),
     }
 }
 

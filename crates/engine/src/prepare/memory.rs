@@ -40,7 +40,7 @@ fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> 
         let depth = u64::from(job.job.depth);
         let has_threads = usable_engine(job.job.engine(plan.engine)).0 == Engine::Threads;
         let threads = if has_threads { depth * THREAD } else { 0 };
-        let buffers = if plan.engine.is_real() { buffer_bytes(plan, job, parts.len()) } else { 0 };
+        let buffers = if plan.transfers_data() { buffer_bytes(plan, job, parts.len()) } else { 0 };
         let purge = job.job.options.purge_cpu_cache.0;
         (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads + purge).saturating_add(buffers)
     };
@@ -62,7 +62,7 @@ fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> 
 /// The longest request of each job must fit into its share of memory for data: it would wait for ever.
 fn check_buffers(plan: &Plan, jobs: &[Fitted], workers: usize) -> Result<(), PrepareError> {
     let short =
-        |job: &&Fitted| plan.engine.is_real() && buffer_bytes(plan, job, workers) < job.max_length() as u64;
+        |job: &&Fitted| plan.transfers_data() && buffer_bytes(plan, job, workers) < job.max_length() as u64;
     match jobs.iter().find(short) {
         None => Ok(()),
         Some(job) => Err(PrepareError::Buffers {

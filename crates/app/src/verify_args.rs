@@ -1,0 +1,54 @@
+//! What can be typed about checking that targets give back what was written.
+
+use clap::Args;
+use iosonar_plan::{ByteSize, Checked, Verification, VerifyModes};
+
+/// What is checked, and with how much memory.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verification")]
+pub struct VerifyArgs {
+    /// Verify data: read, before-write, after-write, final, sample=P%, with commas between several
+    ///
+    /// read: what requests read from places that this run has written. before-write, after-write: read each place again before
+    /// and after it is written. final: read all that was written when the requests are over; sample=5%: only this share of it.
+    /// Faults are named, and the exit code is 5. With --data: contents, or location (the first 8 bytes).
+    #[arg(long, value_name = "MODES", value_parser = words)]
+    pub verify: Option<VerifyWords>,
+    /// Limit the memory for what sectors may hold; above it, some are not checked
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub verify_memory: ByteSize,
+    /// Issue no more requests after the first fault
+    #[arg(long)]
+    pub verify_fatal: bool,
+}
+
+/// What `--verify` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifyWords {
+    /// Sectors with headers, against what the run has written.
+    Modes(VerifyModes),
+    /// Data by name, against its place.
+    Data(Checked),
+}
+
+fn words(text: &str) -> Result<VerifyWords, String> {
+    match text {
+        "contents" => Ok(VerifyWords::Data(Checked::Contents)),
+        "location" => Ok(VerifyWords::Data(Checked::Location)),
+        words => words.parse().map(VerifyWords::Modes),
+    }
+}
+
+impl VerifyArgs {
+    /// How data by name is checked, if it is.
+    pub fn of_data(&self) -> Option<Checked> {
+        if let Some(VerifyWords::Data(what)) = self.verify { Some(what) } else { None }
+    }
+
+    /// How sectors with headers are checked.
+    pub fn verification(&self) -> Verification {
+        let modes =
+            if let Some(VerifyWords::Modes(modes)) = self.verify { modes } else { Default::default() };
+        Verification { modes, memory: self.verify_memory, stop_at_fault: self.verify_fatal }
+    }
+}

@@ -1,0 +1,360 @@
+//! The checks of one issuing loop.
+//!
+//! A write may be preceded by a read of its place (`before-write`) and followed by another one (`after-write`): both happen while
+//! the request has its slot, so that nothing else that conflicts with it is in flight. Bad places are read again, one at a time,
+//! beside the requests.
+
+use super::device::Looks;
+use super::{Place, Verifier};
+use iosonar_archive::{FoundBy, Outcome, ReadAgain, Record, WriteId};
+use iosonar_backend::Token;
+use iosonar_os::Buffer;
+use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+use iosonar_sched::Slot;
+use iosonar_verify::{Ended, Flight, Found, Reader, Sectors, Tag, Version};
+use std::collections::VecDeque;
+
+/// Operations that a loop may have in flight beyond its depth.
+pub(crate) const EXTRA: u32 = 1;
+/// When a bad place is read again, and once more.
+const AGAIN_AFTER: [Nanos; 2] = [Nanos(100_000_000), Nanos(1_000_000_000)];
+/// Sectors on each side of a bad one that are read again with it, as far as they belong to the same write.
+const MOST_AROUND: u64 = 256;
+/// Bad places that wait to be read again.
+const MOST_WAITING: usize = 4096;
+
+/// What became of a completion.
+pub(crate) enum Completed {
+    /// The request is over.
+    Over(Buffer),
+    /// Its place is to be read back first, into this memory.
+    ReadBack(Buffer),
+}
+
+/// The part of a slot's request that the checks know.
+#[derive(Default)]
+struct SlotState {
+    flight: Option<Flight>,
+    /// The place of its write was read and checked.
+    is_checked: bool,
+    /// Its write is over, and is read back.
+    record: Option<Record>,
+}
+
+/// A place that is to be read again.
+struct Waiting {
+    due: Nanos,
+    /// Number of the observation on its device.
+    observation: usize,
+    round: usize,
+    /// On the target.
+    sectors: Sectors,
+    /// Whether it is the place that the header of what was found names.
+    is_named: bool,
+}
+
+/// A place that is being read again.
+struct Again {
+    waiting: Waiting,
+    flight: Flight,
+}
+
+/// The checks of one issuing loop.
+pub(crate) struct Checker<'a> {
+    verifier: &'a Verifier,
+    place: Place,
+    target: u16,
+    phase: u16,
+    pass: u32,
+    depth: u32,
+    slots: Vec<SlotState>,
+    /// Slots whose place was checked: their writes may go.
+    checked: VecDeque<Slot>,
+    /// By the round: each in the order of its due times.
+    waiting: [VecDeque<Waiting>; 2],
+    again: Option<Again>,
+}
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(verifier: &'a Verifier, target: u16, phase: u16, depth: u32) -> Checker<'a> {
+        Checker {
+            verifier,
+            place: verifier.places[usize::from(target)],
+            target,
+            phase,
+            pass: 0,
+            depth,
+            slots: (0..depth).map(|_| SlotState::default()).collect(),
+            checked: VecDeque::with_capacity(depth as usize),
+            waiting: Default::default(),
+            again: None,
+        }
+    }
+
+    pub(crate) fn begin_pass(&mut self, pass: u32) {
+        self.pass = pass;
+    }
+
+    /// Nothing is known of the target any more: its file was changed or made again.
+    pub(crate) fn forget(&mut self) {
+        self.verifier.forget(self.target);
+    }
+
+    /// Whether no more requests are to be issued.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.verifier.is_stopped()
+    }
+
+    fn looks(&self) -> Looks<'a> {
+        let Verifier { run_id, fill, poison, places, .. } = self.verifier;
+        Looks { run_id: *run_id, fill: *fill, poison: *poison, base: self.place.base, places }
+    }
+
+    fn sectors(&self, extent: Extent) -> Option<Sectors> {
+        self.verifier.sectors(self.target, extent)
+    }
+
+    fn id(&self, sequence: u64) -> WriteId {
+        WriteId { target: self.target, phase: self.phase, pass: self.pass, sequence }
+    }
+
+    /// The name of the read that belongs to a slot's write.
+    pub(crate) fn token(&self, slot: Slot) -> Token {
+        Token(self.depth + slot.0)
+    }
+
+    /// The name of a place that is read again.
+    fn token_of_again(&self) -> Token {
+        Token(2 * self.depth)
+    }
+
+    /// Whether an operation of this name belongs to the checks.
+    pub(crate) fn is_own(&self, token: Token) -> bool {
+        token.0 >= self.depth
+    }
+
+    /// A slot whose write may go now.
+    pub(crate) fn next_checked(&mut self) -> Option<Slot> {
+        self.checked.front().copied()
+    }
+
+    /// Whether the place of a write is to be read before it.
+    pub(crate) fn reads_first(&self, slot: Slot, op: Op, extent: Extent) -> bool {
+        if !self.verifier.modes.before_write || !op.changes_data() || self.slots[slot.0 as usize].is_checked {
+            return false;
+        }
+        let sectors = self.sectors(extent);
+        sectors.is_some_and(|sectors| self.verifier.device(self.place).knows(sectors))
+    }
+
+    /// Begins a read that belongs to a slot's write.
+    pub(crate) fn begin_own(&mut self, slot: Slot, extent: Extent, buffer: &mut Buffer) {
+        iosonar_content::poison(buffer, self.verifier.poison);
+        if let Some(sectors) = self.sectors(extent) {
+            let mut device = self.verifier.device(self.place);
+            device.added_reads += 1;
+            device.added_bytes += extent.length;
+            self.slots[slot.0 as usize].flight = Some(device.expected().begin_read(sectors));
+        }
+    }
+
+    /// Begins a slot's request itself.
+    pub(crate) fn begin(&mut self, slot: Slot, sequence: u64, op: Op, extent: Extent, buffer: &mut Buffer) {
+        if self.checked.front() == Some(&slot) {
+            self.checked.pop_front();
+        }
+        let is_read = op == Op::Read && self.verifier.modes.read;
+        if is_read {
+            iosonar_content::poison(buffer, self.verifier.poison);
+        }
+        if !is_read && !op.changes_data() {
+            return;
+        }
+        let (sectors, tag) = match self.sectors(extent) {
+            Some(sectors) => (sectors, self.tag(sequence, op)),
+            // Parts of sectors: what they hold then, nobody can tell.
+            None if op.changes_data() => (self.touched_by(extent), Tag::ANY),
+            None => return,
+        };
+        let mut device = self.verifier.device(self.place);
+        let expected = device.expected();
+        let flight = if is_read { expected.begin_read(sectors) } else { expected.begin_write(sectors, tag) };
+        self.slots[slot.0 as usize].flight = Some(flight);
+    }
+
+    /// All sectors that an extent reaches into.
+    fn touched_by(&self, extent: Extent) -> Sectors {
+        let (first, end) = (extent.offset / SECTOR, extent.end().div_ceil(SECTOR));
+        Sectors { start: self.place.base + first, count: end - first }
+    }
+
+    fn tag(&self, sequence: u64, op: Op) -> Tag {
+        match op {
+            Op::WriteZeroes => Tag::ZEROS,
+            Op::Discard => Tag::ANY,
+            _ => {
+                let WriteId { target, phase, pass, sequence } = self.id(sequence);
+                Version { target, phase, pass, sequence }.tag()
+            }
+        }
+    }
+
+    /// A slot's request has ended.
+    pub(crate) fn end(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Completed {
+        let state = &mut self.slots[slot.0 as usize];
+        state.is_checked = false;
+        let Some(flight) = state.flight.take() else { return Completed::Over(buffer) };
+        if record.op == Op::Read {
+            self.end_read(flight, FoundBy::Read, record, &buffer);
+            return Completed::Over(buffer);
+        }
+        let is_whole = record.outcome == Outcome::Completed;
+        let ended = if is_whole { Ended::Acknowledged } else { Ended::Failed };
+        self.verifier.device(self.place).expected().end_write(flight, ended);
+        let is_read_back =
+            self.verifier.modes.after_write && is_whole && record.op == Op::Write && !buffer.is_empty();
+        if !is_read_back || self.sectors(record.executed).is_none() {
+            return Completed::Over(buffer);
+        }
+        self.slots[slot.0 as usize].record = Some(*record);
+        Completed::ReadBack(buffer)
+    }
+
+    /// A read that belongs to a slot's write has ended; returns the record of the write if that is over with it.
+    pub(crate) fn end_own(&mut self, slot: Slot, read: &Record, buffer: &Buffer) -> Option<Record> {
+        let state = &mut self.slots[slot.0 as usize];
+        let (flight, record) = (state.flight.take(), state.record.take());
+        let found_by = if record.is_some() { FoundBy::AfterWrite } else { FoundBy::BeforeWrite };
+        if record.is_none() {
+            state.is_checked = true;
+            self.checked.push_back(slot);
+        }
+        if let Some(flight) = flight {
+            self.end_read(flight, found_by, read, buffer);
+        }
+        record
+    }
+
+    fn end_read(&mut self, flight: Flight, found_by: FoundBy, record: &Record, buffer: &[u8]) {
+        let reader = Reader {
+            target: self.target,
+            found_by,
+            request: Some(self.id(record.sequence)),
+            submitted: record.submitted.unwrap_or_default(),
+            completed: record.completed.unwrap_or_default(),
+        };
+        let transferred = usize::try_from(record.result).unwrap_or(0).min(buffer.len());
+        let looks = self.looks();
+        let verifier = self.verifier;
+        let mut device = verifier.device(self.place);
+        let new = device.end_read(flight, &buffer[..transferred], &looks, reader);
+        if (0..record.executed.length as i64).contains(&record.result)
+            && let Some(sectors) = self.sectors(record.executed)
+        {
+            let missing = sectors.start + transferred as u64 / SECTOR..sectors.start + sectors.count;
+            device.note_missing(reader, &looks, missing, Found::Short);
+        }
+        let new = new.start..device.observations.len();
+        if new.is_empty() {
+            return;
+        }
+        verifier.note_fault();
+        for number in new {
+            let sectors = around(&mut device, number, self.place.base);
+            self.plan_again(reader.completed, number, sectors, false);
+            let observation = &device.observations[number];
+            if let Some(named) = observation.named_place(verifier.run_id) {
+                let sectors = Sectors { start: named, count: observation.count.min(2 * MOST_AROUND) };
+                self.plan_again(reader.completed, number, sectors, true);
+            }
+        }
+    }
+
+    fn plan_again(&mut self, now: Nanos, observation: usize, sectors: Sectors, is_named: bool) {
+        if self.waiting[0].len() < MOST_WAITING {
+            let due = now.saturating_add(AGAIN_AFTER[0]);
+            self.waiting[0].push_back(Waiting { due, observation, round: 0, sectors, is_named });
+        }
+    }
+
+    /// When the next place is to be read again.
+    pub(crate) fn next_due(&self) -> Option<Nanos> {
+        if self.again.is_some() {
+            return None;
+        }
+        self.waiting.iter().filter_map(|round| Some(round.front()?.due)).min()
+    }
+
+    /// Whether places are still to be read again.
+    pub(crate) fn has_more(&self) -> bool {
+        self.again.is_some() || self.waiting.iter().any(|round| !round.is_empty())
+    }
+
+    /// Whether a place is being read again.
+    pub(crate) fn is_reading_again(&self) -> bool {
+        self.again.is_some()
+    }
+
+    /// A slot's write goes no more.
+    pub(crate) fn let_go(&mut self, slot: Slot) {
+        self.checked.retain(|checked| *checked != slot);
+        self.slots[slot.0 as usize].is_checked = false;
+    }
+
+    /// A place that is to be read again now.
+    pub(crate) fn begin_again(&mut self, now: Nanos) -> Option<(Token, Extent, Buffer)> {
+        let due = self.next_due().filter(|due| *due <= now)?;
+        let round =
+            self.waiting.iter_mut().find(|round| round.front().is_some_and(|first| first.due == due))?;
+        let waiting = round.pop_front()?;
+        let Sectors { start, count } = waiting.sectors;
+        let extent = Extent { offset: start * SECTOR, length: count * SECTOR };
+        // Rare enough to have memory of its own.
+        let mut buffer = Buffer::zeroed(extent.length as usize);
+        iosonar_content::poison(&mut buffer, self.verifier.poison);
+        let on_device = Sectors { start: start + self.place.base, count };
+        let mut device = self.verifier.device(self.place);
+        device.added_reads += 1;
+        device.added_bytes += extent.length;
+        let flight = device.expected().begin_read(on_device);
+        self.again = Some(Again { waiting, flight });
+        Some((self.token_of_again(), extent, buffer))
+    }
+
+    /// A place was read again.
+    pub(crate) fn end_again(&mut self, result: i64, completed: Nanos, buffer: &Buffer) {
+        let Some(Again { waiting, flight }) = self.again.take() else { return };
+        let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
+        let looks = self.looks();
+        let verifier = self.verifier;
+        let mut device = verifier.device(self.place);
+        let start = waiting.sectors.start + self.place.base;
+        if waiting.is_named {
+            let is_there = device.end_read_named(flight, &buffer[..transferred], waiting.observation, &looks);
+            device.observations[waiting.observation].belongs_elsewhere_and_is_there = Some(is_there);
+            return;
+        }
+        let again = device.end_read_again(flight, &buffer[..transferred], start, waiting.observation, &looks);
+        let observation = &mut device.observations[waiting.observation];
+        observation.again[waiting.round] = again.answer;
+        if waiting.round == 0 {
+            observation.around = Some(iosonar_verify::Around { start: again.start, holds: again.holds });
+        }
+        let goes_on = matches!(again.answer, ReadAgain::Same | ReadAgain::Different | ReadAgain::Failed);
+        if waiting.round == 0 && goes_on {
+            let due = completed.saturating_add(AGAIN_AFTER[1]);
+            self.waiting[1].push_back(Waiting { due, round: 1, ..waiting });
+        }
+    }
+}
+
+/// The sectors of an observation, and those around it that should hold the same write; on the target.
+pub(super) fn around(device: &mut super::Device, number: usize, base: u64) -> Sectors {
+    let observation = &device.observations[number];
+    let (first, last) = (observation.start + base, observation.end() - 1 + base);
+    let expected = device.expected();
+    let (left, right) = (expected.same_write(first, MOST_AROUND), expected.same_write(last, MOST_AROUND));
+    let start = left.start.min(first);
+    let end = (right.start + right.count).max(last + 1).min(start + 4 * MOST_AROUND);
+    Sectors { start: start - base, count: end - start }
+}

@@ -1,0 +1,298 @@
+//! What one device should hold, and what was found instead.
+
+use super::Place;
+use iosonar_archive::{FaultCount, FoundBy, MOST_FAULTS, ReadAgain, Verified};
+use iosonar_content::{SectorHeader, intact};
+use iosonar_plan::{ByteSize, Fill, SECTOR};
+use iosonar_verify::{
+    BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, Version, write_of,
+};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Bad sectors that are remembered, so that each read of them does not count again.
+const MOST_REMEMBERED: usize = 1 << 20;
+
+/// How written sectors look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looks<'a> {
+    pub(crate) run_id: u64,
+    pub(crate) fill: Fill,
+    pub(crate) poison: u64,
+    /// The first sector of the target that is read.
+    pub(crate) base: u64,
+    /// Where all targets lie: one device may be several.
+    pub(crate) places: &'a [Place],
+}
+
+/// What one device should hold, and what was found instead.
+pub(crate) struct Device {
+    expected: Expected,
+    pub(crate) observations: Vec<Observation>,
+    /// Bad sectors, with what was found there.
+    remembered: HashMap<u64, u64>,
+    checked: u64,
+    unwritten: u64,
+    unknown: u64,
+    /// Faults beyond those that are kept, and their sectors.
+    beyond: FaultCount,
+    pub(crate) added_reads: u64,
+    pub(crate) added_bytes: u64,
+}
+
+impl Device {
+    pub(crate) fn new(memory: ByteSize) -> Device {
+        Device {
+            expected: Expected::new(memory.0),
+            observations: Vec::new(),
+            remembered: HashMap::new(),
+            checked: 0,
+            unwritten: 0,
+            unknown: 0,
+            beyond: FaultCount::default(),
+            added_reads: 0,
+            added_bytes: 0,
+        }
+    }
+
+    /// Whether it is known of any of these sectors what they hold.
+    pub(crate) fn knows(&self, sectors: Sectors) -> bool {
+        let is_known =
+            |sector| matches!(self.expected.expected(sector).legal(), Legal::One(_) | Legal::Several(_));
+        (sectors.start..sectors.end()).any(is_known)
+    }
+
+    pub(crate) fn expected(&mut self) -> &mut Expected {
+        &mut self.expected
+    }
+
+    /// A file was made again: what lies from here on is not known.
+    pub(crate) fn forget_from(&mut self, base: u64) {
+        let ranges: Vec<Sectors> = self.expected.touched().filter(|range| range.start >= base).collect();
+        ranges.into_iter().for_each(|range| self.expected.forget(range));
+    }
+
+    pub(crate) fn add_to(&self, all: &mut Verified) {
+        all.checked += self.checked;
+        all.unwritten += self.unwritten;
+        all.unknown += self.unknown;
+        all.given_up += self.expected.unknown_sectors();
+        all.memory += self.expected.bytes();
+        all.not_listed += self.beyond.faults;
+        all.added_reads += self.added_reads;
+        all.added_bytes += self.added_bytes;
+    }
+
+    /// Checks what a read gave; returns which observations are new. `is_counted` says whether sectors that the run has not written
+    /// count.
+    pub(crate) fn end_read(
+        &mut self,
+        flight: Flight,
+        data: &[u8],
+        looks: &Looks<'_>,
+        reader: Reader,
+    ) -> Range<usize> {
+        let before = self.observations.len();
+        let Device { expected, observations, remembered, checked, unwritten, unknown, beyond, .. } = self;
+        let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
+        let mut index = 0;
+        let mut bad = Vec::new();
+        expected.end_read(flight, sectors.len() as u64, |place, legal| {
+            let bytes = &sectors[index];
+            index += 1;
+            match legal {
+                Legal::Unwritten => {
+                    // The scan reads such sectors only between others.
+                    *unwritten += u64::from(reader.found_by != FoundBy::Final);
+                    None
+                }
+                Legal::Unknown | Legal::Any => {
+                    *unknown += 1;
+                    None
+                }
+                legal => {
+                    *checked += 1;
+                    let tag = legal_tag(bytes, place, &legal, looks);
+                    if tag.is_none() {
+                        bad.push((place, index - 1, tags_of(&legal).to_vec()));
+                    }
+                    tag
+                }
+            }
+        });
+        for (place, index, legal) in bad {
+            let state = expected.expected(place);
+            let sector = place - looks.base;
+            let found = Found::of(&sectors[index], looks.fill, looks.poison);
+            let (seen, rewritten) = (state.seen, state.rewritten);
+            let bytes = Some(&sectors[index]);
+            let bad = BadSector { sector, legal: &legal, seen, rewritten, found, bytes };
+            note(observations, remembered, beyond, reader, place, &bad);
+        }
+        before..self.observations.len()
+    }
+
+    /// Notes that a read gave nothing for sectors: those that the run has written are faults.
+    pub(crate) fn note_missing(
+        &mut self,
+        reader: Reader,
+        looks: &Looks<'_>,
+        places: Range<u64>,
+        found: Found,
+    ) {
+        let Device { expected, observations, remembered, beyond, .. } = self;
+        for place in places {
+            let state = expected.expected(place);
+            let legal = state.legal();
+            let legal = tags_of(&legal);
+            if legal.is_empty() {
+                continue;
+            }
+            let (seen, rewritten) = (state.seen, state.rewritten);
+            let sector = place - looks.base;
+            let bad = BadSector { sector, legal, seen, rewritten, found, bytes: None };
+            note(observations, remembered, beyond, reader, place, &bad);
+        }
+    }
+
+    /// Whether the place that the header of what was found names holds that write, too.
+    pub(crate) fn end_read_named(
+        &mut self,
+        flight: Flight,
+        data: &[u8],
+        number: usize,
+        looks: &Looks<'_>,
+    ) -> bool {
+        let Device { expected, observations, .. } = self;
+        let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
+        let wanted = match &observations[number].found {
+            Found::Version(header) => write_of(header),
+            _ => return false,
+        };
+        let (mut index, mut is_there) = (0, !sectors.is_empty());
+        expected.end_read(flight, sectors.len() as u64, |place, legal| {
+            let bytes = &sectors[index];
+            index += 1;
+            is_there &= intact(bytes, looks.fill).is_some_and(|header| write_of(&header) == wanted);
+            legal_tag(bytes, place, &legal, looks)
+        });
+        is_there
+    }
+
+    /// What an observed place gave when it was read again.
+    pub(crate) fn end_read_again(
+        &mut self,
+        flight: Flight,
+        data: &[u8],
+        start: u64,
+        number: usize,
+        looks: &Looks<'_>,
+    ) -> Again {
+        let Device { expected, observations, remembered, .. } = self;
+        let observation = &observations[number];
+        let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
+        let (mut seen, mut holds) = (Vec::new(), Vec::new());
+        let mut index = 0;
+        expected.end_read(flight, sectors.len() as u64, |place, legal| {
+            let (bytes, sector) = (&sectors[index], place - looks.base);
+            index += 1;
+            let tag = legal_tag(bytes, place, &legal, looks);
+            let is_own = (observation.start..observation.end()).contains(&sector);
+            let is_expected = is_same(&legal, &observation.legal);
+            holds.push(is_expected && tag.is_some());
+            if is_own {
+                seen.push(match (is_expected, tag) {
+                    (false, _) => ReadAgain::Superseded,
+                    (true, Some(_)) => ReadAgain::Right,
+                    (true, None) if sector > observation.start => ReadAgain::Same,
+                    (true, None) => match Found::of(bytes, looks.fill, looks.poison) == observation.found {
+                        true => ReadAgain::Same,
+                        false => ReadAgain::Different,
+                    },
+                });
+            }
+            tag
+        });
+        let answer = match seen.first() {
+            None => ReadAgain::Failed,
+            Some(first) if seen.iter().all(|other| other == first) => *first,
+            Some(_) if seen.contains(&ReadAgain::Superseded) => ReadAgain::Superseded,
+            Some(_) => ReadAgain::Different,
+        };
+        if answer == ReadAgain::Right {
+            // If it is wrong again, that is another fault.
+            let own = observation.start..observation.end();
+            own.for_each(|sector| {
+                remembered.remove(&(sector + looks.base));
+            });
+        }
+        Again { answer, start: start - looks.base, holds }
+    }
+}
+
+/// What reading a place again gave.
+pub(crate) struct Again {
+    pub(crate) answer: ReadAgain,
+    /// Of the sectors from here on, those that hold what they should.
+    pub(crate) start: u64,
+    pub(crate) holds: Vec<bool>,
+}
+
+fn note(
+    observations: &mut Vec<Observation>,
+    remembered: &mut HashMap<u64, u64>,
+    beyond: &mut FaultCount,
+    reader: Reader,
+    place: u64,
+    bad: &BadSector<'_>,
+) {
+    let key = bad.key();
+    if remembered.get(&place) == Some(&key) {
+        return;
+    }
+    if remembered.len() < MOST_REMEMBERED {
+        remembered.insert(place, key);
+    }
+    match observations.len() < MOST_FAULTS {
+        true => Observation::add(observations, reader, bad),
+        false => {
+            beyond.faults += 1;
+            beyond.sectors += 1;
+        }
+    }
+}
+
+fn is_same(legal: &Legal<'_>, tags: &[Tag]) -> bool {
+    match legal {
+        Legal::One(tag) => tags == [*tag],
+        Legal::Several(several) => several.iter().all(|tag| tags.contains(tag)),
+        Legal::Unwritten | Legal::Unknown | Legal::Any => false,
+    }
+}
+
+/// The versions that a sector may hold; none where that is not known.
+fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
+    match legal {
+        Legal::One(tag) => std::slice::from_ref(tag),
+        Legal::Several(tags) => tags,
+        Legal::Unwritten | Legal::Unknown | Legal::Any => &[],
+    }
+}
+
+/// The version that a sector holds, if it may; none: it must not hold this.
+#[inline]
+fn legal_tag(bytes: &Bytes, place: u64, legal: &Legal<'_>, looks: &Looks<'_>) -> Option<Tag> {
+    let tags = tags_of(legal);
+    let header = intact(bytes, looks.fill).filter(|header| header.run_id == looks.run_id);
+    if let Some(header) = header {
+        let SectorHeader { target, phase, pass, sequence, .. } = header;
+        let tag = Version { target, phase, pass, sequence }.tag();
+        let is_here =
+            looks.places.get(usize::from(target)).is_some_and(|own| own.base + header.sector == place);
+        return (is_here && tags.contains(&tag)).then_some(tag);
+    }
+    // What was there before the run may be anything but a version of this run.
+    let is_zero = || bytes.iter().all(|byte| *byte == 0);
+    let is_legal = |tag: &&Tag| **tag == Tag::INITIAL || **tag == Tag::ZEROS && is_zero();
+    tags.iter().find(is_legal).copied()
+}

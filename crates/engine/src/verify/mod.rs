@@ -1,0 +1,160 @@
+//! Checks that targets give back what the run has written: what each device should hold ([`Device`]), the checks of one issuing
+//! loop ([`Checker`]), the scan at the end (`scan`), and the names of faults (`names`).
+
+mod checker;
+mod device;
+mod names;
+mod scan;
+
+pub(crate) use checker::{Checker, Completed, EXTRA};
+pub(crate) use device::Device;
+pub use scan::ScanProgress;
+
+use crate::prepare::{Looked, Prepared};
+use iosonar_archive::Verified;
+use iosonar_evidence::target::{BlockDevice, Role};
+use iosonar_evidence::{Fact, TargetKind};
+use iosonar_plan::{ByteSize, Extent, Fill, SECTOR, VerifyModes};
+use iosonar_verify::Sectors;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What the first bytes of a sector are before it is read. No device holds them by chance: they are different in each run.
+fn poison(run_id: u64) -> u64 {
+    run_id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+}
+
+/// Where a target lies on its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Number among the devices.
+    pub(crate) device: usize,
+    /// The first sector of the target there.
+    pub(crate) base: u64,
+}
+
+/// The verification of a run, shared by its loops.
+pub(crate) struct Verifier {
+    pub(crate) modes: VerifyModes,
+    pub(crate) run_id: u64,
+    pub(crate) fill: Fill,
+    pub(crate) poison: u64,
+    pub(crate) seed: u64,
+    pub(crate) devices: Vec<Mutex<Device>>,
+    /// By the number of the target.
+    pub(crate) places: Vec<Place>,
+    stops_at_fault: bool,
+    has_fault: AtomicBool,
+}
+
+/// What a device is known by.
+#[derive(Debug, PartialEq, Eq)]
+enum Identity {
+    /// Of a block device, or of the disk of a partition: its name.
+    Disk(String),
+    /// Of a file.
+    File(u64, u64),
+    /// Of what does not exist.
+    Name(std::path::PathBuf),
+}
+
+impl Verifier {
+    /// None where the plan checks nothing.
+    pub(crate) fn new(prepared: &Prepared) -> Option<Verifier> {
+        let plan = &prepared.plan;
+        if !plan.verify.is_on() {
+            return None;
+        }
+        let mut known: Vec<Identity> = Vec::new();
+        let mut places = Vec::new();
+        for claimed in &prepared.targets {
+            let (identity, base) = identity(&claimed.looked);
+            let device = known.iter().position(|other| *other == identity).unwrap_or_else(|| {
+                known.push(identity);
+                known.len() - 1
+            });
+            places.push(Place { device, base });
+        }
+        let share = ByteSize(plan.verify.memory.0 / known.len() as u64);
+        Some(Verifier {
+            modes: plan.verify.modes,
+            run_id: plan.run_id,
+            fill: plan.fill,
+            poison: poison(plan.run_id),
+            seed: plan.seed,
+            devices: known.iter().map(|_| Mutex::new(Device::new(share))).collect(),
+            places,
+            stops_at_fault: plan.verify.stop_at_fault,
+            has_fault: AtomicBool::new(false),
+        })
+    }
+
+    /// What the device of a place should hold. A loop that panicked has left it whole: each call changes all or nothing that
+    /// matters to others.
+    pub(crate) fn device(&self, place: Place) -> MutexGuard<'_, Device> {
+        self.devices[place.device].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A target's sectors on its device; none where an extent has no whole sectors.
+    pub(crate) fn sectors(&self, target: u16, extent: Extent) -> Option<Sectors> {
+        let is_whole =
+            extent.offset.is_multiple_of(SECTOR) && extent.length.is_multiple_of(SECTOR) && extent.length > 0;
+        let base = self.places[usize::from(target)].base;
+        is_whole.then(|| Sectors { start: base + extent.offset / SECTOR, count: extent.length / SECTOR })
+    }
+
+    /// Nothing is known of a target's content any more: its file was made again.
+    pub(crate) fn forget(&self, target: u16) {
+        let place = self.places[usize::from(target)];
+        self.device(place).forget_from(place.base);
+    }
+
+    /// Notes that there is a fault.
+    pub(crate) fn note_fault(&self) {
+        self.has_fault.store(true, Relaxed);
+    }
+
+    /// Whether no more requests are to be issued.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stops_at_fault && self.has_fault.load(Relaxed)
+    }
+
+    /// What was counted on all devices.
+    pub(crate) fn verified(&self) -> Verified {
+        let mut all = Verified { modes: self.modes.to_string(), ..Verified::default() };
+        for device in &self.devices {
+            device.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut all);
+        }
+        all
+    }
+}
+
+/// What a target is known by, and its first sector on that.
+fn identity(looked: &Looked) -> (Identity, u64) {
+    let path = &looked.target.path;
+    match looked.facts.as_ref().map(|facts| &facts.kind) {
+        Some(TargetKind::BlockDevice(device)) => of_device(device),
+        _ => (of_file(path).unwrap_or_else(|| Identity::Name(path.clone())), 0),
+    }
+}
+
+fn of_file(path: &Path) -> Option<Identity> {
+    let file = path.metadata().ok()?;
+    Some(Identity::File(file.dev(), file.ino()))
+}
+
+fn of_device(device: &BlockDevice) -> (Identity, u64) {
+    let by_name = || (Identity::Disk(device.name.clone()), 0);
+    match &device.role {
+        Role::Partition { start: Fact::Known(start), disk, .. } => {
+            let (identity, base) = of_device(disk);
+            (identity, base + start / SECTOR)
+        }
+        Role::Loop { backing_file, offset: Fact::Known(offset), .. } => {
+            of_file(backing_file).map_or_else(by_name, |file| (file, offset / SECTOR))
+        }
+        _ => by_name(),
+    }
+}

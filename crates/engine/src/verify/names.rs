@@ -1,0 +1,125 @@
+//! The names of what was found: the records of the run tell which writes a place had.
+
+use super::Verifier;
+use crate::prepare::Prepared;
+use iosonar_archive::{
+    Archive, ArchiveWriter, Fault, Outcome, PassTimes, Record, RunInfo, ScanFacts, WriteId,
+};
+use iosonar_plan::{Nanos, Op, SECTOR};
+use iosonar_verify::{KnownWrite, Observation, RunOfFaults, join, name};
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+/// Writes of bad places that are looked at, of all places together.
+const MOST_WRITES: usize = 1 << 22;
+
+impl Prepared {
+    /// Names the faults, keeps them in the archive, and notes what was counted. What cannot be kept is told.
+    pub(crate) fn name_faults(
+        &self,
+        verifier: &Verifier,
+        scan: Option<ScanFacts>,
+        archive: &ArchiveWriter,
+        info: &mut RunInfo,
+    ) {
+        let mut verified = verifier.verified();
+        verified.scan = scan;
+        let observations = verifier.take_observations();
+        let writes = match observations.is_empty() {
+            true => Vec::new(),
+            false => self.writes_of(verifier, &observations, archive, &info.passes).unwrap_or_else(|error| {
+                let told = format!("the records could not be read to name faults exactly: {error}");
+                info.means.notices.push(told);
+                observations.iter().map(|_| Vec::new()).collect()
+            }),
+        };
+        let run = RunOfFaults { run_id: verifier.run_id, fill: verifier.fill };
+        let named = observations.iter().zip(&writes);
+        let mut faults: Vec<Fault> =
+            named.map(|(observation, writes)| name(observation, writes, &run)).collect();
+        join(&mut faults);
+        for fault in &faults {
+            verified.count(fault);
+        }
+        if let Err(error) = archive.write_faults(&faults) {
+            info.means.notices.push(format!("the list of faults was not kept: {error}"));
+        }
+        info.verified = Some(verified);
+    }
+
+    /// The writes that cover the first sector of each observation, by the time of their submission.
+    fn writes_of(
+        &self,
+        verifier: &Verifier,
+        observations: &[Observation],
+        archive: &ArchiveWriter,
+        passes: &[PassTimes],
+    ) -> Result<Vec<Vec<KnownWrite>>, iosonar_archive::ArchiveError> {
+        let on_device = |target: u16, sector: u64| {
+            let place = verifier.places[usize::from(target)];
+            (place.device, place.base + sector)
+        };
+        let mut wanted: Vec<((usize, u64), usize)> = observations
+            .iter()
+            .enumerate()
+            .map(|(number, o)| (on_device(o.reader.target, o.start), number))
+            .collect();
+        wanted.sort_unstable();
+        let starts: HashMap<(u16, u16, u32), Nanos> =
+            passes.iter().map(|pass| ((pass.target, pass.phase, pass.pass), pass.start)).collect();
+        let mut found: Vec<Vec<KnownWrite>> = observations.iter().map(|_| Vec::new()).collect();
+        let mut count = 0;
+        let mut see = |record: &Record| {
+            if record.op != Op::Write
+                || record.is_step()
+                || record.submitted.is_none()
+                || count >= MOST_WRITES
+            {
+                return;
+            }
+            let first = on_device(record.target, record.executed.offset / SECTOR);
+            let behind = (first.0, first.1 + record.executed.length / SECTOR);
+            let from = wanted.partition_point(|(place, _)| *place < first);
+            for (_, number) in wanted[from..].iter().take_while(|(place, _)| *place < behind) {
+                let own = on_device(observations[*number].reader.target, 0).1;
+                let start = starts.get(&(record.target, record.phase, record.pass)).copied();
+                let has_due_times = self.has_due_times(record);
+                found[*number].push(known(record, first.1 - own, start.filter(|_| has_due_times)));
+                count += 1;
+            }
+        };
+        Archive::open(archive.dir())?.for_each_record(&mut see)?;
+        for writes in &mut found {
+            writes.sort_by_key(|write| write.submitted);
+        }
+        Ok(found)
+    }
+
+    /// Whether the requests of a record's job have times of their own.
+    fn has_due_times(&self, record: &Record) -> bool {
+        let phase = &self.plan.phases[usize::from(record.phase)];
+        phase.jobs.iter().any(|job| job.target == record.target && job.workload.has_timetable())
+    }
+}
+
+fn known(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
+    let Record { target, phase, pass, sequence, executed, due, submitted, completed, outcome, .. } = *record;
+    KnownWrite {
+        id: WriteId { target, phase, pass, sequence },
+        start,
+        count: executed.length / SECTOR,
+        due_ns: pass_start.map_or(0, |start| due.saturating_sub(start).0),
+        submitted: submitted.unwrap_or_default(),
+        completed: completed.unwrap_or(Nanos(u64::MAX)),
+        is_acknowledged: outcome == Outcome::Completed,
+    }
+}
+
+impl Verifier {
+    fn take_observations(&self) -> Vec<Observation> {
+        let take = |device: &std::sync::Mutex<super::Device>| {
+            std::mem::take(&mut device.lock().unwrap_or_else(PoisonError::into_inner).observations)
+        };
+        self.devices.iter().flat_map(take).collect()
+    }
+}

@@ -1,0 +1,337 @@
+//! The scan at the end: all places that the run has written are read and checked, in the order of their addresses.
+
+use super::checker::around;
+use super::device::Looks;
+use super::{Place, Verifier};
+use crate::control::Control;
+use crate::means::usable;
+use crate::prepare::{Claimed, Prepared};
+use crate::run::Shared;
+use crate::verify::Device;
+use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
+use iosonar_backend::{Backend, Completion, Operation, Setup, Token, Wait, real};
+use iosonar_os::Buffer;
+use iosonar_plan::{Durability, Engine, Extent, Nanos, Op, SECTOR, ShortPolicy, SimModel};
+use iosonar_verify::{Around, Flight, Found, Reader, Sectors};
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Reads in flight.
+pub(crate) const DEPTH: u32 = 16;
+/// Sectors of a read at most: 1 MiB.
+const PIECE: u64 = 2048;
+/// Sectors of a chunk, the unit of samples and of counts: 64 KiB.
+const CHUNK: u64 = 128;
+/// Gaps of so many sectors are read, too: fewer, longer reads are faster.
+const GAP: u64 = 128;
+/// When bad places are read again, after the scan and after that.
+const AGAIN_AFTER: [Nanos; 2] = [Nanos(100_000_000), Nanos(1_000_000_000)];
+
+/// How far the scan is, for whoever shows progress.
+#[derive(Debug, Default)]
+pub struct ScanProgress {
+    /// Sectors that are to be read; 0 before the scan.
+    pub total: AtomicU64,
+    /// Those that were read.
+    pub done: AtomicU64,
+}
+
+/// The scan of one device through a target of it.
+pub(crate) struct Scan<'a> {
+    pub(crate) verifier: &'a Verifier,
+    pub(crate) target: u16,
+    pub(crate) backend: &'a mut dyn Backend,
+    pub(crate) control: &'a Control,
+    pub(crate) progress: &'a ScanProgress,
+    /// Sectors of the target.
+    pub(crate) size: u64,
+    /// Sectors of a logical block.
+    pub(crate) block: u64,
+}
+
+/// A read in flight.
+struct Piece {
+    sectors: Sectors,
+    flight: Flight,
+}
+
+impl Prepared {
+    /// Scans every device that the run has written, through the first of its targets.
+    pub(crate) fn scan_targets(&self, verifier: &Verifier, shared: Shared<'_>) -> Option<ScanFacts> {
+        if !verifier.modes.final_scan {
+            return None;
+        }
+        let mut all: Option<ScanFacts> = None;
+        let mut seen = BTreeSet::new();
+        for (target, claimed) in self.targets.iter().enumerate() {
+            if !seen.insert(verifier.places[target].device) {
+                continue;
+            }
+            let facts = self.scan_target(verifier, target as u16, claimed, shared).unwrap_or_else(|error| {
+                let told =
+                    format!("{}: the scan at the end was not possible: {error}", claimed.looked.path());
+                shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                ScanFacts { stopped: true, ..ScanFacts::default() }
+            });
+            all = Some(all.map_or(facts, |all| all.with(facts)));
+        }
+        all
+    }
+
+    fn scan_target(
+        &self,
+        verifier: &Verifier,
+        target: u16,
+        claimed: &Claimed,
+        shared: Shared<'_>,
+    ) -> std::io::Result<ScanFacts> {
+        let mut jobs = self.jobs().map(|(_, job)| &job.fitted).filter(|job| job.job.target == target);
+        let Some(fitted) = jobs.next() else { return Ok(ScanFacts::default()) };
+        let placement = fitted.placement;
+        let mut backend = self.scan_backend(target, claimed, shared)?;
+        let (control, progress) = (shared.control, shared.progress.scan());
+        let (size, block) = (placement.size() / SECTOR, (placement.block() / SECTOR).max(1));
+        let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
+        Ok(scan.run())
+    }
+
+    /// Reads past the page cache, sixteen at a time.
+    fn scan_backend(
+        &self,
+        target: u16,
+        claimed: &Claimed,
+        shared: Shared<'_>,
+    ) -> std::io::Result<Box<dyn Backend>> {
+        let Some(file) = claimed.file() else {
+            let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
+            // A scan that fails at random would say nothing of the device.
+            let model = SimModel { error_every: 0, short_every: 0, ..model };
+            return Ok(self.simulated(model, target, DEPTH, u64::from(target), shared));
+        };
+        let file = file.for_scan()?;
+        let (engine, _) = usable(Engine::default());
+        let setup = Setup {
+            file,
+            clock: shared.clock.clone(),
+            depth: DEPTH,
+            extra: 0,
+            reach: u64::MAX,
+            writes: false,
+            short: ShortPolicy::Complete,
+            locks: false,
+            pool: None,
+        };
+        Ok(real(engine, setup)?.0)
+    }
+}
+
+impl<'a> Scan<'a> {
+    fn place(&self) -> Place {
+        self.verifier.places[usize::from(self.target)]
+    }
+
+    fn looks(&self) -> Looks<'a> {
+        let Verifier { run_id, fill, poison, places, .. } = self.verifier;
+        Looks { run_id: *run_id, fill: *fill, poison: *poison, base: self.place().base, places }
+    }
+
+    /// What is to be read, on the device, and how many chunks that and the whole are.
+    fn pieces(&self) -> (Vec<Sectors>, u64, u64) {
+        let mut device = self.verifier.device(self.place());
+        let touched: Vec<Sectors> = device.expected().touched().collect();
+        drop(device);
+        let is_chosen = |chunk: u64| {
+            self.verifier.modes.sample.is_none_or(|share| {
+                let random = mixed(self.verifier.seed, chunk);
+                (random >> 11) as f64 / (1u64 << 53) as f64 * 100.0 < share.as_f64()
+            })
+        };
+        let (mut all, mut chosen) = (BTreeSet::new(), Vec::<Sectors>::new());
+        let mut read_chunks = BTreeSet::new();
+        for range in touched {
+            let mut at = range.start;
+            while at < range.start + range.count {
+                let chunk = at / CHUNK;
+                let end = ((chunk + 1) * CHUNK).min(range.start + range.count);
+                all.insert(chunk);
+                if is_chosen(chunk) {
+                    read_chunks.insert(chunk);
+                    let start = at / self.block * self.block;
+                    join(&mut chosen, Sectors { start, count: end.next_multiple_of(self.block) - start });
+                }
+                at = end;
+            }
+        }
+        (chosen, all.len() as u64, read_chunks.len() as u64)
+    }
+
+    /// Reads and checks everything. What is bad is read again at the end.
+    pub(crate) fn run(mut self) -> ScanFacts {
+        let start = self.backend.now();
+        let (pieces, chunks, read_chunks) = self.pieces();
+        self.progress.total.fetch_add(pieces.iter().map(|piece| piece.count).sum(), Relaxed);
+        let first_new = self.verifier.device(self.place()).observations.len();
+        let mut facts = ScanFacts { start, chunks, read_chunks, ..ScanFacts::default() };
+        facts.stopped = !self.read_all(&pieces, &mut facts.bytes);
+        let new = first_new..self.verifier.device(self.place()).observations.len();
+        let bad = |device: &mut Device| -> u64 {
+            let chunks = device.observations[new.clone()].iter();
+            let chunks = chunks.flat_map(|o| o.start / CHUNK..=(o.end() - 1) / CHUNK);
+            chunks.collect::<BTreeSet<u64>>().len() as u64
+        };
+        facts.bad_chunks = bad(&mut self.verifier.device(self.place()));
+        for (round, pause) in AGAIN_AFTER.into_iter().enumerate() {
+            self.read_again(new.clone(), round, pause);
+        }
+        facts.end = self.backend.now();
+        facts
+    }
+
+    /// Whether it came to its end.
+    fn read_all(&mut self, pieces: &[Sectors], bytes: &mut u64) -> bool {
+        let mut free: Vec<Buffer> = (0..DEPTH).map(|_| Buffer::zeroed((PIECE * SECTOR) as usize)).collect();
+        let mut flying: Vec<Option<Piece>> = (0..DEPTH).map(|_| None).collect();
+        let mut next = pieces.iter().copied();
+        let mut done = Vec::with_capacity(DEPTH as usize);
+        let mut is_stopped = false;
+        loop {
+            let now = self.backend.now();
+            is_stopped = is_stopped || self.control.is_stopped(now);
+            while let Some(slot) = flying.iter().position(Option::is_none).filter(|_| !is_stopped) {
+                let (Some(sectors), Some(buffer)) = (next.next(), free.pop()) else { break };
+                flying[slot] = Some(self.push(sectors, buffer, Token(slot as u32)));
+            }
+            if flying.iter().all(Option::is_none) {
+                return !is_stopped;
+            }
+            self.backend.submit();
+            self.backend.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
+            for completion in done.drain(..) {
+                let piece = flying[completion.token.0 as usize].take().expect("each read completes once");
+                *bytes += completion.result.max(0) as u64;
+                self.progress.done.fetch_add(piece.sectors.count, Relaxed);
+                free.push(self.check(piece, completion));
+            }
+        }
+    }
+
+    fn push(&mut self, sectors: Sectors, mut buffer: Buffer, token: Token) -> Piece {
+        let base = self.place().base;
+        let extent = Extent { offset: (sectors.start - base) * SECTOR, length: sectors.count * SECTOR };
+        buffer.set_len(extent.length as usize);
+        iosonar_content::poison(&mut buffer, self.verifier.poison);
+        let flight = self.verifier.device(self.place()).expected().begin_read(sectors);
+        let durability = Durability::NONE;
+        self.backend.push(Operation { token, op: Op::Read, durability, extent, buffer });
+        Piece { sectors, flight }
+    }
+
+    fn check(&mut self, piece: Piece, completion: Completion) -> Buffer {
+        let Completion { buffer, submitted, completed, result, .. } = completion;
+        let reader =
+            Reader { target: self.target, found_by: FoundBy::Final, request: None, submitted, completed };
+        let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
+        let looks = self.looks();
+        let mut device = self.verifier.device(self.place());
+        device.end_read(piece.flight, &buffer[..transferred], &looks, reader);
+        let Sectors { start, count } = piece.sectors;
+        let missing = start + transferred as u64 / SECTOR..start + count;
+        let found = if result < 0 { Found::Unreadable(-result as i32) } else { Found::Short };
+        device.note_missing(reader, &looks, missing, found);
+        buffer
+    }
+
+    /// Reads bad places again, one after the other, some time after the last read.
+    fn read_again(&mut self, numbers: std::ops::Range<usize>, round: usize, pause: Nanos) {
+        let is_open = |again: ReadAgain| !matches!(again, ReadAgain::Right | ReadAgain::Superseded);
+        let open: Vec<usize> = {
+            let device = self.verifier.device(self.place());
+            numbers.filter(|n| round == 0 || is_open(device.observations[*n].again[0])).collect()
+        };
+        if open.is_empty() {
+            return;
+        }
+        self.rest(pause);
+        for number in open {
+            let now = self.backend.now();
+            if self.control.is_stopped(now) {
+                return;
+            }
+            self.read_one_again(number, round);
+        }
+    }
+
+    fn read_one_again(&mut self, number: usize, round: usize) {
+        let (place, looks) = (self.place(), self.looks());
+        let verifier = self.verifier;
+        let (sectors, named) = {
+            let mut device = verifier.device(place);
+            let observation = &device.observations[number];
+            let named = observation.named_place(verifier.run_id).filter(|_| round == 0);
+            let named = named.map(|start| Sectors { start, count: observation.count.min(PIECE) });
+            (around(&mut device, number, place.base), named)
+        };
+        let Some((flight, data)) = self.read_now(sectors) else { return };
+        let mut device = verifier.device(place);
+        let again = device.end_read_again(flight, &data, sectors.start + place.base, number, &looks);
+        let observation = &mut device.observations[number];
+        observation.again[round] = again.answer;
+        if round == 0 {
+            observation.around = Some(Around { start: again.start, holds: again.holds });
+        }
+        drop(device);
+        let Some(named) = named.filter(|named| named.start + named.count <= self.size) else { return };
+        if let Some((flight, data)) = self.read_now(named) {
+            let mut device = verifier.device(place);
+            let is_there = device.end_read_named(flight, &data, number, &looks);
+            device.observations[number].belongs_elsewhere_and_is_there = Some(is_there);
+        }
+    }
+
+    /// Reads sectors of the target, with nothing else in flight.
+    fn read_now(&mut self, sectors: Sectors) -> Option<(Flight, Vec<u8>)> {
+        let on_device = Sectors { start: sectors.start + self.place().base, ..sectors };
+        let buffer = Buffer::zeroed((sectors.count * SECTOR) as usize);
+        let piece = self.push(on_device, buffer, Token(0));
+        self.backend.submit();
+        let mut done = Vec::with_capacity(1);
+        while done.is_empty() {
+            self.backend.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
+        }
+        let Completion { buffer, result, .. } = done.pop()?;
+        let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
+        Some((piece.flight, buffer[..transferred].to_vec()))
+    }
+
+    /// Lets time pass.
+    fn rest(&mut self, time: Nanos) {
+        let until = self.backend.now().saturating_add(time);
+        self.backend.skip_to(until);
+        if self.backend.is_timed() {
+            while self.backend.now() < until && !self.control.is_stopped(self.backend.now()) {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+/// A random number for each chunk (the finalizer of SplitMix64).
+fn mixed(seed: u64, chunk: u64) -> u64 {
+    let x = (seed ^ chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Adds a range behind the others, joined with the last one where little lies between them.
+fn join(ranges: &mut Vec<Sectors>, next: Sectors) {
+    if let Some(last) = ranges.last_mut()
+        && next.start - (last.start + last.count) <= GAP
+        && next.start + next.count - last.start <= PIECE
+    {
+        last.count = next.start + next.count - last.start;
+        return;
+    }
+    ranges.push(next);
+}

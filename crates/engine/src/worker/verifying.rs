@@ -1,0 +1,141 @@
+//! What the issuing loop does for the verification: see [`crate::verify`].
+
+use super::{Issued, Worker};
+use crate::payload::DataRequest;
+use crate::verify::Completed;
+use iosonar_archive::{Outcome, Record};
+use iosonar_backend::{Completion, Operation, Token, Wait};
+use iosonar_os::Buffer;
+use iosonar_plan::{Durability, Extent, Nanos, Op};
+use iosonar_sched::{Issue, Slot};
+
+impl Worker<'_> {
+    /// Reads the place of a write before the write, where the plan wants that; none: the request may go.
+    pub(super) fn check_first(&mut self, slot: Slot, now: Nanos) -> Option<Issued> {
+        let request = &self.scheduler.issued(slot).request;
+        let (sequence, op, extent) = (request.sequence, request.op, request.extent);
+        if !self.checker.as_mut()?.reads_first(slot, op, extent) {
+            return None;
+        }
+        let read = DataRequest { sequence, op: Op::Read, extent, due: Nanos(0) };
+        let Some(buffer) = self.payloads.take(read) else {
+            self.stalled.get_or_insert((slot, now));
+            return Some(Issued::NeedsMemory);
+        };
+        self.stalled = None;
+        self.push_own(slot, extent, buffer);
+        Some(Issued::Gone)
+    }
+
+    /// Hands over a read that belongs to a slot's write.
+    fn push_own(&mut self, slot: Slot, extent: Extent, mut buffer: Buffer) {
+        let Some(checker) = &mut self.checker else { return };
+        checker.begin_own(slot, extent, &mut buffer);
+        let token = checker.token(slot);
+        self.push_read(token, extent, buffer);
+    }
+
+    fn push_read(&mut self, token: Token, extent: Extent, buffer: Buffer) {
+        self.backend.push(Operation { token, op: Op::Read, durability: Durability::NONE, extent, buffer });
+    }
+
+    /// Whether a request is over, now that it completed; if not, its place is read back first.
+    pub(super) fn is_over(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Option<Buffer> {
+        let Some(checker) = &mut self.checker else { return Some(buffer) };
+        let ended = checker.end(slot, record, buffer);
+        if checker.is_stopped() {
+            let why = "a fault was found, and the plan stops at the first (--verify-fatal)";
+            self.end_early(why.into(), record.completed.unwrap_or_default());
+        }
+        match ended {
+            Completed::Over(buffer) => Some(buffer),
+            Completed::ReadBack(buffer) => {
+                self.push_own(slot, record.executed, buffer);
+                None
+            }
+        }
+    }
+
+    /// Takes the end of an operation that belongs to the checks; gives it back if it is a request's.
+    pub(super) fn take_own(&mut self, completion: Completion) -> Option<Completion> {
+        match &self.checker {
+            Some(checker) if checker.is_own(completion.token) => self.complete_own(completion),
+            _ => return Some(completion),
+        }
+        None
+    }
+
+    fn complete_own(&mut self, completion: Completion) {
+        let depth = self.settings.depth;
+        let Completion { token, buffer, submitted, completed, result, .. } = completion;
+        let Some(checker) = &mut self.checker else { return };
+        if token.0 >= 2 * depth {
+            return checker.end_again(result, completed, &buffer);
+        }
+        let slot = Slot(token.0 - depth);
+        let request = &self.scheduler.issued(slot).request;
+        let read = Record {
+            sequence: request.sequence,
+            executed: request.extent,
+            submitted: Some(submitted),
+            completed: Some(completed),
+            result,
+            ..Record::default()
+        };
+        let over = checker.end_own(slot, &read, &buffer);
+        self.payloads.give(buffer);
+        if let Some(record) = over {
+            self.end_request(slot, &record, record.result, completed);
+        }
+    }
+
+    /// Reads bad places again, where one is due.
+    pub(super) fn read_again(&mut self, now: Nanos) {
+        let Some(checker) = &mut self.checker else { return };
+        if let Some((token, extent, buffer)) = checker.begin_again(now) {
+            self.push_read(token, extent, buffer);
+        }
+    }
+
+    /// Awaits the places that are still to be read again: after the pass, outside of its time.
+    pub(super) fn read_again_to_the_end(&mut self) {
+        while let Some(checker) = &self.checker
+            && checker.has_more()
+        {
+            let now = self.backend.now();
+            if self.control.is_stopped(now) {
+                return self.await_again();
+            }
+            let until = checker.next_due().unwrap_or(Nanos(u64::MAX)).min(now.saturating_add(super::POLL));
+            self.read_again(now);
+            self.backend.submit();
+            self.reap(Wait::Until(until));
+        }
+    }
+
+    /// Awaits the one that is in flight.
+    fn await_again(&mut self) {
+        self.backend.submit();
+        while self.checker.as_ref().is_some_and(|checker| checker.is_reading_again()) {
+            let until = self.backend.now().saturating_add(super::POLL);
+            self.reap(Wait::Until(until));
+        }
+    }
+
+    /// A slot whose place was checked goes before all others.
+    pub(super) fn checked_slot(&mut self) -> Option<Slot> {
+        self.checker.as_mut()?.next_checked()
+    }
+
+    /// Whose place was read, and whose write goes no more: a stop came in between.
+    pub(super) fn cancel_checked(&mut self, now: Nanos) {
+        while let Some(slot) = self.checked_slot() {
+            if let Some(checker) = &mut self.checker {
+                checker.let_go(slot);
+            }
+            let Issue { request, due, .. } = *self.scheduler.issued(slot);
+            self.scheduler.complete(slot, now);
+            self.record_unsent(&request, Outcome::Cancelled, None, due);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What verification did and found, as lines of text.
+
+use crate::lines::Lines;
+use crate::units::grouped;
+use iosonar_analyze::Summary;
+use iosonar_archive::{Fault, FaultClass, FaultWrite, Verified};
+use iosonar_plan::{Nanos, SECTOR};
+
+/// The block of the summary; nothing where nothing was to be verified.
+pub(crate) fn lines(out: &mut Lines, summary: &Summary) {
+    let Some(verified) = &summary.verified else { return };
+    out.heading(&headline(verified));
+    if !verified.faults.is_empty() {
+        let counts = counts(verified);
+        out.paragraph("  ", &counts);
+    }
+    for (class, count) in &verified.faults {
+        let first = verified.first.iter().find(|fault| fault.class == *class);
+        let told = first.map_or(String::new(), sentence);
+        let times = format!("{}x", grouped(count.faults));
+        let first = if count.faults > 1 { "first: " } else { "" };
+        out.paragraph(&format!("  {:<18} {times:>6}  ", class.name()), &format!("{first}{told}"));
+    }
+    if let Some(scan) = &verified.scan {
+        out.paragraph("  ", &scanned(verified, scan));
+    }
+}
+
+fn headline(verified: &Verified) -> String {
+    let total = verified.total() + verified.not_listed;
+    match (verified.checked, total) {
+        (0, 0) => "verify: NOTHING was checked".into(),
+        (checked, 0) => {
+            format!(
+                "verify: {} sectors checked, every one holds a version that it may hold",
+                grouped(checked)
+            )
+        }
+        (checked, total) => {
+            let classes = verified.faults.len();
+            let (s, es) = (if total == 1 { "" } else { "s" }, if classes == 1 { "" } else { "es" });
+            format!(
+                "verify: {} sectors checked, {} fault{s} in {classes} class{es}",
+                grouped(checked),
+                grouped(total)
+            )
+        }
+    }
+}
+
+fn counts(verified: &Verified) -> String {
+    let sectors: u64 = verified.faults.values().map(|count| count.sectors).sum();
+    let mut text = format!(
+        "{} sectors are bad; {} read with unknown state, {} never written and not checked",
+        grouped(sectors),
+        grouped(verified.unknown),
+        grouped(verified.unwritten)
+    );
+    if verified.not_listed > 0 {
+        text += &format!("; {} more faults are not in the list", grouped(verified.not_listed));
+    }
+    text
+}
+
+fn scanned(verified: &Verified, scan: &iosonar_archive::ScanFacts) -> String {
+    let took = scan.end.saturating_sub(scan.start).as_secs_f64();
+    let stopped = if scan.stopped { ", and was stopped before its end" } else { "" };
+    let mut text = format!("final scan: {} read in {took:.1} s{stopped}.", crate::units::bytes(scan.bytes));
+    if scan.read_chunks < scan.chunks {
+        text += &format!(" {} of {} sampled chunks bad", grouped(scan.bad_chunks), grouped(scan.read_chunks));
+        if scan.bad_chunks == 0 && scan.read_chunks > 0 {
+            // The rule of three: of n that are good, the upper end of a confidence interval of 95 % is 3/n.
+            let most = 300.0 / scan.read_chunks as f64;
+            text += &format!(": with 95 % confidence fewer than {most:.2} % of all");
+        }
+        text.push('.');
+    }
+    let _ = verified;
+    text += " The target's own cache may have answered.";
+    text
+}
+
+/// One fault in words.
+pub fn sentence(fault: &Fault) -> String {
+    let sectors = fault.length / SECTOR;
+    let what = match sectors {
+        1 => format!("the sector at {}", grouped(fault.offset)),
+        n => format!("{} sectors at {}", grouped(n), grouped(fault.offset)),
+    };
+    let expected = fault.expected.as_ref().map(request);
+    let told = match fault.class {
+        FaultClass::Misdirected | FaultClass::Duplicated | FaultClass::Swapped => {
+            format!("{what} hold the write of {}{}", place(fault.belongs_at), of_request(&fault.found))
+        }
+        FaultClass::OtherTarget => {
+            format!("{what} hold a write of another target{}", of_request(&fault.found))
+        }
+        FaultClass::OtherRun => {
+            format!("{what} hold a write of run {:x}", fault.run_id.unwrap_or_default())
+        }
+        FaultClass::Flipped | FaultClass::Corrupted | FaultClass::HeaderDamaged => {
+            let damaged = fault.damaged.map_or(String::new(), |d| {
+                format!(": {} bits differ, bytes {} to {} of it", grouped(d.bits.into()), d.first, d.last)
+            });
+            format!("{what}{damaged}")
+        }
+        FaultClass::TornInside => {
+            format!(
+                "{what}: one version up to byte {}, another one after it",
+                fault.torn_at.unwrap_or_default()
+            )
+        }
+        FaultClass::Foreign => format!("{what} begin with {}", fault.first_bytes),
+        FaultClass::Zeroed => format!("{what} are zero"),
+        FaultClass::Ones => format!("all bytes of {what} are 0xFF"),
+        FaultClass::Untransferred => format!("{what}: the read succeeded and transferred nothing"),
+        FaultClass::Short => format!("{what}: the read succeeded and ended before them"),
+        FaultClass::Unreadable => format!("{what} cannot be read"),
+        _ => format!("{what}{}", found_instead(fault)),
+    };
+    let expected = expected.map_or(String::new(), |expected| format!("; due there: {expected}"));
+    let transient = if fault.transient { "; a second read was right" } else { "" };
+    format!("{told}{expected}{transient}{}", possible(&fault.also_possible))
+}
+
+fn found_instead(fault: &Fault) -> String {
+    let versions = match fault.versions_older {
+        Some(1) => " (1 version older)".into(),
+        Some(n) if n > 1 => format!(" ({} versions older)", grouped(n)),
+        _ => String::new(),
+    };
+    match (&fault.found, fault.note.as_str()) {
+        (Some(found), _) => format!(" hold request {}{versions}", grouped(found.id.sequence)),
+        (None, "") => String::new(),
+        (None, note) => format!(" hold {note}"),
+    }
+}
+
+fn place(offset: Option<u64>) -> String {
+    offset.map_or("another place".into(), grouped)
+}
+
+fn of_request(write: &Option<FaultWrite>) -> String {
+    write.as_ref().map_or(String::new(), |write| format!(" ({})", request(write)))
+}
+
+fn request(write: &FaultWrite) -> String {
+    let seconds = |time: Nanos| format!("{:.6} s", time.as_secs_f64());
+    let phase = if write.id.phase > 0 { format!(", phase {}", write.id.phase) } else { String::new() };
+    let acknowledged =
+        write.acknowledged.map_or(String::new(), |time| format!(", acknowledged at {}", seconds(time)));
+    format!("request {}{phase}, pass {}{acknowledged}", grouped(write.id.sequence), write.id.pass + 1)
+}
+
+fn possible(classes: &[FaultClass]) -> String {
+    match classes {
+        [] => String::new(),
+        classes => {
+            let words: Vec<&str> = classes.iter().map(|class| class.name()).collect();
+            format!("; also possible: {}", words.join(", "))
+        }
+    }
+}
