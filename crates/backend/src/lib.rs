@@ -6,6 +6,7 @@
 
 mod aio;
 mod blocking;
+mod faulty;
 mod locked;
 mod mmap;
 mod null;
@@ -21,6 +22,7 @@ mod uring;
 mod vectored;
 
 pub use aio::Aio;
+pub use faulty::{Entry, Faulty, FaultyDevice, FaultyTarget, Header, Hit, Injector, Ledger, OtherRun};
 pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
 pub use mmap::Mmap;
 pub use null::Null;

@@ -1,8 +1,8 @@
 //! What every backend keeps, whatever it does with the data.
 
 use iosonar_backend::{
-    Aio, Backend, Completion, Mmap, Mode, Null, Operation, Posixaio, Pvsync, ReadWrite, RingOptions, Setup,
-    Sim, Stdio, Store, Threads, Token, Uring, Vsync, Wait, real,
+    Aio, Backend, Completion, Faulty, FaultyDevice, Injector, Mmap, Mode, Null, Operation, Posixaio, Pvsync,
+    ReadWrite, RingOptions, Setup, Sim, Stdio, Store, Threads, Token, Uring, Vsync, Wait, real,
 };
 use iosonar_os::blockdev::has_poll_queues;
 use iosonar_os::{Buffer, BufferPool, Clock, monotonic_ns};
@@ -56,8 +56,14 @@ fn aio(setup: Setup<'_>) -> Result<Box<dyn Backend>, String> {
     Ok(Box::new(aio))
 }
 
+/// A backend in the wrapper for faults, which injects none.
+fn without_faults(inner: impl Backend + 'static) -> Box<dyn Backend> {
+    let target = Injector::new(&[], 1).target(0, &FaultyDevice::new(Extent::default()));
+    Box::new(Faulty::new(Box::new(inner), target))
+}
+
 /// Every backend with real I/O, and every kind of ring that a kernel may have.
-const REAL: [(&str, Make); 14] = [
+const REAL: [(&str, Make); 16] = [
     ("threads", |setup| Ok(Box::new(Threads::open(setup).unwrap()))),
     ("aio", aio),
     ("uring", |setup| ring(setup, RingOptions::default())),
@@ -78,6 +84,8 @@ const REAL: [(&str, Make); 14] = [
     ("stdio", |setup| Ok(Box::new(Stdio::open(setup, 3000).unwrap()))),
     ("mmap", |setup| Ok(Box::new(Mmap::open(setup, MmapOptions::default()).unwrap()))),
     ("posixaio", |setup| Ok(Box::new(Posixaio::open(setup)))),
+    ("threads without faults", |setup| Ok(without_faults(Threads::open(setup).unwrap()))),
+    ("sync without faults", |setup| Ok(without_faults(ReadWrite::open(setup)))),
 ];
 
 /// Those that carry requests out in memory of the program: their answers are not always those of the kernel's calls.
@@ -95,8 +103,10 @@ fn sim_with_content(store: Store, depth: u32) -> Sim {
 }
 
 /// Every backend that keeps what is written without I/O.
-const IN_STORE: [(&str, MakeInStore); 1] =
-    [("sim with content", |store, depth| Box::new(sim_with_content(store, depth)))];
+const IN_STORE: [(&str, MakeInStore); 2] = [
+    ("sim with content", |store, depth| Box::new(sim_with_content(store, depth))),
+    ("sim without faults", |store, depth| without_faults(sim_with_content(store, depth))),
+];
 
 /// Runs `test` on every backend with real I/O that this machine has, on a file of its own.
 fn each_real_on(

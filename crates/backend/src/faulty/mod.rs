@@ -1,0 +1,384 @@
+//! Faults around any backend: requests are changed on their way in, and answers on their way out, as the plan's injections
+//! say. Each fault is noted in a ledger, with what became of it.
+//!
+//! An operation that is hit may need operations of its own: the earlier content is read, or something is written elsewhere. The
+//! wrapper executes these at once and one after the other, while the caller waits in [`push`](Backend::push): the run tests the
+//! detection of faults, and its times are no result.
+//!
+//! A place that still holds a fault is not hit again, and neither is one where another request is in flight. So each entry of
+//! the ledger describes the content of its place until that is overwritten.
+//!
+//! - [`injector`](self::injector): which operations are hit, what all wrappers share.
+//! - [`device`](self::device): what is in flight on a device, what was written last, where faults lie.
+//! - [`writes`](self::writes), [`reads`](self::reads): the kinds.
+//! - [`damage`](self::damage): how bytes are changed.
+
+mod damage;
+mod device;
+mod injector;
+mod intervals;
+mod ledger;
+mod reads;
+#[cfg(test)]
+mod tests;
+mod writes;
+
+pub use device::FaultyDevice;
+pub use injector::{FaultyTarget, Injector, OtherRun};
+pub use ledger::{Entry, Header, Hit, Ledger};
+
+use crate::{Backend, Completion, Operation, Token, Wait};
+use device::FlightNumber;
+use injector::Case;
+use iosonar_os::Buffer;
+use iosonar_plan::{Durability, Extent, InjectionKind, Nanos, Op, SECTOR};
+use ledger::EntryNumber;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Names operations of the wrapper's own. Callers number theirs from 0.
+const OWN: Token = Token(u32::MAX);
+
+/// Later than anything completes.
+const FAR: Nanos = Nanos(u64::MAX >> 1);
+
+/// Buffers of its own that are kept for the next use.
+const SPARE: usize = 8;
+
+/// Kinds that need what a place held before its last write.
+const WITH_OLD: [InjectionKind; 2] = [InjectionKind::Stale, InjectionKind::Reverted];
+/// Kinds that need recent writes.
+const WITH_RECENT: [InjectionKind; 3] =
+    [InjectionKind::Stale, InjectionKind::Reverted, InjectionKind::Swapped];
+
+/// A backend with faults.
+pub struct Faulty {
+    inner: Box<dyn Backend>,
+    target: FaultyTarget,
+    random: Xoshiro256PlusPlus,
+    pending: HashMap<Token, Pending>,
+    /// Seen while an operation of the wrapper's own was waited for.
+    ready: Vec<Completion>,
+    spare: Vec<Buffer>,
+    needs: Needs,
+}
+
+/// What the injections of a run need to be kept of ordinary writes.
+#[derive(Debug, Clone, Copy)]
+struct Needs {
+    old: bool,
+    recent: bool,
+    exchange: bool,
+}
+
+/// An operation of the caller's in flight.
+#[derive(Debug)]
+struct Pending {
+    flight: FlightNumber,
+    op: Op,
+    extent: Extent,
+    act: Act,
+    /// The caller's buffer, where another one was issued.
+    original: Option<Buffer>,
+    entry: EntryNumber,
+    /// What the place of an ordinary write held before.
+    old: Option<Arc<[u8]>>,
+}
+
+/// What is left to do when the operation has completed.
+#[derive(Debug)]
+enum Act {
+    /// Nothing.
+    None,
+    /// A read was issued in the place of a write.
+    Lost,
+    /// Part of a write has other data.
+    Changed { hit: Range<usize> },
+    /// A request was made so long.
+    Short { length: u64 },
+    /// Reads of this part fail from now on; and this one, if it is a read.
+    Unreadable { hit: Range<usize> },
+    /// A read touches a place that is unreadable already.
+    Fails { entries: Vec<EntryNumber> },
+    /// A part of a read is answered with other bytes.
+    Stale { hit: Range<usize>, old: Vec<u8> },
+    /// A part of a read is not transferred.
+    Untransferred { hit: Range<usize> },
+    /// Earlier content is written again after a read.
+    Reverting { case: Case, recent: u64, hit: Extent, old: Vec<u8>, due: Header },
+}
+
+impl std::fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Faulty").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+/// The part of an extent that these bytes of its data lie in.
+fn part(extent: Extent, hit: &Range<usize>) -> Extent {
+    Extent { offset: extent.offset + hit.start as u64, length: hit.len() as u64 }
+}
+
+impl Faulty {
+    /// Operations that the inner backend has in flight beside those of the caller: its depth is so much greater.
+    pub const EXTRA_DEPTH: u32 = 1;
+
+    /// Injects into the operations of one issuing loop. The inner backend transfers data, and its file can be read.
+    ///
+    /// # Panics
+    /// If the inner backend transfers no data.
+    pub fn new(inner: Box<dyn Backend>, target: FaultyTarget) -> Faulty {
+        assert!(inner.needs_buffers(), "a backend without data has no faults");
+        let needs = Needs {
+            old: target.has(&WITH_OLD),
+            recent: target.has(&WITH_RECENT),
+            exchange: target.has(&[InjectionKind::OtherTarget]),
+        };
+        let random = target.random();
+        let (pending, ready, spare) = (HashMap::new(), Vec::new(), Vec::new());
+        Faulty { inner, target, random, pending, ready, spare, needs }
+    }
+
+    /// A buffer of the wrapper's own, with any content.
+    fn take_buffer(&mut self, length: usize) -> Buffer {
+        let mut buffer = self.spare.pop().unwrap_or(Buffer::empty());
+        buffer.set_len(length);
+        buffer
+    }
+
+    fn give_buffer(&mut self, buffer: Buffer) {
+        if self.spare.len() < SPARE {
+            self.spare.push(buffer);
+        }
+    }
+
+    fn copy_of(&mut self, data: &[u8]) -> Buffer {
+        let mut copy = self.take_buffer(data.len());
+        copy.copy_from_slice(data);
+        copy
+    }
+
+    /// Executes an operation of its own, and waits for it.
+    fn execute(&mut self, op: Op, extent: Extent, buffer: Buffer) -> (Buffer, i64) {
+        self.inner.push(Operation { token: OWN, op, durability: Durability::NONE, extent, buffer });
+        loop {
+            let first = self.ready.len();
+            self.inner.reap(Wait::Until(FAR), &mut self.ready);
+            if let Some(own) = (first..self.ready.len()).find(|at| self.ready[*at].token == OWN) {
+                let Completion { buffer, result, .. } = self.ready.remove(own);
+                return (buffer, result);
+            }
+        }
+    }
+
+    /// What a place holds; zeros after the end of a file. None: it cannot be read.
+    fn read_now(&mut self, extent: Extent) -> Option<Buffer> {
+        let buffer = self.take_buffer(extent.length as usize);
+        let (mut buffer, result) = self.execute(Op::Read, extent, buffer);
+        match usize::try_from(result) {
+            Ok(done) => {
+                buffer[done..].fill(0);
+                Some(buffer)
+            }
+            Err(_) => {
+                self.give_buffer(buffer);
+                None
+            }
+        }
+    }
+
+    /// Writes elsewhere; whether all of it was written. The place is `flight`'s, which ends.
+    fn write_now(&mut self, extent: Extent, flight: FlightNumber, data: &[u8]) -> Written {
+        let copy = self.copy_of(data);
+        let (copy, result) = self.execute(Op::Write, extent, copy);
+        self.give_buffer(copy);
+        let is_whole = result == extent.length as i64;
+        let at = self.inner.now();
+        let mut device = self.target.device().lock();
+        let has_overlap = device.end(flight);
+        device.supersede(extent, flight, (at, is_whole), self.target.ledger());
+        if !is_whole {
+            device.note_unknown(extent);
+        }
+        Written { is_whole, has_overlap }
+    }
+
+    /// An entry of the ledger, as long as nothing is known of its end.
+    fn entry(&mut self, case: Case, pending: &Pending, due: &[u8], held: &[u8]) -> Entry {
+        Entry {
+            kind: case.kind,
+            target: self.target.number(),
+            op: pending.op,
+            number: case.number,
+            sector: pending.extent.offset / SECTOR,
+            sectors: pending.extent.length / SECTOR,
+            time: self.inner.now(),
+            completed: None,
+            applied: false,
+            unclear: false,
+            place: None,
+            destination: None,
+            bytes: None,
+            bits: Vec::new(),
+            due: Header::of(due),
+            held: Header::of(held),
+        }
+    }
+
+    fn add(&self, entry: Entry) -> EntryNumber {
+        self.target.ledger().add(entry)
+    }
+
+    fn change(&self, number: EntryNumber, change: impl FnOnce(&mut Entry)) {
+        self.target.ledger().change(number, change);
+    }
+
+    /// Does one of what may be done to an operation, if any is possible.
+    fn changed(&mut self, mut operation: Operation, pending: &mut Pending) -> Operation {
+        let (op, extent) = (operation.op, operation.extent);
+        let mut cases = self.target.due(op, extent).into_iter();
+        let (entries, is_free) = {
+            let device = self.target.device().lock();
+            let entries = if op == Op::Read { device.unreadable(extent) } else { Vec::new() };
+            (entries, device.is_free(extent, Some(pending.flight)))
+        };
+        if !entries.is_empty() {
+            pending.act = Act::Fails { entries };
+        }
+        if !is_free {
+            cases.for_each(|case| self.target.give_back(case));
+            return operation;
+        }
+        while let Some(case) = cases.next() {
+            let injected = match op {
+                Op::Read => self.hit_read(case, operation, pending),
+                _ => self.hit_write(case, operation, pending),
+            };
+            operation = match injected {
+                Ok(operation) => {
+                    cases.for_each(|case| self.target.give_back(case));
+                    return operation;
+                }
+                Err(operation) => {
+                    self.target.give_back(case);
+                    operation
+                }
+            };
+        }
+        if op.is_write()
+            && self.needs.old
+            && let Some(old) = self.read_now(extent)
+        {
+            pending.old = Some(Arc::from(&*old));
+            self.give_buffer(old);
+        }
+        operation
+    }
+
+    /// Ends an operation of the caller's.
+    fn finish(&mut self, mut completion: Completion) -> Completion {
+        let Some(mut pending) = self.pending.remove(&completion.token) else { return completion };
+        if let Some(original) = pending.original.take() {
+            let own = std::mem::replace(&mut completion.buffer, original);
+            self.finish_replaced(&mut completion, &mut pending, &own);
+            self.give_buffer(own);
+        } else if pending.op == Op::Read {
+            self.finish_read(&mut completion, pending);
+        } else {
+            self.finish_write(&mut completion, &pending);
+        }
+        completion
+    }
+
+    /// Ends one that had a buffer of the wrapper's.
+    fn finish_replaced(&mut self, completion: &mut Completion, pending: &mut Pending, own: &Buffer) {
+        match &pending.act {
+            Act::Lost => self.finish_lost(completion, pending, own),
+            _ if pending.op == Op::Read => self.finish_kept_back(completion, pending, own),
+            _ => self.finish_write(completion, pending),
+        }
+    }
+}
+
+/// How an extra write ended.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    is_whole: bool,
+    has_overlap: bool,
+}
+
+impl Backend for Faulty {
+    fn now(&mut self) -> Nanos {
+        self.inner.now()
+    }
+
+    fn is_timed(&self) -> bool {
+        self.inner.is_timed()
+    }
+
+    fn skip_to(&mut self, time: Nanos) {
+        self.inner.skip_to(time);
+    }
+
+    fn needs_buffers(&self) -> bool {
+        true
+    }
+
+    fn push(&mut self, operation: Operation) {
+        let Operation { token, op, extent, .. } = operation;
+        debug_assert!(token != OWN);
+        if !op.has_place() {
+            return self.inner.push(operation);
+        }
+        let flight = self.target.device().lock().start(op, extent);
+        let mut pending =
+            Pending { flight, op, extent, act: Act::None, original: None, entry: None, old: None };
+        let operation = self.changed(operation, &mut pending);
+        self.pending.insert(token, pending);
+        self.inner.push(operation);
+    }
+
+    fn submit(&mut self) {
+        self.inner.submit();
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
+        let wait = if self.ready.is_empty() { wait } else { Wait::No };
+        self.inner.reap(wait, &mut self.ready);
+        // To end one may take operations of the wrapper's own, and others are seen meanwhile.
+        while !self.ready.is_empty() {
+            for completion in std::mem::take(&mut self.ready) {
+                let completion = self.finish(completion);
+                out.push(completion);
+            }
+        }
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.inner.hand_over()
+    }
+
+    fn release(&mut self) -> Option<io::Result<()>> {
+        self.inner.release()
+    }
+}
+
+impl Drop for Faulty {
+    /// What was in flight may have been executed or not.
+    fn drop(&mut self) {
+        let at = self.inner.now();
+        let ledger = self.target.ledger();
+        let mut device = self.target.device().lock();
+        for pending in self.pending.values() {
+            device.end(pending.flight);
+            if pending.op.changes_data() {
+                device.supersede(pending.extent, pending.flight, (at, false), ledger);
+                device.note_unknown(pending.extent);
+            }
+            ledger.change(pending.entry, |entry| entry.unclear = true);
+        }
+    }
+}
