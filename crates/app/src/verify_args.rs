@@ -1,7 +1,7 @@
 //! What can be typed about checking that targets give back what was written.
 
 use clap::Args;
-use iosonar_plan::{ByteSize, Checked, Verification, VerifyModes};
+use iosonar_plan::{ByteSize, Checked, Injection, Verification, VerifyModes};
 
 /// What is checked, and with how much memory.
 #[derive(Debug, Args)]
@@ -17,6 +17,11 @@ pub struct VerifyArgs {
     /// Limit the memory for what sectors may hold; above it, some are not checked
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub verify_memory: ByteSize,
+    /// Inject faults, to test how they are detected: lost:every=1000, torn-page:at=3+17
+    ///
+    /// The result is no storage result. The kinds are those of docs/verify.md; plans have them as [[inject]].
+    #[arg(long, value_name = "FAULT", num_args = 1..)]
+    pub inject: Vec<Injection>,
     /// Issue no more requests after the first fault
     #[arg(long)]
     pub verify_fatal: bool,

@@ -26,6 +26,8 @@ const SERIES: &str = "series.parquet";
 const EXTENTS: &str = "extents.parquet";
 /// Faults that verification found, a line of JSON each.
 pub const FAULTS: &str = "faults.jsonl";
+/// Faults that were injected, a line of JSON each.
+const INJECTED: &str = "injected.jsonl";
 /// Room on the disk for the last words of a run that filled it.
 const RESERVE: &str = "reserve";
 /// The summary of a finished run.
@@ -118,6 +120,7 @@ pub fn is_part_of_archive(dir: &Path) -> bool {
         SERIES,
         EXTENTS,
         FAULTS,
+        INJECTED,
         RESERVE,
         SUMMARY,
         HISTOGRAMS,
@@ -325,6 +328,13 @@ impl ArchiveWriter {
         } else {
             write_whole(&self.dir.join(FAULTS), &faults::to_lines(faults))
         }
+    }
+
+    /// Keeps the lines that `write` gives as the ledger of injected faults.
+    pub fn write_injected(&self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<()> {
+        let (path, mut lines) = (self.dir.join(INJECTED), Vec::new());
+        write(&mut lines).map_err(|e| ArchiveError::io(&path, e))?;
+        write_whole(&path, &String::from_utf8_lossy(&lines))
     }
 
     /// Bytes of records that the log holds so far.

@@ -14,6 +14,7 @@ mod error;
 mod feed;
 mod file_session;
 mod files;
+mod injected;
 mod job_status;
 mod means;
 mod pass_barrier;

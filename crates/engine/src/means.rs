@@ -1,6 +1,7 @@
 //! What carries a plan out on this machine: backends, memory for data, pacing. Where the plan leaves something open, or
 //! the machine does not allow it, it is decided here and said.
 
+use crate::injected::Injected;
 use crate::job_status::JobStatus;
 use crate::passes::{PassRules, Remake};
 use crate::payload::{DataSource, Payloads};
@@ -8,9 +9,10 @@ use crate::pools::Pools;
 use crate::prepare::{Fitted, Prepared};
 use crate::run::{RunError, Shared};
 use crate::stage::Stage;
+use crate::verify::EXTRA;
 use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, ResolvedSetup};
-use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
+use iosonar_backend::{Backend, Faulty, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
 use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan, SimModel};
 use std::fs::File;
@@ -140,10 +142,14 @@ impl Prepared {
     }
 
     /// What makes a loop's backend on the file of another pass.
-    pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, clock: &'a Clock) -> Remake<'a> {
+    pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, shared: Shared<'a>) -> Remake<'a> {
+        let clock = shared.clock;
         Box::new(move |file, pool| match file {
             None => Ok(Box::new(Null::new(clock.clone(), 1))),
-            Some(file) => on_file(&self.plan, fitted, file, clock, pool).map(|(backend, _)| backend),
+            Some(file) => {
+                let (backend, _) = on_file(&self.plan, fitted, file, clock, pool)?;
+                Ok(with_faults(fitted.job.target, backend, shared.injected))
+            }
         })
     }
 }
@@ -170,6 +176,7 @@ pub(crate) fn equip(
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = stage.pool(part, workers, shared.pools)?;
         let backend = stage.backend(part, shared, pool.as_ref(), &mut means.notices)?;
+        let backend = with_faults(part.target, backend, shared.injected);
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
         let settings = stage.settings(part, means.spin);
         let home = stage.keeps_pools(part).then(|| shared.pools.clone());
@@ -275,6 +282,18 @@ impl Stage<'_> {
     }
 }
 
+/// A backend with the faults of its target, where the plan injects any.
+pub(crate) fn with_faults(
+    target: u16,
+    backend: Box<dyn Backend>,
+    injected: Option<&Injected>,
+) -> Box<dyn Backend> {
+    match injected {
+        Some(injected) => injected.wrap(target, backend),
+        None => backend,
+    }
+}
+
 /// The backend of a job on an open file.
 fn on_file(
     plan: &Plan,
@@ -285,7 +304,8 @@ fn on_file(
 ) -> std::io::Result<(Box<dyn Backend>, Vec<String>)> {
     let (engine, _) = usable(fitted.job.engine(plan.engine));
     let (depth, short) = (fitted.job.depth, plan.faults.short);
-    let extra = if plan.verify.is_on() { crate::verify::EXTRA } else { 0 };
+    let checks = if plan.verify.is_on() { EXTRA } else { 0 };
+    let extra = checks + if plan.inject.is_empty() { 0 } else { Faulty::EXTRA_DEPTH };
     let locks = fitted.job.options.lock_requests;
     let (reach, writes) = (fitted.placement.size(), fitted.workload.writes());
     real(engine, Setup { file, clock: clock.clone(), depth, extra, reach, writes, short, locks, pool })

@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::error::PrepareError;
+use crate::injected::Injected;
 use crate::means::equip;
 use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
@@ -151,7 +152,7 @@ impl Prepared {
         let clock = Clock::from_origin(u64::MAX);
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
-        let verifier = Verifier::new(self);
+        let (injected, verifier) = (Injected::new(self), Verifier::new(self));
         let threads = ThreadTimes::default();
         let shared = Shared {
             clock: &clock,
@@ -163,6 +164,7 @@ impl Prepared {
             frames: &Frames::default(),
             pools: &Pools::default(),
             stores: &self.stores(),
+            injected: injected.as_ref(),
             verifier: verifier.as_ref(),
         };
         let mut cpu = own_cpu_time();
@@ -182,6 +184,9 @@ impl Prepared {
         };
         let (outcome, sampled) = self.execute(archive, shared, &mut info, begin)?;
         let used = own_cpu_time();
+        if let Some(injected) = &injected {
+            injected.disarm();
+        }
         let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared));
         let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
@@ -196,6 +201,12 @@ impl Prepared {
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
+        if let Some(injected) = &injected {
+            let kept = archive.write_injected(|to| injected.ledger().write_lines(to));
+            info.means.notices.extend(
+                kept.err().map(|error| format!("the ledger of injected faults was not kept: {error}")),
+            );
+        }
         if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
             self.name_faults(verifier, scan, archive, &mut info);
         }
@@ -456,6 +467,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) pools: &'a Pools,
     /// What simulated targets hold, by their numbers.
     pub(crate) stores: &'a [Store],
+    /// Makes faults, where the plan wants that.
+    pub(crate) injected: Option<&'a Injected>,
     /// Checks data, where the plan wants that.
     pub(crate) verifier: Option<&'a Verifier>,
 }

@@ -177,7 +177,7 @@ impl Stage<'_> {
             others: shared.others,
             participant: together.coordinator.map(|coordinator| coordinator.participant(part.job as u16)),
             file: prepared.targets[usize::from(part.target)].file().cloned(),
-            remake: prepared.remake(self.job(part), clock),
+            remake: prepared.remake(self.job(part), shared),
             before: &job.options.before,
             after: &job.options.after,
             session: FileSession::default(),

@@ -105,6 +105,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         memory: memory(&io.means),
         faults: faults(&io.means),
         verify: io.verify.verification(),
+        inject: io.verify.inject.clone(),
         ..Plan::new(run_id, targets, vec![phase])
     }
 }

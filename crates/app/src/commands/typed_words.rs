@@ -27,6 +27,7 @@ const COMMON: &[(&str, &str)] = &[
     ("pacing.realtime", "--realtime"),
     ("memory.buffers", "--buffer-memory"),
     ("verify", "--verify"),
+    ("inject", "--inject"),
     ("verify.modes", "--verify"),
     ("verify.memory", "--verify-memory"),
 ];

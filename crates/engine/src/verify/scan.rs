@@ -4,12 +4,12 @@ use super::checker::around;
 use super::device::Looks;
 use super::{Place, Verifier};
 use crate::control::Control;
-use crate::means::usable;
+use crate::means::{usable, with_faults};
 use crate::prepare::{Claimed, Prepared};
 use crate::run::Shared;
 use crate::verify::Device;
 use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
-use iosonar_backend::{Backend, Completion, Operation, Setup, Token, Wait, real};
+use iosonar_backend::{Backend, Completion, Faulty, Operation, Setup, Token, Wait, real};
 use iosonar_os::Buffer;
 use iosonar_plan::{Durability, Engine, Extent, Nanos, Op, SECTOR, ShortPolicy, SimModel};
 use iosonar_verify::{Around, Flight, Found, Reader, Sectors};
@@ -89,7 +89,8 @@ impl Prepared {
         let mut jobs = self.jobs().map(|(_, job)| &job.fitted).filter(|job| job.job.target == target);
         let Some(fitted) = jobs.next() else { return Ok(ScanFacts::default()) };
         let placement = fitted.placement;
-        let mut backend = self.scan_backend(target, claimed, shared)?;
+        let backend = self.scan_backend(target, claimed, shared)?;
+        let mut backend = with_faults(target, backend, shared.injected);
         let (control, progress) = (shared.control, shared.progress.scan());
         let (size, block) = (placement.size() / SECTOR, (placement.block() / SECTOR).max(1));
         let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
@@ -115,7 +116,7 @@ impl Prepared {
             file,
             clock: shared.clock.clone(),
             depth: DEPTH,
-            extra: 0,
+            extra: Faulty::EXTRA_DEPTH,
             reach: u64::MAX,
             writes: false,
             short: ShortPolicy::Complete,

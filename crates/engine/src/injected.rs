@@ -1,0 +1,83 @@
+//! Faults that the plan injects: a wrapper around each backend, and the ledger of what was done.
+
+use crate::prepare::{Fitted, Prepared};
+use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, Ledger, OtherRun};
+use iosonar_content::{SectorHeader, fill};
+use iosonar_plan::{AtEnd, Extent, Fill};
+
+/// The injections of a run.
+pub(crate) struct Injected {
+    injector: Injector,
+    /// By the number of the target.
+    targets: Vec<FaultyTarget>,
+}
+
+impl Injected {
+    /// None where the plan injects nothing.
+    pub(crate) fn new(prepared: &Prepared) -> Option<Injected> {
+        let plan = &prepared.plan;
+        if plan.inject.is_empty() {
+            return None;
+        }
+        let other_run = other_run(plan.run_id, plan.fill);
+        let injector = Injector::with_other_run(&plan.inject, plan.seed, Some(other_run));
+        let mut devices: Vec<FaultyDevice> = Vec::new();
+        let mut targets = Vec::new();
+        for (number, target) in plan.targets.iter().enumerate() {
+            let same = plan.targets[..number].iter().position(|other| other.path == target.path);
+            let jobs = prepared.jobs().map(|(_, job)| &job.fitted);
+            let jobs = jobs.filter(|job| usize::from(job.job.target) == number).collect::<Vec<_>>();
+            let device = same.map_or_else(|| FaultyDevice::new(outside(&jobs)), |same| devices[same].clone());
+            targets.push(injector.target(number as u16, &device));
+            devices.push(device);
+        }
+        Some(Injected { injector, targets })
+    }
+
+    /// A backend of a target with its faults.
+    pub(crate) fn wrap(&self, target: u16, inner: Box<dyn Backend>) -> Box<dyn Backend> {
+        Box::new(Faulty::new(inner, self.targets[usize::from(target)].clone()))
+    }
+
+    /// Injects nothing more. What cannot be read stays so.
+    pub(crate) fn disarm(&self) {
+        self.targets.iter().for_each(|target| target.arm(false));
+    }
+
+    /// What was injected.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        self.injector.ledger()
+    }
+}
+
+/// Sectors as another run would have written them.
+fn other_run(run_id: u64, filled: Fill) -> OtherRun {
+    Box::new(move |sectors: &mut [u8], sector: u64| {
+        let length = u16::try_from(sectors.len() / 512).unwrap_or(u16::MAX);
+        let header = SectorHeader {
+            run_id: !run_id >> 1,
+            target: 0,
+            phase: 0,
+            pass: 0,
+            sector,
+            sequence: sector,
+            due_ns: 0,
+            index: 0,
+            length,
+        };
+        fill(sectors, header, filled);
+    })
+}
+
+/// The end of a target that no request covers; nothing where that is not known.
+fn outside(jobs: &[&Fitted]) -> Extent {
+    let end = |job: &&Fitted| {
+        let generator = job.job.workload.generator()?;
+        let region = generator.region?.of(job.size);
+        (generator.at_end == AtEnd::Wrap).then(|| generator.offset.0 + region)
+    };
+    let ends: Option<Vec<u64>> = jobs.iter().map(end).collect();
+    let size = jobs.iter().map(|job| job.placement.size()).min().unwrap_or(0);
+    let start = ends.and_then(|ends| ends.into_iter().max()).unwrap_or(size).min(size);
+    Extent { offset: start, length: size - start }
+}
