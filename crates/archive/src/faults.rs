@@ -8,6 +8,9 @@ use std::fmt;
 /// Most faults that are kept one by one. Counts are complete.
 pub const MOST_FAULTS: usize = 100_000;
 
+/// How often a bad place is read again.
+pub const READS_AGAIN: usize = 3;
+
 /// What kind of fault it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -255,8 +258,8 @@ pub struct Fault {
     /// What is there instead of the only write of the place: `zeros` or `foreign`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What reading the place again gave, some 100 ms and some 1 s later.
-    pub again: [ReadAgain; 2],
+    /// What reading the place again gave: at once, 100 ms and 1 s later.
+    pub again: [ReadAgain; READS_AGAIN],
     /// Only the first read was wrong, and not by an older version: the transfer failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,

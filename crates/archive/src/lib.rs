@@ -26,8 +26,8 @@ pub use dir::{
 };
 pub use extents::TargetMap;
 pub use faults::{
-    Damaged, Fault, FaultClass, FaultCount, FaultWrite, FoundBy, MOST_FAULTS, ReadAgain, ScanFacts,
-    TornPattern, Verified, WriteId,
+    Damaged, Fault, FaultClass, FaultCount, FaultWrite, FoundBy, MOST_FAULTS, READS_AGAIN, ReadAgain,
+    ScanFacts, TornPattern, Verified, WriteId,
 };
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};

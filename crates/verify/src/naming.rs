@@ -91,7 +91,7 @@ pub fn name(observation: &Observation, writes: &[KnownWrite], run: &RunOfFaults)
     let mut fault = case.fault();
     case.classify(&mut fault);
     let is_old = matches!(fault.class, FaultClass::Stale);
-    fault.transient = fault.again[0] == ReadAgain::Right && !is_old;
+    fault.transient = fault.again.contains(&ReadAgain::Right) && !is_old;
     fault
 }
 
@@ -199,6 +199,9 @@ impl Case<'_> {
             fault.class = FaultClass::Stale;
         } else if o.seen {
             fault.class = FaultClass::Reverted;
+            if o.again[0] != ReadAgain::Same {
+                fault.also_possible.push(FaultClass::Stale);
+            }
         } else if let Some((class, pattern)) = o.around.as_ref().and_then(torn) {
             (fault.class, fault.torn) = (class, Some(pattern));
         } else {
@@ -215,7 +218,7 @@ impl Case<'_> {
 
     /// Content that any device may have held before the run, too.
     fn classify_known(&self, class: FaultClass, note: &str, fault: &mut Fault) {
-        if self.observation.rewritten || self.observation.seen {
+        if self.observation.rewritten {
             fault.class = class;
         } else {
             fault.note = note.into();
@@ -295,8 +298,7 @@ impl Case<'_> {
         sides().find_map(|(write, head)| {
             let others = sides().filter(|(other, _)| other.map(|w| w.id) != write.map(|w| w.id));
             let at = others.filter_map(|(_, tail)| torn_at(bytes, head, tail)).min()?;
-            // Few bytes in front or behind are damage.
-            ((RELATED..=512 - RELATED).contains(&at)).then_some((at, write))
+            Some((at, write))
         })
     }
 }
@@ -340,6 +342,39 @@ pub fn join(faults: &mut Vec<Fault>) {
         }
     }
     faults.retain(|fault| fault.class != FaultClass::Lost || !moved.has_found(fault));
+    merge(faults);
+}
+
+/// Makes one fault of those that one read found in sectors that follow each other, of one kind and of one origin.
+fn merge(faults: &mut Vec<Fault>) {
+    faults.dedup_by(|next, last| {
+        let origin = |fault: &Fault| {
+            let expected = fault.expected.map(|write| write.id);
+            let found = fault.found.map(|write| write.id);
+            (
+                fault.class,
+                fault.target,
+                fault.found_by,
+                fault.request,
+                fault.completed,
+                expected,
+                found,
+                fault.transient,
+            )
+        };
+        // Each sector that is torn inside has its own place where it is.
+        let is_one =
+            fault_follows(last, next) && origin(last) == origin(next) && last.torn_at == next.torn_at;
+        if is_one {
+            last.length += next.length;
+        }
+        is_one
+    });
+}
+
+fn fault_follows(last: &Fault, next: &Fault) -> bool {
+    let home = |fault: &Fault| fault.belongs_at.map(|at| at.wrapping_sub(fault.offset));
+    last.offset + last.length == next.offset && home(last) == home(next)
 }
 
 /// First byte and bytes of a place.

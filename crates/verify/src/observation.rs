@@ -1,7 +1,7 @@
 //! What a read found where it should have found something else, before it has a name.
 
 use crate::Tag;
-use iosonar_archive::{FoundBy, ReadAgain, WriteId};
+use iosonar_archive::{FoundBy, READS_AGAIN, ReadAgain, WriteId};
 use iosonar_content::{Damage, Sector, SectorHeader, inspect};
 use iosonar_plan::{Fill, Nanos};
 
@@ -130,7 +130,7 @@ pub struct Observation {
     /// The first of them, where it is no whole sector of a write.
     pub bytes: Option<Box<Bytes>>,
     /// What later reads gave.
-    pub again: [ReadAgain; 2],
+    pub again: [ReadAgain; READS_AGAIN],
     /// The whole of the write that the place should hold, in the second read.
     pub around: Option<Around>,
     /// Whether the place that the header names holds that write, too.
@@ -181,7 +181,7 @@ impl Observation {
             rewritten: bad.rewritten,
             found: bad.found,
             bytes: bad.bytes.filter(|_| !is_whole).map(|bytes| Box::new(*bytes)),
-            again: [ReadAgain::NotRead; 2],
+            again: [ReadAgain::NotRead; READS_AGAIN],
             around: None,
             belongs_elsewhere_and_is_there: None,
         });

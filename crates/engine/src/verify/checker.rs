@@ -6,7 +6,7 @@
 
 use super::device::Looks;
 use super::{Place, Verifier};
-use iosonar_archive::{FoundBy, Outcome, ReadAgain, Record, WriteId};
+use iosonar_archive::{FoundBy, Outcome, READS_AGAIN, ReadAgain, Record, WriteId};
 use iosonar_backend::Token;
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
@@ -16,8 +16,9 @@ use std::collections::VecDeque;
 
 /// Operations that a loop may have in flight beyond its depth.
 pub(crate) const EXTRA: u32 = 1;
-/// When a bad place is read again, and once more.
-const AGAIN_AFTER: [Nanos; 2] = [Nanos(100_000_000), Nanos(1_000_000_000)];
+/// When a bad place is read again, counted from the read before: at once, before something else is written there; and later, because
+/// what is wrong now may be right then.
+pub(super) const AGAIN_AFTER: [Nanos; READS_AGAIN] = [Nanos(0), Nanos(100_000_000), Nanos(1_000_000_000)];
 /// Sectors on each side of a bad one that are read again with it, as far as they belong to the same write.
 const MOST_AROUND: u64 = 256;
 /// Bad places that wait to be read again.
@@ -71,7 +72,7 @@ pub(crate) struct Checker<'a> {
     /// Slots whose place was checked: their writes may go.
     checked: VecDeque<Slot>,
     /// By the round: each in the order of its due times.
-    waiting: [VecDeque<Waiting>; 2],
+    waiting: [VecDeque<Waiting>; READS_AGAIN],
     again: Option<Again>,
 }
 
@@ -341,9 +342,10 @@ impl<'a> Checker<'a> {
             observation.around = Some(iosonar_verify::Around { start: again.start, holds: again.holds });
         }
         let goes_on = matches!(again.answer, ReadAgain::Same | ReadAgain::Different | ReadAgain::Failed);
-        if waiting.round == 0 && goes_on {
-            let due = completed.saturating_add(AGAIN_AFTER[1]);
-            self.waiting[1].push_back(Waiting { due, round: 1, ..waiting });
+        let round = waiting.round + 1;
+        if let Some(pause) = AGAIN_AFTER.get(round).filter(|_| goes_on) {
+            let due = completed.saturating_add(*pause);
+            self.waiting[round].push_back(Waiting { due, round, ..waiting });
         }
     }
 }

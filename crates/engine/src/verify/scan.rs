@@ -1,6 +1,6 @@
 //! The scan at the end: all places that the run has written are read and checked, in the order of their addresses.
 
-use super::checker::around;
+use super::checker::{AGAIN_AFTER, around};
 use super::device::Looks;
 use super::{Place, Verifier};
 use crate::control::Control;
@@ -25,9 +25,6 @@ const PIECE: u64 = 2048;
 const CHUNK: u64 = 128;
 /// Gaps of so many sectors are read, too: fewer, longer reads are faster.
 const GAP: u64 = 128;
-/// When bad places are read again, after the scan and after that.
-const AGAIN_AFTER: [Nanos; 2] = [Nanos(100_000_000), Nanos(1_000_000_000)];
-
 /// How far the scan is, for whoever shows progress.
 #[derive(Debug, Default)]
 pub struct ScanProgress {
@@ -194,6 +191,7 @@ impl<'a> Scan<'a> {
         let mut free: Vec<Buffer> = (0..DEPTH).map(|_| Buffer::zeroed((PIECE * SECTOR) as usize)).collect();
         let mut flying: Vec<Option<Piece>> = (0..DEPTH).map(|_| None).collect();
         let mut next = pieces.iter().copied();
+        let mut failed = Vec::new();
         let mut done = Vec::with_capacity(DEPTH as usize);
         let mut is_stopped = false;
         loop {
@@ -204,6 +202,7 @@ impl<'a> Scan<'a> {
                 flying[slot] = Some(self.push(sectors, buffer, Token(slot as u32)));
             }
             if flying.iter().all(Option::is_none) {
+                failed.into_iter().for_each(|piece| self.read_in_parts(piece));
                 return !is_stopped;
             }
             self.backend.submit();
@@ -211,10 +210,37 @@ impl<'a> Scan<'a> {
             for completion in done.drain(..) {
                 let piece = flying[completion.token.0 as usize].take().expect("each read completes once");
                 *bytes += completion.result.max(0) as u64;
+                if completion.result < 0 && piece.sectors.count > self.part() {
+                    failed.push(piece.sectors);
+                    free.push(self.let_go(piece, completion));
+                    continue;
+                }
                 self.progress.done.fetch_add(piece.sectors.count, Relaxed);
                 free.push(self.check(piece, completion));
             }
         }
+    }
+
+    /// Sectors of the parts in which a piece is read that failed.
+    fn part(&self) -> u64 {
+        self.block.max(8)
+    }
+
+    /// Reads a piece that failed in parts: only what cannot be read is a fault.
+    fn read_in_parts(&mut self, piece: Sectors) {
+        let part = self.part();
+        for start in (piece.start..piece.end()).step_by(part as usize) {
+            let sectors = Sectors { start, count: part.min(piece.end() - start) };
+            let (piece, completion) = self.read_one(sectors);
+            self.progress.done.fetch_add(sectors.count, Relaxed);
+            self.check(piece, completion);
+        }
+    }
+
+    /// Forgets a read that failed: it is done again in parts.
+    fn let_go(&mut self, piece: Piece, completion: Completion) -> Buffer {
+        self.verifier.device(self.place()).expected().end_read(piece.flight, 0, |_, _| None);
+        completion.buffer
     }
 
     fn push(&mut self, sectors: Sectors, mut buffer: Buffer, token: Token) -> Piece {
@@ -248,7 +274,7 @@ impl<'a> Scan<'a> {
         let is_open = |again: ReadAgain| !matches!(again, ReadAgain::Right | ReadAgain::Superseded);
         let open: Vec<usize> = {
             let device = self.verifier.device(self.place());
-            numbers.filter(|n| round == 0 || is_open(device.observations[*n].again[0])).collect()
+            numbers.filter(|n| round == 0 || is_open(device.observations[*n].again[round - 1])).collect()
         };
         if open.is_empty() {
             return;
@@ -273,7 +299,7 @@ impl<'a> Scan<'a> {
             let named = named.map(|start| Sectors { start, count: observation.count.min(PIECE) });
             (around(&mut device, number, place.base), named)
         };
-        let Some((flight, data)) = self.read_now(sectors) else { return };
+        let (flight, data) = self.read_now(sectors);
         let mut device = verifier.device(place);
         let again = device.end_read_again(flight, &data, sectors.start + place.base, number, &looks);
         let observation = &mut device.observations[number];
@@ -283,26 +309,32 @@ impl<'a> Scan<'a> {
         }
         drop(device);
         let Some(named) = named.filter(|named| named.start + named.count <= self.size) else { return };
-        if let Some((flight, data)) = self.read_now(named) {
-            let mut device = verifier.device(place);
-            let is_there = device.end_read_named(flight, &data, number, &looks);
-            device.observations[number].belongs_elsewhere_and_is_there = Some(is_there);
-        }
+        let (flight, data) = self.read_now(named);
+        let mut device = verifier.device(place);
+        let is_there = device.end_read_named(flight, &data, number, &looks);
+        device.observations[number].belongs_elsewhere_and_is_there = Some(is_there);
     }
 
     /// Reads sectors of the target, with nothing else in flight.
-    fn read_now(&mut self, sectors: Sectors) -> Option<(Flight, Vec<u8>)> {
+    fn read_now(&mut self, sectors: Sectors) -> (Flight, Vec<u8>) {
         let on_device = Sectors { start: sectors.start + self.place().base, ..sectors };
+        let (piece, Completion { buffer, result, .. }) = self.read_one(on_device);
+        let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
+        (piece.flight, buffer[..transferred].to_vec())
+    }
+
+    /// Reads sectors of the device, with nothing else in flight.
+    fn read_one(&mut self, sectors: Sectors) -> (Piece, Completion) {
         let buffer = Buffer::zeroed((sectors.count * SECTOR) as usize);
-        let piece = self.push(on_device, buffer, Token(0));
+        let piece = self.push(sectors, buffer, Token(0));
         self.backend.submit();
         let mut done = Vec::with_capacity(1);
-        while done.is_empty() {
+        loop {
             self.backend.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
+            if let Some(completion) = done.pop() {
+                return (piece, completion);
+            }
         }
-        let Completion { buffer, result, .. } = done.pop()?;
-        let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
-        Some((piece.flight, buffer[..transferred].to_vec()))
     }
 
     /// Lets time pass.
