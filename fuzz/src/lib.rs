@@ -56,6 +56,7 @@ targets! {
     record_parquet,
     replay_import,
     ring_page,
+    sector,
     seek_list,
     series_log,
     telemetry,

@@ -17,10 +17,16 @@ pub struct Damage {
 
 /// How a sector differs from what it should be; none: it does not.
 pub fn damage(found: &[u8; LENGTH], expected: &[u8; LENGTH]) -> Option<Damage> {
-    let differs = || (0u16..).zip(found.iter().zip(expected)).filter(|(_, (a, b))| a != b);
-    let (first, last) = (differs().next()?.0, differs().last()?.0);
-    let bits = differs().map(|(_, (a, b))| (a ^ b).count_ones()).sum();
-    Some(Damage { bits, bytes: differs().count() as u16, first, last })
+    let mut damage: Option<Damage> = None;
+    for (at, (found, expected)) in (0u16..).zip(found.iter().zip(expected)) {
+        if found != expected {
+            let damage = damage.get_or_insert(Damage { bits: 0, bytes: 0, first: at, last: at });
+            damage.bits += (found ^ expected).count_ones();
+            damage.bytes += 1;
+            damage.last = at;
+        }
+    }
+    damage
 }
 
 /// Where a sector that was torn inside changes from one version to another: the smallest `k` of which the sector has bytes

@@ -6,7 +6,7 @@
 //! The issuing loop fills sectors, at best while it would wait. So a sector must cost little: [`crate::noise`] has the
 //! incompressible bytes, and the checksum of a sector that is full of them.
 
-use crate::noise;
+use crate::noise::Share;
 use iosonar_plan::{Fill, SECTOR};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -141,51 +141,25 @@ impl SectorHeader {
     }
 }
 
-/// Bytes of a sector, its header included, that are not the zeros of a partial fill.
-pub(crate) fn random_bytes(fill: Fill) -> usize {
-    LENGTH * usize::from(fill.random_percent) / 100
-}
-
 /// Fills the sectors of a write. `first` is the header of its first sector; the others follow from it. Bytes after the last
 /// whole sector, which only buffered patterns of odd sizes have, are zeros.
 pub fn fill(buffer: &mut [u8], first: SectorHeader, fill: Fill) {
-    let random = random_bytes(fill);
-    let (sectors, rest) = buffer.as_chunks_mut::<LENGTH>();
+    let (sectors, rest) = buffer.as_chunks_mut();
     rest.fill(0);
-    if random == LENGTH {
-        return noise::fill_whole(sectors, &first);
-    }
-    for (i, sector) in sectors.iter_mut().enumerate() {
-        fill_sector(sector, &first.after(i as u64), Form::Two, random);
-    }
+    Share::of(fill).fill(sectors, &first);
 }
 
 /// A sector as [`fill`] makes it from this header.
 pub fn regenerate(header: &SectorHeader, fill: Fill) -> [u8; LENGTH] {
     let mut sector = [0; LENGTH];
-    self::fill(&mut sector, *header, fill);
+    Share::of(fill).fill_one(&mut sector, header, Form::Two);
     sector
-}
-
-/// Fills a sector of which so many bytes, with the header, are random.
-pub(crate) fn fill_sector(sector: &mut [u8; LENGTH], header: &SectorHeader, form: Form, random: usize) {
-    let seed = if random > 0 { header.seed() } else { 0 };
-    let (noise, zeros) = sector[HEADER..].split_at_mut(random.saturating_sub(HEADER));
-    noise::fill_part(noise, header.sector, seed);
-    zeros.fill(0);
-    sector[..8].copy_from_slice(&seed.to_le_bytes());
-    put_words(sector, &header.plain(form, 0));
-    // Over the whole sector at once, with zeros in its own place: three short pieces cost half as much again.
-    let checksum = crc32fast::hash(sector);
-    sector[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
-    let words = masked(sector, seed);
-    put_words(sector, &words);
 }
 
 /// What masks the words of a header after its seed. Without it the headers alone would let a compressing device save an
 /// eighth of data that is meant to be incompressible.
 #[inline]
-pub(crate) fn pad(seed: u64) -> [u64; MASKED] {
+fn pad(seed: u64) -> [u64; MASKED] {
     // Not the sequence that fills the rest of the sector.
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(!seed);
     std::array::from_fn(|_| generator.next_u64())
@@ -195,15 +169,21 @@ pub(crate) fn pad(seed: u64) -> [u64; MASKED] {
 #[inline]
 pub(crate) fn masked(sector: &[u8; LENGTH], seed: u64) -> [u64; MASKED] {
     let words = sector.as_chunks::<8>().0;
-    let found = std::array::from_fn(|i| u64::from_le_bytes(words[1 + i]));
-    if seed == 0 {
-        return found;
-    }
-    let pad = pad(seed);
-    std::array::from_fn(|i| found[i] ^ pad[i])
+    mask(std::array::from_fn(|i| u64::from_le_bytes(words[1 + i])), seed)
 }
 
-fn put_words(sector: &mut [u8; LENGTH], words: &[u64; MASKED]) {
+/// Puts the mask on, or takes it off.
+#[inline]
+pub(crate) fn mask(words: [u64; MASKED], seed: u64) -> [u64; MASKED] {
+    if seed == 0 {
+        return words;
+    }
+    let pad = pad(seed);
+    std::array::from_fn(|i| words[i] ^ pad[i])
+}
+
+#[inline]
+pub(crate) fn put_words(sector: &mut [u8; LENGTH], words: &[u64; MASKED]) {
     let places = sector.as_chunks_mut::<8>().0[1..].iter_mut();
     places.zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
 }

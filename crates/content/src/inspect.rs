@@ -1,8 +1,9 @@
 //! What a sector that was read says of itself.
 
 use crate::damage::{Damage, damage};
-use crate::header::{Form, HEADER, LENGTH, SectorHeader, checksum_of, masked, random_bytes, seed_of};
-use crate::{noise, recover};
+use crate::header::{Form, LENGTH, SectorHeader, checksum_of, masked, seed_of};
+use crate::noise::Share;
+use crate::recover;
 use iosonar_plan::Fill;
 
 /// What a sector that was read turned out to be.
@@ -33,9 +34,9 @@ pub enum Sector {
 /// random pattern and computes no checksum over data.
 #[inline]
 pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
-    let random = random_bytes(fill);
+    let share = Share::of(fill);
     let seed = seed_of(sector);
-    if (seed == 0) != (random == 0) {
+    if (seed != 0) != share.is_masked() {
         return None;
     }
     let plain = masked(sector, seed);
@@ -43,29 +44,10 @@ pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
         return None;
     }
     let header = SectorHeader::from_plain(&plain, Form::Two)?;
-    if random > 0 && seed != header.seed() {
-        return None;
-    }
-    let (is_body, checksum) = if random == LENGTH {
-        (noise::is_whole(sector, header.sector, seed), noise::checksum_of_whole(&plain, header.sector, seed))
-    } else {
-        is_partial_body(sector, header.sector, seed, random, &plain)
-    };
-    (is_body && checksum == checksum_of(&plain)).then_some(header)
-}
-
-/// Whether the body of a sector is right that is not random to its end, and the checksum of the sector.
-fn is_partial_body(
-    sector: &[u8; LENGTH],
-    address: u64,
-    seed: u64,
-    random: usize,
-    plain: &[u64; crate::header::MASKED],
-) -> (bool, u32) {
-    let body = &sector[HEADER..];
-    let (noise, zeros) = body.split_at(random.saturating_sub(HEADER));
-    let is_body = noise::is_part(noise, address, seed) && zeros.iter().fold(0, |all, byte| all | byte) == 0;
-    (is_body, noise::checksum_of_part(plain, seed, body))
+    let is_intact = (seed == 0 || seed == header.seed())
+        && share.is_body(sector, header.sector, seed)
+        && share.checksum(&plain, header.sector, seed) == checksum_of(&plain);
+    is_intact.then_some(header)
 }
 
 /// What a sector is. `fill` is that of the run; sectors of other fills and of version 1 are recognised, too. `poison` is what

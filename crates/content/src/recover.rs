@@ -1,22 +1,27 @@
 //! Reads the header of a damaged sector where the sector proves what the header was.
 //!
 //! The seed of a sector depends on all fields of its header but index and length. So a header whose fields give the seed that
-//! its mask, or its body, was made with is right, whatever else is damaged. Sectors without random bytes have no seed: there
-//! the checksum of the sector as it should be is the proof. A single flipped bit in the header is found by trying all of them.
+//! its mask, or its body, was made with is right if the magic or the checksum is whole, too. (Some pairs of flipped bits in
+//! neighbouring fields leave the seed as it is: of sectors with two damaged bytes in the header one in some hundred thousand
+//! is taken for another.) Sectors without random
+//! bytes have no seed: there the checksum of the sector as it should be is the proof. A single flipped bit in the header is found,
+//! too.
 
 use crate::damage::damage;
-use crate::header::{
-    Form, HEADER, LENGTH, MASKED, SectorHeader, checksum_of, fill_sector, masked, random_bytes, seed_of,
-};
-use crate::noise::{self, Pattern};
+use crate::header::{Form, HEADER, LENGTH, MASKED, SectorHeader, checksum_of, masked, seed_of};
+use crate::noise::{self, Pattern, Share};
 use iosonar_plan::Fill;
+use std::ops::Range;
 
 /// A header, and the sector that it gives.
 type Recovered = (SectorHeader, [u8; LENGTH]);
 
-/// Bits of the fields after the magic that are tried: up to the index, up to the checksum.
-const IDENTITY_BITS: std::ops::Range<usize> = 64..6 * 64;
-const FIELD_BITS: std::ops::Range<usize> = 64..6 * 64 + 32;
+/// Words of a header after its seed: magic, fields, and the checksum in the upper half of the last.
+type Words = [u64; MASKED];
+
+/// Bits of the fields after the magic, and of those in the last word, which are index and length in version 2.
+const FIELD_BITS: Range<usize> = 64..6 * 64 + 32;
+const INDEX_BITS: Range<usize> = 6 * 64..FIELD_BITS.end;
 
 /// The header of a damaged sector, if that is sure, and the sector that it gives.
 pub(crate) fn recover(sector: &[u8; LENGTH], fill: Fill) -> Option<Recovered> {
@@ -25,7 +30,7 @@ pub(crate) fn recover(sector: &[u8; LENGTH], fill: Fill) -> Option<Recovered> {
         return Some(found);
     }
     // The seed itself may be damaged. The body still has it, unless it has no random bytes.
-    let of_body = if random_bytes(fill) == 0 { Some(0) } else { first_seed(sector, fill) };
+    let of_body = if Share::of(fill).is_masked() { first_seed(sector, fill) } else { Some(0) };
     with_seed(sector, of_body.filter(|other| *other != seed)?, fill)
 }
 
@@ -33,59 +38,82 @@ pub(crate) fn recover(sector: &[u8; LENGTH], fill: Fill) -> Option<Recovered> {
 fn with_seed(sector: &[u8; LENGTH], seed: u64, fill: Fill) -> Option<Recovered> {
     let plain = masked(sector, seed);
     // A sector with a mask has random bytes, also one of another run with another fill.
-    let random = match random_bytes(fill) {
-        _ if seed == 0 => 0,
-        0 => LENGTH,
-        random => random,
+    let share = match Share::of(fill) {
+        _ if seed == 0 => Share::of(Fill { random_percent: 0 }),
+        share if !share.is_masked() => Share::of(Fill { random_percent: 100 }),
+        share => share,
     };
-    let candidates = Form::ALL.into_iter().flat_map(|form| candidates(&plain, form, seed));
-    let sectors = candidates.map(|(header, form)| {
-        let mut expected = [0; LENGTH];
-        fill_sector(&mut expected, &header, form, random);
-        (header, expected)
-    });
-    // Without a seed, a header is right if its sector has the checksum that was found, or all of it but a flipped bit.
-    let stored = checksum_of(&plain);
-    let is_proven = |(_, expected): &Recovered| {
-        let flipped = (checksum_of(&masked(expected, seed)) ^ stored).count_ones();
-        seed != 0 || flipped == 0 || flipped == 1 && is_like(sector, expected)
+    let header_of = |form| match seed {
+        0 => by_checksum(sector, &plain, form, share),
+        seed => by_seed(&plain, form, seed, share),
     };
+    let sector_of = |(header, form)| (header, sector_of(&header, form, share));
     let bits = |(_, expected): &Recovered| damage(sector, expected).map_or(0, |damage| damage.bits);
-    sectors.filter(is_proven).min_by_key(bits)
+    // With a damaged magic both versions may fit.
+    let both = Form::ALL.into_iter().filter_map(|form| Some((header_of(form)?, form)));
+    both.map(sector_of).min_by_key(bits)
 }
 
-/// Whether a sector differs in a single bit.
-fn is_like(sector: &[u8; LENGTH], expected: &[u8; LENGTH]) -> bool {
-    damage(sector, expected).is_none_or(|damage| damage.bits == 1)
+fn sector_of(header: &SectorHeader, form: Form, share: &Share) -> [u8; LENGTH] {
+    let mut sector = [0; LENGTH];
+    share.fill_one(&mut sector, header, form);
+    sector
 }
 
-/// Headers that the words of one may have been: as they are, and with one bit flipped back. With a seed only those that
-/// give it.
-fn candidates(plain: &[u64; MASKED], form: Form, seed: u64) -> Vec<(SectorHeader, Form)> {
-    let wrong_magic = (plain[0] ^ form.magic()).count_ones();
-    if seed == 0 && wrong_magic > 1 {
-        return Vec::new();
-    }
-    let gives_seed = |header: &SectorHeader| seed == 0 || header.seed() == seed;
-    let as_found = SectorHeader::from_plain(plain, form).filter(gives_seed);
-    let bits = match as_found {
-        // One flipped bit is tried, not two.
-        _ if wrong_magic > 0 => 0..0,
-        // The seed proves the rest of the fields.
-        Some(_) if seed != 0 => IDENTITY_BITS.end..FIELD_BITS.end,
-        _ => FIELD_BITS,
+/// The header of a sector with a mask: one that gives the mask's seed.
+fn by_seed(plain: &Words, form: Form, seed: u64, share: &Share) -> Option<SectorHeader> {
+    let gives_seed = |words: &Words| SectorHeader::from_plain(words, form).filter(|h| h.seed() == seed);
+    let differs = |header: &SectorHeader| {
+        share.checksum(&header.plain(form, 0), header.sector, seed) ^ checksum_of(plain)
     };
-    let flipped = bits.filter_map(|bit| {
-        let mut words = *plain;
-        words[bit / 64] ^= 1 << (bit % 64);
-        SectorHeader::from_plain(&words, form).filter(gives_seed)
-    });
-    as_found.into_iter().chain(flipped).map(|header| (header, form)).collect()
+    let is_marked = plain[0] == form.magic();
+    let flipped = |mut bits: Range<usize>| {
+        bits.find_map(|bit| gives_seed(&flip(plain, bit)).filter(|header| differs(header) == 0))
+    };
+    match gives_seed(plain) {
+        Some(header) if differs(&header) == 0 => Some(header),
+        // Index and length do not enter the seed: one of their bits may be flipped, or the checksum is damaged.
+        Some(header) if is_marked => flipped(INDEX_BITS).or(Some(header)),
+        Some(_) => None,
+        // A flipped bit in one field gives the same seed as some in the next one, so the checksum has to agree.
+        None if is_marked => flipped(FIELD_BITS),
+        None => None,
+    }
+}
+
+/// The header of a sector without random bytes: one that gives the checksum, or all of the sector but a bit.
+fn by_checksum(sector: &[u8; LENGTH], plain: &Words, form: Form, share: &Share) -> Option<SectorHeader> {
+    if (plain[0] ^ form.magic()).count_ones() > 1 {
+        return None;
+    }
+    let mut words = *plain;
+    words[0] = form.magic();
+    let header = SectorHeader::from_plain(&words, form);
+    let differs = share.checksum(&words, 0, 0) ^ checksum_of(plain);
+    let is_a_bit = |header: &SectorHeader| {
+        damage(sector, &sector_of(header, form, share)).is_none_or(|damage| damage.bits == 1)
+    };
+    if differs == 0 || header.as_ref().is_some_and(is_a_bit) {
+        return header;
+    }
+    let bit = flipped_bit(differs, FIELD_BITS)?;
+    SectorHeader::from_plain(&flip(&words, bit), form)
+}
+
+fn flip(words: &Words, bit: usize) -> Words {
+    let mut words = *words;
+    words[bit / 64] ^= 1 << (bit % 64);
+    words
+}
+
+/// The bit of a header that changes a checksum like this, if there is one.
+fn flipped_bit(checksum: u32, mut bits: Range<usize>) -> Option<usize> {
+    bits.find(|bit| noise::contribution_of(&flip(&[0; MASKED], *bit)) == checksum)
 }
 
 /// Random words of a body, whole ones.
 fn random_words(sector: &[u8; LENGTH], fill: Fill) -> &[[u8; 8]] {
-    sector[HEADER..random_bytes(fill).max(HEADER)].as_chunks().0
+    sector[HEADER..Share::of(fill).random.max(HEADER)].as_chunks().0
 }
 
 /// What each random word of a body says that the seed is, if the sector has this pattern.

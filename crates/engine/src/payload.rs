@@ -69,7 +69,7 @@ impl Drop for Payloads {
 
 impl Payloads {
     pub(crate) fn new(data_source: DataSource, pool: Option<BufferPool>, home: Option<Pools>) -> Payloads {
-        iosonar_content::prepare();
+        iosonar_content::prepare(data_source.fill);
         Payloads { data_source, pass: 0, pool, ahead: None, home, cpu_cache: None }
     }
 
