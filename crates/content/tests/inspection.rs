@@ -277,8 +277,7 @@ proptest! {
         }
     }
 
-    /// A sector is not taken for another one, unless at least two damaged bytes happen to leave its seed as it is: one in some
-    /// hundred thousand of those with two damaged bytes in the header.
+    /// A sector is not taken for another one, unless at least two damaged bytes happen to leave its seed as it is.
     #[test]
     fn damage_makes_no_other_header(
         header in headers(), percent in percents(), changes in prop::collection::vec((0usize..512, 1u8..), 1..40),
