@@ -20,6 +20,8 @@ mod arena;
 mod flights;
 mod side;
 mod table;
+#[cfg(test)]
+mod table_tests;
 
 use crate::{Sectors, Tag};
 use flights::{Flights, Kind};
@@ -434,13 +436,20 @@ pub fn bound(touched_bytes: u64, aligned: bool) -> u64 {
 
 /// The limit that suffices if `chunks` of the target's pieces of 64 KiB are written to, and no byte from `end_bytes` on.
 pub fn bound_of_chunks(chunks: u64, end_bytes: u64, aligned: bool) -> u64 {
-    let mut limit = 0;
-    loop {
+    let enough = |limit: u64| {
         let others = side_share(limit) + flights_share(limit);
-        let enough = others + table::need(chunks, end_bytes, aligned, limit.saturating_sub(others));
-        if enough <= limit {
+        others + table::need(chunks, end_bytes, aligned, limit.saturating_sub(others))
+    };
+    // Blocks of memory are larger if the limit is, and less is lost then. So go up to what suffices, and down again.
+    let mut limit = 0;
+    while enough(limit) > limit {
+        limit = enough(limit);
+    }
+    loop {
+        let less = enough(limit);
+        if less >= limit || enough(less) > less {
             return limit;
         }
-        limit = enough;
+        limit = less;
     }
 }

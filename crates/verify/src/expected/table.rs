@@ -302,7 +302,12 @@ impl Table {
         if self.pointer(range.start).0 == tag.0 {
             return;
         }
-        let Some(leaf) = self.leaf(range.start) else { return };
+        let Some(leaf) = self.leaf(range.start) else {
+            if range.start / BRANCH_SECTORS >= self.most_root as u64 {
+                self.count_beyond(range.count, tag);
+            }
+            return;
+        };
         let pointer = leaf + 1 + (range.start / CHUNK % LEAF) as u32;
         if range.count == CHUNK && tag.0 < FIRST {
             let were_unknown = self.drop_chunk(self.word(pointer));
@@ -444,12 +449,7 @@ impl Table {
 
     /// The leaf for a sector. Makes it, if there is none yet.
     fn leaf(&mut self, sector: u64) -> Option<u32> {
-        let Some(pointer) = self.leaf_pointer(sector) else {
-            if sector / BRANCH_SECTORS >= self.most_root as u64 {
-                self.count_beyond(1, Tag::UNKNOWN);
-            }
-            return None;
-        };
+        let pointer = self.leaf_pointer(sector)?;
         let tag = self.word(pointer);
         if tag >= FIRST {
             return Some(tag);

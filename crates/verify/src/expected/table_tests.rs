@@ -1,0 +1,176 @@
+//! The radix table against a plain map, at the borders of its nodes, with and without enough memory.
+
+use super::table::Table;
+use crate::{Sectors, Tag};
+use std::collections::BTreeMap;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (x ^ (x >> 31)) % limit
+    }
+}
+
+/// The map remembers each call; a sector's state is that of the last calls that cover it.
+#[derive(Default)]
+struct Plain {
+    calls: Vec<(Sectors, Tag, bool)>,
+}
+
+impl Plain {
+    /// Tag, and whether it was written before.
+    fn get(&self, sector: u64) -> (Tag, bool) {
+        let place = Sectors::new(sector, 1);
+        let covering = self.calls.iter().filter(|(range, ..)| range.overlaps(place));
+        covering.fold((Tag::INITIAL, false), |(old, was), &(_, tag, rewritten)| match tag {
+            Tag::INITIAL => (tag, false),
+            _ => (tag, was || rewritten || old != Tag::INITIAL),
+        })
+    }
+}
+
+const CHUNK: u64 = 128;
+const LEAF: u64 = 256 * CHUNK;
+const BRANCH: u64 = 32 * LEAF;
+
+fn tag(random: &mut Random) -> Tag {
+    match random.below(8) {
+        0 => Tag::INITIAL,
+        1 => Tag::ANY,
+        2 => Tag::ZEROS,
+        3 => Tag::UNKNOWN,
+        _ => Tag(16 + random.below(1000) as u32),
+    }
+}
+
+fn range(random: &mut Random) -> Sectors {
+    let unit = [1, 8, CHUNK, LEAF, BRANCH][random.below(5) as usize];
+    let border = random.below(3) * BRANCH + random.below(2) * LEAF + random.below(3) * CHUNK;
+    let start = (border / unit * unit).saturating_sub(random.below(3) * unit.min(LEAF));
+    Sectors::new(start, unit * (1 + random.below(3)))
+}
+
+/// Sectors where something may change.
+fn samples(ranges: &[Sectors]) -> Vec<u64> {
+    let near = |at: u64| (at.saturating_sub(9)..at + 9).chain([at + CHUNK, at + LEAF]);
+    let all = ranges.iter().flat_map(|range| near(range.start).chain(near(range.end())));
+    all.collect()
+}
+
+fn run(seed: u64, limit: u64, exact: bool) -> u64 {
+    let mut random = Random(seed);
+    let (mut table, mut plain) = (Table::new(limit), Plain::default());
+    let mut known = BTreeMap::new();
+    for _ in 0..60 {
+        let (range, mut tag) = (range(&mut random), tag(&mut random));
+        if tag.0 >= 16 && range.count >= LEAF {
+            tag = Tag::ANY;
+        }
+        let rewritten = random.below(4) == 0;
+        table.set(range, tag, false, rewritten);
+        plain.calls.push((range, tag, rewritten));
+        known.insert(range.start, range);
+        assert!(table.bytes() <= limit, "{} of {limit}", table.bytes());
+        let ranges: Vec<Sectors> = known.values().copied().collect();
+        let touched: Vec<Sectors> = table.touched().collect();
+        for sector in samples(&ranges) {
+            let (mine, (tag, rewritten)) = (table.get(sector), plain.get(sector));
+            assert!(
+                mine.tag == tag || (!exact && mine.tag == Tag::UNKNOWN),
+                "seed {seed}, {sector}: {mine:?}"
+            );
+            // Where all sectors of a pointer have one tag that is not of a version, there are no such bits.
+            if exact && tag.0 >= 16 {
+                assert!(rewritten || !mine.rewritten, "seed {seed}, sector {sector}");
+            }
+            let is_touched = touched.iter().any(|piece| piece.overlaps(Sectors::new(sector, 1)));
+            assert_eq!(is_touched, mine.tag != Tag::INITIAL, "seed {seed}, sector {sector}");
+        }
+        assert_eq!(table.unknown(), unknown(&table, &touched), "seed {seed}");
+        assert!(table.given_up() >= table.unknown());
+    }
+    table.given_up()
+}
+
+fn unknown(table: &Table, touched: &[Sectors]) -> u64 {
+    touched
+        .iter()
+        .map(|piece| {
+            // A piece is below one pointer: longer ones than a chunk have one tag.
+            let is_unknown = |sector: &u64| table.get(*sector).tag == Tag::UNKNOWN;
+            match piece.count > CHUNK {
+                true => u64::from(is_unknown(&piece.start)) * piece.count,
+                false => (piece.start..piece.end()).filter(is_unknown).count() as u64,
+            }
+        })
+        .sum()
+}
+
+#[test]
+fn the_table_is_a_map() {
+    for seed in 0..40 {
+        run(seed, 4 << 20, true);
+    }
+}
+
+#[test]
+fn with_little_memory_the_table_says_unknown_or_what_is_right() {
+    let mut given_up = 0;
+    for seed in 0..40 {
+        given_up += run(seed, (16 << 10) + seed * 256, false);
+    }
+    assert!(given_up > 0);
+}
+
+#[test]
+fn bits_follow_a_chunk_that_becomes_fine() {
+    let mut table = Table::new(1 << 20);
+    let (first, second, third) = (Tag(16), Tag(17), Tag(18));
+    table.set(Sectors::new(0, 16), first, false, false);
+    table.set(Sectors::new(8, 8), second, false, false);
+    table.check(Sectors::new(6, 4), |_, _| true);
+    table.set(Sectors::new(9, 1), third, false, false);
+    let state = |sector| {
+        let state = table.get(sector);
+        (state.tag, state.seen, state.rewritten)
+    };
+    assert_eq!(state(5), (first, false, false));
+    assert_eq!(state(6), (first, true, false));
+    assert_eq!(state(8), (second, true, true));
+    assert_eq!(state(9), (third, false, true));
+    assert_eq!(state(10), (second, false, true));
+    assert_eq!(state(16), (Tag::INITIAL, false, false));
+}
+
+#[test]
+fn a_sector_that_is_written_once_is_not_rewritten() {
+    let mut table = Table::new(1 << 20);
+    table.set(Sectors::new(3, 2), Tag(16), false, false);
+    table.set(Sectors::new(4, 2), Tag(17), false, false);
+    assert_eq!([3, 4, 5].map(|sector| table.get(sector).rewritten), [false, true, false]);
+    table.set(Sectors::new(0, 128), Tag::INITIAL, false, false);
+    table.set(Sectors::new(0, 128), Tag(18), false, false);
+    assert!(!table.get(4).rewritten);
+    assert_eq!(table.touched().collect::<Vec<_>>(), [Sectors::new(0, 128)]);
+}
+
+#[test]
+fn memory_of_coarse_nodes_serves_fine_ones() {
+    let chunks = 2000;
+    let limit = super::table::need(chunks, chunks * 65536, false, 4 << 20);
+    let mut table = Table::new(limit);
+    for chunk in 0..chunks {
+        table.set(Sectors::new(chunk * CHUNK, CHUNK), Tag(16), false, false);
+    }
+    for chunk in 0..chunks {
+        // In an order that leaves each block of coarse nodes with some to the end.
+        let chunk = chunk * 7 % chunks;
+        table.set(Sectors::new(chunk * CHUNK + 3, 1), Tag(17), false, false);
+    }
+    assert_eq!((table.unknown(), table.given_up()), (0, 0));
+    assert!(table.bytes() <= limit && table.bytes() > limit * 8 / 10, "{} of {limit}", table.bytes());
+}
