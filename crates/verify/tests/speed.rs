@@ -66,6 +66,18 @@ fn pairs_without_overlap() {
             assert_eq!(found, PAIRS * start(0).count);
             println!("fine {fine}, depth {depth}: write {write:.0} ns, read {read:.0} ns");
         }
+        // Far from the others, so that only the search in the side table is added.
+        for n in 0..10_000 {
+            let flight = expected.begin_write(Sectors::new((1 << 21) + n * 16, 8), tag(n));
+            expected.end_write(flight, Ended::Failed);
+        }
+        let read = measure(
+            &mut expected,
+            32,
+            |expected, n| expected.begin_read(start(n)),
+            |expected, flight, n| expected.end_read(flight, 8, |_, _| Some(tag(n % (1 << 18)))),
+        );
+        println!("fine {fine}, depth 32, 10 000 failed writes elsewhere: read {read:.0} ns");
         println!("{} bytes", expected.bytes());
         let now = Instant::now();
         println!("{} ranges touched, {:.1?}", expected.touched().count(), now.elapsed());

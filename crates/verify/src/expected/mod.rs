@@ -323,7 +323,6 @@ impl Expected {
     }
 
     fn end_shared(&mut self, range: Sectors, begin: u64, now: u64, ended: Ended) {
-        let reach = self.side.reach(range).unwrap_or(range);
         let mut at = range.start;
         while let Some(part) = self.side.next(Sectors::between(at, range.end())) {
             at = part.end().min(range.end());
@@ -335,7 +334,7 @@ impl Expected {
                 self.side.get_mut(part.start).base_ended(now);
             }
         }
-        self.settle(reach);
+        self.settle(range);
     }
 
     fn check_settled(&mut self, range: Sectors, found: &mut impl FnMut(u64, Legal<'_>) -> Option<Tag>) {

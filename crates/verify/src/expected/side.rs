@@ -179,10 +179,11 @@ impl Uncertain {
     }
 
     /// Whether one version is left for all reads. There may be none, if two reads at the same time have found different
-    /// versions after all writes had ended: then one of them was wrong, and the range stays.
+    /// versions after all writes had ended: then one of them was wrong, and the range stays. A base that is unknown may
+    /// leave before its writes have ended, see [`Uncertain::new`].
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self.candidates() {
-            [] if self.base.gone_since == NEVER && self.base.end != NEVER => Some(Outcome::Base),
+            [] if self.base.gone_since == NEVER => Some(Outcome::Base),
             [only] if self.base.gone_since == 0 && only.end != NEVER && only.gone_since == NEVER => {
                 Some(Outcome::Only(*only))
             }

@@ -219,7 +219,7 @@ impl Table {
     pub(super) fn set(&mut self, range: Sectors, tag: Tag, seen: bool, rewritten: bool) {
         let mut at = range.start;
         while at < range.end() {
-            let is_whole = |sectors| at % sectors == 0 && range.end() - at >= sectors;
+            let is_whole = |sectors: u64| at.is_multiple_of(sectors) && range.end() - at >= sectors;
             let uniform = tag.0 < FIRST;
             at = if uniform && is_whole(BRANCH_SECTORS) {
                 self.set_branch(at, tag);
@@ -315,7 +315,7 @@ impl Table {
             return self.count(CHUNK, were_unknown, tag);
         }
         self.pinned = Pinned { leaf, pointer };
-        let aligned = range.start % BLOCK == 0 && range.end() % BLOCK == 0;
+        let aligned = range.start.is_multiple_of(BLOCK) && range.end().is_multiple_of(BLOCK);
         match self.node(pointer, aligned) {
             Chunk::Uniform(_) => {}
             Chunk::Coarse(node) => self.set_coarse(node, range, tag, seen, rewritten),

@@ -96,6 +96,36 @@ fn run(seed: u64, limit: u64, exact: bool) -> u64 {
     table.given_up()
 }
 
+#[test]
+fn sparse_writes_with_little_memory_are_unknown_or_right() {
+    for seed in 0..20 {
+        let mut random = Random(seed);
+        let mut table = Table::new((16 << 10) + seed * 512);
+        let mut known = BTreeMap::new();
+        for n in 0..1000 {
+            // Leaves with few chunks, then few leaves with many.
+            let leaves = if n % 400 < 200 { 300 } else { 2 };
+            let chunk = random.below(leaves) * 256 + random.below(256);
+            let sector = chunk * CHUNK + random.below(16) * 8 + random.below(2) * random.below(8);
+            let tag = Tag(16 + n);
+            let count = if sector.is_multiple_of(8) { 8 } else { 1 };
+            table.set(Sectors::new(sector, count), tag, false, false);
+            known.extend((sector..sector + count).map(|sector| (sector, tag)));
+            if n % 20 == 0 {
+                for (&sector, &tag) in &known {
+                    let mine = table.get(sector).tag;
+                    assert!(
+                        mine == tag || mine == Tag::UNKNOWN,
+                        "seed {seed}, {sector}: {mine:?}, not {tag:?}"
+                    );
+                }
+                assert_eq!(table.unknown(), unknown(&table, &table.touched().collect::<Vec<_>>()));
+            }
+        }
+        assert!(table.given_up() > 0);
+    }
+}
+
 fn unknown(table: &Table, touched: &[Sectors]) -> u64 {
     touched
         .iter()
