@@ -23,6 +23,7 @@ options! {
     layout_args = "../../crates/app/src/layout_args.rs",
     matrix_args = "../../crates/app/src/matrix_args.rs",
     means_args = "../../crates/app/src/means_args.rs",
+    verify_args = "../../crates/app/src/verify_args.rs",
     plot_args = "../../crates/app/src/plot_args.rs",
     record_args = "../../crates/app/src/record_args.rs",
     run_args = "../../crates/app/src/run_args.rs",

@@ -187,7 +187,8 @@ impl Prepared {
         if let Some(injected) = &injected {
             injected.disarm();
         }
-        let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared));
+        let ended_at = outcome.loops.iter().map(|end| end.counters.ended_at).max().unwrap_or_default();
+        let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared, ended_at));
         let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(unmapped.into_iter().chain(cleaned));

@@ -562,11 +562,11 @@ fn the_ledger_is_true_over_a_file() {
         let copy = file.try_clone().unwrap();
         let clock = Clock::from_origin(monotonic_ns());
         let reach = INSIDE * BYTES;
-        let (depth, short) = (depth + Faulty::EXTRA_DEPTH, ShortPolicy::Complete);
-        let setup = Setup { file, clock, depth, reach, writes: true, short, locks: false, pool: None };
+        let (extra, short) = (Faulty::EXTRA_DEPTH, ShortPolicy::Complete);
+        let setup = Setup { file, clock, depth, extra, reach, writes: true, short, locks: false, pool: None };
         let threads = Box::new(Threads::open(setup).unwrap());
         let content = |bytes: &mut [u8]| copy.read_exact_at(bytes, 0).unwrap();
-        let entries = ledger_is_true(threads, content, depth as usize - 1, 1);
+        let entries = ledger_is_true(threads, content, depth as usize, 1);
         assert!(entries.iter().filter(|entry| entry.applied).count() > 100);
     }
 }
@@ -596,4 +596,47 @@ fn what_is_in_flight_when_a_wrapper_goes_is_unclear_and_no_longer_in_the_way() {
     assert!(device.lock().is_free(extent(0, 1), None));
     let entry = &injector.ledger().entries()[0];
     assert!(entry.unclear && !entry.applied);
+}
+
+#[test]
+fn loops_of_one_device_see_each_others_requests() {
+    let injector = injector(&["zeroed:at=0"]);
+    let (store, device) = (Store::new(), FaultyDevice::new(Extent::default()));
+    let target = injector.target(0, &device);
+    let mut loops = [0, 1].map(|_| Faulty::new(sim(&store, 1), target.clone()));
+    let write = |version| {
+        let mut buffer = Buffer::zeroed(4 * BYTES as usize);
+        buffer.copy_from_slice(&data(0, 4, version));
+        let (op, durability) = (Op::Write, Durability::NONE);
+        Operation { token: Token(0), op, durability, extent: extent(0, 4), buffer }
+    };
+    let mut done = Vec::new();
+    loops[0].push(write(1));
+    assert_eq!(injector.ledger().entries().len(), 1);
+    // It overlaps the injected one: nothing is certain there.
+    loops[1].push(write(2));
+    loops.iter_mut().for_each(|one| one.reap(Wait::Until(FAR), &mut done));
+    assert_eq!(done.len(), 2);
+    assert!(injector.ledger().entries()[0].unclear);
+    let mut held = [0; BYTES as usize];
+    store.read(0, &mut held);
+    assert_eq!(held[..], data(0, 1, 2));
+}
+
+#[test]
+fn a_place_in_flight_elsewhere_is_not_hit_and_the_injection_waits() {
+    let injector = injector(&["zeroed:at=0"]);
+    let (store, device) = (Store::new(), FaultyDevice::new(Extent::default()));
+    let target = injector.target(0, &device);
+    let mut bench = Bench {
+        faulty: Faulty::new(sim(&store, 1), target.clone()),
+        store,
+        ledger: injector.ledger().clone(),
+    };
+    let other = device.lock().start(Op::Read, extent(2, 1));
+    bench.write(0, 4, 1);
+    assert!(bench.ledger.entries().is_empty());
+    device.lock().end(other);
+    bench.write(0, 4, 2);
+    assert!(bench.entry().number == 1 && bench.held(0, 4).iter().all(|byte| *byte == 0));
 }

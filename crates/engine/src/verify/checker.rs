@@ -338,7 +338,7 @@ impl<'a> Checker<'a> {
         let again = device.end_read_again(flight, &buffer[..transferred], start, waiting.observation, &looks);
         let observation = &mut device.observations[waiting.observation];
         observation.again[waiting.round] = again.answer;
-        if waiting.round == 0 {
+        if waiting.round == 0 && again.answer != ReadAgain::Superseded {
             observation.around = Some(iosonar_verify::Around { start: again.start, holds: again.holds });
         }
         let goes_on = matches!(again.answer, ReadAgain::Same | ReadAgain::Different | ReadAgain::Failed);

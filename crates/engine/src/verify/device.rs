@@ -5,7 +5,8 @@ use iosonar_archive::{FaultCount, FoundBy, MOST_FAULTS, ReadAgain, Verified};
 use iosonar_content::{SectorHeader, intact};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
-    BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, Version, write_of,
+    Around, BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, Version,
+    write_of,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -95,9 +96,10 @@ impl Device {
         let before = self.observations.len();
         let Device { expected, observations, remembered, checked, unwritten, unknown, beyond, .. } = self;
         let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
-        let mut index = 0;
+        let (mut index, mut flight_start) = (0, 0);
         let mut bad = Vec::new();
         expected.end_read(flight, sectors.len() as u64, |place, legal| {
+            flight_start = place - index as u64;
             let bytes = &sectors[index];
             index += 1;
             match legal {
@@ -129,7 +131,31 @@ impl Device {
             let bad = BadSector { sector, legal: &legal, seen, rewritten, found, bytes };
             note(observations, remembered, beyond, reader, place, &bad);
         }
-        before..self.observations.len()
+        let new = before..self.observations.len();
+        if !new.is_empty() {
+            let read = Read { data: sectors, start: flight_start, looks };
+            new.clone().for_each(|number| self.look_around(number, &read));
+        }
+        new
+    }
+
+    /// Notes which sectors of the write that a bad place should hold are there in the same read: before it is read again,
+    /// something else may be written there.
+    fn look_around(&mut self, number: usize, read: &Read<'_>) {
+        let Device { expected, observations, .. } = self;
+        let observation = &mut observations[number];
+        let [tag] = observation.legal[..] else { return };
+        let base = read.looks.base;
+        let is_of_write = |place: &u64| expected.expected(*place).legal() == Legal::One(tag);
+        let (own, end) = (observation.start + base, read.start + read.data.len() as u64);
+        let before = (read.start..own).rev().take_while(is_of_write).count() as u64;
+        let after = (observation.end() + base..end).take_while(is_of_write).count() as u64;
+        let holds = |place: u64| {
+            let bytes = &read.data[(place - read.start) as usize];
+            legal_tag(bytes, place, &Legal::One(tag), read.looks).is_some()
+        };
+        let holds = (own - before..observation.end() + base + after).map(holds).collect();
+        observation.around = Some(Around { start: own - before - base, holds });
     }
 
     /// Notes that a read gave nothing for sectors: those that the run has written are faults.
@@ -228,6 +254,14 @@ impl Device {
         }
         Again { answer, start: start - looks.base, holds }
     }
+}
+
+/// What a read gave.
+struct Read<'a> {
+    data: &'a [Bytes],
+    /// The first sector on the device.
+    start: u64,
+    looks: &'a Looks<'a>,
 }
 
 /// What reading a place again gave.

@@ -55,7 +55,13 @@ struct Piece {
 
 impl Prepared {
     /// Scans every device that the run has written, through the first of its targets.
-    pub(crate) fn scan_targets(&self, verifier: &Verifier, shared: Shared<'_>) -> Option<ScanFacts> {
+    /// A simulated clock goes on at `ended_at`.
+    pub(crate) fn scan_targets(
+        &self,
+        verifier: &Verifier,
+        shared: Shared<'_>,
+        ended_at: Nanos,
+    ) -> Option<ScanFacts> {
         if !verifier.modes.final_scan {
             return None;
         }
@@ -65,12 +71,14 @@ impl Prepared {
             if !seen.insert(verifier.places[target].device) {
                 continue;
             }
-            let facts = self.scan_target(verifier, target as u16, claimed, shared).unwrap_or_else(|error| {
-                let told =
-                    format!("{}: the scan at the end was not possible: {error}", claimed.looked.path());
-                shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(told);
-                ScanFacts { stopped: true, ..ScanFacts::default() }
-            });
+            let facts = self.scan_target(verifier, target as u16, claimed, shared, ended_at).unwrap_or_else(
+                |error| {
+                    let told =
+                        format!("{}: the scan at the end was not possible: {error}", claimed.looked.path());
+                    shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                    ScanFacts { stopped: true, ..ScanFacts::default() }
+                },
+            );
             all = Some(all.map_or(facts, |all| all.with(facts)));
         }
         all
@@ -82,12 +90,14 @@ impl Prepared {
         target: u16,
         claimed: &Claimed,
         shared: Shared<'_>,
+        ended_at: Nanos,
     ) -> std::io::Result<ScanFacts> {
         let mut jobs = self.jobs().map(|(_, job)| &job.fitted).filter(|job| job.job.target == target);
         let Some(fitted) = jobs.next() else { return Ok(ScanFacts::default()) };
         let placement = fitted.placement;
         let backend = self.scan_backend(target, claimed, shared)?;
         let mut backend = with_faults(target, backend, shared.injected);
+        backend.skip_to(ended_at);
         let (control, progress) = (shared.control, shared.progress.scan());
         let (size, block) = (placement.size() / SECTOR, (placement.block() / SECTOR).max(1));
         let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
@@ -304,7 +314,7 @@ impl<'a> Scan<'a> {
         let again = device.end_read_again(flight, &data, sectors.start + place.base, number, &looks);
         let observation = &mut device.observations[number];
         observation.again[round] = again.answer;
-        if round == 0 {
+        if round == 0 && again.answer != ReadAgain::Superseded {
             observation.around = Some(Around { start: again.start, holds: again.holds });
         }
         drop(device);

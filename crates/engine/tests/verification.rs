@@ -1,0 +1,277 @@
+//! Faults are injected on the simulated device, from seeds, and each must be found and named; where none is injected, none may be
+//! found. `SEEDS=N` runs more seeds, `SECTORS=N` checks more sectors.
+
+mod common;
+
+use common::Dice;
+use iosonar_archive::{Archive, ArchiveWriter, Fault, FaultClass, ReadAgain, RunInfo};
+use iosonar_engine::{Control, Progress, prepare};
+use iosonar_host::Root;
+use iosonar_plan::{
+    BlockSizes, ByteSize, Decimal, Engine, Generator, Injection, InjectionKind, Job, Nanos, Occasion, Order,
+    Overlap, OverlapPolicy, Pace, Phase, Plan, SimModel, SizeRange, Space, Stop, Strong, Target, Workload,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+
+const POLICIES: [OverlapPolicy; 4] =
+    [OverlapPolicy::PushBack, OverlapPolicy::Order, OverlapPolicy::Drop, OverlapPolicy::Allow];
+
+/// A run that is over.
+struct Checked {
+    info: RunInfo,
+    faults: Vec<Fault>,
+    /// Lines of the ledger.
+    injected: Vec<Value>,
+}
+
+fn run(plan: &Plan) -> Checked {
+    let dir = tempfile::tempdir().unwrap();
+    let prepared =
+        prepare(plan.clone(), &Root::default(), Arc::new(|_, _| {})).expect("a plan that can be executed");
+    let progress = Arc::new(Progress::new(prepared.workers()));
+    let out = dir.path().join("result");
+    let info = prepared.info("test", "");
+    let archive = ArchiveWriter::create(&out, plan, &Default::default(), &info).unwrap();
+    let info = prepared.run(&archive, info, &Control::default(), &progress).unwrap();
+    let ledger = fs::read_to_string(out.join("injected.jsonl")).unwrap_or_default();
+    let injected = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    Checked { info, faults: Archive::open(&out).unwrap().faults().unwrap(), injected }
+}
+
+/// A generated workload on simulated targets, from a seed.
+fn plan(dice: &mut Dice, targets: u16, requests: u64) -> Plan {
+    let is_aligned = dice.one_in(2);
+    let unit = if is_aligned { 4096 } else { 512 };
+    let most = unit * (2 + dice.below(14));
+    let generator = || Generator {
+        unit: Some(ByteSize(unit)),
+        region: Some(Space::Bytes(ByteSize(3 << 20))),
+        read_percent: Decimal::whole(40),
+        stop: Stop { requests: Some(requests), ..Stop::default() },
+        pace: Pace::Closed,
+        block_size: BlockSizes::Range(SizeRange { least: ByteSize(unit), most: ByteSize(most) }),
+        ..Generator::new(Order::Zipf { theta: "0.4".parse().unwrap() }, ByteSize(4096))
+    };
+    let workload = || Workload::Generated(generator());
+    let depth = [1, 8, 64][dice.below(3) as usize];
+    let jobs = (0..targets).map(|target| Job::new(target, depth, workload())).collect();
+    let target = |number| Target { size: Some(ByteSize(4 << 20)), ..Target::new(format!("device-{number}")) };
+    let mut plan =
+        Plan::new(7 + dice.below(1 << 40), (0..targets).map(target).collect(), vec![Phase::of(jobs)]);
+    plan.seed = dice.roll() >> 1;
+    plan.engine = Engine::Sim(SimModel { jitter: Nanos(50_000), ..SimModel::default() });
+    plan.overlap =
+        Overlap { policy: POLICIES[dice.below(4) as usize], strong: Strong::Every, ..Overlap::default() };
+    plan.verify.modes = "read,final".parse().unwrap();
+    plan
+}
+
+fn from_environment(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Sectors that an injection hit, and until when they are wrong.
+#[derive(Clone, Copy)]
+struct Hit {
+    start: u64,
+    end: u64,
+    superseded_at: Option<u64>,
+    is_read: bool,
+}
+
+/// An injection of the ledger.
+struct Entry<'a> {
+    value: &'a Value,
+    kind: InjectionKind,
+    target: u64,
+    time: u64,
+    place: Option<Hit>,
+    destination: Option<Hit>,
+}
+
+impl Entry<'_> {
+    fn of(value: &Value) -> Entry<'_> {
+        let hit = |name: &str| {
+            let hit = value.get(name).filter(|hit| !hit.is_null())?;
+            let start = hit["sector"].as_u64().unwrap();
+            Some(Hit {
+                start,
+                end: start + hit["sectors"].as_u64().unwrap(),
+                superseded_at: hit["superseded_at_ns"].as_u64(),
+                is_read: !hit["read_at_ns"].is_null(),
+            })
+        };
+        Entry {
+            value,
+            kind: InjectionKind::try_from(value["kind"].as_str().unwrap().to_string()).unwrap(),
+            target: value["target"].as_u64().unwrap(),
+            time: value["time_ns"].as_u64().unwrap(),
+            place: hit("place"),
+            destination: hit("destination"),
+        }
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.value[name] == Value::Bool(true)
+    }
+
+    /// The hit of this injection that a fault is about.
+    fn hit_by(&self, fault: &Fault) -> Option<Hit> {
+        let (start, end) = (fault.offset / 512, (fault.offset + fault.length) / 512);
+        let is_then = |hit: &Hit| {
+            let is_there = hit.superseded_at.is_none_or(|at| at > fault.submitted.0);
+            self.time <= fault.completed.0 && is_there && hit.start < end && start < hit.end
+        };
+        let is_here = self.target == u64::from(fault.target);
+        [self.destination, self.place].into_iter().flatten().find(|hit| is_here && is_then(hit))
+    }
+
+    /// Whether a read of the run must have seen it.
+    fn must_be_found(&self) -> bool {
+        let is_known = self.value["due"].as_str().is_some_and(|due| due.bytes().any(|digit| digit != b'0'));
+        let stays = |hit: &Hit| hit.superseded_at.is_none() || hit.is_read;
+        let is_seen = [self.destination, self.place].iter().flatten().any(stays);
+        let is_read = self.value["op"] == "read";
+        match self.kind {
+            // The caller of a write sees that it stayed short.
+            InjectionKind::Short => is_read && is_known,
+            // Failed requests are no faults; the scan must find the place.
+            InjectionKind::Unreadable => {
+                self.place.is_some_and(|hit| hit.superseded_at.is_none()) && is_known
+            }
+            _ => self.is("applied") && !self.is("unclear") && is_seen && is_known,
+        }
+    }
+}
+
+/// Whether a fault has the right name for what was done.
+fn is_right(fault: &Fault, entry: &Entry<'_>) -> bool {
+    let class = fault.class;
+    let is_at_place = entry
+        .place
+        .is_some_and(|hit| hit.start * 512 < fault.offset + fault.length && fault.offset < hit.end * 512);
+    match entry.kind {
+        kind if kind.name() == class.name() => true,
+        // Where the run had written a place only once, its content before may have been anything.
+        InjectionKind::Zeroed | InjectionKind::Ones | InjectionKind::Foreign => {
+            class == FaultClass::Lost && !fault.note.is_empty()
+        }
+        // What is missing at home is lost, where the other place was overwritten.
+        InjectionKind::Misdirected => class == FaultClass::Lost && is_at_place,
+        // One of the two places was overwritten.
+        InjectionKind::Swapped => matches!(class, FaultClass::Lost | FaultClass::Misdirected),
+        _ => false,
+    }
+}
+
+/// Whether the place was overwritten before it could be read again: then the fault says what else it could be.
+fn is_open(fault: &Fault, kind: InjectionKind) -> bool {
+    let may_be = fault.also_possible.iter().any(|class| class.name() == kind.name());
+    fault.again[0] != ReadAgain::Same && may_be
+}
+
+#[derive(Default)]
+struct Matrix {
+    cells: BTreeMap<(InjectionKind, FaultClass), u64>,
+    open: u64,
+    injected: BTreeMap<InjectionKind, u64>,
+    wrong: Vec<String>,
+}
+
+impl Matrix {
+    fn add(&mut self, checked: &Checked, seed: u64) {
+        let entries: Vec<Entry<'_>> = checked.injected.iter().map(Entry::of).collect();
+        let mut found = vec![false; entries.len()];
+        for fault in &checked.faults {
+            let hits = |(_, entry): &(usize, &Entry<'_>)| entry.hit_by(fault).is_some();
+            let Some((number, entry)) =
+                entries.iter().enumerate().filter(hits).max_by_key(|(_, entry)| entry.time)
+            else {
+                self.wrong.push(format!("seed {seed}: not injected: {fault:?}"));
+                continue;
+            };
+            found[number] = true;
+            if is_right(fault, entry) {
+                *self.cells.entry((entry.kind, fault.class)).or_default() += 1;
+            } else if is_open(fault, entry.kind) {
+                self.open += 1;
+            } else {
+                self.wrong.push(format!(
+                    "seed {seed}: {} was called {fault:?}\n  {}",
+                    entry.kind.name(),
+                    entry.value
+                ));
+            }
+        }
+        for (entry, found) in entries.iter().zip(found) {
+            *self.injected.entry(entry.kind).or_default() += 1;
+            if entry.must_be_found() && !found {
+                self.wrong.push(format!("seed {seed}: not found: {}", entry.value));
+            }
+        }
+    }
+
+    fn print(&self) {
+        let mut text = String::new();
+        for (kind, count) in &self.injected {
+            let named = self.cells.iter().filter(|((injected, _), _)| injected == kind);
+            let named: Vec<String> = named.map(|((_, class), n)| format!("{class} {n}")).collect();
+            let _ = writeln!(text, "{:<16} injected {count:>6}, named {}", kind.name(), named.join(", "));
+        }
+        println!("{text}overwritten before a second read, and told so: {}", self.open);
+    }
+}
+
+/// Every class, under every policy, at depths from 1 to 64, aligned and not.
+#[test]
+fn injected_faults_are_found_and_named() {
+    let seeds = from_environment("SEEDS", 3);
+    let mut matrix = Matrix::default();
+    for kind in InjectionKind::ALL.into_iter().filter(|kind| *kind != InjectionKind::Phantom) {
+        for seed in 0..seeds {
+            let mut dice = Dice(seed << 8 | kind as u64);
+            let targets = if kind == InjectionKind::OtherTarget { 2 } else { 1 };
+            let mut plan = plan(&mut dice, targets, 4_000);
+            plan.inject = vec![Injection::new(kind, Occasion::Every(100))];
+            matrix.add(&run(&plan), seed);
+        }
+    }
+    matrix.print();
+    assert!(
+        matrix.wrong.is_empty(),
+        "{} are wrong, such as\n{}",
+        matrix.wrong.len(),
+        matrix.wrong[..matrix.wrong.len().min(5)].join("\n")
+    );
+}
+
+/// Errors, short transfers, conflicts, passes, and two targets that are one device.
+#[test]
+fn an_honest_device_has_no_faults() {
+    let sectors = from_environment("SECTORS", 1_000_000);
+    let (mut checked, mut seed) = (0, 0);
+    while checked < sectors {
+        let mut dice = Dice(seed);
+        let mut plan = plan(&mut dice, 1 + (seed % 2) as u16, 3_000);
+        plan.phases[0].passes = 1 + dice.below(3) as u32;
+        if let Engine::Sim(model) = &mut plan.engine {
+            (model.error_every, model.short_every) = (dice.below(3) as u32 * 20, dice.below(3) as u32 * 30);
+        }
+        if dice.one_in(4) {
+            plan.targets.iter_mut().for_each(|target| target.path = "one".into());
+        }
+        plan.verify.modes =
+            ["read,final", "read,before-write,after-write,final"][dice.below(2) as usize].parse().unwrap();
+        let ran = run(&plan);
+        let verified = ran.info.verified.expect("it was verified");
+        assert_eq!(ran.faults, [], "seed {seed}");
+        assert!(verified.checked > 0 && verified.total() == 0, "seed {seed}: {verified:?}");
+        checked += verified.checked;
+        seed += 1;
+    }
+    println!("{checked} sectors checked in {seed} runs");
+}
