@@ -209,11 +209,24 @@ impl Case<'_> {
             if o.again[0] != ReadAgain::Same {
                 fault.also_possible.push(FaultClass::Stale);
             }
+            if !self.sees_whole_write() {
+                fault.also_possible.extend([FaultClass::TornPage, FaultClass::TornSector]);
+            }
             // Whoever has not seen the new version cannot know that it never was there.
             if fault.found.is_some() && o.reader.found_by != FoundBy::AfterWrite {
                 fault.also_possible.push(FaultClass::Reverted);
             }
         }
+    }
+
+    /// Whether all sectors of the expected write were looked at: what was overwritten since cannot tell whether it was there.
+    fn sees_whole_write(&self) -> bool {
+        let seen = self
+            .observation
+            .around
+            .as_ref()
+            .map_or(self.observation.count, |around| around.holds.len() as u64);
+        self.expected().is_none_or(|expected| seen >= expected.count)
     }
 
     /// Content that any device may have held before the run, too.

@@ -323,19 +323,24 @@ impl<'a> Checker<'a> {
     }
 
     /// A place was read again.
-    pub(crate) fn end_again(&mut self, result: i64, completed: Nanos, buffer: &Buffer) {
+    pub(crate) fn end_again(&mut self, result: i64, times: [Nanos; 2], buffer: &Buffer) {
+        let [submitted, completed] = times;
         let Some(Again { waiting, flight }) = self.again.take() else { return };
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
         let looks = self.looks();
         let verifier = self.verifier;
         let mut device = verifier.device(self.place);
         let start = waiting.sectors.start + self.place.base;
+        let found_by = device.observations[waiting.observation].reader.found_by;
+        let reader = Reader { target: self.target, found_by, request: None, submitted, completed };
         if waiting.is_named {
-            let is_there = device.end_read_named(flight, &buffer[..transferred], waiting.observation, &looks);
-            device.observations[waiting.observation].belongs_elsewhere_and_is_there = Some(is_there);
+            let is_there =
+                device.end_read_named(flight, &buffer[..transferred], waiting.observation, &looks, reader);
+            device.observations[waiting.observation].belongs_elsewhere_and_is_there = is_there;
             return;
         }
-        let again = device.end_read_again(flight, &buffer[..transferred], start, waiting.observation, &looks);
+        let again =
+            device.end_read_again(flight, &buffer[..transferred], start, waiting.observation, &looks, reader);
         let observation = &mut device.observations[waiting.observation];
         observation.again[waiting.round] = again.answer;
         if waiting.round == 0 && again.answer != ReadAgain::Superseded {

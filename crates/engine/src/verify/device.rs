@@ -6,7 +6,6 @@ use iosonar_content::{SectorHeader, intact};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
     Around, BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, Version,
-    write_of,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -84,8 +83,7 @@ impl Device {
         all.added_bytes += self.added_bytes;
     }
 
-    /// Checks what a read gave; returns which observations are new. `is_counted` says whether sectors that the run has not written
-    /// count.
+    /// Checks what a read gave; returns which observations are new.
     pub(crate) fn end_read(
         &mut self,
         flight: Flight,
@@ -93,47 +91,54 @@ impl Device {
         looks: &Looks<'_>,
         reader: Reader,
     ) -> Range<usize> {
+        self.judge(flight, data, looks, reader, |_| {})
+    }
+
+    /// The same; `see` is told of each sector.
+    fn judge(
+        &mut self,
+        flight: Flight,
+        data: &[u8],
+        looks: &Looks<'_>,
+        reader: Reader,
+        mut see: impl FnMut(&Judged<'_>),
+    ) -> Range<usize> {
         let before = self.observations.len();
         let Device { expected, observations, remembered, checked, unwritten, unknown, beyond, .. } = self;
         let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
-        let (mut index, mut flight_start) = (0, 0);
+        let (mut index, mut start) = (0, 0);
         let mut bad = Vec::new();
         expected.end_read(flight, sectors.len() as u64, |place, legal| {
-            flight_start = place - index as u64;
+            start = place - index as u64;
             let bytes = &sectors[index];
-            index += 1;
+            let tags = tags_of(&legal);
+            let tag = legal_tag(bytes, place, tags, looks);
+            // Whatever a sector may hold, it does not hold what the memory held before the read.
+            let is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
             match legal {
-                Legal::Unwritten => {
-                    // The scan reads such sectors only between others.
-                    *unwritten += u64::from(reader.found_by != FoundBy::Final);
-                    None
-                }
-                Legal::Unknown | Legal::Any => {
-                    *unknown += 1;
-                    None
-                }
-                legal => {
-                    *checked += 1;
-                    let tag = legal_tag(bytes, place, &legal, looks);
-                    if tag.is_none() {
-                        bad.push((place, index - 1, tags_of(&legal).to_vec()));
-                    }
-                    tag
-                }
+                // The scan reads such sectors only between others.
+                Legal::Unwritten => *unwritten += u64::from(reader.found_by != FoundBy::Final),
+                Legal::Unknown | Legal::Any => *unknown += 1,
+                Legal::One(_) | Legal::Several(_) => *checked += 1,
             }
+            if is_bad {
+                bad.push((place, index, tags.to_vec()));
+            }
+            see(&Judged { place, tags, tag, is_bad, bytes });
+            index += 1;
+            tag
         });
         for (place, index, legal) in bad {
             let state = expected.expected(place);
-            let sector = place - looks.base;
-            let found = Found::of(&sectors[index], looks.fill, looks.poison);
             let (seen, rewritten) = (state.seen, state.rewritten);
-            let bytes = Some(&sectors[index]);
+            let (sector, bytes) = (place - looks.base, Some(&sectors[index]));
+            let found = Found::of(&sectors[index], looks.fill, looks.poison);
             let bad = BadSector { sector, legal: &legal, seen, rewritten, found, bytes };
             note(observations, remembered, beyond, reader, place, &bad);
         }
         let new = before..self.observations.len();
         if !new.is_empty() {
-            let read = Read { data: sectors, start: flight_start, looks };
+            let read = Read { data: sectors, start, looks };
             new.clone().for_each(|number| self.look_around(number, &read));
         }
         new
@@ -152,7 +157,7 @@ impl Device {
         let after = (observation.end() + base..end).take_while(is_of_write).count() as u64;
         let holds = |place: u64| {
             let bytes = &read.data[(place - read.start) as usize];
-            legal_tag(bytes, place, &Legal::One(tag), read.looks).is_some()
+            legal_tag(bytes, place, &[tag], read.looks).is_some()
         };
         let holds = (own - before..observation.end() + base + after).map(holds).collect();
         observation.around = Some(Around { start: own - before - base, holds });
@@ -181,31 +186,29 @@ impl Device {
         }
     }
 
-    /// Whether the place that the header of what was found names holds that write, too.
+    /// Whether the place that the header of what was found names holds that write, too; none where it need not any more.
     pub(crate) fn end_read_named(
         &mut self,
         flight: Flight,
         data: &[u8],
         number: usize,
         looks: &Looks<'_>,
-    ) -> bool {
-        let Device { expected, observations, .. } = self;
-        let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
-        let wanted = match &observations[number].found {
-            Found::Version(header) => write_of(header),
-            _ => return false,
-        };
-        let (mut index, mut is_there) = (0, !sectors.is_empty());
-        expected.end_read(flight, sectors.len() as u64, |place, legal| {
-            let bytes = &sectors[index];
-            index += 1;
-            is_there &= intact(bytes, looks.fill).is_some_and(|header| write_of(&header) == wanted);
-            legal_tag(bytes, place, &legal, looks)
+        reader: Reader,
+    ) -> Option<bool> {
+        let Found::Version(header) = &self.observations[number].found else { return None };
+        let SectorHeader { target, phase, pass, sequence, .. } = *header;
+        let wanted = Version { target, phase, pass, sequence }.tag();
+        let mut is_there = None;
+        self.judge(flight, data, looks, reader, |sector| {
+            // Where it holds what was written later, nobody can tell.
+            if sector.tags.contains(&wanted) && sector.tag.is_none_or(|tag| tag == wanted) {
+                is_there = Some(is_there.unwrap_or(true) && sector.tag.is_some());
+            }
         });
         is_there
     }
 
-    /// What an observed place gave when it was read again.
+    /// What an observed place gave when sectors from `start` on the device were read again.
     pub(crate) fn end_read_again(
         &mut self,
         flight: Flight,
@@ -213,31 +216,26 @@ impl Device {
         start: u64,
         number: usize,
         looks: &Looks<'_>,
+        reader: Reader,
     ) -> Again {
-        let Device { expected, observations, remembered, .. } = self;
-        let observation = &observations[number];
-        let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
+        let Observation { start: first, legal, found, .. } = self.observations[number].clone();
+        let own = first..self.observations[number].end();
         let (mut seen, mut holds) = (Vec::new(), Vec::new());
-        let mut index = 0;
-        expected.end_read(flight, sectors.len() as u64, |place, legal| {
-            let (bytes, sector) = (&sectors[index], place - looks.base);
-            index += 1;
-            let tag = legal_tag(bytes, place, &legal, looks);
-            let is_own = (observation.start..observation.end()).contains(&sector);
-            let is_expected = is_same(&legal, &observation.legal);
-            holds.push(is_expected && tag.is_some());
-            if is_own {
-                seen.push(match (is_expected, tag) {
+        self.judge(flight, data, looks, reader, |judged| {
+            let sector = judged.place - looks.base;
+            let is_expected = is_same(judged.tags, &legal);
+            holds.push(is_expected && !judged.is_bad);
+            if own.contains(&sector) {
+                seen.push(match (is_expected, judged.is_bad) {
                     (false, _) => ReadAgain::Superseded,
-                    (true, Some(_)) => ReadAgain::Right,
-                    (true, None) if sector > observation.start => ReadAgain::Same,
-                    (true, None) => match Found::of(bytes, looks.fill, looks.poison) == observation.found {
+                    (true, false) => ReadAgain::Right,
+                    (true, true) if sector > first => ReadAgain::Same,
+                    (true, true) => match Found::of(judged.bytes, looks.fill, looks.poison) == found {
                         true => ReadAgain::Same,
                         false => ReadAgain::Different,
                     },
                 });
             }
-            tag
         });
         let answer = match seen.first() {
             None => ReadAgain::Failed,
@@ -247,13 +245,24 @@ impl Device {
         };
         if answer == ReadAgain::Right {
             // If it is wrong again, that is another fault.
-            let own = observation.start..observation.end();
             own.for_each(|sector| {
-                remembered.remove(&(sector + looks.base));
+                self.remembered.remove(&(sector + looks.base));
             });
         }
         Again { answer, start: start - looks.base, holds }
     }
+}
+
+/// A sector that was read.
+struct Judged<'a> {
+    /// On the device.
+    place: u64,
+    /// What it may hold; nothing where that is not known.
+    tags: &'a [Tag],
+    /// Which of these it holds.
+    tag: Option<Tag>,
+    is_bad: bool,
+    bytes: &'a Bytes,
 }
 
 /// What a read gave.
@@ -296,12 +305,15 @@ fn note(
     }
 }
 
-fn is_same(legal: &Legal<'_>, tags: &[Tag]) -> bool {
-    match legal {
-        Legal::One(tag) => tags == [*tag],
-        Legal::Several(several) => several.iter().all(|tag| tags.contains(tag)),
-        Legal::Unwritten | Legal::Unknown | Legal::Any => false,
-    }
+/// Whether nothing was written since, nor has a write ended: the same may be there as before.
+fn is_same(tags: &[Tag], before: &[Tag]) -> bool {
+    tags.len() == before.len() && tags.iter().all(|tag| before.contains(tag))
+}
+
+/// Whether the read has left in memory what was there before it.
+#[inline]
+fn is_poison(bytes: &Bytes, poison: u64) -> bool {
+    bytes[..8] == poison.to_le_bytes()
 }
 
 /// The versions that a sector may hold; none where that is not known.
@@ -315,8 +327,10 @@ fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
 
 /// The version that a sector holds, if it may; none: it must not hold this.
 #[inline]
-fn legal_tag(bytes: &Bytes, place: u64, legal: &Legal<'_>, looks: &Looks<'_>) -> Option<Tag> {
-    let tags = tags_of(legal);
+fn legal_tag(bytes: &Bytes, place: u64, tags: &[Tag], looks: &Looks<'_>) -> Option<Tag> {
+    if tags.is_empty() {
+        return None;
+    }
     let header = intact(bytes, looks.fill).filter(|header| header.run_id == looks.run_id);
     if let Some(header) = header {
         let SectorHeader { target, phase, pass, sequence, .. } = header;
@@ -324,6 +338,9 @@ fn legal_tag(bytes: &Bytes, place: u64, legal: &Legal<'_>, looks: &Looks<'_>) ->
         let is_here =
             looks.places.get(usize::from(target)).is_some_and(|own| own.base + header.sector == place);
         return (is_here && tags.contains(&tag)).then_some(tag);
+    }
+    if is_poison(bytes, looks.poison) {
+        return None;
     }
     // What was there before the run may be anything but a version of this run.
     let is_zero = || bytes.iter().all(|byte| *byte == 0);

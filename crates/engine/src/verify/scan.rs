@@ -309,9 +309,9 @@ impl<'a> Scan<'a> {
             let named = named.map(|start| Sectors { start, count: observation.count.min(PIECE) });
             (around(&mut device, number, place.base), named)
         };
-        let (flight, data) = self.read_now(sectors);
+        let (flight, data, reader) = self.read_now(sectors);
         let mut device = verifier.device(place);
-        let again = device.end_read_again(flight, &data, sectors.start + place.base, number, &looks);
+        let again = device.end_read_again(flight, &data, sectors.start + place.base, number, &looks, reader);
         let observation = &mut device.observations[number];
         observation.again[round] = again.answer;
         if round == 0 && again.answer != ReadAgain::Superseded {
@@ -319,18 +319,20 @@ impl<'a> Scan<'a> {
         }
         drop(device);
         let Some(named) = named.filter(|named| named.start + named.count <= self.size) else { return };
-        let (flight, data) = self.read_now(named);
+        let (flight, data, reader) = self.read_now(named);
         let mut device = verifier.device(place);
-        let is_there = device.end_read_named(flight, &data, number, &looks);
-        device.observations[number].belongs_elsewhere_and_is_there = Some(is_there);
+        let is_there = device.end_read_named(flight, &data, number, &looks, reader);
+        device.observations[number].belongs_elsewhere_and_is_there = is_there;
     }
 
     /// Reads sectors of the target, with nothing else in flight.
-    fn read_now(&mut self, sectors: Sectors) -> (Flight, Vec<u8>) {
+    fn read_now(&mut self, sectors: Sectors) -> (Flight, Vec<u8>, Reader) {
         let on_device = Sectors { start: sectors.start + self.place().base, ..sectors };
-        let (piece, Completion { buffer, result, .. }) = self.read_one(on_device);
+        let (piece, Completion { buffer, result, submitted, completed, .. }) = self.read_one(on_device);
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
-        (piece.flight, buffer[..transferred].to_vec())
+        let target = self.target;
+        let reader = Reader { target, found_by: FoundBy::Final, request: None, submitted, completed };
+        (piece.flight, buffer[..transferred].to_vec(), reader)
     }
 
     /// Reads sectors of the device, with nothing else in flight.

@@ -70,7 +70,7 @@ impl Worker<'_> {
         let Completion { token, buffer, submitted, completed, result, .. } = completion;
         let Some(checker) = &mut self.checker else { return };
         if token.0 >= 2 * depth {
-            return checker.end_again(result, completed, &buffer);
+            return checker.end_again(result, [submitted, completed], &buffer);
         }
         let slot = Slot(token.0 - depth);
         let request = &self.scheduler.issued(slot).request;

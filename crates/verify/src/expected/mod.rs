@@ -213,7 +213,10 @@ impl Expected {
                 let mut candidates = uncertain.candidates().iter().filter(|c| c.gone_since == NEVER);
                 state.seen =
                     (legal & side::BASE != 0 && seen) || candidates.any(|c| c.seen && c.tag != Tag::INITIAL);
-                state.rewritten |= uncertain.rewritten || tag != Tag::INITIAL;
+                // What was there before is what was there before the oldest that is legal.
+                if legal & side::BASE == 0 {
+                    state.rewritten = uncertain.rewritten || tag != Tag::INITIAL;
+                }
             }
         }
         self.flights.write_over(place, |write| {
