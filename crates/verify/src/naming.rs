@@ -204,6 +204,11 @@ impl Case<'_> {
             }
         } else if let Some((class, pattern)) = o.around.as_ref().and_then(torn) {
             (fault.class, fault.torn) = (class, Some(pattern));
+            if !self.sees_whole_write() {
+                let other =
+                    if class == FaultClass::TornPage { FaultClass::TornSector } else { FaultClass::TornPage };
+                fault.also_possible.push(other);
+            }
         } else {
             fault.class = FaultClass::Lost;
             if o.again[0] != ReadAgain::Same {
@@ -225,7 +230,7 @@ impl Case<'_> {
             .observation
             .around
             .as_ref()
-            .map_or(self.observation.count, |around| around.holds.len() as u64);
+            .map_or(self.observation.count, |around| around.holds.iter().flatten().count() as u64);
         self.expected().is_none_or(|expected| seen >= expected.count)
     }
 
@@ -293,6 +298,17 @@ impl Case<'_> {
             .collect()
     }
 
+    /// Whether another write of the place was in flight together with the expected one: nobody knows which came first.
+    fn has_concurrent(&self) -> bool {
+        self.expected().is_some_and(|expected| {
+            self.writes.iter().any(|write| {
+                write.id != expected.id
+                    && write.submitted <= expected.completed
+                    && expected.submitted <= write.completed
+            })
+        })
+    }
+
     /// Where one version ends in the sector and another one goes on; and which one it begins with.
     fn torn_inside(
         &self,
@@ -301,7 +317,7 @@ impl Case<'_> {
     ) -> Option<(u16, Option<FaultWrite>)> {
         let zeros = [0; SECTOR as usize];
         // What the place held before the run is not known, unless it was zeros.
-        let initial = Some(&zeros).filter(|_| !self.observation.rewritten);
+        let initial = Some(&zeros).filter(|_| !self.observation.rewritten || self.has_concurrent());
         let sides = || {
             versions
                 .iter()
@@ -320,12 +336,14 @@ fn damaged(damage: &Damage) -> Damaged {
     Damaged { bits: damage.bits, bytes: damage.bytes, first: damage.first, last: damage.last }
 }
 
-/// How a write is torn of which some sectors are there; none: all of it is missing, or nothing.
+/// How a write is torn of which some sectors are there; none: all of it is missing, or nothing. Sectors that were written since
+/// say nothing.
 fn torn(around: &Around) -> Option<(FaultClass, TornPattern)> {
-    let Around { start, holds } = around;
+    let known = (around.start..).zip(&around.holds).filter_map(|(sector, holds)| Some((sector, (*holds)?)));
+    let known: Vec<(u64, bool)> = known.collect();
     let borders: Vec<u64> =
-        (1..holds.len()).filter(|at| holds[*at] != holds[at - 1]).map(|at| start + at as u64).collect();
-    let pattern = match (holds.first()?, borders.len()) {
+        known.windows(2).filter(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1].0).collect();
+    let pattern = match (known.first()?.1, borders.len()) {
         (_, 0) => return None,
         (true, 1) => TornPattern::Prefix,
         (false, 1) => TornPattern::Suffix,

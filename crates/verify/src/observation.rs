@@ -91,8 +91,8 @@ pub fn write_of(header: &SectorHeader) -> WriteId {
 pub struct Around {
     /// The first sector.
     pub start: u64,
-    /// Which of them hold that write.
-    pub holds: Vec<bool>,
+    /// Which of them hold that write; none where something was written since.
+    pub holds: Vec<Option<bool>>,
 }
 
 /// Who reads.

@@ -157,7 +157,7 @@ impl Device {
         let after = (observation.end() + base..end).take_while(is_of_write).count() as u64;
         let holds = |place: u64| {
             let bytes = &read.data[(place - read.start) as usize];
-            legal_tag(bytes, place, &[tag], read.looks).is_some()
+            Some(legal_tag(bytes, place, &[tag], read.looks).is_some())
         };
         let holds = (own - before..observation.end() + base + after).map(holds).collect();
         observation.around = Some(Around { start: own - before - base, holds });
@@ -224,10 +224,12 @@ impl Device {
         self.judge(flight, data, looks, reader, |judged| {
             let sector = judged.place - looks.base;
             let is_expected = is_same(judged.tags, &legal);
-            holds.push(is_expected && !judged.is_bad);
+            holds.push(is_expected.then_some(!judged.is_bad));
             if own.contains(&sector) {
                 seen.push(match (is_expected, judged.is_bad) {
                     (false, _) => ReadAgain::Superseded,
+                    // Of several that it might hold, this one may have come later.
+                    (true, false) if legal.len() > 1 => ReadAgain::Superseded,
                     (true, false) => ReadAgain::Right,
                     (true, true) if sector > first => ReadAgain::Same,
                     (true, true) => match Found::of(judged.bytes, looks.fill, looks.poison) == found {
@@ -276,9 +278,9 @@ struct Read<'a> {
 /// What reading a place again gave.
 pub(crate) struct Again {
     pub(crate) answer: ReadAgain,
-    /// Of the sectors from here on, those that hold what they should.
+    /// Of the sectors from here on, those that hold what they should; none where something was written since.
     pub(crate) start: u64,
-    pub(crate) holds: Vec<bool>,
+    pub(crate) holds: Vec<Option<bool>>,
 }
 
 fn note(

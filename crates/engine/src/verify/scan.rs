@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(crate) const DEPTH: u32 = 16;
 /// Sectors of a read at most: 1 MiB.
 const PIECE: u64 = 2048;
+/// Sectors of the parts in which a piece is read that failed.
+const PART: u64 = 8;
 /// Sectors of a chunk, the unit of samples and of counts: 64 KiB.
 const CHUNK: u64 = 128;
 /// Gaps of so many sectors are read, too: fewer, longer reads are faster.
@@ -212,7 +214,10 @@ impl<'a> Scan<'a> {
                 flying[slot] = Some(self.push(sectors, buffer, Token(slot as u32)));
             }
             if flying.iter().all(Option::is_none) {
-                failed.into_iter().for_each(|piece| self.read_in_parts(piece));
+                for piece in failed {
+                    self.read_in_parts(piece);
+                    self.progress.done.fetch_add(piece.count, Relaxed);
+                }
                 return !is_stopped;
             }
             self.backend.submit();
@@ -220,7 +225,7 @@ impl<'a> Scan<'a> {
             for completion in done.drain(..) {
                 let piece = flying[completion.token.0 as usize].take().expect("each read completes once");
                 *bytes += completion.result.max(0) as u64;
-                if completion.result < 0 && piece.sectors.count > self.part() {
+                if completion.result < 0 && piece.sectors.count > self.block {
                     failed.push(piece.sectors);
                     free.push(self.let_go(piece, completion));
                     continue;
@@ -231,20 +236,24 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Sectors of the parts in which a piece is read that failed.
-    fn part(&self) -> u64 {
-        self.block.max(8)
+    /// Reads what failed in parts, and these in parts again down to a logical block: only what cannot be read is a fault.
+    fn read_in_parts(&mut self, failed: Sectors) {
+        let part = if failed.count > PART.max(self.block) { PART.max(self.block) } else { self.block };
+        for start in (failed.start..failed.end()).step_by(part as usize) {
+            let sectors = Sectors { start, count: part.min(failed.end() - start) };
+            let (piece, completion) = self.read_one(sectors);
+            if completion.result < 0 && sectors.count > self.block && !self.is_stopped() {
+                self.let_go(piece, completion);
+                self.read_in_parts(sectors);
+            } else {
+                self.check(piece, completion);
+            }
+        }
     }
 
-    /// Reads a piece that failed in parts: only what cannot be read is a fault.
-    fn read_in_parts(&mut self, piece: Sectors) {
-        let part = self.part();
-        for start in (piece.start..piece.end()).step_by(part as usize) {
-            let sectors = Sectors { start, count: part.min(piece.end() - start) };
-            let (piece, completion) = self.read_one(sectors);
-            self.progress.done.fetch_add(sectors.count, Relaxed);
-            self.check(piece, completion);
-        }
+    fn is_stopped(&mut self) -> bool {
+        let now = self.backend.now();
+        self.control.is_stopped(now)
     }
 
     /// Forgets a read that failed: it is done again in parts.
