@@ -699,6 +699,7 @@ mod tests {
         "Go",
         "Grow",
         "Ignore",
+        "Inject",
         "Issue",
         "Keep",
         "Let",

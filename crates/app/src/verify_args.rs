@@ -7,9 +7,9 @@ use iosonar_plan::{ByteSize, Checked, Injection, Verification, VerifyModes};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verification")]
 pub struct VerifyArgs {
-    /// Verify data: read, before-write, after-write, final, sample=P%, with commas between several
+    /// Verify what targets give back: read, before-write, after-write, final, sample=P%
     ///
-    /// read: what requests read from places that this run has written. before-write, after-write: read each place again before
+    /// Several with commas between them. read: what requests read from places that this run has written. before-write, after-write: read each place again before
     /// and after it is written. final: read all that was written when the requests are over; sample=5%: only this share of it.
     /// Faults are named, and the exit code is 5. With --data: contents, or location (the first 8 bytes).
     #[arg(long, value_name = "MODES", value_parser = words)]

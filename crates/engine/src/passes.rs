@@ -5,6 +5,7 @@ use crate::file_session::FileSession;
 use crate::files::TargetFile;
 use crate::job_status::JobStatus;
 use crate::rendezvous::Rendezvous;
+use crate::verify::Checker;
 use iosonar_backend::Backend;
 use iosonar_os::BufferPool;
 use iosonar_plan::{Access, AtEnd, BetweenPasses, FileStep, Job, Nanos, Pace, Phase, PhaseEnd, Plan, Verify};
@@ -110,6 +111,8 @@ pub(crate) type Remake<'a> =
 
 /// What a loop shares with others.
 pub(crate) struct WorkerContext<'a> {
+    /// Checks the data of the loop, where the plan wants that.
+    pub(crate) checker: Option<Checker<'a>>,
     /// The loops of the same job.
     pub(crate) job_status: Arc<JobStatus>,
     /// How many those are.

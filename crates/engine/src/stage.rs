@@ -169,7 +169,10 @@ impl Stage<'_> {
         let refused = isolate(&prepared.plan.pacing, job.options.cpu, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
         let Shared { clock, control, progress, .. } = shared;
+        let checker =
+            shared.verifier.map(|verifier| Checker::new(verifier, part.target, self.number, settings.depth));
         let context = WorkerContext {
+            checker,
             job_status,
             loops: part.of,
             access: job.access(prepared.plan.access),
@@ -185,9 +188,7 @@ impl Stage<'_> {
             delays: self.job(part).workload.delays(),
         };
         let gauge = progress.gauge(index);
-        let checker =
-            shared.verifier.map(|verifier| Checker::new(verifier, part.target, self.number, settings.depth));
-        let worker = Worker::new(settings, backend, payloads, checker, context, recorder, control, gauge);
+        let worker = Worker::new(settings, backend, payloads, context, recorder, control, gauge);
         // Opened and read ahead before its start, so that neither costs delay; so is a later pass.
         let mut first = Some(self.feed(part, 0, control));
         let Some(begin) = ticket.wait(clock, prepared.is_timed(), control) else {

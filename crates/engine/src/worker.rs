@@ -181,12 +181,12 @@ impl<'a> Worker<'a> {
         settings: Settings,
         backend: Box<dyn Backend>,
         payloads: Payloads,
-        checker: Option<Checker<'a>>,
-        context: WorkerContext<'a>,
+        mut context: WorkerContext<'a>,
         recorder: Recorder,
         control: &'a Control,
         gauge: &'a Gauge,
     ) -> Worker<'a> {
+        let checker = context.checker.take();
         let (depth, scheduler) = (settings.depth as usize, settings.scheduler(context.delays.clone()));
         Worker {
             settings,

@@ -35,6 +35,17 @@ pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
     }
 }
 
+/// Refuses checks of data by name, which only `run` writes.
+pub(super) fn check_verify(io: &IoArgs) -> Result<(), Failure> {
+    match io.verify.of_data() {
+        None => Ok(()),
+        Some(_) => Err(Failure::refused(anyhow!(
+            "--verify contents and --verify location check data by name, and sectors with headers are written here: write --verify \
+             read, final or another mode"
+        ))),
+    }
+}
+
 /// The size that targets of an engine without I/O pretend to have.
 pub(super) fn pretended_size(args: &IoArgs) -> Result<Option<ByteSize>, Failure> {
     match args.size {

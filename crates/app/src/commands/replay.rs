@@ -41,15 +41,10 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
 fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     let (io, window) = (&args.io, &args.window);
     means::check(&io.engine)?;
+    means::check_verify(io)?;
     if io.size.is_some() && means::engine(&io.engine).is_real() {
         return Err(Failure::refused(anyhow!(
             "--size only pretends a size for --engine null and sim; a real target is used as it is"
-        )));
-    }
-    if io.verify.of_data().is_some() {
-        return Err(Failure::refused(anyhow!(
-            "--verify checks data by name with contents and location, and a replay writes sectors with headers: write --verify read, \
-             final or another mode"
         )));
     }
     if let Some(end) = window.end.filter(|end| *end <= window.start) {

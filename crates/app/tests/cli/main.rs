@@ -43,6 +43,7 @@ mod refused;
 mod report;
 mod series;
 mod stamps;
+mod verify;
 mod xdd;
 
 use iosonar_archive::Record;

@@ -7,7 +7,6 @@ use crate::control::Control;
 use crate::means::{usable, with_faults};
 use crate::prepare::{Claimed, Prepared};
 use crate::run::Shared;
-use crate::verify::Device;
 use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
 use iosonar_backend::{Backend, Completion, Faulty, Operation, Setup, Token, Wait, real};
 use iosonar_os::Buffer;
@@ -185,12 +184,11 @@ impl<'a> Scan<'a> {
         let mut facts = ScanFacts { start, chunks, read_chunks, ..ScanFacts::default() };
         facts.stopped = !self.read_all(&pieces, &mut facts.bytes);
         let new = first_new..self.verifier.device(self.place()).observations.len();
-        let bad = |device: &mut Device| -> u64 {
-            let chunks = device.observations[new.clone()].iter();
-            let chunks = chunks.flat_map(|o| o.start / CHUNK..=(o.end() - 1) / CHUNK);
-            chunks.collect::<BTreeSet<u64>>().len() as u64
-        };
-        facts.bad_chunks = bad(&mut self.verifier.device(self.place()));
+        let bad: BTreeSet<u64> = self.verifier.device(self.place()).observations[new.clone()]
+            .iter()
+            .flat_map(|o| o.start / CHUNK..=(o.end() - 1) / CHUNK)
+            .collect();
+        facts.bad_chunks = bad.len() as u64;
         for (round, pause) in AGAIN_AFTER.into_iter().enumerate() {
             self.read_again(new.clone(), round, pause);
         }

@@ -98,6 +98,7 @@ pub fn empty(targets: &[&str]) -> Run {
             memory: Default::default(),
             faults: Default::default(),
             inject: Vec::new(),
+            verify: Default::default(),
             targets: targets.iter().map(Target::new).collect(),
             phases: vec![Phase::of(
                 (0..targets.len()).map(|i| Job::new(i as u16, 128, source.clone())).collect(),

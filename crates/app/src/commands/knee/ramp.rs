@@ -113,6 +113,7 @@ pub fn execute(
 fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
     let io = &args.io;
     means::check(&io.engine)?;
+    means::check_verify(io)?;
     let engine = means::engine(&io.engine);
     if io.size.is_some() && engine.is_real() && args.load.is_some() {
         return Err(Failure::refused(anyhow!(

@@ -1,0 +1,127 @@
+//! Verification through the command: what is told, kept and refused.
+
+use crate::*;
+use serde_json::Value;
+
+const MIXED: &str = "run -t dev --engine sim --rw randrw --rwmixread 40 --bs 16k --size 8M --random-distribution zipf:0.5 \
+                     --number-ios 4000 --iodepth 8 --no-progress";
+
+fn json(lab: &Lab, file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(lab.path(file)).unwrap()).unwrap()
+}
+
+fn faults(lab: &Lab, result: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(lab.path(result).join("faults.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn an_honest_target_is_told_so() {
+    let lab = lab();
+    lab.target("a.img", 8 << 20);
+    for (number, engine) in
+        ["--engine sim", "--engine uring", "--engine threads", "--engine sync --iodepth 1"].iter().enumerate()
+    {
+        let command = MIXED.replace("-t dev --engine sim", &format!("-t a.img {engine}"));
+        let command =
+            if engine.contains("--iodepth") { command.replace("--iodepth 8 ", "") } else { command };
+        let modes = if number % 2 == 0 { "read,final" } else { "read,before-write,after-write,final" };
+        let ended = lab.expect(0, &format!("{command} --verify {modes} -o r{number}"));
+        assert!(ended.out.contains("every one holds a version that it may hold"), "{engine}: {}", ended.out);
+        let verified = &json(&lab, &format!("r{number}/summary.json"))["verified"];
+        assert_eq!(verified["faults"], serde_json::json!({}), "{engine}");
+        assert!(verified["checked"].as_u64().unwrap() > 20_000, "{engine}: {verified}");
+        assert_eq!(verified["modes"], modes);
+        assert_eq!(verified["added_reads"].as_u64().unwrap() > 0, number % 2 == 1, "{engine}");
+        assert!(faults(&lab, &format!("r{number}")).is_empty());
+    }
+}
+
+#[test]
+fn faults_are_named_kept_and_end_with_5() {
+    let lab = lab();
+    let ended = lab.expect(5, &format!("{MIXED} --verify read,final --inject lost:every=100 -o r"));
+    let text = &ended.out;
+    for needle in ["verify:", "lost", "due there: request", "DATA ERRORS:", "FAULTS INJECTED"] {
+        assert!(text.contains(needle), "{needle}: {text}");
+    }
+    let faults = faults(&lab, "r");
+    assert!(!faults.is_empty() && faults.iter().all(|fault| fault["class"] == "lost"));
+    let verified = &json(&lab, "r/run.json")["verified"];
+    assert_eq!(verified["faults"]["lost"]["faults"], faults.len());
+    // The result says the same later.
+    let shown = lab.expect(0, "show r").out;
+    assert!(shown.contains("verify:") && shown.contains("lost"), "{shown}");
+    // All that was injected and stayed was found.
+    let ledger = std::fs::read_to_string(lab.path("r/injected.jsonl")).unwrap();
+    let stays = |line: &&str| line.contains("\"applied\":true") && line.contains("\"superseded_at_ns\":null");
+    assert!(faults.len() >= ledger.lines().filter(stays).count());
+}
+
+#[test]
+fn the_first_fault_can_end_the_run() {
+    let lab = lab();
+    lab.expect(5, &format!("{MIXED} --verify read --verify-fatal --inject flipped:every=10 -o r"));
+    let run = json(&lab, "r/run.json");
+    assert!(run["targets"][0]["ended_early"].as_str().unwrap().contains("--verify-fatal"), "{run}");
+}
+
+#[test]
+fn a_sample_of_the_places_can_be_scanned() {
+    let lab = lab();
+    let ended = lab.expect(0, &format!("{MIXED} --verify final,sample=20% -o r"));
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("sampled chunks bad: with 95 % confidence fewer than"), "{text}");
+    let scan = &json(&lab, "r/run.json")["verified"]["scan"];
+    let (all, read) = (scan["chunks"].as_u64().unwrap(), scan["read_chunks"].as_u64().unwrap());
+    assert!(read > 0 && read < all / 2, "{read} of {all}");
+}
+
+#[test]
+fn nothing_checked_is_a_caution() {
+    let lab = lab();
+    let reads = "run -t dev --engine sim --rw randread --bs 4k --size 1M --no-progress --verify read";
+    let ended = lab.expect(0, &format!("{reads} -o r"));
+    assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
+    lab.expect(3, &format!("{reads} --strict -o s"));
+}
+
+#[test]
+fn little_memory_is_told_and_never_a_fault() {
+    let lab = lab();
+    let scattered = "run -t dev --engine sim --rw randrw --bs 512 --size 16G --number-ios 60000 --iodepth 8 --no-progress";
+    let ended = lab.expect(0, &format!("{scattered} --verify read,final --verify-memory 1MiB -o r"));
+    assert!(ended.out.contains("not completely verified"), "{}", ended.out);
+    let verified = &json(&lab, "r/run.json")["verified"];
+    assert!(
+        verified["given_up"].as_u64().unwrap() > 0 && verified["memory"].as_u64().unwrap() <= 1 << 20,
+        "{verified}"
+    );
+}
+
+#[test]
+fn what_cannot_be_verified_is_refused_with_a_remedy() {
+    let lab = lab();
+    lab.file("l.load", rows(&[("0.000", 0, 8, 'W')]));
+    lab.target("a.img", 1 << 20);
+    for (command, needles) in [
+        (format!("{MIXED} --verify contentz"), vec!["'contentz' is no mode", "before-write"]),
+        (format!("{MIXED} --verify crc32c"), vec!["--verify read,final"]),
+        (
+            MIXED.replace("--engine sim", "--engine null") + " --verify read",
+            vec!["--verify read", "use another engine"],
+        ),
+        ("replay l.load -t a.img --verify contents".into(), vec!["--verify read, final"]),
+        (
+            "run -t a.img --rw write --bs 4k --size 1M --data sequenced --verify final".into(),
+            vec!["--data", "--verify"],
+        ),
+        (format!("{MIXED} --verify read --verify-memory 4k"), vec!["--verify-memory"]),
+        (format!("{MIXED} --inject lost"), vec!["--inject", "every"]),
+    ] {
+        let ended = lab.expect(2, &command);
+        for needle in needles {
+            assert!(ended.err.contains(needle), "{command}: {needle}: {}", ended.err);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Verification on real targets, with faults that something else makes.
+
+use crate::common::*;
+use iosonar_testkit::{Image, Lab, LoopDevice};
+use serde_json::Value;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+fn faults(lab: &Lab) -> Vec<Value> {
+    let text = std::fs::read_to_string(lab.path("out/faults.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Waits until a block of the backing file has been written.
+fn await_written(backing: &File, block: u64) -> [u8; 4096] {
+    let begun = Instant::now();
+    let mut bytes = [0; 4096];
+    while bytes.iter().all(|byte| *byte == 0) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "block {block} is not written");
+        std::thread::sleep(Duration::from_millis(5));
+        backing.read_exact_at(&mut bytes, block * 4096).unwrap();
+    }
+    bytes
+}
+
+/// Bytes change in the file below a loop device while the run goes on: each place is told with its kind.
+#[test]
+fn changes_behind_a_loop_device_are_named() {
+    needs!();
+    let image = Image::sparse(8);
+    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
+    let device = LoopDevice::of(image, &["--direct-io=on"]);
+    let lab = lab();
+    let args = format!(
+        "run -t {} --destroy --rw write --bs 4k --size 4M --rate-iops 1000 --verify final --no-progress -o out",
+        device.text()
+    );
+    let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
+    // Behind the header, a bit; in it, some bytes; all of it; the write of another place.
+    let mut bytes = await_written(&backing, 10);
+    bytes[512 + 300] ^= 0x10;
+    backing.write_all_at(&bytes, 10 * 4096).unwrap();
+    let mut bytes = await_written(&backing, 12);
+    bytes[20..40].fill(0x55);
+    backing.write_all_at(&bytes, 12 * 4096).unwrap();
+    await_written(&backing, 14);
+    backing.write_all_at(&[0x77; 4096], 14 * 4096).unwrap();
+    let bytes = await_written(&backing, 16);
+    await_written(&backing, 18);
+    backing.write_all_at(&bytes, 18 * 4096).unwrap();
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(5));
+    let found: Vec<(String, u64, u64)> = faults(&lab)
+        .iter()
+        .map(|f| {
+            (
+                f["class"].as_str().unwrap().into(),
+                f["offset"].as_u64().unwrap(),
+                f["length"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let at = |block: u64| block * 4096;
+    let expected = [
+        ("flipped", at(10) + 512, 512),
+        ("header-damaged", at(12), 512),
+        // The run has written the place only once: nobody knows what it held before.
+        ("lost", at(14), 4096),
+        ("duplicated", at(18), 4096),
+    ];
+    assert_eq!(found, expected.map(|(class, offset, length)| (class.to_string(), offset, length)));
+    let all = faults(&lab);
+    assert_eq!(all[0]["damaged"], serde_json::json!({ "bits": 1, "bytes": 1, "first": 300, "last": 300 }));
+    assert_eq!((&all[2]["note"], &all[3]["belongs_at"]), (&"foreign".into(), &at(16).into()));
+}
+
+/// Natural loads and patterns on devices with blocks of 512 and 4096 bytes, under every policy: nothing is found.
+#[test]
+fn honest_devices_have_no_faults() {
+    needs!();
+    let load = iosonar_testkit::own_load("logs");
+    for (options, policy) in
+        [("", "push-back"), ("--sector-size=4096", "order"), ("", "drop"), ("--sector-size=4096", "allow")]
+    {
+        let options: Vec<&str> = ["--direct-io=on", options].into_iter().filter(|o| !o.is_empty()).collect();
+        let device = LoopDevice::of(Image::random(64), &options);
+        let lab = lab();
+        let replay = format!(
+            "replay {} -t {} --destroy --asap --depth 16 --overlap {policy} --verify read,before-write,final --no-progress -o out",
+            load.display(),
+            device.text()
+        );
+        let ended = lab.expect(0, &replay);
+        assert!(ended.out.contains("every one holds a version that it may hold"), "{policy}: {}", ended.out);
+        assert!(faults(&lab).is_empty());
+    }
+}
