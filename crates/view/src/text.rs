@@ -3,6 +3,7 @@
 use crate::health;
 use crate::lines::{Lines, ascii, shorten};
 use crate::parts;
+use crate::stamps;
 use crate::units::{self, Charset, Unit};
 use crate::verify_text;
 use iosonar_analyze::{
@@ -72,8 +73,8 @@ fn header(out: &mut Lines, s: &Summary) {
         format!("engine {engine}, {access}, depth {depth}, conflicts {policy}{passes}")
     };
     out.line(&format!("  {text}"));
-    for stamp in &s.stamps {
-        out.heading(&format!("  *** {} ***", stamp.text()));
+    for stamp in stamps::of(s) {
+        out.heading(&format!("  *** {stamp} ***"));
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Plain, Run, empty, extent_latencies, extreme, machine_series, replay, with_findings};
+use common::{
+    Plain, Run, empty, extent_latencies, extreme, machine_series, replay, with_faults, with_findings,
+};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::{Engine, LoadPace, Nanos, Op, Workload};
@@ -378,6 +380,29 @@ fn stamps_are_in_the_pixels_and_nothing_says_why() {
     );
     let nothing = draw(&empty(&["x"]), Picture::SONAR, Theme::Light);
     assert!(nothing.texts().any(|t| t.text.contains("the run has no requests")));
+}
+
+#[test]
+fn wrong_data_is_told_in_every_picture_and_no_stamp_hides_another() {
+    let mut run = with_faults(replay(1_000, 10.0, false), 20);
+    run.plan.access.buffered = true;
+    let stamps = |scene: &Scene| -> Vec<(String, i32, f64)> {
+        let of = |mark: &Mark| match mark {
+            Mark::Stamp { text, center, size, .. } => Some((text.clone(), center.1, *size)),
+            _ => None,
+        };
+        scene.marks.iter().filter_map(of).collect()
+    };
+    for (picture, scene) in draw_all(&run, &Style::default()) {
+        let stamps = stamps(&scene);
+        assert!(!stamps.is_empty() && stamps.len() % 2 == 0, "{picture:?}");
+        for pair in stamps.chunks_exact(2) {
+            assert_eq!(pair[0].0, "PAGE CACHE -- NOT A STORAGE RESULT");
+            assert_eq!(pair[1].0, "DATA ERRORS: 5 000 000 020", "{picture:?}");
+            assert!(f64::from(pair[1].1 - pair[0].1) >= pair[0].2, "{picture:?}: {pair:?}");
+        }
+        assert!(scene.facts.contains(&("Warning".into(), "DATA ERRORS: 5 000 000 020".into())));
+    }
 }
 
 /// Checks that elements nest, attributes are quoted and `&` begins a reference.

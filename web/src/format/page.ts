@@ -105,7 +105,7 @@ has_timetable: boolean,
  */
 limits: Array<PageLimit>, 
 /**
- * Why the figures are no storage result; empty if they are.
+ * Words over every picture: why the figures are no storage result, and that data was wrong.
  */
 stamps: Array<string>, 
 /**

@@ -6,11 +6,11 @@ use crate::Style;
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
 use crate::scene::{Caption, Figure, Rect};
-use crate::units;
+use crate::{stamps, units};
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::findings::{Findings, TimeRange};
-use iosonar_analyze::{Caution, Diagrams, MachineSeries, Stamp, Summary, Tally};
+use iosonar_analyze::{Caution, Diagrams, MachineSeries, Summary, Tally};
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
 
@@ -40,8 +40,8 @@ pub struct Subject {
     pub wraparound: Vec<Option<f64>>,
     /// Where these factors stand in JSON.
     pub wraparound_paths: Vec<String>,
-    /// Why the figures are no storage result; empty if they are.
-    pub stamps: Vec<Stamp>,
+    /// Words over every plot: why the figures are no storage result, and that data was wrong.
+    pub stamps: Vec<String>,
     /// What to know before believing a picture, most severe first.
     pub cautions: Vec<Caution>,
     /// Whether nothing looked for cautions: then their absence says nothing.
@@ -63,7 +63,7 @@ impl Subject {
             wraparound_paths: (0..s.targets.len())
                 .map(|i| format!("targets.{i}.wraparound_factor"))
                 .collect(),
-            stamps: s.stamps.clone(),
+            stamps: stamps::of(s),
             cautions: s.cautions.clone(),
             is_unexamined: false,
         }

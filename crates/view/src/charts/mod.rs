@@ -332,7 +332,7 @@ fn facts(title: &str, subject: &Subject) -> Vec<(String, String)> {
         vec![("Title".to_string(), title.to_string()), ("Software".to_string(), subject.tool.clone())];
     facts.extend(subject.run_id.as_ref().map(|id| ("Run".to_string(), id.clone())));
     facts.push(("Command".to_string(), subject.command.clone()));
-    facts.extend(subject.stamps.iter().map(|s| ("Warning".to_string(), s.text().to_string())));
+    facts.extend(subject.stamps.iter().map(|s| ("Warning".to_string(), s.clone())));
     facts
 }
 

@@ -277,16 +277,22 @@ fn foot(scene: &mut Scene, view: &View<'_>) {
     scene.text(text);
 }
 
+/// Words over a plot, several of them one below the other.
 fn stamp(scene: &mut Scene, view: &View<'_>, plot: Rect) {
-    for stamp in &view.subject.stamps {
-        let text = stamp.text().to_string();
-        let wide = fonts::width(&text, 1.0, Weight::Bold);
-        // The slanted words must fit the plot in both directions.
-        let size = (f64::from(plot.w) * 0.9 / (wide * 0.927))
-            .min(f64::from(plot.h) * 0.9 / (wide * 0.375))
-            .min(64.0);
-        let center = (plot.x + plot.w / 2, plot.y + plot.h / 2);
-        scene.marks.push(Mark::Stamp { text, center, size: size.floor(), color: view.palette.bad });
+    // From one line of slanted words to the next, in sizes of letters.
+    const LINE: f64 = 1.3;
+    let stamps = &view.subject.stamps;
+    let wide = stamps.iter().map(|text| fonts::width(text, 1.0, Weight::Bold)).fold(0.0, f64::max);
+    let lines = LINE * stamps.len().saturating_sub(1) as f64;
+    // The slanted words must fit the plot in both directions.
+    let size = (f64::from(plot.w) * 0.9 / (wide * 0.927))
+        .min(f64::from(plot.h) * 0.9 / (wide * 0.375 + lines))
+        .min(64.0)
+        .floor();
+    let top = f64::from(plot.y + plot.h / 2) - size * lines / 2.0;
+    for (number, text) in stamps.iter().enumerate() {
+        let center = (plot.x + plot.w / 2, (top + size * LINE * number as f64).round() as i32);
+        scene.marks.push(Mark::Stamp { text: text.clone(), center, size, color: view.palette.bad });
     }
 }
 

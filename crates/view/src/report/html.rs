@@ -218,7 +218,7 @@ fn header(out: &mut String, report: &Report<'_>) {
 fn warnings(out: &mut String, name: &str, run: &ReportRun<'_>) {
     let subject = run.material.subject;
     for stamp in &subject.stamps {
-        _ = writeln!(out, "<p class=\"stamp\" role=\"alert\">{name}{}</p>", escape(stamp.text()));
+        _ = writeln!(out, "<p class=\"stamp\" role=\"alert\">{name}{}</p>", escape(stamp));
     }
     if subject.cautions.is_empty() {
         _ = writeln!(out, "<p class=\"faint\">{name}No cautions.</p>");

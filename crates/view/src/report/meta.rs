@@ -79,7 +79,7 @@ pub(super) struct PageRun {
     pub(super) has_timetable: bool,
     /// Limits, the ends of their lines, and what became of them.
     pub(super) limits: Vec<PageLimit>,
-    /// Why the figures are no storage result; empty if they are.
+    /// Words over every picture: why the figures are no storage result, and that data was wrong.
     pub(super) stamps: Vec<String>,
     /// What to know before believing the figures, most severe first.
     pub(super) cautions: Vec<PageCaution>,

@@ -117,7 +117,7 @@ impl ReportRun<'_> {
             figures: summary.map(figures::of).unwrap_or_default(),
             has_timetable: summary.is_none_or(|s| s.run.has_timetable),
             limits: summary.map(limits).unwrap_or_default(),
-            stamps: subject.stamps.iter().map(|stamp| stamp.text().to_string()).collect(),
+            stamps: subject.stamps.clone(),
             cautions: subject.cautions.iter().map(|c| caution(c.severity, &c.text)).collect(),
             findings: self.findings(),
             bands: run.and_then(|run| run.findings).map(bands).unwrap_or_default(),

@@ -5,11 +5,12 @@ mod load;
 mod sonar;
 
 use crate::lines::{Lines, ascii};
+use crate::stamps;
 use crate::text::limit_words;
 use crate::units::{self, Charset};
 pub(crate) use chart::shade;
 use iosonar_analyze::{
-    ByScope, Caution, CountGrid, Rate, Scope, Severity, Stamp, Summary, Throughput, TimeStats, Verdicts,
+    ByScope, Caution, CountGrid, Rate, Scope, Severity, Summary, Throughput, TimeStats, Verdicts,
 };
 pub use load::LoadText;
 
@@ -38,8 +39,8 @@ pub struct LatencyText<'a> {
 pub struct TextReport<'a> {
     /// What was run or read; each entry is wrapped.
     pub head: Vec<String>,
-    /// Why the figures are no storage result.
-    pub stamps: &'a [Stamp],
+    /// Why the figures are no storage result, and that data was wrong.
+    pub stamps: Vec<String>,
     /// What the target did.
     pub latency: Option<LatencyText<'a>>,
     /// What the load is; shown where there are no latencies.
@@ -65,7 +66,7 @@ impl<'a> TextReport<'a> {
         };
         TextReport {
             head: run_head(summary),
-            stamps: &summary.stamps,
+            stamps: stamps::of(summary),
             latency: Some(latency),
             load: None,
             findings,
@@ -147,8 +148,8 @@ fn header(out: &mut Lines, report: &TextReport<'_>) {
     for (i, line) in report.head.iter().enumerate() {
         out.paragraph(if i == 0 { "" } else { "  " }, line);
     }
-    for stamp in report.stamps {
-        out.line(&format!("  *** {} ***", stamp.text()));
+    for stamp in &report.stamps {
+        out.line(&format!("  *** {stamp} ***"));
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Run {
     pub records: Vec<Record>,
     /// What pictures are told to show; nothing is looked for.
     pub findings: Option<Findings>,
+    /// What verification found, one by one.
+    pub faults: Vec<Fault>,
 }
 
 impl Run {
@@ -130,6 +132,7 @@ pub fn empty(targets: &[&str]) -> Run {
         },
         records: Vec::new(),
         findings: None,
+        faults: Vec::new(),
     }
 }
 
@@ -187,6 +190,76 @@ pub fn with_findings(mut run: Run) -> Run {
         }),
         ..Findings::default()
     });
+    run
+}
+
+/// Every class of fault, a third of them found by reads, the others by a scan at the end; some have no known write.
+pub fn with_faults(mut run: Run, count: u64) -> Run {
+    let end = run.end_ns();
+    let mut numbers = Numbers::new(7);
+    let scan = ScanFacts {
+        start: Nanos(end + end / 50),
+        end: Nanos(end + end / 8),
+        bytes: 1 << 40,
+        chunks: 4_321_000,
+        read_chunks: 4_321_000,
+        bad_chunks: 1_234,
+        stopped: false,
+    };
+    let mut verified = Verified {
+        modes: "read, final".into(),
+        checked: 123_456_789,
+        not_listed: 5_000_000_000,
+        scan: Some(scan),
+        ..Verified::default()
+    };
+    for number in 0..count {
+        let target = (number % run.info.targets.len().max(1) as u64) as u16;
+        let size = run.info.targets[usize::from(target)].size.max(1 << 20);
+        // Most lie in one stretch, as behind a bad write path.
+        let share = if number % 4 > 0 { 0.31 + numbers.unit() * 0.04 } else { numbers.unit() };
+        let is_final = number % 3 > 0;
+        let completed = match is_final {
+            true => scan.start.0 + (share * (scan.end.0 - scan.start.0) as f64) as u64,
+            false => end / 10 + (numbers.unit() * 0.9 * end as f64) as u64,
+        };
+        let id = WriteId { target, phase: 0, pass: 0, sequence: number * 17 };
+        let acknowledged = Nanos((numbers.unit() * completed.min(end) as f64) as u64);
+        let write = FaultWrite {
+            id,
+            offset: None,
+            length: None,
+            submitted: Some(acknowledged),
+            acknowledged: Some(acknowledged),
+        };
+        let fault = Fault {
+            class: FaultClass::ALL[(numbers.next() % FaultClass::ALL.len() as u64) as usize],
+            target,
+            offset: (share * size as f64) as u64 / 512 * 512,
+            length: 512 << (number % 8),
+            found_by: if is_final { FoundBy::Final } else { FoundBy::Read },
+            request: (!is_final).then_some(id),
+            submitted: Nanos(completed),
+            completed: Nanos(completed),
+            expected: (number % 7 > 0).then_some(write),
+            found: (number % 5 > 0).then_some(write),
+            versions_older: Some(number % 4),
+            belongs_at: Some(u64::MAX >> 3),
+            run_id: Some(0xfeed_beef_cafe),
+            damaged: Some(Damaged { bits: 4_095, bytes: 448, first: 64, last: 511 }),
+            torn_at: Some(256),
+            torn: Some(TornPattern::Hole),
+            first_bytes: "00112233445566778899aabbccddeeff".into(),
+            entropy: Some(799),
+            note: String::new(),
+            again: [ReadAgain::Same, ReadAgain::Failed],
+            transient: number % 11 == 0,
+            also_possible: vec![FaultClass::Stale],
+        };
+        verified.count(&fault);
+        run.faults.push(fault);
+    }
+    run.info.verified = Some(verified);
     run
 }
 

@@ -48,7 +48,7 @@ pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
         .collect();
     cautions.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let mut stamps = of_a.stamps.clone();
-    stamps.extend(of_b.stamps.iter().filter(|s| !of_a.stamps.contains(s)));
+    stamps.extend(of_b.stamps.iter().filter(|s| !of_a.stamps.contains(s)).cloned());
     let wraparound_paths = [("a", &of_a), ("b", &of_b)]
         .into_iter()
         .flat_map(|(run, s)| s.wraparound_paths.iter().map(move |path| format!("{run}.{path}")))

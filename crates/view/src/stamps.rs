@@ -1,0 +1,31 @@
+//! Words over every picture and at the top of every text: why figures are no storage result, and that data was wrong.
+
+use crate::units::grouped;
+use iosonar_analyze::Summary;
+use iosonar_archive::Verified;
+
+/// Those of a run, the strongest reason first. Wrong data comes last: it doubts the target, not the figures.
+pub(crate) fn of(summary: &Summary) -> Vec<String> {
+    let reasons = summary.stamps.iter().map(|stamp| stamp.text().to_string());
+    reasons.chain(summary.verified.as_ref().and_then(data_errors)).collect()
+}
+
+/// How many faults verification found; nothing if there are none.
+pub fn data_errors(verified: &Verified) -> Option<String> {
+    let total = verified.total() + verified.not_listed;
+    (total > 0).then(|| format!("DATA ERRORS: {}", grouped(total)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_archive::{FaultClass, FaultCount};
+
+    #[test]
+    fn faults_that_are_not_listed_count() {
+        let mut verified = Verified { not_listed: 1_000, ..Verified::default() };
+        verified.faults.insert(FaultClass::Lost, FaultCount { faults: 234, sectors: 1 });
+        assert_eq!(data_errors(&verified).as_deref(), Some("DATA ERRORS: 1 234"));
+        assert_eq!(data_errors(&Verified::default()), None);
+    }
+}
