@@ -11,7 +11,7 @@ use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
     MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, pass,
 };
-use iosonar_archive::{Archive, TOOL};
+use iosonar_archive::{Archive, Fault, TOOL};
 use iosonar_inputs::{Input, Merged};
 use iosonar_plan::Engine;
 use iosonar_view::scene::Figure;
@@ -50,6 +50,8 @@ pub struct Run {
     pub machine: Option<MachineSeries>,
     /// Latencies by extent, where pictures show them.
     pub extents: Option<ExtentLatencies>,
+    /// What verification found, one by one, where pictures show it.
+    pub faults: Vec<Fault>,
 }
 
 impl Analysis {
@@ -94,6 +96,7 @@ impl Analysis {
         if let Some(run) = &mut run {
             run.summary.machine = machine(inputs)?;
             run.machine = if needs.machine { series(inputs)? } else { None };
+            run.faults = if needs.faults { faults(inputs)? } else { Vec::new() };
             if needs.extents {
                 // An addition: what cannot be read of it costs no other picture.
                 (run.extents, unread) =
@@ -283,6 +286,7 @@ impl Run {
             findings: Some(&self.findings),
             machine: self.machine.as_ref(),
             extents: self.extents.as_ref(),
+            faults: &self.faults,
         }
     }
 
@@ -291,7 +295,7 @@ impl Run {
         let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
         let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
         let findings = Findings::of(&diagrams, &stalls, &summary);
-        Some(Run { tally, summary, diagrams, findings, machine: None, extents: None })
+        Some(Run { tally, summary, diagrams, findings, machine: None, extents: None, faults: Vec::new() })
     }
 }
 
@@ -302,6 +306,12 @@ fn series(inputs: &[Input]) -> Result<Option<MachineSeries>, Failure> {
     let archive = input.archive().filter(|archive| !matches!(archive.plan().engine, Engine::Sim(_)));
     let series = archive.map(MachineSeries::of).transpose().map_err(Failure::refused)?;
     Ok(series.filter(|series| !series.is_empty()))
+}
+
+/// What verification found, if there is one run.
+fn faults(inputs: &[Input]) -> Result<Vec<Fault>, Failure> {
+    let [input] = inputs else { return Ok(Vec::new()) };
+    Ok(input.archive().map(Archive::faults).transpose()?.unwrap_or_default())
 }
 
 /// Latencies by extent, if there is one run whose files have maps.

@@ -52,6 +52,7 @@ fn scenes(a: &Run, b: &Run, style: &Style) -> Vec<(ComparePicture, Scene)> {
         findings: None,
         machine: None,
         extents: None,
+        faults: &[],
     };
     let material =
         CompareMaterial { subject: &subject, a: run(0), b: run(1), comparison: comparison.as_ref() };

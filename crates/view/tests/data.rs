@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Plain, Run, empty, extent_latencies, machine_series, replay};
+use common::{Plain, Run, empty, extent_latencies, machine_series, replay, with_faults};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_view::{
-    DataOptions, Headline, Material, Picture, RunMaterial, Subject, data_stems, write_data, write_data_files,
+    DataOptions, Headline, Material, Picture, RunMaterial, Style, Subject, data_stems, write_data,
+    write_data_files,
 };
 
 fn demand(run: &Run) -> DemandAnalysis {
@@ -26,6 +27,7 @@ fn with_material<T>(run: &Run, has_run: bool, use_it: impl FnOnce(&Material<'_>)
         findings: None,
         machine: Some(&machine_series(run.end_ns(), 4_321.0)),
         extents: Some(&extent_latencies(run)),
+        faults: &run.faults,
     };
     use_it(&Material { subject: &subject, run: has_run.then_some(material), demand: Some(&demand) })
 }
@@ -53,7 +55,7 @@ fn sum(stem: &str, material: &Material<'_>, columns: &[&str]) -> u64 {
 
 #[test]
 fn every_picture_has_its_table() {
-    with_material(&replay(200, 10.0, false), true, |m| {
+    with_material(&with_faults(replay(200, 10.0, false), 9), true, |m| {
         let stems: Vec<_> = data_stems(m).collect();
         for picture in Picture::all().filter(|p| *p != Picture::SHEET) {
             assert!(stems.contains(&picture.stem()), "{picture:?}");
@@ -107,6 +109,25 @@ fn requests_of_a_load_add_up() {
         let bytes: u64 = run.records.iter().map(|r| r.requested.length).sum();
         assert_eq!(sum("g000.overview.thrs", m, &["read_bytes", "written_bytes"]), bytes);
         assert!(!write_data("g01.latency.realtime", m, &DataOptions::default(), &mut Vec::new()).unwrap());
+    });
+}
+
+#[test]
+fn faults_add_up() {
+    let run = with_faults(replay(200, 10.0, false), 300);
+    let bytes: u64 = run.faults.iter().map(|fault| fault.length).sum();
+    with_material(&run, true, |m| {
+        let (_, rows) = table("g62.fault-map", m);
+        assert_eq!(rows.len(), 300);
+        assert_eq!(sum("g62.fault-map", m, &["length_bytes"]), bytes);
+        // Over the places, and over the time.
+        assert_eq!(sum("g63.fault-strip", m, &["faults"]), 2 * 300);
+        assert_eq!(sum("g63.fault-strip", m, &["bytes"]), 2 * bytes);
+    });
+    with_material(&replay(200, 10.0, false), true, |m| {
+        assert!(!data_stems(m).any(|stem| stem.contains("fault")));
+        assert!(Picture::FAULT_STRIP.draw(m, &Style::default()).is_none());
+        assert!(Picture::FAULT_STRIP.lacks(m).is_some_and(|why| why.contains("no faults")));
     });
 }
 

@@ -25,7 +25,8 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("replay", replay(20_000, 1_100.0, false)),
         ("collapse", replay(20_000, 120.0, true)),
         ("findings", with_findings(replay(50_000, 120.0, true))),
-        ("extreme", extreme()),
+        ("extreme", with_faults(extreme(), 3_000)),
+        ("faults", with_faults(replay(5_000, 60.0, false), 120)),
         ("one", one),
         ("no-timetable", closed),
         ("empty", empty(&["/dev/sdx"])),
@@ -54,7 +55,8 @@ fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Materia
     let machine = Some(&machine_series(run.end_ns(), most));
     let extents = Some(&extent_latencies(run));
     let (summary, diagrams, tally) = (&summary, &diagrams, Some(&tally));
-    let run = RunMaterial { summary, diagrams, tally, findings, machine, extents };
+    let faults = run.faults.as_slice();
+    let run = RunMaterial { summary, diagrams, tally, findings, machine, extents, faults };
     use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
@@ -107,7 +109,7 @@ fn no_two_texts_overlap_none_leaves_the_page_and_none_is_cut() {
     let mut found = Vec::new();
     for (name, run) in runs() {
         // Every style with the fullest runs, the first of them with all.
-        let full = ["findings", "extreme", "one"].contains(&name);
+        let full = ["findings", "faults", "extreme", "one"].contains(&name);
         for (how, style) in styles(&run).into_iter().take(if full { 9 } else { 1 }) {
             for (picture, scene) in draw_all(&run, &style) {
                 let wrong = [crowded(&scene), shortened(&scene)].concat();
@@ -134,6 +136,7 @@ fn counts_in_every_picture_add_up() {
         for (picture, scene) in draw_all(&run, &Style::default()) {
             let expected = match picture.stem() {
                 "sheet" | "g08.latency.flying" | "g09.delay.flying" | "g60.machine" | "g61.extents" => None,
+                "g62.fault-map" | "g63.fault-strip" => None,
                 "g000.overview.thrs" if !timely => Some(completed),
                 "g000.overview.thrp" if !timely => Some(completed),
                 "g000.overview.thrp" | "g000.overview.thrs" => Some(total),

@@ -33,6 +33,7 @@ fn html_of_files(
     let material = RunMaterial {
         machine,
         extents,
+        faults: &run.faults,
         summary: &summary,
         diagrams: &diagrams,
         tally: Some(&tally),

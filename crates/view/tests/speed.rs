@@ -32,6 +32,7 @@ fn every_picture_of_a_run_is_drawn_once() {
         findings,
         machine: None,
         extents: None,
+        faults: &run.faults,
     };
     let material = Material { subject: &subject, run: Some(of_run), demand: None };
     let mut drawn = 0;

@@ -9,7 +9,7 @@ use iosonar_analyze::{ROWS, ROWS_PER_DECADE, row_lower_edge};
 /// Size of tick labels.
 pub(super) const TICK_SIZE: f64 = 12.0;
 /// The words at a tick below a plot; the last must not reach what stands beside it.
-fn tick_word(text: &str, x: i32, y: i32, palette: &Palette, area: Rect) -> Text {
+pub(super) fn tick_word(text: &str, x: i32, y: i32, palette: &Palette, area: Rect) -> Text {
     let mut text = words(text, x, y, TICK_SIZE, palette, Anchor::Middle);
     text.x -= (text.bounds().right() - area.right() - 12).max(0);
     text

@@ -11,6 +11,7 @@ use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::findings::{Findings, TimeRange};
 use iosonar_analyze::{Caution, Diagrams, MachineSeries, Summary, Tally};
+use iosonar_archive::Fault;
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
 
@@ -141,6 +142,15 @@ pub struct RunMaterial<'a> {
     pub machine: Option<&'a MachineSeries>,
     /// Latencies by extent; absent where no maps of files were kept.
     pub extents: Option<&'a ExtentLatencies>,
+    /// What verification found, one by one; empty of several runs.
+    pub faults: &'a [Fault],
+}
+
+impl<'a> RunMaterial<'a> {
+    /// Its faults, if there is any, and the run says what was verified.
+    pub(crate) fn faults(&self) -> Option<&'a [Fault]> {
+        (!self.faults.is_empty() && self.summary.verified.is_some()).then_some(self.faults)
+    }
 }
 
 /// What every picture sees.

@@ -10,6 +10,7 @@ mod delay_points;
 mod delay_setpoint;
 mod demand;
 mod extents;
+mod faults;
 mod figures;
 mod in_flight;
 mod knee;
@@ -47,6 +48,7 @@ use crate::Style;
 use crate::scene::{Rect, Scene};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{Detail, MachineSeries};
+use iosonar_archive::Fault;
 use material::{DemandView, RunView, View};
 
 /// Width of every picture.
@@ -102,6 +104,8 @@ static CHARTS: &[&Chart] = &[
     &replayer::REAP_LAG,
     &machine::CHART,
     &extents::CHART,
+    &faults::map::CHART,
+    &faults::strip::CHART,
 ];
 
 /// Diagrams of blkreplay that are not drawn, and why: their names are known, so that nobody looks for them in vain.
@@ -141,6 +145,8 @@ enum Draw {
     Machine(Detail, fn(&RunView<'_>, &MachineSeries) -> Scene),
     /// Needs a run on files whose extent maps were kept.
     Extents(fn(&RunView<'_>, &ExtentLatencies) -> Scene),
+    /// Needs a run in which verification found faults.
+    Faults(fn(&RunView<'_>, &[Fault]) -> Scene),
     /// Needs the distributions of a run.
     Figures(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
@@ -162,15 +168,23 @@ pub struct Needs {
     pub machine: bool,
     /// Whether latencies by extent are needed.
     pub extents: bool,
+    /// Whether single faults are needed.
+    pub faults: bool,
 }
 
 impl Needs {
     /// What the words around every picture and the findings in it need.
-    pub const LEAST: Needs =
-        Needs { detail: Detail::Sonar, tally: false, demand: false, machine: false, extents: false };
+    pub const LEAST: Needs = Needs {
+        detail: Detail::Sonar,
+        tally: false,
+        demand: false,
+        machine: false,
+        extents: false,
+        faults: false,
+    };
     /// Whatever there is to know.
     pub const EVERYTHING: Needs =
-        Needs { detail: Detail::Full, tally: true, demand: true, machine: true, extents: true };
+        Needs { detail: Detail::Full, tally: true, demand: true, machine: true, extents: true, faults: true };
 
     /// What all of `pictures` need together.
     pub fn of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
@@ -180,6 +194,7 @@ impl Needs {
             demand: a.demand || b.demand,
             machine: a.machine || b.machine,
             extents: a.extents || b.extents,
+            faults: a.faults || b.faults,
         })
     }
 }
@@ -217,6 +232,8 @@ impl Picture {
     pub const MACHINE: Picture = Picture(&machine::CHART);
     /// Latencies by the places of requests on the disk.
     pub const EXTENTS: Picture = Picture(&extents::CHART);
+    /// Faults on whole targets, and over time.
+    pub const FAULT_STRIP: Picture = Picture(&faults::strip::CHART);
 
     /// Every picture, in the order of the manual.
     pub fn all() -> impl Iterator<Item = Picture> {
@@ -248,6 +265,7 @@ impl Picture {
         match self.0.draw {
             Draw::Machine(detail, _) => Needs { detail, machine: true, ..Needs::LEAST },
             Draw::Extents(_) => Needs { extents: true, ..Needs::LEAST },
+            Draw::Faults(_) => Needs { faults: true, ..Needs::LEAST },
             Draw::Run(detail, _) | Draw::Either(detail, ..) => Needs { detail, ..Needs::LEAST },
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
@@ -270,6 +288,10 @@ impl Picture {
             Draw::Extents(_) => material.run.is_none_or(|run| run.extents.is_none()).then_some(
                 "there are no extent maps of files that can be read, or several inputs are merged",
             ),
+            Draw::Faults(_) => material
+                .run
+                .is_none_or(|run| run.faults().is_none())
+                .then_some("there are no faults that verification found, or several inputs are merged"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
             Draw::Either(..) => {
                 let none = material.run.is_none() && material.demand.is_none();
@@ -299,6 +321,10 @@ impl Picture {
             Draw::Extents(draw) => {
                 let run = material.run.as_ref()?;
                 draw(&RunView::new(view, run), run.extents?)
+            }
+            Draw::Faults(draw) => {
+                let run = material.run.as_ref()?;
+                draw(&RunView::new(view, run), run.faults()?)
             }
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
             Draw::Either(_, of_run, of_demand) => match &material.run {

@@ -5,6 +5,7 @@
 mod csv;
 mod demand;
 mod extents;
+mod faults;
 mod run;
 
 use crate::charts::lacks_delay;
@@ -12,6 +13,7 @@ use crate::{Folder, Material, Picture, RunMaterial};
 use iosonar_analyze::MachineSeries;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
+use iosonar_archive::Fault;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -31,6 +33,7 @@ impl Default for DataOptions {
 type RunWriter = fn(&RunMaterial<'_>, &DataOptions, &mut dyn Write) -> io::Result<()>;
 type MachineWriter = fn(&MachineSeries, &mut dyn Write) -> io::Result<()>;
 type ExtentsWriter = fn(&ExtentLatencies, &mut dyn Write) -> io::Result<()>;
+type FaultsWriter = fn(&[Fault], &mut dyn Write) -> io::Result<()>;
 type DemandWriter = fn(&DemandAnalysis, &mut dyn Write) -> io::Result<()>;
 
 /// What a table is made from.
@@ -41,6 +44,8 @@ enum Source {
     Machine(MachineWriter),
     /// Of latencies by extent.
     Extents(ExtentsWriter),
+    /// Of faults that verification found.
+    Faults(FaultsWriter),
     /// Of a run, or of a demand where there is no run.
     Either(RunWriter, DemandWriter),
 }
@@ -103,6 +108,8 @@ static TABLES: &[Table] = &[
     of_run("g54.answer_lag", |m, _, out| run::over_time(&m.diagrams.reap_lag, out)),
     Table { stem: "g60.machine", source: Source::Machine(run::machine) },
     Table { stem: "g61.extents", source: Source::Extents(extents::table) },
+    Table { stem: "g62.fault-map", source: Source::Faults(faults::list) },
+    Table { stem: "g63.fault-strip", source: Source::Faults(faults::counts) },
 ];
 
 /// Stems of all tables that the material has, in the order of the pictures.
@@ -112,6 +119,7 @@ pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'stat
         Source::Demand(_) => material.demand.is_some(),
         Source::Machine(_) => material.run.is_some_and(|run| run.machine.is_some()),
         Source::Extents(_) => material.run.is_some_and(|run| run.extents.is_some()),
+        Source::Faults(_) => material.run.is_some_and(|run| run.faults().is_some()),
         Source::Either(..) => material.run.is_some() || material.demand.is_some(),
     };
     TABLES.iter().filter(has).map(|table| table.stem)
@@ -134,6 +142,7 @@ pub fn write_data(
         (Source::Demand(write) | Source::Either(_, write), _, Some(demand)) => write(demand, out)?,
         (Source::Machine(write), Some(RunMaterial { machine: Some(machine), .. }), _) => write(machine, out)?,
         (Source::Extents(write), Some(RunMaterial { extents: Some(found), .. }), _) => write(found, out)?,
+        (Source::Faults(write), Some(run), _) if run.faults().is_some() => write(run.faults, out)?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -7,7 +7,7 @@ mod overview;
 mod strip;
 
 pub use overview::{LayoutOverview, LayoutRow, layout_overview};
-pub(super) use strip::{AddressAxis, offset_axis};
+pub(super) use strip::{AddressAxis, offset_axis, outline};
 
 use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
@@ -18,7 +18,7 @@ use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::{Format, Scale, Style, units};
 use iosonar_layout::Map;
-use strip::{Piece, fragment_color, largeness, outline, pieces, share_color};
+use strip::{Piece, fragment_color, largeness, pieces, share_color};
 
 /// The strip of the file.
 const STRIP: Rect = Rect { x: PLOT_LEFT, y: 150, w: 1080, h: 34 };

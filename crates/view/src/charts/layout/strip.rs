@@ -253,7 +253,7 @@ fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
 }
 
 /// A thin line around an area.
-pub(super) fn outline(scene: &mut Scene, p: &'static Palette, area: Rect) {
+pub(in crate::charts) fn outline(scene: &mut Scene, p: &'static Palette, area: Rect) {
     let stroke = Stroke::solid(p.axis, 1);
     let (x, y) = ((area.x - 1, area.right()), (area.y - 1, area.bottom()));
     [y.0, y.1].into_iter().for_each(|y| scene.horizontal(y, x, stroke));
