@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, empty, extent_latencies, extreme, machine_series, replay};
+use common::{Run, empty, extent_latencies, extreme, machine_series, replay, with_faults};
 use iosonar_analyze::demand::DemandOptions;
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{Choice, Findings, Kept, MachineSeries, SampledStep, Tally};
@@ -244,9 +244,34 @@ fn pages_to_look_at() {
         ("large", replay(1_000_000, 1_340.0, true)),
         ("extreme", extreme()),
         ("small", replay(10_000, 60.0, false)),
+        ("faults", with_faults(replay(10_000, 60.0, false), 90)),
     ] {
         std::fs::write(std::path::Path::new(&to).join(format!("{name}.html")), html(&run)).unwrap();
     }
+}
+
+#[test]
+fn faults_are_in_the_page_before_the_latencies() {
+    let run = with_faults(extreme(), 300);
+    let page = html_with(&run, 0);
+    let part = page.split("<details id=\"faults\" open>").nth(1).unwrap();
+    let (part, rest) = part.split_once("</ol>").unwrap();
+    assert!(part.starts_with("\n<summary>DATA ERRORS: 5 000 000 300"));
+    assert!(rest.contains("id=\"overview-image\""));
+    assert_eq!(part.matches("data:image/png;base64,").count(), 2);
+    assert!(part.contains("prefers-color-scheme: dark"));
+    let verified = run.info.verified.as_ref().unwrap();
+    for (class, count) in &verified.faults {
+        let row = part.split(&format!("<th scope=\"row\">{class}</th>")).nth(1).unwrap();
+        assert!(row.contains(&format!("data-figure=\"verified.faults.{class}.faults\"")), "{class}");
+        assert!(row.contains(&format!(">{}<", count.faults)), "{class}: {row}");
+    }
+    assert!(part.contains("The first 200 of 300 faults"));
+    assert_eq!(part.matches("<li>").count(), 200);
+    assert!(part.contains("&lt;script&gt;alert(1)") && !part.contains("<script"));
+    assert!(page.contains("<p class=\"stamp\" role=\"alert\">DATA ERRORS: 5 000 000 300</p>"));
+    assert_eq!(meta(&page)["runs"][0]["stamps"][1], "DATA ERRORS: 5 000 000 300");
+    assert!(!html_with(&extreme(), 0).contains("id=\"faults\""));
 }
 
 /// Latencies by place have a picture for either theme and a table, in which names of files are no markup.

@@ -87,10 +87,10 @@ fn draw(
     for path in &written {
         print(&format!("{}\n", path.display()))?;
     }
-    // Simulated runs and foreign results have no samples, devices no maps: nobody misses the picture who has not named it.
-    let missed = |(picture, _): &&(Picture, _)| {
-        ![Picture::MACHINE, Picture::EXTENTS].contains(picture) || options.only.contains(picture)
-    };
+    // Simulated runs and foreign results have no samples, devices no maps, most runs no faults: nobody misses the picture who
+    // has not named it.
+    let rare = [Picture::MACHINE, Picture::EXTENTS, Picture::FAULT_MAP, Picture::FAULT_STRIP];
+    let missed = |(picture, _): &&(Picture, _)| !rare.contains(picture) || options.only.contains(picture);
     tell_skipped(plotted.skipped.iter().filter(missed));
     Ok(!written.is_empty())
 }

@@ -232,6 +232,8 @@ impl Picture {
     pub const MACHINE: Picture = Picture(&machine::CHART);
     /// Latencies by the places of requests on the disk.
     pub const EXTENTS: Picture = Picture(&extents::CHART);
+    /// Faults over address and time.
+    pub const FAULT_MAP: Picture = Picture(&faults::map::CHART);
     /// Faults on whole targets, and over time.
     pub const FAULT_STRIP: Picture = Picture(&faults::strip::CHART);
 

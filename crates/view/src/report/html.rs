@@ -1,10 +1,10 @@
 //! The page itself.
 
 use super::blocks::Blocks;
-use super::figures;
 use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
+use super::{faults, figures};
 use crate::units::{self, Charset};
 use crate::{Picture, Style, Theme, escape, health, raster, show_demand, show_extent_latencies};
 use base64::Engine;
@@ -78,6 +78,9 @@ fn words(report: &Report<'_>) -> String {
             tiles(&mut out, name, run.summary);
         }
     }
+    for (name, run) in names.iter().zip(report.runs) {
+        faults::write(&mut out, name, run);
+    }
     for run in &report.runs[..1] {
         overview(&mut out, run);
     }
@@ -105,8 +108,23 @@ const MOST_FILES: usize = 20;
 /// Latencies by the place of requests on the disk, as a picture for either theme and as a table.
 fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
     let Some(found) = run.material.run.and_then(|run| run.extents) else { return };
+    let caption = format!("{name}{}", Picture::EXTENTS.title());
+    let words = "Mean latency by place in the file and on the disk, and latency over the place in the file; the table below has \
+                 the figures.";
+    let mut drawn = String::new();
+    if !picture(&mut drawn, Picture::EXTENTS, run, words) {
+        return;
+    }
+    details(out, &format!("extents{}", suffix(name)), true, &caption, |out| {
+        out.push_str(&drawn);
+        _ = writeln!(out, "<pre class=\"wide\">{}</pre>", escape(&show_extent_latencies(found, MOST_FILES)));
+    });
+}
+
+/// A picture for either theme, in words for those who cannot see it; whether there is one.
+pub(super) fn picture(out: &mut String, picture: Picture, run: &ReportRun<'_>, words: &str) -> bool {
     let drawn = [Theme::Light, Theme::Dark].map(|theme| {
-        Picture::EXTENTS.draw(run.material, &Style { theme, ..Style::default() }).map(|scene| {
+        picture.draw(run.material, &Style { theme, ..Style::default() }).map(|scene| {
             (
                 format!("data:image/png;base64,{}", STANDARD.encode(raster::png(&scene))),
                 scene.width,
@@ -114,19 +132,28 @@ fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
             )
         })
     });
-    let [Some((light, width, height)), Some((dark, ..))] = drawn else { return };
+    let [Some((light, width, height)), Some((dark, ..))] = drawn else { return false };
     _ = writeln!(
         out,
-        "<details id=\"extents{}\" open>\n<summary>{name}{}</summary>\n<picture>\n\
-         <source media=\"(prefers-color-scheme: dark)\" srcset=\"{dark}\">\n\
-         <img width=\"{width}\" height=\"{height}\" alt=\"{}\" src=\"{light}\">\n</picture>\n<pre class=\"wide\">{}</pre>\n</details>",
-        suffix(name),
-        Picture::EXTENTS.title(),
-        escape(
-            "Mean latency by place in the file and on the disk, and latency over the place in the file; the table below has the figures."
-        ),
-        escape(&show_extent_latencies(found, MOST_FILES)),
+        "<picture>\n<source media=\"(prefers-color-scheme: dark)\" srcset=\"{dark}\">\n\
+         <img width=\"{width}\" height=\"{height}\" alt=\"{}\" src=\"{light}\">\n</picture>",
+        escape(words),
     );
+    true
+}
+
+/// A part that can be folded.
+pub(super) fn details(
+    out: &mut String,
+    id: &str,
+    is_open: bool,
+    summary: &str,
+    fill: impl FnOnce(&mut String),
+) {
+    let open = if is_open { " open" } else { "" };
+    _ = writeln!(out, "<details id=\"{id}\"{open}>\n<summary>{summary}</summary>");
+    fill(out);
+    out.push_str("</details>\n");
 }
 
 /// What comes before a sentence, so that it is known which of two runs it is about.
@@ -435,11 +462,11 @@ fn table(out: &mut String, run: &str, id: &str, caption: &str, head: &[&str], ro
     out.push_str("</details>\n");
 }
 
-fn suffix(run: &str) -> &'static str {
+pub(super) fn suffix(run: &str) -> &'static str {
     if run.starts_with('B') { "-b" } else { "" }
 }
 
-fn plain_table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
+pub(super) fn plain_table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     out.push_str("<div class=\"wide\"><table>\n<thead><tr>");
     head.iter().for_each(|h| _ = write!(out, "<th scope=\"col\">{h}</th>"));
     out.push_str("</tr></thead>\n<tbody>\n");

@@ -3,6 +3,7 @@
 //! The form is described in `docs/page.md`.
 
 mod blocks;
+mod faults;
 mod figures;
 mod html;
 mod machine;
