@@ -38,7 +38,7 @@ fn classes(out: &mut String, name: &str, verified: &Verified) {
             class.name().to_string(),
             figure("faults", count.faults),
             figure("sectors", count.sectors),
-            first.map_or("–".to_string(), |fault| found_at(fault)),
+            first.map_or("–".to_string(), found_at),
             first.map_or("–".to_string(), |fault| escape(&sentence(fault))),
         ]
     };

@@ -252,7 +252,7 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
             first_bytes: "00112233445566778899aabbccddeeff".into(),
             entropy: Some(799),
             note: String::new(),
-            again: [ReadAgain::Same, ReadAgain::Failed],
+            again: [ReadAgain::Same, ReadAgain::Failed, ReadAgain::Failed],
             transient: number % 11 == 0,
             also_possible: vec![FaultClass::Stale],
         };

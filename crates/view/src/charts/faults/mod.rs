@@ -214,7 +214,7 @@ pub(super) mod tests {
             first_bytes: String::new(),
             entropy: None,
             note: String::new(),
-            again: [ReadAgain::Same; 2],
+            again: [ReadAgain::Same; 3],
             transient: false,
             also_possible: Vec::new(),
         }
