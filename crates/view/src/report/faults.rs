@@ -43,7 +43,9 @@ fn classes(out: &mut String, name: &str, verified: &Verified) {
         ]
     };
     let rows: Vec<_> = verified.faults.iter().map(row).collect();
+    out.push_str("<div class=\"sentences\">\n");
     plain_table(out, &["class", "faults", "sectors", "first found at", "the first"], &rows);
+    out.push_str("</div>\n");
     if verified.not_listed > 0 {
         let more =
             figures::hook(name, "verified.not_listed", verified.not_listed, &grouped(verified.not_listed));

@@ -22,7 +22,7 @@ const MOST_MARKS: usize = 1000;
 const LEAST_HEIGHT: i32 = 230;
 const ALL_HEIGHT: i32 = 600;
 /// Height of the room for stamps.
-const STAMP: i32 = 210;
+const STAMP: i32 = 130;
 /// Room for words above a plot.
 const TITLE: i32 = 30;
 

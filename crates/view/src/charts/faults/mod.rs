@@ -31,10 +31,11 @@ fn legend(scene: &mut Scene, view: &RunView<'_>, verified: &Verified, lines: Vec
         let (row, column) = ((number / COLUMNS) as i32, (number % COLUMNS) as i32);
         let (x, y) = (PLOT_LEFT + width * column, LEGEND + ROW * row);
         signs::filled(scene, p, *class, (x + ARM, y - 5), ARM);
-        scene.text(words(class.name(), x + 20, y, WORDS, p, Anchor::Start));
+        let name = words(class.name(), x + 20, y, WORDS, p, Anchor::Start);
         let faults = figures::count(format!("verified.faults.{class}.faults"), count.faults);
-        let mut faults = words(faults, x + width - 24, y, WORDS, p, Anchor::End);
+        let mut faults = words(faults, name.bounds().right() + 10, y, WORDS, p, Anchor::Start);
         faults.weight = Weight::Bold;
+        scene.text(name);
         scene.text(faults);
     }
     let mut y = LEGEND + ROW * verified.faults.len().div_ceil(COLUMNS) as i32 + 4;
