@@ -20,6 +20,7 @@ options! {
     convert_args = "../../crates/app/src/convert_args.rs",
     derive_args = "../../crates/app/src/derive_args.rs",
     knee_args = "../../crates/app/src/knee_args.rs",
+    later_args = "../../crates/app/src/later_args.rs",
     layout_args = "../../crates/app/src/layout_args.rs",
     matrix_args = "../../crates/app/src/matrix_args.rs",
     means_args = "../../crates/app/src/means_args.rs",

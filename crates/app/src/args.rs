@@ -7,6 +7,7 @@ use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::derive_args::DeriveArgs;
 use crate::knee_args::KneeArgs;
+use crate::later_args::LaterArgs;
 use crate::layout_args::LayoutArgs;
 use crate::matrix_args::MatrixArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
@@ -78,6 +79,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Check that a replay issued all of its load, and nothing else
     Check(Box<CheckArgs>),
+    /// Verify later what a run has written, from its result
+    Verify(Box<LaterArgs>),
     /// Make loads and archives of traces: blktrace, blkparse, perf, fio, XDD, DiskMon, MSR …
     Convert(Box<ConvertArgs>),
     /// Print the format of a trace and its main figures

@@ -16,6 +16,7 @@ mod exit;
 mod fio_words;
 mod help;
 mod knee_args;
+mod later_args;
 mod layout_args;
 mod live;
 mod matrix_args;
@@ -106,6 +107,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Generate(args) => commands::generate(args),
         Command::Record(args) => commands::record(&args),
         Command::Check(args) => commands::check(&args),
+        Command::Verify(args) => commands::verify(&args),
         Command::Convert(args) => commands::convert(&args),
         Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),

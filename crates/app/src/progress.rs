@@ -8,12 +8,13 @@ use crate::screen::{self, Screen};
 use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
 use iosonar_analyze::Limits;
-use iosonar_engine::{Prepared, Snapshot};
+use iosonar_engine::{Prepared, ScanMoment, Snapshot};
 use iosonar_inputs::Input;
 use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::Nanos;
 use iosonar_runner::Scene;
 use iosonar_view::live::{LiveStalls, Setting};
+use iosonar_view::units;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::Thread;
@@ -113,8 +114,12 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
         let now = scene.progress.snapshot(true);
         // A terminal that is gone must not end the run.
         let _ = match form {
-            Form::Json(_) => writeln!(std::io::stderr(), "{}", json(&now, meter.expected)),
-            _ => writeln!(std::io::stderr(), "{}", meter.line(&now, scene.prepared)),
+            Form::Json(_) => writeln!(std::io::stderr(), "{}", json(&now, meter.expected, scene)),
+            _ => writeln!(
+                std::io::stderr(),
+                "{}",
+                scene.progress.scan().moment().map_or_else(|| meter.line(&now, scene.prepared), scan_line)
+            ),
         };
         meter.last = now;
         meter.last_demand = scene.prepared.demanded_until(now.now).unwrap_or(0);
@@ -170,7 +175,9 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
         }
         let is_pressed = !keys.is_empty();
         if (is_due || is_pressed) && !view.as_mut().is_some_and(LiveView::show) {
-            screen::put(&format!("\r\x1b[K{}", watched_line(&watch, width())));
+            let line =
+                scene.progress.scan().moment().map_or_else(|| watched_line(&watch, width()), scan_line);
+            screen::put(&format!("\r\x1b[K{line}"));
         }
         scene.progress.note_watching(cost.so_far());
     }
@@ -263,7 +270,16 @@ fn watched_line(watch: &Watch<'_>, width: usize) -> String {
     )
 }
 
-fn json(now: &Snapshot, expected: Expected) -> String {
+/// How far a scan is that verifies what was written.
+pub fn scan_line(moment: ScanMoment) -> String {
+    let ScanMoment { done, total, elapsed } = moment;
+    let share = if total == 0 { 1.0 } else { done as f64 / total as f64 };
+    let left = (share > 0.0).then(|| elapsed.as_secs_f64() * (1.0 - share) / share);
+    let left = left.map_or(String::new(), |left| format!(", {left:.0} s left"));
+    format!("final scan: {:.0} % of {}{left}", share * 100.0, units::bytes(total))
+}
+
+fn json(now: &Snapshot, expected: Expected, scene: &Scene<'_>) -> String {
     let done = expected.done(now.completed + now.failed + now.dropped, now.bytes, now.now);
     serde_json::json!({
         "time_ns": now.now.0,
@@ -282,6 +298,8 @@ fn json(now: &Snapshot, expected: Expected) -> String {
         "interval_response_p50_ns": now.p50.0,
         "interval_response_p99_ns": now.p99.0,
         "interval_response_max_ns": now.max.0,
+        "scanned_bytes": scene.progress.scan().moment().map(|scan| scan.done),
+        "bytes_to_scan": scene.progress.scan().moment().map(|scan| scan.total),
     })
     .to_string()
 }

@@ -52,4 +52,4 @@ pub use stamps::data_errors;
 pub use svg::{escape, svg};
 pub use text::{show, show_deskew};
 pub use text_report::{LatencyText, LoadText, TextOptions, TextReport, text_report};
-pub use verify_text::sentence as fault_sentence;
+pub use verify_text::{sentence as fault_sentence, verified};

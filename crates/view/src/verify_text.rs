@@ -3,12 +3,25 @@
 use crate::lines::Lines;
 use crate::units::grouped;
 use iosonar_analyze::Summary;
-use iosonar_archive::{Fault, FaultClass, FaultWrite, Verified};
+use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, Verified};
 use iosonar_plan::{Nanos, SECTOR};
+
+/// Width of the text.
+const COLUMNS: usize = 79;
+
+/// What verification did and found, as text.
+pub fn verified(verified: &Verified) -> String {
+    let mut out = Lines::new(COLUMNS);
+    block(&mut out, verified);
+    out.finish()
+}
 
 /// The block of the summary; nothing where nothing was to be verified.
 pub(crate) fn lines(out: &mut Lines, summary: &Summary) {
-    let Some(verified) = &summary.verified else { return };
+    summary.verified.iter().for_each(|verified| block(out, verified));
+}
+
+fn block(out: &mut Lines, verified: &Verified) {
     out.heading(&headline(verified));
     if !verified.faults.is_empty() {
         let counts = counts(verified);
@@ -83,26 +96,26 @@ fn scanned(verified: &Verified, scan: &iosonar_archive::ScanFacts) -> String {
 /// One fault in words.
 pub fn sentence(fault: &Fault) -> String {
     let sectors = fault.length / SECTOR;
+    let is_one = sectors == 1;
     let what = match sectors {
         1 => format!("the sector at {}", grouped(fault.offset)),
         n => format!("{} sectors at {}", grouped(n), grouped(fault.offset)),
     };
-    let expected = fault.expected.as_ref().map(request);
+    // Of one sector or of several.
+    let verb = |one: &'static str, several: &'static str| if is_one { one } else { several };
+    let holds = verb("holds", "hold");
     let told = match fault.class {
         FaultClass::Misdirected | FaultClass::Duplicated | FaultClass::Swapped => {
-            format!("{what} hold the write of {}{}", place(fault.belongs_at), of_request(&fault.found))
+            format!("{what} {holds} the write of {}{}", place(fault.belongs_at), of_request(&fault.found))
         }
         FaultClass::OtherTarget => {
-            format!("{what} hold a write of another target{}", of_request(&fault.found))
+            format!("{what} {holds} a write of another target{}", of_request(&fault.found))
         }
         FaultClass::OtherRun => {
-            format!("{what} hold a write of run {:x}", fault.run_id.unwrap_or_default())
+            format!("{what} {holds} a write of run {:x}", fault.run_id.unwrap_or_default())
         }
         FaultClass::Flipped | FaultClass::Corrupted | FaultClass::HeaderDamaged => {
-            let damaged = fault.damaged.map_or(String::new(), |d| {
-                format!(": {} bits differ, bytes {} to {} of it", grouped(d.bits.into()), d.first, d.last)
-            });
-            format!("{what}{damaged}")
+            what + &fault.damaged.map_or(String::new(), |damaged| difference(&damaged))
         }
         FaultClass::TornInside => {
             format!(
@@ -110,29 +123,42 @@ pub fn sentence(fault: &Fault) -> String {
                 fault.torn_at.unwrap_or_default()
             )
         }
-        FaultClass::Foreign => format!("{what} begin with {}", fault.first_bytes),
-        FaultClass::Zeroed => format!("{what} are zero"),
+        FaultClass::Foreign => format!("{what} {} with {}", verb("begins", "begin"), fault.first_bytes),
+        FaultClass::Zeroed => format!("{what} {} zero", verb("is", "are")),
         FaultClass::Ones => format!("all bytes of {what} are 0xFF"),
         FaultClass::Untransferred => format!("{what}: the read succeeded and transferred nothing"),
-        FaultClass::Short => format!("{what}: the read succeeded and ended before them"),
+        FaultClass::Short => format!("{what}: the read succeeded and ended before its end"),
         FaultClass::Unreadable => format!("{what} cannot be read"),
-        _ => format!("{what}{}", found_instead(fault)),
+        _ => format!("{what}{}", found_instead(fault, holds)),
     };
+    let expected = fault.expected.as_ref().map(request);
     let expected = expected.map_or(String::new(), |expected| format!("; due there: {expected}"));
     let transient = if fault.transient { "; a second read was right" } else { "" };
     format!("{told}{expected}{transient}{}", possible(&fault.also_possible))
 }
 
-fn found_instead(fault: &Fault) -> String {
+/// How the bytes of a sector differ.
+fn difference(damaged: &Damaged) -> String {
+    let Damaged { bits, first, last, .. } = *damaged;
+    let bits =
+        if bits == 1 { "1 bit differs".to_string() } else { format!("{} bits differ", grouped(bits.into())) };
+    if first == last {
+        format!(": {bits}, in byte {first} of it")
+    } else {
+        format!(": {bits}, in bytes {first} to {last} of it")
+    }
+}
+
+fn found_instead(fault: &Fault, holds: &str) -> String {
     let versions = match fault.versions_older {
         Some(1) => " (1 version older)".into(),
         Some(n) if n > 1 => format!(" ({} versions older)", grouped(n)),
         _ => String::new(),
     };
     match (&fault.found, fault.note.as_str()) {
-        (Some(found), _) => format!(" hold request {}{versions}", grouped(found.id.sequence)),
+        (Some(found), _) => format!(" {holds} request {}{versions}", grouped(found.id.sequence)),
         (None, "") => String::new(),
-        (None, note) => format!(" hold {note}"),
+        (None, note) => format!(" {holds} {note}"),
     }
 }
 

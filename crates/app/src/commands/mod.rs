@@ -29,6 +29,7 @@ mod run;
 
 mod show;
 mod typed_words;
+mod verify;
 mod xdd;
 
 pub use analyze::analyze;
@@ -53,6 +54,7 @@ pub use replay::replay;
 pub use report::report;
 pub use run::run;
 pub use show::show;
+pub use verify::verify;
 pub use xdd::{as_xdd, xdd};
 
 use crate::args::LimitArgs;

@@ -387,7 +387,7 @@ fn mistakes_touch_nothing_and_name_the_word() {
         ("--dry-run=0", "--dry-run"),
         ("--strongXYZ=2", "--strong="),
         ("--thread=4", "--threads=N"),
-        ("--with-verify", "later version"),
+        ("--with-verify=0", "--with-verify"),
         ("--what", "--help"),
         ("other", "dev"),
     ] {
@@ -500,5 +500,32 @@ fn a_result_that_cannot_be_written_is_not_lost() {
         assert!(ended.err.contains(why) && ended.err.contains("iosonar export"), "{}", ended.err);
         let kept = scratch(&lab).pop().expect("a directory");
         assert_eq!(lines(&lab.expect(0, &format!("export tmp/{kept}/run --to replay")).out).len(), 2);
+    }
+}
+
+// 34
+#[test]
+fn verification_has_the_lines_that_scripts_look_for() {
+    let lab = device();
+    // Three writes to one place at once, which are pushed back: the original then reports 8 errors for each that was overtaken.
+    let load = rows(&[
+        ("0.000", 0, 8, 'W'),
+        ("0.000", 0, 8, 'W'),
+        ("0.000", 4, 8, 'W'),
+        ("0.001", 0, 16, 'R'),
+        ("0.002", 64, 8, 'W'),
+        ("0.003", 64, 8, 'R'),
+    ]);
+    for (option, mode) in
+        [("--no-overhead", 0), ("--with-verify", 1), ("--with-final-verify", 2), ("--with-paranoia", 3)]
+    {
+        let ended = feed(&mut command(&lab, &format!("{option} --threads=8 --start-grace=0 dev")), &load);
+        assert_eq!(ended.code, 0, "{option}: {}", ended.err);
+        assert!(!ended.out.contains("VERIFY"), "{option}: {}", ended.out);
+        assert!(ended.out.contains(&format!("verify_mode : {mode}\n")), "{option}");
+        assert!(ended.out.contains("# verify errors during replay : 0\n"), "{option}");
+        let has_summary =
+            ended.out.contains("SUMMARY: checked ") && ended.out.contains("found 0 errors, 0 mismatches");
+        assert_eq!(has_summary, mode >= 2, "{option}: {}", ended.out);
     }
 }

@@ -126,6 +126,9 @@ fn stage() -> Lab {
         lab.expect(0, &format!("convert {from} {name}"));
     }
     lab.expect(0, "run -t a.img --rw randread --bs 64k --number-ios 100 -o reads");
+    lab.target("w.img", 1 << 20);
+    lab.expect(0, "run -t w.img --rw write --bs 64k --size 1m -o written");
+    std::fs::copy(lab.path("w.img"), lab.path("copy.img")).expect("a copy");
     lab.expect(0, "matrix t.tmp --sizes 64k,128k --records 4k --tests write,read -o matrix1");
     let copied = Command::new("cp").arg("-r").args([lab.path("matrix1"), lab.path("matrix2")]).status();
     assert!(copied.expect("cp starts").success());

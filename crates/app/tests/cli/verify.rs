@@ -125,3 +125,68 @@ fn what_cannot_be_verified_is_refused_with_a_remedy() {
         }
     }
 }
+
+#[test]
+fn a_result_is_verified_later_from_its_records() {
+    let lab = lab();
+    let target = lab.target("a.img", 8 << 20);
+    let writes = MIXED.replace("-t dev --engine sim", "-t a.img");
+    lab.expect(0, &format!("{writes} -o first"));
+    let ended = lab.expect(0, "verify first");
+    assert!(ended.out.contains("every one holds a version that it may hold"), "{}", ended.out);
+    // On a copy, of which a byte changed and a block was taken from elsewhere.
+    let mut bytes = std::fs::read(&target).unwrap();
+    let is_written = |block: &usize| bytes[block * 4096..][..8] != [0; 8];
+    let written: Vec<usize> = (0..bytes.len() / 4096).filter(is_written).collect();
+    let (one, from, to) = (written[0] * 4096, written[10] * 4096, written[20] * 4096);
+    bytes[one + 100] ^= 1;
+    bytes.copy_within(from..from + 4096, to);
+    lab.file("copy.img", &bytes);
+    lab.expect(0, "verify first");
+    let found: Value =
+        serde_json::from_str(&lab.expect(5, "verify first --target a.img=copy.img --json").out).unwrap();
+    let classes: Vec<&str> =
+        found["faults"].as_array().unwrap().iter().map(|f| f["class"].as_str().unwrap()).collect();
+    assert_eq!(classes, ["flipped", "duplicated"], "{found}");
+    assert_eq!(found["faults"][1]["belongs_at"], from);
+    let told = lab.expect(5, "verify first --target a.img=copy.img").out;
+    assert!(told.contains("flipped") && told.contains("duplicated"), "{told}");
+    for (command, needle) in [
+        ("verify first --target b.img=copy.img", "the run has no target b.img; it has a.img"),
+        ("verify first --target copy.img", "OLD=NEW"),
+        ("verify first --sample 0%", "above 0%"),
+        ("verify first --target a.img=none.img", "none.img"),
+        ("verify nothing", "nothing"),
+    ] {
+        let ended = lab.expect(2, command);
+        assert!(ended.err.contains(needle), "{command}: {}", ended.err);
+    }
+    lab.expect(0, "run -t dev --engine sim --rw write --bs 4k --size 1M --no-progress -o simulated");
+    assert!(lab.expect(2, "verify simulated").err.contains("no run on a real target"));
+}
+
+/// The scan of a run and a verification later find the same.
+#[test]
+fn later_finds_what_the_run_itself_found() {
+    let lab = lab();
+    lab.target("a.img", 8 << 20);
+    let run = MIXED.replace("-t dev --engine sim", "-t a.img");
+    lab.expect(
+        5,
+        &format!(
+            "{run} --verify final --inject lost:every=150 torn-page:every=150 flipped:every=150 -o first"
+        ),
+    );
+    let places = |faults: &[Value]| -> Vec<(String, u64, u64)> {
+        let number = |fault: &Value, name: &str| fault[name].as_u64().unwrap();
+        let place =
+            |f: &Value| (f["class"].as_str().unwrap().to_string(), number(f, "offset"), number(f, "length"));
+        let mut places: Vec<_> = faults.iter().map(place).collect();
+        places.sort();
+        places
+    };
+    let later: Value = serde_json::from_str(&lab.expect(5, "verify first --json").out).unwrap();
+    let (own, later) = (places(&faults(&lab, "first")), places(later["faults"].as_array().unwrap()));
+    assert!(own.len() > 5);
+    assert_eq!(own, later);
+}

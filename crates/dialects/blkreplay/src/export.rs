@@ -1,7 +1,7 @@
 //! From an archive to blkreplay's text.
 
-use crate::{ctime, form};
-use iosonar_archive::{Archive, ArchiveError, Marks, Outcome, Record, TargetInfo};
+use crate::{ctime, form, verify};
+use iosonar_archive::{Archive, ArchiveError, Fault, Marks, Outcome, Record, TargetInfo};
 use iosonar_plan::{Engine, Extent, Nanos, Op, OverlapPolicy, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{REPLAY_HEADER, write_result};
@@ -112,7 +112,9 @@ pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl
     })?;
     let counts = body.counts;
     failed.map_or(Ok(()), Err)?;
-    head.write_tail(out, &counts)?;
+    let faults: Vec<Fault> = archive.faults()?.into_iter().filter(|fault| fault.target == target).collect();
+    verify::write(&faults, out)?;
+    head.write_tail(out, &counts, &faults)?;
     out.flush()?;
     Ok(counts)
 }
@@ -172,7 +174,7 @@ impl<'a> Head<'a> {
         Ok(())
     }
 
-    fn write_tail(&self, out: &mut impl Write, counts: &Exported) -> io::Result<()> {
+    fn write_tail(&self, out: &mut impl Write, counts: &Exported, faults: &[Fault]) -> io::Result<()> {
         let (plan, info) = (self.archive.plan(), self.info);
         // The original writes the first line at the end of its input and the second after the last completion;
         // an archive no longer tells when the input ended.
@@ -187,10 +189,10 @@ impl<'a> Head<'a> {
             (form::DROPPED, counts.dropped),
             (form::PUSHED, counts.pushed),
             (form::ORDERED, counts.ordered),
-            (form::VERIFY_ERRORS, 0),
+            (form::VERIFY_ERRORS, verify::errors_during_replay(faults)),
             (form::CONFLICT_MODE, conflict_mode(plan.overlap.policy)),
             (form::STRONG_MODE, u8::from(plan.overlap.strong).into()),
-            (form::VERIFY_MODE, 0),
+            (form::VERIFY_MODE, verify::number(plan.verify.modes)),
         ] {
             writeln!(out, "{name} : {value}")?;
         }
@@ -209,6 +211,11 @@ impl<'a> Head<'a> {
         self.write_settings(out)?;
         writeln!(out, "{} : {}", form::FAILED, counts.failed)?;
         writeln!(out, "{} : {}", form::SKIPPED, counts.skipped)?;
+        let max_block = info.max_requested_end.div_ceil(SECTOR);
+        let verified = self.archive.run().verified.as_ref();
+        if let Some(summary) = verified.and_then(|verified| verify::summary(verified, faults, max_block)) {
+            writeln!(out, "{summary}")?;
+        }
         writeln!(out, "{} : {}", form::STATE, form::state(&self.archive.run().state))
     }
 }

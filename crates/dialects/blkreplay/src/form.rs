@@ -20,6 +20,7 @@ pub(crate) const MAX_SUBMITTED: &str = "max_submitted";
 pub(crate) const MAX_PUSHBACK: &str = "max_pushback";
 pub(crate) const SIZE: &str = "size of device";
 pub(crate) const MAX_BLOCK: &str = "max block# occurred";
+pub(crate) const SUMMARY: &str = "SUMMARY: ";
 /// Our additions after the tail.
 pub(crate) const FAILED: &str = "# failed    requests";
 pub(crate) const SKIPPED: &str = "# skipped   requests";

@@ -8,6 +8,7 @@
 //! - a text block with the run's id, its tool and its exact start;
 //! - after `INFO: dropping`, the due time (`time=`) and the request in flight (`by=`);
 //! - `INFO: skipping` for each request that a stopped run no longer submitted;
+//! - after a line of `VERIFY ERROR`, in brackets, the name of the fault;
 //! - after the tail: failed requests, skipped requests, state of the run.
 //!
 //! A quirk of the form ends in this room: nothing else knows it.
@@ -25,6 +26,7 @@ mod recording;
 mod settings;
 mod to_plan;
 mod usage;
+mod verify;
 mod words;
 
 pub use export::{ExportError, Exported, export, export_later};

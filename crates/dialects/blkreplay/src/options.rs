@@ -3,6 +3,7 @@
 
 use crate::call::Call;
 use crate::usage::UsageError;
+use crate::verify;
 use iosonar_plan::{Backward, OverlapPolicy, Strong};
 
 /// An option.
@@ -41,10 +42,6 @@ pub(crate) enum Origin {
 pub(crate) fn named(name: &str) -> Option<&'static Opt> {
     TABLE.iter().find(|option| option.name == name)
 }
-
-/// Verification needs what no plan says yet.
-const LATER: &str =
-    "checking what is read comes with a later version: remove the option, or write --no-overhead";
 
 macro_rules! table {
     ($($origin:ident $name:literal $takes:expr, $default:literal $help:literal $set:expr;)*) => {
@@ -108,16 +105,16 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { c.settings.fill_random = c.percent()?; Ok(()) };
     Original "no-overhead" Nothing, "on"
         "Verify nothing."
-        |_| Ok(());
+        |c| { c.settings.verify = verify::modes(0); Ok(()) };
     Original "with-verify" Nothing, "off"
-        "Not possible yet: verify the data of reads."
-        |c| Err(c.wrong(LATER));
+        "Verify what is read from places that the run has written, and read such places before they are written again."
+        |c| { c.settings.verify = verify::modes(1); Ok(()) };
     Original "with-final-verify" Nothing, "off"
-        "Not possible yet: read all written data again at the end."
-        |c| Err(c.wrong(LATER));
+        "The same, and read all written places at the end."
+        |c| { c.settings.verify = verify::modes(2); Ok(()) };
     Original "with-paranoia" Nothing, "off"
-        "Not possible yet: read each write back immediately."
-        |c| Err(c.wrong(LATER));
+        "The same, and read each write back immediately."
+        |c| { c.settings.verify = verify::modes(3); Ok(()) };
     Original "verbose" Maybe("N"), "0"
         "No effect: the archive of --out has the times of every request."
         |c| {

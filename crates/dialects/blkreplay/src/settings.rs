@@ -1,6 +1,6 @@
 //! What a command line of blkreplay amounts to, before it becomes a plan.
 
-use iosonar_plan::{Backward, Nanos, OverlapPolicy, Speed, Strong};
+use iosonar_plan::{Backward, Nanos, OverlapPolicy, Speed, Strong, VerifyModes};
 
 /// Every setting, with blkreplay's own defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Settings {
     pub bottleneck: Option<u32>,
     /// How much faster the load's time runs.
     pub speedup: Speed,
+    /// What is verified.
+    pub verify: VerifyModes,
     /// Incompressible share of written data in percent.
     pub fill_random: u8,
     /// Through the page cache.
@@ -67,6 +69,7 @@ impl Default for Settings {
             threads: 1024,
             bottleneck: None,
             speedup: Speed::default(),
+            verify: VerifyModes::default(),
             fill_random: 0,
             buffered: false,
             sync: false,

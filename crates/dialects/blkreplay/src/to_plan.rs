@@ -3,7 +3,7 @@
 use crate::settings::Settings;
 use iosonar_plan::{
     Access, Engine, Fill, IssuePolicy, Job, Nanos, Overlap, Phase, Plan, RunId, SimModel, Target,
-    TraceReplay, Window, Workload,
+    TraceReplay, Verification, Window, Workload,
 };
 
 impl Settings {
@@ -26,6 +26,7 @@ impl Settings {
             engine: self.engine(),
             access: Access { buffered: self.buffered, sync: self.sync.into() },
             fill: Fill { random_percent: self.fill_random },
+            verify: Verification { modes: self.verify, ..Verification::default() },
             overlap: Overlap { policy: self.overlap, strong: self.strong, ..Overlap::default() },
             ..Plan::new(run_id, vec![Target::new(&self.device)], vec![Phase::of(vec![job])])
         }

@@ -10,4 +10,6 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("speed", "--speedup="),
     ("fill.random_percent", "--fill-random="),
     ("engine.service", "--simulate-io="),
+    ("verify", "--with-verify"),
+    ("verify.modes", "--with-verify"),
 ];

@@ -3,18 +3,20 @@
 
 mod checker;
 mod device;
+mod later;
 mod names;
 mod scan;
 
 pub(crate) use checker::{Checker, Completed, EXTRA};
 pub(crate) use device::Device;
-pub use scan::ScanProgress;
+pub use later::{Later, LaterError, LaterOptions, target_paths, verify_later};
+pub use scan::{ScanMoment, ScanProgress};
 
-use crate::prepare::{Looked, Prepared};
+use crate::prepare::Prepared;
 use iosonar_archive::Verified;
 use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{Fact, TargetKind};
-use iosonar_plan::{ByteSize, Extent, Fill, SECTOR, VerifyModes};
+use iosonar_plan::{ByteSize, Extent, Fill, Plan, SECTOR, VerifyModes};
 use iosonar_verify::Sectors;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -64,31 +66,45 @@ impl Verifier {
     /// None where the plan checks nothing.
     pub(crate) fn new(prepared: &Prepared) -> Option<Verifier> {
         let plan = &prepared.plan;
-        if !plan.verify.is_on() {
-            return None;
-        }
+        let identities = prepared.targets.iter().map(|claimed| {
+            let kind = claimed.looked.facts.as_ref().map(|facts| &facts.kind);
+            identity(&claimed.looked.target.path, kind)
+        });
+        let is_on = plan.verify.is_on();
+        is_on.then(|| Verifier {
+            stops_at_fault: plan.verify.stop_at_fault,
+            ..Verifier::of(plan, identities, plan.verify.modes, plan.verify.memory)
+        })
+    }
+
+    /// Of targets that are known so, in the order of the plan.
+    fn of(
+        plan: &Plan,
+        identities: impl Iterator<Item = (Identity, u64)>,
+        modes: VerifyModes,
+        memory: ByteSize,
+    ) -> Verifier {
         let mut known: Vec<Identity> = Vec::new();
         let mut places = Vec::new();
-        for claimed in &prepared.targets {
-            let (identity, base) = identity(&claimed.looked);
+        for (identity, base) in identities {
             let device = known.iter().position(|other| *other == identity).unwrap_or_else(|| {
                 known.push(identity);
                 known.len() - 1
             });
             places.push(Place { device, base });
         }
-        let share = ByteSize(plan.verify.memory.0 / known.len() as u64);
-        Some(Verifier {
-            modes: plan.verify.modes,
+        let share = ByteSize(memory.0 / known.len().max(1) as u64);
+        Verifier {
+            modes,
             run_id: plan.run_id,
             fill: plan.fill,
             poison: poison(plan.run_id),
             seed: plan.seed,
             devices: known.iter().map(|_| Mutex::new(Device::new(share))).collect(),
             places,
-            stops_at_fault: plan.verify.stop_at_fault,
+            stops_at_fault: false,
             has_fault: AtomicBool::new(false),
-        })
+        }
     }
 
     /// What the device of a place should hold. A loop that panicked has left it whole: each call changes all or nothing that
@@ -132,11 +148,10 @@ impl Verifier {
 }
 
 /// What a target is known by, and its first sector on that.
-fn identity(looked: &Looked) -> (Identity, u64) {
-    let path = &looked.target.path;
-    match looked.facts.as_ref().map(|facts| &facts.kind) {
+fn identity(path: &Path, kind: Option<&TargetKind>) -> (Identity, u64) {
+    match kind {
         Some(TargetKind::BlockDevice(device)) => of_device(device),
-        _ => (of_file(path).unwrap_or_else(|| Identity::Name(path.clone())), 0),
+        _ => (of_file(path).unwrap_or_else(|| Identity::Name(path.to_path_buf())), 0),
     }
 }
 

@@ -3,9 +3,9 @@
 use super::Verifier;
 use crate::prepare::Prepared;
 use iosonar_archive::{
-    Archive, ArchiveWriter, Fault, Outcome, PassTimes, Record, RunInfo, ScanFacts, WriteId,
+    Archive, ArchiveError, ArchiveWriter, Fault, Outcome, PassTimes, Record, RunInfo, ScanFacts, WriteId,
 };
-use iosonar_plan::{Nanos, Op, SECTOR};
+use iosonar_plan::{Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{KnownWrite, Observation, RunOfFaults, join, name};
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -25,19 +25,14 @@ impl Prepared {
         let mut verified = verifier.verified();
         verified.scan = scan;
         let observations = verifier.take_observations();
-        let writes = match observations.is_empty() {
-            true => Vec::new(),
-            false => self.writes_of(verifier, &observations, archive, &info.passes).unwrap_or_else(|error| {
+        let faults = Archive::open(archive.dir())
+            .and_then(|archive| name_all(&self.plan, verifier, &observations, &archive, &info.passes))
+            .unwrap_or_else(|error| {
                 let told = format!("the records could not be read to name faults exactly: {error}");
                 info.means.notices.push(told);
-                observations.iter().map(|_| Vec::new()).collect()
-            }),
-        };
-        let run = RunOfFaults { run_id: verifier.run_id, fill: verifier.fill };
-        let named = observations.iter().zip(&writes);
-        let mut faults: Vec<Fault> =
-            named.map(|(observation, writes)| name(observation, writes, &run)).collect();
-        join(&mut faults);
+                let nothing: Vec<_> = observations.iter().map(|_| Vec::new()).collect();
+                named(verifier, &observations, &nothing)
+            });
         for fault in &faults {
             verified.count(fault);
         }
@@ -46,60 +41,79 @@ impl Prepared {
         }
         info.verified = Some(verified);
     }
+}
 
-    /// The writes that cover the first sector of each observation, by the time of their submission.
-    fn writes_of(
-        &self,
-        verifier: &Verifier,
-        observations: &[Observation],
-        archive: &ArchiveWriter,
-        passes: &[PassTimes],
-    ) -> Result<Vec<Vec<KnownWrite>>, iosonar_archive::ArchiveError> {
-        let on_device = |target: u16, sector: u64| {
-            let place = verifier.places[usize::from(target)];
-            (place.device, place.base + sector)
-        };
-        let mut wanted: Vec<((usize, u64), usize)> = observations
-            .iter()
-            .enumerate()
-            .map(|(number, o)| (on_device(o.reader.target, o.start), number))
-            .collect();
-        wanted.sort_unstable();
-        let starts: HashMap<(u16, u16, u32), Nanos> =
-            passes.iter().map(|pass| ((pass.target, pass.phase, pass.pass), pass.start)).collect();
-        let mut found: Vec<Vec<KnownWrite>> = observations.iter().map(|_| Vec::new()).collect();
-        let mut count = 0;
-        let mut see = |record: &Record| {
-            if record.op != Op::Write
-                || record.is_step()
-                || record.submitted.is_none()
-                || count >= MOST_WRITES
-            {
-                return;
-            }
-            let first = on_device(record.target, record.executed.offset / SECTOR);
-            let behind = (first.0, first.1 + record.executed.length / SECTOR);
-            let from = wanted.partition_point(|(place, _)| *place < first);
-            for (_, number) in wanted[from..].iter().take_while(|(place, _)| *place < behind) {
-                let own = on_device(observations[*number].reader.target, 0).1;
-                let start = starts.get(&(record.target, record.phase, record.pass)).copied();
-                let has_due_times = self.has_due_times(record);
-                found[*number].push(known(record, first.1 - own, start.filter(|_| has_due_times)));
-                count += 1;
-            }
-        };
-        Archive::open(archive.dir())?.for_each_record(&mut see)?;
-        for writes in &mut found {
-            writes.sort_by_key(|write| write.submitted);
+/// Names what was observed, by the records of the run.
+pub(super) fn name_all(
+    plan: &Plan,
+    verifier: &Verifier,
+    observations: &[Observation],
+    archive: &Archive,
+    passes: &[PassTimes],
+) -> Result<Vec<Fault>, ArchiveError> {
+    if observations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let writes = writes_of(plan, verifier, observations, archive, passes)?;
+    Ok(named(verifier, observations, &writes))
+}
+
+fn named(verifier: &Verifier, observations: &[Observation], writes: &[Vec<KnownWrite>]) -> Vec<Fault> {
+    let run = RunOfFaults { run_id: verifier.run_id, fill: verifier.fill };
+    let named = observations.iter().zip(writes);
+    let mut faults: Vec<Fault> = named.map(|(observation, writes)| name(observation, writes, &run)).collect();
+    join(&mut faults);
+    faults
+}
+
+/// The writes that cover the first sector of each observation, by the time of their submission.
+fn writes_of(
+    plan: &Plan,
+    verifier: &Verifier,
+    observations: &[Observation],
+    archive: &Archive,
+    passes: &[PassTimes],
+) -> Result<Vec<Vec<KnownWrite>>, ArchiveError> {
+    let on_device = |target: u16, sector: u64| {
+        let place = verifier.places[usize::from(target)];
+        (place.device, place.base + sector)
+    };
+    let mut wanted: Vec<((usize, u64), usize)> = observations
+        .iter()
+        .enumerate()
+        .map(|(number, o)| (on_device(o.reader.target, o.start), number))
+        .collect();
+    wanted.sort_unstable();
+    let starts: HashMap<(u16, u16, u32), Nanos> =
+        passes.iter().map(|pass| ((pass.target, pass.phase, pass.pass), pass.start)).collect();
+    let mut found: Vec<Vec<KnownWrite>> = observations.iter().map(|_| Vec::new()).collect();
+    let mut count = 0;
+    let mut see = |record: &Record| {
+        if record.op != Op::Write || record.is_step() || record.submitted.is_none() || count >= MOST_WRITES {
+            return;
         }
-        Ok(found)
+        let first = on_device(record.target, record.executed.offset / SECTOR);
+        let behind = (first.0, first.1 + record.executed.length / SECTOR);
+        let from = wanted.partition_point(|(place, _)| *place < first);
+        for (_, number) in wanted[from..].iter().take_while(|(place, _)| *place < behind) {
+            let own = on_device(observations[*number].reader.target, 0).1;
+            let start = starts.get(&(record.target, record.phase, record.pass)).copied();
+            let has_due_times = has_due_times(plan, record);
+            found[*number].push(known(record, first.1 - own, start.filter(|_| has_due_times)));
+            count += 1;
+        }
+    };
+    archive.for_each_record(&mut see)?;
+    for writes in &mut found {
+        writes.sort_by_key(|write| write.submitted);
     }
+    Ok(found)
+}
 
-    /// Whether the requests of a record's job have times of their own.
-    fn has_due_times(&self, record: &Record) -> bool {
-        let phase = &self.plan.phases[usize::from(record.phase)];
-        phase.jobs.iter().any(|job| job.target == record.target && job.workload.has_timetable())
-    }
+/// Whether the requests of a record's job have times of their own.
+fn has_due_times(plan: &Plan, record: &Record) -> bool {
+    let phase = &plan.phases[usize::from(record.phase)];
+    phase.jobs.iter().any(|job| job.target == record.target && job.workload.has_timetable())
 }
 
 fn known(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
@@ -116,7 +130,7 @@ fn known(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
 }
 
 impl Verifier {
-    fn take_observations(&self) -> Vec<Observation> {
+    pub(super) fn take_observations(&self) -> Vec<Observation> {
         let take = |device: &std::sync::Mutex<super::Device>| {
             std::mem::take(&mut device.lock().unwrap_or_else(PoisonError::into_inner).observations)
         };

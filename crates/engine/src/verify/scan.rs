@@ -10,11 +10,16 @@ use crate::run::Shared;
 use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
 use iosonar_backend::{Backend, Completion, Faulty, Operation, Setup, Token, Wait, real};
 use iosonar_os::Buffer;
+use iosonar_os::page_cache::evict;
 use iosonar_plan::{Durability, Engine, Extent, Nanos, Op, SECTOR, ShortPolicy, SimModel};
 use iosonar_verify::{Around, Flight, Found, Reader, Sectors};
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Reads in flight.
 pub(crate) const DEPTH: u32 = 16;
@@ -29,10 +34,38 @@ const GAP: u64 = 128;
 /// How far the scan is, for whoever shows progress.
 #[derive(Debug, Default)]
 pub struct ScanProgress {
-    /// Sectors that are to be read; 0 before the scan.
-    pub total: AtomicU64,
-    /// Those that were read.
-    pub done: AtomicU64,
+    begun: OnceLock<Instant>,
+    total: AtomicU64,
+    done: AtomicU64,
+}
+
+/// A moment of the scan.
+#[derive(Debug, Clone, Copy)]
+pub struct ScanMoment {
+    /// Bytes that were read.
+    pub done: u64,
+    /// Bytes that are to be read, on all devices that are known so far.
+    pub total: u64,
+    /// How long it has taken.
+    pub elapsed: Duration,
+}
+
+impl ScanProgress {
+    /// None before it starts.
+    pub fn moment(&self) -> Option<ScanMoment> {
+        let begun = self.begun.get()?;
+        let bytes = |sectors: &AtomicU64| sectors.load(Relaxed) * SECTOR;
+        Some(ScanMoment { done: bytes(&self.done), total: bytes(&self.total), elapsed: begun.elapsed() })
+    }
+
+    fn begin(&self, sectors: u64) {
+        self.begun.get_or_init(Instant::now);
+        self.total.fetch_add(sectors, Relaxed);
+    }
+
+    fn add(&self, sectors: u64) {
+        self.done.fetch_add(sectors, Relaxed);
+    }
 }
 
 /// The scan of one device through a target of it.
@@ -135,6 +168,16 @@ impl Prepared {
     }
 }
 
+/// A target for reading past the page cache, where its file system can; what of it is in the page cache is let go first.
+pub(super) fn open_for_scan(path: &Path) -> std::io::Result<File> {
+    let shared = File::open(path)?;
+    // Another process may have written it; without the right to, there is nothing to flush.
+    let _ = shared.sync_all();
+    let _ = evict(&shared);
+    let direct = File::options().read(true).custom_flags(libc::O_DIRECT).open(path);
+    direct.or(Ok(shared))
+}
+
 impl<'a> Scan<'a> {
     fn place(&self) -> Place {
         self.verifier.places[usize::from(self.target)]
@@ -179,7 +222,7 @@ impl<'a> Scan<'a> {
     pub(crate) fn run(mut self) -> ScanFacts {
         let start = self.backend.now();
         let (pieces, chunks, read_chunks) = self.pieces();
-        self.progress.total.fetch_add(pieces.iter().map(|piece| piece.count).sum(), Relaxed);
+        self.progress.begin(pieces.iter().map(|piece| piece.count).sum());
         let first_new = self.verifier.device(self.place()).observations.len();
         let mut facts = ScanFacts { start, chunks, read_chunks, ..ScanFacts::default() };
         facts.stopped = !self.read_all(&pieces, &mut facts.bytes);
@@ -214,7 +257,7 @@ impl<'a> Scan<'a> {
             if flying.iter().all(Option::is_none) {
                 for piece in failed {
                     self.read_in_parts(piece);
-                    self.progress.done.fetch_add(piece.count, Relaxed);
+                    self.progress.add(piece.count);
                 }
                 return !is_stopped;
             }
@@ -228,7 +271,7 @@ impl<'a> Scan<'a> {
                     free.push(self.let_go(piece, completion));
                     continue;
                 }
-                self.progress.done.fetch_add(piece.sectors.count, Relaxed);
+                self.progress.add(piece.sectors.count);
                 free.push(self.check(piece, completion));
             }
         }

@@ -1,0 +1,232 @@
+//! Verification of what a run has written, later: from its plan and its records alone, on its targets or on copies of them.
+
+use super::names::name_all;
+use super::scan::{DEPTH, Scan, ScanProgress, open_for_scan};
+use super::{Verifier, identity};
+use crate::control::Control;
+use crate::means::usable;
+use iosonar_archive::{Archive, ArchiveError, Fault, Outcome, Record, RunState, Verified};
+use iosonar_backend::{Setup, real};
+use iosonar_evidence::TargetFacts;
+use iosonar_host::{Root, TargetError, identify};
+use iosonar_os::{Clock, monotonic_ns};
+use iosonar_plan::{
+    BetweenPasses, ByteSize, Decimal, Engine, Nanos, Op, Plan, SECTOR, ShortPolicy, VerifyModes,
+};
+use iosonar_verify::{Ended, Sectors, Tag, Version};
+use std::path::{Path, PathBuf};
+
+/// From the last request of the run to the scan, on the clock that faults are told in: that of another boot cannot be compared.
+const PAUSE: u64 = 1_000_000_000;
+
+/// What is verified, and how.
+#[derive(Debug, Clone)]
+pub struct LaterOptions {
+    /// By the number of the target in the plan: where it is now.
+    pub targets: Vec<PathBuf>,
+    /// The share of the places that is read, in percent; none: all.
+    pub sample: Option<Decimal>,
+    /// For what sectors may hold.
+    pub memory: ByteSize,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Later {
+    /// What was counted.
+    pub verified: Verified,
+    /// The faults.
+    pub faults: Vec<Fault>,
+}
+
+/// Why a result cannot be verified.
+#[derive(Debug, thiserror::Error)]
+pub enum LaterError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// A target is not there.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A target cannot be read.
+    #[error("{path}: {error}", path = path.display())]
+    Open {
+        /// As typed.
+        path: PathBuf,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// It is no run whose content is known; in one sentence, with the remedy if there is one.
+    #[error("{0}")]
+    Unsuitable(String),
+}
+
+/// Reads what a run has written and compares it with what its records say.
+///
+/// # Errors
+/// See [`LaterError`]; faults are none.
+pub fn verify_later(
+    archive: &Archive,
+    options: &LaterOptions,
+    root: &Root,
+    control: &Control,
+    progress: &ScanProgress,
+) -> Result<Later, LaterError> {
+    let plan = archive.plan();
+    check(archive)?;
+    let mut facts = Vec::new();
+    for path in &options.targets {
+        facts.push(identify(path, root)?);
+    }
+    let identities =
+        facts.iter().zip(&options.targets).map(|(facts, path)| identity(path, Some(&facts.kind)));
+    let modes = VerifyModes { final_scan: true, sample: options.sample, ..VerifyModes::default() };
+    let verifier = Verifier::of(plan, identities, modes, options.memory);
+    let end = repeat(archive, &verifier)?;
+    let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0 + PAUSE));
+    let mut verified = Verified::default();
+    let mut scan = None;
+    let mut seen = Vec::new();
+    for (target, (path, facts)) in options.targets.iter().zip(&facts).enumerate() {
+        let device = verifier.places[target].device;
+        if seen.contains(&device) {
+            continue;
+        }
+        seen.push(device);
+        let open = |error| LaterError::Open { path: path.clone(), error };
+        let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress).map_err(open)?;
+        scan = Some(scan.map_or(own, |all: iosonar_archive::ScanFacts| all.with(own)));
+    }
+    let faults = name_all(plan, &verifier, &verifier.take_observations(), archive, &archive.run().passes)?;
+    let counted = Verified { scan, ..verifier.verified() };
+    verified.clone_from(&counted);
+    faults.iter().for_each(|fault| verified.count(fault));
+    Ok(Later { verified, faults })
+}
+
+/// Refuses results whose content on the target is not known.
+fn check(archive: &Archive) -> Result<(), LaterError> {
+    let (plan, run) = (archive.plan(), archive.run());
+    let unsuitable = |why: &str| Err(LaterError::Unsuitable(format!("{}: {why}", archive.dir().display())));
+    if run.is_import || run.tool == iosonar_archive::RECORDING || !plan.engine.is_real() {
+        return unsuitable("it is no run on a real target, so nothing on one is known of it");
+    }
+    if run.state == RunState::Running {
+        return unsuitable(
+            "the run has no end: it still goes on, or was killed, and which of its last writes were done is not known",
+        );
+    }
+    if plan.jobs().any(|(_, job)| job.options.data.is_some()) {
+        return unsuitable(
+            "its data has no headers (options.data in its plan): use its own check, --verify contents",
+        );
+    }
+    if plan.targets.iter().any(|target| target.file.between_passes == BetweenPasses::NewFile) {
+        return unsuitable("each pass has written a file of its own, and results keep no state for each");
+    }
+    Ok(())
+}
+
+/// A write or an operation that changes a file, from its record.
+struct Change {
+    target: u16,
+    sectors: Sectors,
+    tag: Tag,
+    ended: Ended,
+    /// The target's content is not known after it.
+    forgets: bool,
+}
+
+/// Lets the expected state go through all writes of the run again; returns the last time in it.
+fn repeat(archive: &Archive, verifier: &Verifier) -> Result<Nanos, LaterError> {
+    let mut changes: Vec<Change> = Vec::new();
+    // Begins before ends: of equal times the requests count as concurrent.
+    let mut events: Vec<(Nanos, bool, u32)> = Vec::new();
+    let mut end = Nanos(0);
+    archive.for_each_record(&mut |record| {
+        let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
+        end = end.max(completed);
+        if let Some(change) = change(record, verifier) {
+            let number = changes.len() as u32;
+            changes.push(change);
+            events.extend([(submitted, false, number), (completed, true, number)]);
+        }
+    })?;
+    events.sort_unstable();
+    let mut flights: Vec<Option<iosonar_verify::Flight>> = changes.iter().map(|_| None).collect();
+    for (_, is_end, number) in events {
+        let change = &changes[number as usize];
+        let place = verifier.places[usize::from(change.target)];
+        if change.forgets {
+            if is_end {
+                verifier.forget(change.target);
+            }
+            continue;
+        }
+        let mut device = verifier.device(place);
+        match (is_end, flights[number as usize].take()) {
+            (true, Some(flight)) => device.expected().end_write(flight, change.ended),
+            (true, None) => {}
+            (false, _) => {
+                flights[number as usize] = Some(device.expected().begin_write(change.sectors, change.tag));
+            }
+        }
+    }
+    Ok(end)
+}
+
+fn change(record: &Record, verifier: &Verifier) -> Option<Change> {
+    let Record { target, phase, pass, sequence, op, executed, .. } = *record;
+    let forgets = matches!(op, Op::Delete | Op::Truncate | Op::Allocate);
+    if !forgets && (!op.changes_data() || record.is_step()) {
+        return None;
+    }
+    let whole = verifier.sectors(target, executed);
+    let base = verifier.places[usize::from(target)].base;
+    let covering = Sectors::covering(executed);
+    let tag = match (op, whole) {
+        (_, None) | (Op::Discard, _) => Tag::ANY,
+        (Op::WriteZeroes, _) => Tag::ZEROS,
+        _ => Version { target, phase, pass, sequence }.tag(),
+    };
+    Some(Change {
+        target,
+        sectors: whole.unwrap_or(Sectors { start: covering.start + base, ..covering }),
+        tag,
+        ended: if record.outcome == Outcome::Completed { Ended::Acknowledged } else { Ended::Failed },
+        forgets,
+    })
+}
+
+fn scan_one(
+    verifier: &Verifier,
+    target: u16,
+    path: &Path,
+    facts: &TargetFacts,
+    clock: &Clock,
+    control: &Control,
+    progress: &ScanProgress,
+) -> std::io::Result<iosonar_archive::ScanFacts> {
+    let (engine, _) = usable(Engine::default());
+    let setup = Setup {
+        file: open_for_scan(path)?,
+        clock: clock.clone(),
+        depth: DEPTH,
+        extra: 0,
+        reach: u64::MAX,
+        writes: false,
+        short: ShortPolicy::Complete,
+        locks: false,
+        pool: None,
+    };
+    let (mut backend, _) = real(engine, setup)?;
+    let block = (u64::from(facts.logical_block_size.bytes) / SECTOR).max(1);
+    let size = facts.size / SECTOR;
+    let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
+    Ok(scan.run())
+}
+
+/// The paths of a plan's targets, in its order.
+pub fn target_paths(plan: &Plan) -> Vec<PathBuf> {
+    plan.targets.iter().map(|target| target.path.clone()).collect()
+}
