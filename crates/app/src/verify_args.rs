@@ -19,7 +19,7 @@ pub struct VerifyArgs {
     pub verify_memory: ByteSize,
     /// Inject faults, to test how they are detected: lost:every=1000, torn-page:at=3+17
     ///
-    /// The result is no storage result. The kinds are those of docs/verify.md; plans have them as [[inject]].
+    /// The result is no storage result. The kinds are those of docs/verify.md; plans have them, too.
     #[arg(long, value_name = "FAULT", num_args = 1..)]
     pub inject: Vec<Injection>,
     /// Issue no more requests after the first fault

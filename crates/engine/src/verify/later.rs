@@ -220,7 +220,7 @@ fn scan_one(
         pool: None,
     };
     let (mut backend, _) = real(engine, setup)?;
-    let block = (u64::from(facts.logical_block_size.bytes) / SECTOR).max(1);
+    let block = (facts.logical_block_size.bytes / SECTOR).max(1);
     let size = facts.size / SECTOR;
     let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
     Ok(scan.run())
