@@ -4,6 +4,7 @@ use crate::call::Call;
 use crate::options::{Opt, Origin, TABLE, Takes, named};
 use crate::settings::Settings;
 use crate::usage::{UsageError, meant_by, shown, synopsis};
+use iosonar_plan::VerifyModes;
 use std::collections::BTreeMap;
 use std::slice::Iter;
 
@@ -64,6 +65,12 @@ impl<'a> Draft<'a> {
     fn finish(self) -> Result<Settings, UsageError> {
         let Draft { mut settings, devices, typed } = self;
         settings.device = only(&devices)?;
+        // The original looks into memory that no device has filled.
+        let transfers = !settings.dry_run || settings.simulate_io.is_some();
+        if !transfers && settings.verify != VerifyModes::default() {
+            settings.verify = VerifyModes::default();
+            settings.notices.push("nothing is verified: a run without I/O reads and writes no data".into());
+        }
         let window = settings.window();
         if let Some(end) = window.end.filter(|end| *end <= window.start) {
             let name = typed.get("replay-end").copied().unwrap_or("--replay-end");
