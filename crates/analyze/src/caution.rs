@@ -254,7 +254,7 @@ fn checks(list: &mut List, info: &RunInfo) {
 /// What verification found, and what it could not.
 fn verification(list: &mut List, info: &RunInfo) {
     let Some(verified) = &info.verified else { return };
-    let total = verified.total() + verified.not_listed;
+    let total = verified.total();
     if total > 0 {
         let text = format!(
             "DATA ERRORS: {}. Verification found data on a target that is not what was written; the lines after 'verify:' name it, \

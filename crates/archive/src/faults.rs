@@ -172,13 +172,20 @@ pub enum ReadAgain {
     NotRead,
 }
 
+impl ReadAgain {
+    /// Whether nothing is learned by reading the place once more.
+    pub fn is_settled(self) -> bool {
+        matches!(self, ReadAgain::Right | ReadAgain::Superseded)
+    }
+}
+
 /// A write that concerns a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultWrite {
     /// Which one.
     #[serde(flatten)]
     pub id: WriteId,
-    /// Its first byte on the target, and its bytes; absent where its record was not found.
+    /// Its first byte on the target; absent where its record was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// Its bytes.
@@ -221,7 +228,7 @@ pub struct Fault {
     /// The request that read it; absent for the scan at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<WriteId>,
-    /// When the read was submitted and when it completed.
+    /// When the read was submitted.
     pub submitted: Nanos,
     /// When it completed.
     pub completed: Nanos,
@@ -305,7 +312,7 @@ pub struct Verified {
     /// Faults beyond those that are kept one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_listed: u64,
-    /// Reads that the verification added while requests went on, and their bytes.
+    /// Reads that the verification added while requests went on.
     #[serde(default)]
     pub added_reads: u64,
     /// Their bytes.
@@ -334,7 +341,7 @@ pub struct ScanFacts {
     pub end: Nanos,
     /// Bytes that were read.
     pub bytes: u64,
-    /// Chunks of 64 KiB that the run had written, and those of them that were read.
+    /// Chunks of 64 KiB that the run had written.
     pub chunks: u64,
     /// Those that were read.
     pub read_chunks: u64,
@@ -366,9 +373,9 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Verified {
-    /// Faults of all classes, without those that are not listed.
+    /// Faults of all classes, and those that are not listed.
     pub fn total(&self) -> u64 {
-        self.faults.values().map(|count| count.faults).sum()
+        self.faults.values().map(|count| count.faults).sum::<u64>() + self.not_listed
     }
 
     /// Counts a fault.

@@ -21,16 +21,13 @@ impl Injected {
         }
         let other_run = other_run(plan.run_id, plan.fill);
         let injector = Injector::with_other_run(&plan.inject, plan.seed, Some(other_run));
-        let mut devices: Vec<FaultyDevice> = Vec::new();
-        let mut targets = Vec::new();
-        for (number, target) in plan.targets.iter().enumerate() {
-            let same = plan.targets[..number].iter().position(|other| other.path == target.path);
+        let devices = prepared.by_path(|number| {
             let jobs = prepared.jobs().map(|(_, job)| &job.fitted);
-            let jobs = jobs.filter(|job| usize::from(job.job.target) == number).collect::<Vec<_>>();
-            let device = same.map_or_else(|| FaultyDevice::new(outside(&jobs)), |same| devices[same].clone());
-            targets.push(injector.target(number as u16, &device));
-            devices.push(device);
-        }
+            let jobs: Vec<_> = jobs.filter(|job| usize::from(job.job.target) == number).collect();
+            FaultyDevice::new(outside(&jobs))
+        });
+        let targets = devices.iter().enumerate();
+        let targets = targets.map(|(number, device)| injector.target(number as u16, device)).collect();
         Some(Injected { injector, targets })
     }
 

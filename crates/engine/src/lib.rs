@@ -37,4 +37,4 @@ pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepa
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};
 pub use run::RunError;
-pub use verify::{Later, LaterError, LaterOptions, ScanMoment, ScanProgress, target_paths, verify_later};
+pub use verify::{Later, LaterError, LaterOptions, ScanMoment, ScanProgress, verify_later};

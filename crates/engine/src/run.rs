@@ -219,12 +219,17 @@ impl Prepared {
 
     /// What simulated targets hold: those of one name hold the same.
     fn stores(&self) -> Vec<Store> {
-        let mut stores: Vec<Store> = Vec::new();
+        self.by_path(|_| Store::new())
+    }
+
+    /// A value for each target; targets of one path share it.
+    pub(crate) fn by_path<T: Clone>(&self, make: impl Fn(usize) -> T) -> Vec<T> {
+        let mut all: Vec<T> = Vec::new();
         for (number, target) in self.plan.targets.iter().enumerate() {
             let same = self.plan.targets[..number].iter().position(|other| other.path == target.path);
-            stores.push(same.map_or_else(Store::new, |same| stores[same].clone()));
+            all.push(same.map_or_else(|| make(number), |same| all[same].clone()));
         }
-        stores
+        all
     }
 
     /// Keeps the extent maps of files, as the run leaves them; says why not. They are an addition: what cannot be kept costs no

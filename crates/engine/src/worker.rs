@@ -142,8 +142,6 @@ pub(crate) struct Worker<'a> {
     settings: Settings,
     backend: Box<dyn Backend>,
     payloads: Payloads,
-    /// Checks its data, where the plan wants that.
-    checker: Option<Checker<'a>>,
     context: WorkerContext<'a>,
     recorder: Recorder,
     control: &'a Control,
@@ -181,18 +179,16 @@ impl<'a> Worker<'a> {
         settings: Settings,
         backend: Box<dyn Backend>,
         payloads: Payloads,
-        mut context: WorkerContext<'a>,
+        context: WorkerContext<'a>,
         recorder: Recorder,
         control: &'a Control,
         gauge: &'a Gauge,
     ) -> Worker<'a> {
-        let checker = context.checker.take();
         let (depth, scheduler) = (settings.depth as usize, settings.scheduler(context.delays.clone()));
         Worker {
             settings,
             backend,
             payloads,
-            checker,
             context,
             recorder,
             control,
@@ -269,7 +265,7 @@ impl<'a> Worker<'a> {
         self.gauge.set_pass(pass);
         (self.offered, self.steps) = (0, 0);
         self.payloads.begin(pass);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.context.checker {
             checker.begin_pass(pass);
         }
         if pass > 0 {
@@ -337,7 +333,7 @@ impl<'a> Worker<'a> {
         let opened = file.of_pass(pass, self.context.access, &mut || self.backend.now()).map_err(cannot)?;
         self.backend = (self.context.remake)(Some(opened.file), self.payloads.pool()).map_err(cannot)?;
         if file.makes_files() {
-            self.checker.iter_mut().for_each(Checker::forget);
+            self.context.checker.iter_mut().for_each(Checker::forget);
         }
         self.open_ns = opened.open_time.0;
         opened.steps.into_iter().for_each(|step| self.record_step(step, None));
@@ -390,7 +386,7 @@ impl<'a> Worker<'a> {
         }
         done?;
         if step.changes_file() {
-            self.checker.iter_mut().for_each(Checker::forget);
+            self.context.checker.iter_mut().for_each(Checker::forget);
         }
         if matches!(step, FileStep::Open | FileStep::Create) {
             let file = self.context.session.file(target)?;
@@ -620,7 +616,7 @@ impl<'a> Worker<'a> {
             until
         };
         // A simulated clock must not pass a place that is to be read again.
-        let due = self.checker.as_ref().and_then(Checker::next_due).unwrap_or(Nanos(u64::MAX));
+        let due = self.context.checker.as_ref().and_then(Checker::next_due).unwrap_or(Nanos(u64::MAX));
         self.reap(Wait::Until(until.min(latest).min(due)));
     }
 
@@ -636,7 +632,7 @@ impl<'a> Worker<'a> {
             let Issue { request, due, .. } = *self.scheduler.issued(slot);
             self.scheduler.complete(slot, now);
             self.record_unsent(&request, Outcome::Cancelled, None, due);
-            self.checker.iter_mut().for_each(|checker| checker.let_go(slot));
+            self.context.checker.iter_mut().for_each(|checker| checker.let_go(slot));
         }
         self.cancel_checked(now);
     }
@@ -810,7 +806,7 @@ impl<'a> Worker<'a> {
         self.gauge.set_late(now.saturating_sub(*due));
         let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
         self.counters.issued.add(stream, sequence, op, durability, extent);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.context.checker {
             checker.begin(slot, sequence, op, extent, &mut buffer);
         }
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });

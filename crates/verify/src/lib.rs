@@ -14,4 +14,4 @@ pub use expected::{Ended, Expected, Flight, Legal, State, bound, bound_of_chunks
 pub use naming::{KnownWrite, RunOfFaults, join, name};
 pub use observation::{Around, BadSector, Bytes, Found, Observation, Reader, write_of};
 pub use sectors::Sectors;
-pub use tag::{Tag, Version};
+pub use tag::{Tag, mix};

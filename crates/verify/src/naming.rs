@@ -3,8 +3,8 @@
 //! A name needs the writes of the place with their times, which the records of the run have. So faults are named when the
 //! requests are over.
 
+use crate::Tag;
 use crate::observation::{Around, Bytes, Found, Observation, write_of};
-use crate::{Tag, Version};
 use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, FoundBy, ReadAgain, TornPattern, WriteId};
 use iosonar_content::{Damage, SectorHeader, damage, regenerate, torn_at};
 use iosonar_plan::{Fill, Nanos, SECTOR};
@@ -40,8 +40,7 @@ pub struct KnownWrite {
 
 impl KnownWrite {
     fn tag(&self) -> Tag {
-        let WriteId { target, phase, pass, sequence } = self.id;
-        Version { target, phase, pass, sequence }.tag()
+        Tag::of(self.id)
     }
 
     fn covers(&self, sector: u64) -> bool {

@@ -3,18 +3,7 @@
 //! Two versions of one sector share a tag with probability 2^-32. Then a stale read is missed; it is never a false
 //! alarm.
 
-/// Identity of a write of this run, as the header of each of its sectors names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Version {
-    /// Number of the target in the plan.
-    pub target: u16,
-    /// Number of the phase in the plan.
-    pub phase: u16,
-    /// Number of the pass.
-    pub pass: u32,
-    /// Number of the request in its pass.
-    pub sequence: u64,
-}
+use iosonar_archive::WriteId;
 
 /// Short name of the content of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,25 +21,23 @@ impl Tag {
     /// Tags of versions are not smaller.
     pub(crate) const FIRST_VERSION: u32 = 16;
 
+    /// The short name of a write of this run, as the header of each of its sectors names it.
+    pub const fn of(write: WriteId) -> Tag {
+        let place = (write.target as u64) << 48 | (write.phase as u64) << 32 | write.pass as u64;
+        let mixed = mix(mix(place) ^ write.sequence);
+        // The product's upper half lies in 0..(2^32 - 16), spread evenly.
+        let span = u32::MAX as u64 + 1 - Tag::FIRST_VERSION as u64;
+        Tag(Tag::FIRST_VERSION + (((mixed >> 32) * span) >> 32) as u32)
+    }
+
     /// Whether a read of a place with this tag may find any content.
     pub(crate) const fn allows_all(self) -> bool {
         matches!(self, Tag::UNKNOWN | Tag::ANY)
     }
 }
 
-impl Version {
-    /// The short name.
-    pub const fn tag(self) -> Tag {
-        let place = (self.target as u64) << 48 | (self.phase as u64) << 32 | self.pass as u64;
-        let mixed = mix(mix(place) ^ self.sequence);
-        // The product's upper half lies in 0..(2^32 - 16), spread evenly.
-        let span = u32::MAX as u64 + 1 - Tag::FIRST_VERSION as u64;
-        Tag(Tag::FIRST_VERSION + (((mixed >> 32) * span) >> 32) as u32)
-    }
-}
-
 /// Each bit of the result depends on each bit of `x` (the finalizer of SplitMix64).
-const fn mix(x: u64) -> u64 {
+pub const fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -69,7 +56,7 @@ mod tests {
             for phase in 0..4 {
                 for pass in 0..4 {
                     for sequence in 0..100 {
-                        let tag = Version { target, phase, pass, sequence }.tag();
+                        let tag = Tag::of(WriteId { target, phase, pass, sequence });
                         assert!(tag.0 >= Tag::FIRST_VERSION);
                         tags.insert(tag);
                     }

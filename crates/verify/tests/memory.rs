@@ -1,6 +1,7 @@
 //! Memory stays within what was computed before, and what does not fit is unknown, never wrong.
 
-use iosonar_verify::{Ended, Expected, Legal, Sectors, Tag, Version, bound, bound_of_chunks};
+use iosonar_archive::WriteId;
+use iosonar_verify::{Ended, Expected, Legal, Sectors, Tag, bound, bound_of_chunks};
 use std::collections::HashSet;
 
 /// Sectors of a chunk.
@@ -8,7 +9,7 @@ const CHUNK: u64 = 128;
 const GIB: u64 = 1 << 30;
 
 fn tag(sequence: u64) -> Tag {
-    Version { target: 0, phase: 0, pass: 0, sequence }.tag()
+    Tag::of(WriteId { target: 0, phase: 0, pass: 0, sequence })
 }
 
 fn write(expected: &mut Expected, range: Sectors, tag: Tag) {

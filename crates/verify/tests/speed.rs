@@ -1,11 +1,12 @@
 //! What the calls cost while nothing overlaps: `cargo test --release -p iosonar-verify --test speed -- --ignored --nocapture`.
 
-use iosonar_verify::{Ended, Expected, Sectors, Tag, Version};
+use iosonar_archive::WriteId;
+use iosonar_verify::{Ended, Expected, Sectors, Tag};
 use std::collections::VecDeque;
 use std::time::Instant;
 
 fn tag(sequence: u64) -> Tag {
-    Version { target: 0, phase: 0, pass: 0, sequence }.tag()
+    Tag::of(WriteId { target: 0, phase: 0, pass: 0, sequence })
 }
 
 /// The `n`th block of 4 KiB in 1 GiB: each once, in a scattered order.

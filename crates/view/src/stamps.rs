@@ -12,7 +12,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<String> {
 
 /// How many faults verification found; nothing if there are none.
 pub fn data_errors(verified: &Verified) -> Option<String> {
-    let total = verified.total() + verified.not_listed;
+    let total = verified.total();
     (total > 0).then(|| format!("DATA ERRORS: {}", grouped(total)))
 }
 

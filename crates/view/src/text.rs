@@ -13,7 +13,7 @@ use iosonar_archive::RunState;
 use iosonar_plan::OverlapPolicy;
 
 /// Width of the text.
-const COLUMNS: usize = 79;
+pub(crate) const COLUMNS: usize = 79;
 
 /// The whole summary, cautions last.
 pub fn show(summary: &Summary) -> String {

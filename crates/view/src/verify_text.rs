@@ -1,13 +1,11 @@
 //! What verification did and found, as lines of text.
 
 use crate::lines::Lines;
+use crate::text::COLUMNS;
 use crate::units::grouped;
 use iosonar_analyze::Summary;
-use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, Verified};
+use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, ScanFacts, Verified};
 use iosonar_plan::{Nanos, SECTOR};
-
-/// Width of the text.
-const COLUMNS: usize = 79;
 
 /// What verification did and found, as text.
 pub fn verified(verified: &Verified) -> String {
@@ -24,8 +22,7 @@ pub(crate) fn lines(out: &mut Lines, summary: &Summary) {
 fn block(out: &mut Lines, verified: &Verified) {
     out.heading(&headline(verified));
     if !verified.faults.is_empty() {
-        let counts = counts(verified);
-        out.paragraph("  ", &counts);
+        out.paragraph("  ", &counts(verified));
     }
     for (class, count) in &verified.faults {
         let first = verified.first.iter().find(|fault| fault.class == *class);
@@ -35,12 +32,12 @@ fn block(out: &mut Lines, verified: &Verified) {
         out.paragraph(&format!("  {:<18} {times:>6}  ", class.name()), &format!("{first}{told}"));
     }
     if let Some(scan) = &verified.scan {
-        out.paragraph("  ", &scanned(verified, scan));
+        out.paragraph("  ", &scanned(scan));
     }
 }
 
 fn headline(verified: &Verified) -> String {
-    let total = verified.total() + verified.not_listed;
+    let total = verified.total();
     match (verified.checked, total) {
         (0, 0) => "verify: NOTHING was checked".into(),
         (checked, 0) => {
@@ -75,7 +72,7 @@ fn counts(verified: &Verified) -> String {
     text
 }
 
-fn scanned(verified: &Verified, scan: &iosonar_archive::ScanFacts) -> String {
+fn scanned(scan: &ScanFacts) -> String {
     let took = scan.end.saturating_sub(scan.start).as_secs_f64();
     let stopped = if scan.stopped { ", and was stopped before its end" } else { "" };
     let mut text = format!("final scan: {} read in {took:.1} s{stopped}.", crate::units::bytes(scan.bytes));
@@ -88,7 +85,6 @@ fn scanned(verified: &Verified, scan: &iosonar_archive::ScanFacts) -> String {
         }
         text.push('.');
     }
-    let _ = verified;
     text += " The target's own cache may have answered.";
     text
 }

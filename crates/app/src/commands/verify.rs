@@ -7,7 +7,7 @@ use crate::progress::scan_line;
 use crate::signals::{Listener, Phase};
 use anyhow::anyhow;
 use iosonar_archive::Archive;
-use iosonar_engine::{Control, Later, LaterError, LaterOptions, ScanProgress, target_paths, verify_later};
+use iosonar_engine::{Control, Later, LaterError, LaterOptions, ScanProgress, verify_later};
 use iosonar_host::Root;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -63,7 +63,8 @@ fn tell(args: &LaterArgs, later: &Later) -> Result<(), Failure> {
 
 /// Where the targets of the run are now.
 fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure> {
-    let mut paths = target_paths(archive.plan());
+    let known = || archive.plan().targets.iter().map(|target| target.path.clone());
+    let mut paths: Vec<PathBuf> = known().collect();
     for word in &args.target {
         let pair = word.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty());
         let (old, new) = pair.ok_or_else(|| {
@@ -73,8 +74,7 @@ fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure>
         })?;
         let mut found = paths.iter_mut().filter(|path| path.as_os_str() == old).peekable();
         if found.peek().is_none() {
-            let known: Vec<String> =
-                target_paths(archive.plan()).iter().map(|path| path.display().to_string()).collect();
+            let known: Vec<String> = known().map(|path| path.display().to_string()).collect();
             return Err(Failure::refused(anyhow!(
                 "--target {word}: the run has no target {old}; it has {}",
                 known.join(", ")

@@ -4,14 +4,13 @@
 //! the request has its slot, so that nothing else that conflicts with it is in flight. Bad places are read again, one at a time,
 //! beside the requests.
 
-use super::device::Looks;
 use super::{Place, Verifier};
-use iosonar_archive::{FoundBy, Outcome, READS_AGAIN, ReadAgain, Record, WriteId};
+use iosonar_archive::{FoundBy, Outcome, READS_AGAIN, Record, WriteId};
 use iosonar_backend::Token;
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
 use iosonar_sched::Slot;
-use iosonar_verify::{Ended, Flight, Found, Reader, Sectors, Tag, Version};
+use iosonar_verify::{Ended, Flight, Found, Reader, Sectors};
 use std::collections::VecDeque;
 
 /// Operations that a loop may have in flight beyond its depth.
@@ -106,11 +105,6 @@ impl<'a> Checker<'a> {
         self.verifier.is_stopped()
     }
 
-    fn looks(&self) -> Looks<'a> {
-        let Verifier { run_id, fill, poison, places, .. } = self.verifier;
-        Looks { run_id: *run_id, fill: *fill, poison: *poison, base: self.place.base, places }
-    }
-
     fn sectors(&self, extent: Extent) -> Option<Sectors> {
         self.verifier.sectors(self.target, extent)
     }
@@ -171,33 +165,19 @@ impl<'a> Checker<'a> {
         if !is_read && !op.changes_data() {
             return;
         }
-        let (sectors, tag) = match self.sectors(extent) {
-            Some(sectors) => (sectors, self.tag(sequence, op)),
-            // Parts of sectors: what they hold then, nobody can tell.
-            None if op.changes_data() => (self.touched_by(extent), Tag::ANY),
-            None => return,
-        };
-        let mut device = self.verifier.device(self.place);
-        let expected = device.expected();
-        let flight = if is_read { expected.begin_read(sectors) } else { expected.begin_write(sectors, tag) };
-        self.slots[slot.0 as usize].flight = Some(flight);
-    }
-
-    /// All sectors that an extent reaches into.
-    fn touched_by(&self, extent: Extent) -> Sectors {
-        let (first, end) = (extent.offset / SECTOR, extent.end().div_ceil(SECTOR));
-        Sectors { start: self.place.base + first, count: end - first }
-    }
-
-    fn tag(&self, sequence: u64, op: Op) -> Tag {
-        match op {
-            Op::WriteZeroes => Tag::ZEROS,
-            Op::Discard => Tag::ANY,
-            _ => {
-                let WriteId { target, phase, pass, sequence } = self.id(sequence);
-                Version { target, phase, pass, sequence }.tag()
-            }
+        let sectors = self.sectors(extent).filter(|_| is_read);
+        if is_read && sectors.is_none() {
+            return;
         }
+        let mut device = self.verifier.device(self.place);
+        let flight = match sectors {
+            Some(sectors) => device.expected().begin_read(sectors),
+            None => {
+                let (sectors, tag) = self.verifier.change(self.id(sequence), op, extent);
+                device.expected().begin_write(sectors, tag)
+            }
+        };
+        self.slots[slot.0 as usize].flight = Some(flight);
     }
 
     /// A slot's request has ended.
@@ -245,8 +225,8 @@ impl<'a> Checker<'a> {
             completed: record.completed.unwrap_or_default(),
         };
         let transferred = usize::try_from(record.result).unwrap_or(0).min(buffer.len());
-        let looks = self.looks();
         let verifier = self.verifier;
+        let looks = verifier.looks(self.place);
         let mut device = verifier.device(self.place);
         let new = device.end_read(flight, &buffer[..transferred], &looks, reader);
         if (0..record.executed.length as i64).contains(&record.result)
@@ -327,28 +307,20 @@ impl<'a> Checker<'a> {
         let [submitted, completed] = times;
         let Some(Again { waiting, flight }) = self.again.take() else { return };
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
-        let looks = self.looks();
         let verifier = self.verifier;
+        let looks = verifier.looks(self.place);
         let mut device = verifier.device(self.place);
-        let start = waiting.sectors.start + self.place.base;
-        let found_by = device.observations[waiting.observation].reader.found_by;
+        let number = waiting.observation;
+        let found_by = device.observations[number].reader.found_by;
         let reader = Reader { target: self.target, found_by, request: None, submitted, completed };
+        let data = &buffer[..transferred];
         if waiting.is_named {
-            let is_there =
-                device.end_read_named(flight, &buffer[..transferred], waiting.observation, &looks, reader);
-            device.observations[waiting.observation].belongs_elsewhere_and_is_there = is_there;
-            return;
+            return device.end_read_named(flight, data, number, &looks, reader);
         }
-        let again =
-            device.end_read_again(flight, &buffer[..transferred], start, waiting.observation, &looks, reader);
-        let observation = &mut device.observations[waiting.observation];
-        observation.again[waiting.round] = again.answer;
-        if waiting.round == 0 && again.answer != ReadAgain::Superseded {
-            observation.around = Some(iosonar_verify::Around { start: again.start, holds: again.holds });
-        }
-        let goes_on = matches!(again.answer, ReadAgain::Same | ReadAgain::Different | ReadAgain::Failed);
+        let (start, number) = (waiting.sectors.start, (number, waiting.round));
+        let again = device.end_read_again(flight, data, start, number, &looks, reader);
         let round = waiting.round + 1;
-        if let Some(pause) = AGAIN_AFTER.get(round).filter(|_| goes_on) {
+        if let Some(pause) = AGAIN_AFTER.get(round).filter(|_| !again.is_settled()) {
             let due = completed.saturating_add(*pause);
             self.waiting[round].push_back(Waiting { due, round, ..waiting });
         }

@@ -1,11 +1,11 @@
 //! What one device should hold, and what was found instead.
 
 use super::Place;
-use iosonar_archive::{FaultCount, FoundBy, MOST_FAULTS, ReadAgain, Verified};
-use iosonar_content::{SectorHeader, intact};
+use iosonar_archive::{FoundBy, MOST_FAULTS, ReadAgain, Verified};
+use iosonar_content::intact;
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
-    Around, BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, Version,
+    Around, BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, write_of,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -34,8 +34,8 @@ pub(crate) struct Device {
     checked: u64,
     unwritten: u64,
     unknown: u64,
-    /// Faults beyond those that are kept, and their sectors.
-    beyond: FaultCount,
+    /// Faults beyond those that are kept.
+    beyond: u64,
     pub(crate) added_reads: u64,
     pub(crate) added_bytes: u64,
 }
@@ -49,7 +49,7 @@ impl Device {
             checked: 0,
             unwritten: 0,
             unknown: 0,
-            beyond: FaultCount::default(),
+            beyond: 0,
             added_reads: 0,
             added_bytes: 0,
         }
@@ -78,7 +78,7 @@ impl Device {
         all.unknown += self.unknown;
         all.given_up += self.expected.unknown_sectors();
         all.memory += self.expected.bytes();
-        all.not_listed += self.beyond.faults;
+        all.not_listed += self.beyond;
         all.added_reads += self.added_reads;
         all.added_bytes += self.added_bytes;
     }
@@ -186,7 +186,7 @@ impl Device {
         }
     }
 
-    /// Whether the place that the header of what was found names holds that write, too; none where it need not any more.
+    /// Notes whether the place that the header of what was found names holds that write, too; not where it need not any more.
     pub(crate) fn end_read_named(
         &mut self,
         flight: Flight,
@@ -194,10 +194,9 @@ impl Device {
         number: usize,
         looks: &Looks<'_>,
         reader: Reader,
-    ) -> Option<bool> {
-        let Found::Version(header) = &self.observations[number].found else { return None };
-        let SectorHeader { target, phase, pass, sequence, .. } = *header;
-        let wanted = Version { target, phase, pass, sequence }.tag();
+    ) {
+        let Found::Version(header) = &self.observations[number].found else { return };
+        let wanted = Tag::of(write_of(header));
         let mut is_there = None;
         self.judge(flight, data, looks, reader, |sector| {
             // Where it holds what was written later, nobody can tell.
@@ -205,19 +204,19 @@ impl Device {
                 is_there = Some(is_there.unwrap_or(true) && sector.tag.is_some());
             }
         });
-        is_there
+        self.observations[number].belongs_elsewhere_and_is_there = is_there;
     }
 
-    /// What an observed place gave when sectors from `start` on the device were read again.
+    /// Notes what an observed place gave when sectors from `start` on the target were read again, and returns that.
     pub(crate) fn end_read_again(
         &mut self,
         flight: Flight,
         data: &[u8],
         start: u64,
-        number: usize,
+        (number, round): (usize, usize),
         looks: &Looks<'_>,
         reader: Reader,
-    ) -> Again {
+    ) -> ReadAgain {
         let Observation { start: first, legal, found, .. } = self.observations[number].clone();
         let own = first..self.observations[number].end();
         let (mut seen, mut holds) = (Vec::new(), Vec::new());
@@ -251,7 +250,12 @@ impl Device {
                 self.remembered.remove(&(sector + looks.base));
             });
         }
-        Again { answer, start: start - looks.base, holds }
+        let observation = &mut self.observations[number];
+        observation.again[round] = answer;
+        if round == 0 && answer != ReadAgain::Superseded {
+            observation.around = Some(Around { start, holds });
+        }
+        answer
     }
 }
 
@@ -275,18 +279,10 @@ struct Read<'a> {
     looks: &'a Looks<'a>,
 }
 
-/// What reading a place again gave.
-pub(crate) struct Again {
-    pub(crate) answer: ReadAgain,
-    /// Of the sectors from here on, those that hold what they should; none where something was written since.
-    pub(crate) start: u64,
-    pub(crate) holds: Vec<Option<bool>>,
-}
-
 fn note(
     observations: &mut Vec<Observation>,
     remembered: &mut HashMap<u64, u64>,
-    beyond: &mut FaultCount,
+    beyond: &mut u64,
     reader: Reader,
     place: u64,
     bad: &BadSector<'_>,
@@ -300,10 +296,7 @@ fn note(
     }
     match observations.len() < MOST_FAULTS {
         true => Observation::add(observations, reader, bad),
-        false => {
-            beyond.faults += 1;
-            beyond.sectors += 1;
-        }
+        false => *beyond += 1,
     }
 }
 
@@ -335,10 +328,9 @@ fn legal_tag(bytes: &Bytes, place: u64, tags: &[Tag], looks: &Looks<'_>) -> Opti
     }
     let header = intact(bytes, looks.fill).filter(|header| header.run_id == looks.run_id);
     if let Some(header) = header {
-        let SectorHeader { target, phase, pass, sequence, .. } = header;
-        let tag = Version { target, phase, pass, sequence }.tag();
-        let is_here =
-            looks.places.get(usize::from(target)).is_some_and(|own| own.base + header.sector == place);
+        let tag = Tag::of(write_of(&header));
+        let own = looks.places.get(usize::from(header.target));
+        let is_here = own.is_some_and(|own| own.base + header.sector == place);
         return (is_here && tags.contains(&tag)).then_some(tag);
     }
     if is_poison(bytes, looks.poison) {

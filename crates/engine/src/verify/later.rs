@@ -1,19 +1,17 @@
 //! Verification of what a run has written, later: from its plan and its records alone, on its targets or on copies of them.
 
 use super::names::name_all;
-use super::scan::{DEPTH, Scan, ScanProgress, open_for_scan};
+use super::scan::{Scan, ScanProgress, open_for_scan, reader};
 use super::{Verifier, identity};
 use crate::control::Control;
-use crate::means::usable;
-use iosonar_archive::{Archive, ArchiveError, Fault, Outcome, Record, RunState, Verified};
-use iosonar_backend::{Setup, real};
+use iosonar_archive::{
+    Archive, ArchiveError, Fault, Outcome, RECORDING, Record, RunState, ScanFacts, Verified, WriteId,
+};
 use iosonar_evidence::TargetFacts;
 use iosonar_host::{Root, TargetError, identify};
 use iosonar_os::{Clock, monotonic_ns};
-use iosonar_plan::{
-    BetweenPasses, ByteSize, Decimal, Engine, Nanos, Op, Plan, SECTOR, ShortPolicy, VerifyModes,
-};
-use iosonar_verify::{Ended, Sectors, Tag, Version};
+use iosonar_plan::{BetweenPasses, ByteSize, Decimal, Nanos, Op, SECTOR, VerifyModes};
+use iosonar_verify::{Ended, Flight, Sectors, Tag};
 use std::path::{Path, PathBuf};
 
 /// From the last request of the run to the scan, on the clock that faults are told in: that of another boot cannot be compared.
@@ -84,31 +82,22 @@ pub fn verify_later(
     let verifier = Verifier::of(plan, identities, modes, options.memory);
     let end = repeat(archive, &verifier)?;
     let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0 + PAUSE));
-    let mut verified = Verified::default();
-    let mut scan = None;
-    let mut seen = Vec::new();
-    for (target, (path, facts)) in options.targets.iter().zip(&facts).enumerate() {
-        let device = verifier.places[target].device;
-        if seen.contains(&device) {
-            continue;
-        }
-        seen.push(device);
-        let open = |error| LaterError::Open { path: path.clone(), error };
-        let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress).map_err(open)?;
-        scan = Some(scan.map_or(own, |all: iosonar_archive::ScanFacts| all.with(own)));
+    let mut scan: Option<ScanFacts> = None;
+    for target in verifier.first_targets() {
+        let (path, facts) = (&options.targets[target], &facts[target]);
+        let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress);
+        let own = own.map_err(|error| LaterError::Open { path: path.clone(), error })?;
+        scan = Some(scan.map_or(own, |all| all.with(own)));
     }
     let faults = name_all(plan, &verifier, &verifier.take_observations(), archive, &archive.run().passes)?;
-    let counted = Verified { scan, ..verifier.verified() };
-    verified.clone_from(&counted);
-    faults.iter().for_each(|fault| verified.count(fault));
-    Ok(Later { verified, faults })
+    Ok(Later { verified: verifier.verified(scan, &faults), faults })
 }
 
 /// Refuses results whose content on the target is not known.
 fn check(archive: &Archive) -> Result<(), LaterError> {
     let (plan, run) = (archive.plan(), archive.run());
     let unsuitable = |why: &str| Err(LaterError::Unsuitable(format!("{}: {why}", archive.dir().display())));
-    if run.is_import || run.tool == iosonar_archive::RECORDING || !plan.engine.is_real() {
+    if run.is_import || run.tool == RECORDING || !plan.engine.is_real() {
         return unsuitable("it is no run on a real target, so nothing on one is known of it");
     }
     if run.state == RunState::Running {
@@ -153,7 +142,7 @@ fn repeat(archive: &Archive, verifier: &Verifier) -> Result<Nanos, LaterError> {
         }
     })?;
     events.sort_unstable();
-    let mut flights: Vec<Option<iosonar_verify::Flight>> = changes.iter().map(|_| None).collect();
+    let mut flights: Vec<Option<Flight>> = changes.iter().map(|_| None).collect();
     for (_, is_end, number) in events {
         let change = &changes[number as usize];
         let place = verifier.places[usize::from(change.target)];
@@ -181,21 +170,9 @@ fn change(record: &Record, verifier: &Verifier) -> Option<Change> {
     if !forgets && (!op.changes_data() || record.is_step()) {
         return None;
     }
-    let whole = verifier.sectors(target, executed);
-    let base = verifier.places[usize::from(target)].base;
-    let covering = Sectors::covering(executed);
-    let tag = match (op, whole) {
-        (_, None) | (Op::Discard, _) => Tag::ANY,
-        (Op::WriteZeroes, _) => Tag::ZEROS,
-        _ => Version { target, phase, pass, sequence }.tag(),
-    };
-    Some(Change {
-        target,
-        sectors: whole.unwrap_or(Sectors { start: covering.start + base, ..covering }),
-        tag,
-        ended: if record.outcome == Outcome::Completed { Ended::Acknowledged } else { Ended::Failed },
-        forgets,
-    })
+    let (sectors, tag) = verifier.change(WriteId { target, phase, pass, sequence }, op, executed);
+    let ended = if record.outcome == Outcome::Completed { Ended::Acknowledged } else { Ended::Failed };
+    Some(Change { target, sectors, tag, ended, forgets })
 }
 
 fn scan_one(
@@ -206,27 +183,10 @@ fn scan_one(
     clock: &Clock,
     control: &Control,
     progress: &ScanProgress,
-) -> std::io::Result<iosonar_archive::ScanFacts> {
-    let (engine, _) = usable(Engine::default());
-    let setup = Setup {
-        file: open_for_scan(path)?,
-        clock: clock.clone(),
-        depth: DEPTH,
-        extra: 0,
-        reach: u64::MAX,
-        writes: false,
-        short: ShortPolicy::Complete,
-        locks: false,
-        pool: None,
-    };
-    let (mut backend, _) = real(engine, setup)?;
+) -> std::io::Result<ScanFacts> {
+    let mut backend = reader(open_for_scan(path)?, clock, 0)?;
     let block = (facts.logical_block_size.bytes / SECTOR).max(1);
     let size = facts.size / SECTOR;
     let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
     Ok(scan.run())
-}
-
-/// The paths of a plan's targets, in its order.
-pub fn target_paths(plan: &Plan) -> Vec<PathBuf> {
-    plan.targets.iter().map(|target| target.path.clone()).collect()
 }

@@ -9,15 +9,16 @@ mod scan;
 
 pub(crate) use checker::{Checker, Completed, EXTRA};
 pub(crate) use device::Device;
-pub use later::{Later, LaterError, LaterOptions, target_paths, verify_later};
+pub use later::{Later, LaterError, LaterOptions, verify_later};
 pub use scan::{ScanMoment, ScanProgress};
 
 use crate::prepare::Prepared;
-use iosonar_archive::Verified;
+use device::Looks;
+use iosonar_archive::{Fault, ScanFacts, Verified, WriteId};
 use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{Fact, TargetKind};
-use iosonar_plan::{ByteSize, Extent, Fill, Plan, SECTOR, VerifyModes};
-use iosonar_verify::Sectors;
+use iosonar_plan::{ByteSize, Extent, Fill, Op, Plan, SECTOR, VerifyModes};
+use iosonar_verify::{Sectors, Tag};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -121,6 +122,35 @@ impl Verifier {
         is_whole.then(|| Sectors { start: base + extent.offset / SECTOR, count: extent.length / SECTOR })
     }
 
+    /// What a write, a discard or a write of zeros leaves, and in which sectors of the device. What it leaves in sectors that it covers
+    /// in part, nobody can tell.
+    pub(crate) fn change(&self, id: WriteId, op: Op, extent: Extent) -> (Sectors, Tag) {
+        match self.sectors(id.target, extent) {
+            Some(sectors) if op == Op::WriteZeroes => (sectors, Tag::ZEROS),
+            Some(sectors) if op != Op::Discard => (sectors, Tag::of(id)),
+            Some(sectors) => (sectors, Tag::ANY),
+            None => {
+                let Sectors { start, count } = Sectors::covering(extent);
+                (Sectors { start: start + self.places[usize::from(id.target)].base, count }, Tag::ANY)
+            }
+        }
+    }
+
+    /// How written sectors of a target look that lies there.
+    pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
+        let Verifier { run_id, fill, poison, places, .. } = self;
+        Looks { run_id: *run_id, fill: *fill, poison: *poison, base: place.base, places }
+    }
+
+    /// The first target of each device.
+    pub(crate) fn first_targets(&self) -> impl Iterator<Item = usize> {
+        let is_first = |target: &usize| {
+            let device = self.places[*target].device;
+            self.places[..*target].iter().all(|place| place.device != device)
+        };
+        (0..self.places.len()).filter(is_first)
+    }
+
     /// Nothing is known of a target's content any more: its file was made again.
     pub(crate) fn forget(&self, target: u16) {
         let place = self.places[usize::from(target)];
@@ -137,12 +167,13 @@ impl Verifier {
         self.stops_at_fault && self.has_fault.load(Relaxed)
     }
 
-    /// What was counted on all devices.
-    pub(crate) fn verified(&self) -> Verified {
-        let mut all = Verified { modes: self.modes.to_string(), ..Verified::default() };
+    /// What was counted on all devices, with the scan and the faults.
+    pub(crate) fn verified(&self, scan: Option<ScanFacts>, faults: &[Fault]) -> Verified {
+        let mut all = Verified { modes: self.modes.to_string(), scan, ..Verified::default() };
         for device in &self.devices {
             device.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut all);
         }
+        faults.iter().for_each(|fault| all.count(fault));
         all
     }
 }

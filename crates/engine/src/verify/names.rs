@@ -22,8 +22,6 @@ impl Prepared {
         archive: &ArchiveWriter,
         info: &mut RunInfo,
     ) {
-        let mut verified = verifier.verified();
-        verified.scan = scan;
         let observations = verifier.take_observations();
         let faults = Archive::open(archive.dir())
             .and_then(|archive| name_all(&self.plan, verifier, &observations, &archive, &info.passes))
@@ -33,13 +31,10 @@ impl Prepared {
                 let nothing: Vec<_> = observations.iter().map(|_| Vec::new()).collect();
                 named(verifier, &observations, &nothing)
             });
-        for fault in &faults {
-            verified.count(fault);
-        }
         if let Err(error) = archive.write_faults(&faults) {
             info.means.notices.push(format!("the list of faults was not kept: {error}"));
         }
-        info.verified = Some(verified);
+        info.verified = Some(verifier.verified(scan, &faults));
     }
 }
 

@@ -4,25 +4,25 @@ use super::checker::{AGAIN_AFTER, around};
 use super::device::Looks;
 use super::{Place, Verifier};
 use crate::control::Control;
+use crate::files::options;
 use crate::means::{usable, with_faults};
 use crate::prepare::{Claimed, Prepared};
 use crate::run::Shared;
-use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
+use iosonar_archive::{FoundBy, ScanFacts};
 use iosonar_backend::{Backend, Completion, Faulty, Operation, Setup, Token, Wait, real};
-use iosonar_os::Buffer;
 use iosonar_os::page_cache::evict;
-use iosonar_plan::{Durability, Engine, Extent, Nanos, Op, SECTOR, ShortPolicy, SimModel};
-use iosonar_verify::{Around, Flight, Found, Reader, Sectors};
+use iosonar_os::{Buffer, Clock};
+use iosonar_plan::{Access, Durability, Engine, Extent, Nanos, Op, SECTOR, ShortPolicy, SimModel};
+use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Reads in flight.
-pub(crate) const DEPTH: u32 = 16;
+const DEPTH: u32 = 16;
 /// Sectors of a read at most: 1 MiB.
 const PIECE: u64 = 2048;
 /// Sectors of the parts in which a piece is read that failed.
@@ -31,6 +31,7 @@ const PART: u64 = 8;
 const CHUNK: u64 = 128;
 /// Gaps of so many sectors are read, too: fewer, longer reads are faster.
 const GAP: u64 = 128;
+
 /// How far the scan is, for whoever shows progress.
 #[derive(Debug, Default)]
 pub struct ScanProgress {
@@ -100,11 +101,8 @@ impl Prepared {
             return None;
         }
         let mut all: Option<ScanFacts> = None;
-        let mut seen = BTreeSet::new();
-        for (target, claimed) in self.targets.iter().enumerate() {
-            if !seen.insert(verifier.places[target].device) {
-                continue;
-            }
+        for target in verifier.first_targets() {
+            let claimed = &self.targets[target];
             let facts = self.scan_target(verifier, target as u16, claimed, shared, ended_at).unwrap_or_else(
                 |error| {
                     let told =
@@ -151,21 +149,25 @@ impl Prepared {
             let model = SimModel { error_every: 0, short_every: 0, ..model };
             return Ok(self.simulated(model, target, DEPTH, u64::from(target), shared));
         };
-        let file = file.for_scan()?;
-        let (engine, _) = usable(Engine::default());
-        let setup = Setup {
-            file,
-            clock: shared.clock.clone(),
-            depth: DEPTH,
-            extra: Faulty::EXTRA_DEPTH,
-            reach: u64::MAX,
-            writes: false,
-            short: ShortPolicy::Complete,
-            locks: false,
-            pool: None,
-        };
-        Ok(real(engine, setup)?.0)
+        reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH)
     }
+}
+
+/// A backend for the reads of a scan.
+pub(super) fn reader(file: File, clock: &Clock, extra: u32) -> std::io::Result<Box<dyn Backend>> {
+    let (engine, _) = usable(Engine::default());
+    let setup = Setup {
+        file,
+        clock: clock.clone(),
+        depth: DEPTH,
+        extra,
+        reach: u64::MAX,
+        writes: false,
+        short: ShortPolicy::Complete,
+        locks: false,
+        pool: None,
+    };
+    Ok(real(engine, setup)?.0)
 }
 
 /// A target for reading past the page cache, where its file system can; what of it is in the page cache is let go first.
@@ -174,8 +176,7 @@ pub(super) fn open_for_scan(path: &Path) -> std::io::Result<File> {
     // Another process may have written it; without the right to, there is nothing to flush.
     let _ = shared.sync_all();
     let _ = evict(&shared);
-    let direct = File::options().read(true).custom_flags(libc::O_DIRECT).open(path);
-    direct.or(Ok(shared))
+    options(Access::default(), false).open(path).or(Ok(shared))
 }
 
 impl<'a> Scan<'a> {
@@ -184,8 +185,7 @@ impl<'a> Scan<'a> {
     }
 
     fn looks(&self) -> Looks<'a> {
-        let Verifier { run_id, fill, poison, places, .. } = self.verifier;
-        Looks { run_id: *run_id, fill: *fill, poison: *poison, base: self.place().base, places }
+        self.verifier.looks(self.place())
     }
 
     /// What is to be read, on the device, and how many chunks that and the whole are.
@@ -195,27 +195,29 @@ impl<'a> Scan<'a> {
         drop(device);
         let is_chosen = |chunk: u64| {
             self.verifier.modes.sample.is_none_or(|share| {
-                let random = mixed(self.verifier.seed, chunk);
+                let random = mix(self.verifier.seed ^ chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 (random >> 11) as f64 / (1u64 << 53) as f64 * 100.0 < share.as_f64()
             })
         };
-        let (mut all, mut chosen) = (BTreeSet::new(), Vec::<Sectors>::new());
-        let mut read_chunks = BTreeSet::new();
+        let (mut chosen, mut all, mut read) = (Vec::<Sectors>::new(), 0, 0);
+        let mut last = None;
         for range in touched {
             let mut at = range.start;
-            while at < range.start + range.count {
+            while at < range.end() {
                 let chunk = at / CHUNK;
-                let end = ((chunk + 1) * CHUNK).min(range.start + range.count);
-                all.insert(chunk);
+                let end = ((chunk + 1) * CHUNK).min(range.end());
+                // In order: only the last one can come again.
+                let is_new = last.replace(chunk) != Some(chunk);
+                all += u64::from(is_new);
                 if is_chosen(chunk) {
-                    read_chunks.insert(chunk);
+                    read += u64::from(is_new);
                     let start = at / self.block * self.block;
-                    join(&mut chosen, Sectors { start, count: end.next_multiple_of(self.block) - start });
+                    join(&mut chosen, Sectors::between(start, end.next_multiple_of(self.block)));
                 }
                 at = end;
             }
         }
-        (chosen, all.len() as u64, read_chunks.len() as u64)
+        (chosen, all, read)
     }
 
     /// Reads and checks everything. What is bad is read again at the end.
@@ -248,8 +250,7 @@ impl<'a> Scan<'a> {
         let mut done = Vec::with_capacity(DEPTH as usize);
         let mut is_stopped = false;
         loop {
-            let now = self.backend.now();
-            is_stopped = is_stopped || self.control.is_stopped(now);
+            is_stopped = is_stopped || self.is_stopped();
             while let Some(slot) = flying.iter().position(Option::is_none).filter(|_| !is_stopped) {
                 let (Some(sectors), Some(buffer)) = (next.next(), free.pop()) else { break };
                 flying[slot] = Some(self.push(sectors, buffer, Token(slot as u32)));
@@ -331,18 +332,16 @@ impl<'a> Scan<'a> {
 
     /// Reads bad places again, one after the other, some time after the last read.
     fn read_again(&mut self, numbers: std::ops::Range<usize>, round: usize, pause: Nanos) {
-        let is_open = |again: ReadAgain| !matches!(again, ReadAgain::Right | ReadAgain::Superseded);
         let open: Vec<usize> = {
             let device = self.verifier.device(self.place());
-            numbers.filter(|n| round == 0 || is_open(device.observations[*n].again[round - 1])).collect()
+            numbers.filter(|n| round == 0 || !device.observations[*n].again[round - 1].is_settled()).collect()
         };
         if open.is_empty() {
             return;
         }
         self.rest(pause);
         for number in open {
-            let now = self.backend.now();
-            if self.control.is_stopped(now) {
+            if self.is_stopped() {
                 return;
             }
             self.read_one_again(number, round);
@@ -360,19 +359,11 @@ impl<'a> Scan<'a> {
             (around(&mut device, number, place.base), named)
         };
         let (flight, data, reader) = self.read_now(sectors);
-        let mut device = verifier.device(place);
-        let again = device.end_read_again(flight, &data, sectors.start + place.base, number, &looks, reader);
-        let observation = &mut device.observations[number];
-        observation.again[round] = again.answer;
-        if round == 0 && again.answer != ReadAgain::Superseded {
-            observation.around = Some(Around { start: again.start, holds: again.holds });
-        }
-        drop(device);
-        let Some(named) = named.filter(|named| named.start + named.count <= self.size) else { return };
+        let again = (number, round);
+        verifier.device(place).end_read_again(flight, &data, sectors.start, again, &looks, reader);
+        let Some(named) = named.filter(|named| named.end() <= self.size) else { return };
         let (flight, data, reader) = self.read_now(named);
-        let mut device = verifier.device(place);
-        let is_there = device.end_read_named(flight, &data, number, &looks, reader);
-        device.observations[number].belongs_elsewhere_and_is_there = is_there;
+        verifier.device(place).end_read_named(flight, &data, number, &looks, reader);
     }
 
     /// Reads sectors of the target, with nothing else in flight.
@@ -404,29 +395,37 @@ impl<'a> Scan<'a> {
         let until = self.backend.now().saturating_add(time);
         self.backend.skip_to(until);
         if self.backend.is_timed() {
-            while self.backend.now() < until && !self.control.is_stopped(self.backend.now()) {
-                std::thread::sleep(std::time::Duration::from_millis(20));
+            while self.backend.now() < until && !self.is_stopped() {
+                std::thread::sleep(Duration::from_millis(20));
             }
         }
     }
 }
 
-/// A random number for each chunk (the finalizer of SplitMix64).
-fn mixed(seed: u64, chunk: u64) -> u64 {
-    let x = (seed ^ chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
-/// Adds a range behind the others, joined with the last one where little lies between them.
+/// Adds a range behind the others, joined with the last one where little lies between them. Ranges that were widened to whole blocks
+/// may have one in common.
 fn join(ranges: &mut Vec<Sectors>, next: Sectors) {
     if let Some(last) = ranges.last_mut()
-        && next.start - (last.start + last.count) <= GAP
-        && next.start + next.count - last.start <= PIECE
+        && next.start <= last.end() + GAP
+        && next.end() - last.start <= PIECE
     {
-        last.count = next.start + next.count - last.start;
+        *last = Sectors::between(last.start, last.end().max(next.end()));
         return;
     }
     ranges.push(next);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_ranges_are_read_together_and_widened_ones_may_share_a_block() {
+        let mut ranges = Vec::new();
+        for (start, end) in [(0, 8), (0, 8), (8, 16), (16 + GAP, 24 + GAP), (25 + 2 * GAP, 32 + 2 * GAP)] {
+            join(&mut ranges, Sectors::between(start, end));
+        }
+        let last = Sectors::between(25 + 2 * GAP, 32 + 2 * GAP);
+        assert_eq!(ranges, [Sectors::between(0, 24 + GAP), last]);
+    }
 }

@@ -14,7 +14,7 @@ impl Worker<'_> {
     pub(super) fn check_first(&mut self, slot: Slot, now: Nanos) -> Option<Issued> {
         let request = &self.scheduler.issued(slot).request;
         let (sequence, op, extent) = (request.sequence, request.op, request.extent);
-        if !self.checker.as_mut()?.reads_first(slot, op, extent) {
+        if !self.context.checker.as_mut()?.reads_first(slot, op, extent) {
             return None;
         }
         let read = DataRequest { sequence, op: Op::Read, extent, due: Nanos(0) };
@@ -29,7 +29,7 @@ impl Worker<'_> {
 
     /// Hands over a read that belongs to a slot's write.
     fn push_own(&mut self, slot: Slot, extent: Extent, mut buffer: Buffer) {
-        let Some(checker) = &mut self.checker else { return };
+        let Some(checker) = &mut self.context.checker else { return };
         checker.begin_own(slot, extent, &mut buffer);
         let token = checker.token(slot);
         self.push_read(token, extent, buffer);
@@ -41,7 +41,7 @@ impl Worker<'_> {
 
     /// Whether a request is over, now that it completed; if not, its place is read back first.
     pub(super) fn is_over(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Option<Buffer> {
-        let Some(checker) = &mut self.checker else { return Some(buffer) };
+        let Some(checker) = &mut self.context.checker else { return Some(buffer) };
         let ended = checker.end(slot, record, buffer);
         if checker.is_stopped() {
             let why = "a fault was found, and the plan stops at the first (--verify-fatal)";
@@ -58,7 +58,7 @@ impl Worker<'_> {
 
     /// Takes the end of an operation that belongs to the checks; gives it back if it is a request's.
     pub(super) fn take_own(&mut self, completion: Completion) -> Option<Completion> {
-        match &self.checker {
+        match &self.context.checker {
             Some(checker) if checker.is_own(completion.token) => self.complete_own(completion),
             _ => return Some(completion),
         }
@@ -68,7 +68,7 @@ impl Worker<'_> {
     fn complete_own(&mut self, completion: Completion) {
         let depth = self.settings.depth;
         let Completion { token, buffer, submitted, completed, result, .. } = completion;
-        let Some(checker) = &mut self.checker else { return };
+        let Some(checker) = &mut self.context.checker else { return };
         if token.0 >= 2 * depth {
             return checker.end_again(result, [submitted, completed], &buffer);
         }
@@ -91,7 +91,7 @@ impl Worker<'_> {
 
     /// Reads bad places again, where one is due.
     pub(super) fn read_again(&mut self, now: Nanos) {
-        let Some(checker) = &mut self.checker else { return };
+        let Some(checker) = &mut self.context.checker else { return };
         if let Some((token, extent, buffer)) = checker.begin_again(now) {
             self.push_read(token, extent, buffer);
         }
@@ -99,7 +99,7 @@ impl Worker<'_> {
 
     /// Awaits the places that are still to be read again: after the pass, outside of its time.
     pub(super) fn read_again_to_the_end(&mut self) {
-        while let Some(checker) = &self.checker
+        while let Some(checker) = &self.context.checker
             && checker.has_more()
         {
             let now = self.backend.now();
@@ -116,7 +116,7 @@ impl Worker<'_> {
     /// Awaits the one that is in flight.
     fn await_again(&mut self) {
         self.backend.submit();
-        while self.checker.as_ref().is_some_and(|checker| checker.is_reading_again()) {
+        while self.context.checker.as_ref().is_some_and(|checker| checker.is_reading_again()) {
             let until = self.backend.now().saturating_add(super::POLL);
             self.reap(Wait::Until(until));
         }
@@ -124,13 +124,13 @@ impl Worker<'_> {
 
     /// A slot whose place was checked goes before all others.
     pub(super) fn checked_slot(&mut self) -> Option<Slot> {
-        self.checker.as_mut()?.next_checked()
+        self.context.checker.as_mut()?.next_checked()
     }
 
     /// Whose place was read, and whose write goes no more: a stop came in between.
     pub(super) fn cancel_checked(&mut self, now: Nanos) {
         while let Some(slot) = self.checked_slot() {
-            if let Some(checker) = &mut self.checker {
+            if let Some(checker) = &mut self.context.checker {
                 checker.let_go(slot);
             }
             let Issue { request, due, .. } = *self.scheduler.issued(slot);

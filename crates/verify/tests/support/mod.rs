@@ -2,7 +2,8 @@
 //!
 //! The oracle keeps all writes and all observations for good, and applies the rule to each sector by search.
 
-use iosonar_verify::{Ended, Expected, Flight, Legal, Sectors, Tag, Version};
+use iosonar_archive::WriteId;
+use iosonar_verify::{Ended, Expected, Flight, Legal, Sectors, Tag};
 use std::collections::BTreeMap;
 
 /// SplitMix64.
@@ -230,9 +231,9 @@ impl History {
             0 => Tag::ANY,
             1 | 2 => Tag::ZEROS,
             // A version that is written twice.
-            3 => Version { target: 0, phase: 0, pass: 0, sequence: 0 }.tag(),
+            3 => Tag::of(WriteId { target: 0, phase: 0, pass: 0, sequence: 0 }),
             4 => Tag::UNKNOWN,
-            _ => Version { target: 0, phase: 0, pass: 0, sequence: self.writes }.tag(),
+            _ => Tag::of(WriteId { target: 0, phase: 0, pass: 0, sequence: self.writes }),
         }
     }
 
