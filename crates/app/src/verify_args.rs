@@ -19,7 +19,8 @@ pub struct VerifyArgs {
     pub verify_memory: ByteSize,
     /// Inject faults, to test how they are detected: lost:every=1000, torn-page:at=3+17
     ///
-    /// The result is no storage result. The kinds are those of docs/verify.md; plans have them, too.
+    /// The result is no storage result. The kinds are those of docs/verify.md; plans have them, too. crash:at=N gives the target a volatile write
+    /// cache and stops it at operation N; flush-ignored:every=N beside it ignores flushes.
     #[arg(long, value_name = "FAULT", num_args = 1..)]
     pub inject: Vec<Injection>,
     /// Issue no more requests after the first fault

@@ -22,7 +22,9 @@ mod uring;
 mod vectored;
 
 pub use aio::Aio;
-pub use faulty::{Entry, Faulty, FaultyDevice, FaultyTarget, Header, Hit, Injector, Ledger, OtherRun};
+pub use faulty::{
+    Entry, Faulty, FaultyDevice, FaultyTarget, Header, Hit, Injector, Ledger, OtherRun, Survived, Unflushed,
+};
 pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
 pub use mmap::Mmap;
 pub use null::Null;

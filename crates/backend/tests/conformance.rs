@@ -62,8 +62,15 @@ fn without_faults(inner: impl Backend + 'static) -> Box<dyn Backend> {
     Box::new(Faulty::new(Box::new(inner), target))
 }
 
+/// The same with a volatile write cache, and a crash that does not come.
+fn with_cache(inner: impl Backend + 'static) -> Box<dyn Backend> {
+    let crash = "crash:at=1000000000".parse().unwrap();
+    let target = Injector::new(&[crash], 1).target(0, &FaultyDevice::new(Extent::default()));
+    Box::new(Faulty::new(Box::new(inner), target))
+}
+
 /// Every backend with real I/O, and every kind of ring that a kernel may have.
-const REAL: [(&str, Make); 16] = [
+const REAL: [(&str, Make); 17] = [
     ("threads", |setup| Ok(Box::new(Threads::open(setup).unwrap()))),
     ("aio", aio),
     ("uring", |setup| ring(setup, RingOptions::default())),
@@ -86,10 +93,11 @@ const REAL: [(&str, Make); 16] = [
     ("posixaio", |setup| Ok(Box::new(Posixaio::open(setup)))),
     ("threads without faults", |setup| Ok(without_faults(Threads::open(setup).unwrap()))),
     ("sync without faults", |setup| Ok(without_faults(ReadWrite::open(setup)))),
+    ("threads with a write cache", |setup| Ok(with_cache(Threads::open(setup).unwrap()))),
 ];
 
 /// Those that carry requests out in memory of the program: their answers are not always those of the kernel's calls.
-const IN_MEMORY: [&str; 2] = ["stdio", "mmap"];
+const IN_MEMORY: [&str; 3] = ["stdio", "mmap", "threads with a write cache"];
 
 /// Those without calls for discards and write zeroes.
 const WITHOUT_DISCARDS: [&str; 2] = ["aio", "posixaio"];
@@ -103,9 +111,10 @@ fn sim_with_content(store: Store, depth: u32) -> Sim {
 }
 
 /// Every backend that keeps what is written without I/O.
-const IN_STORE: [(&str, MakeInStore); 2] = [
+const IN_STORE: [(&str, MakeInStore); 3] = [
     ("sim with content", |store, depth| Box::new(sim_with_content(store, depth))),
     ("sim without faults", |store, depth| without_faults(sim_with_content(store, depth))),
+    ("sim with a write cache", |store, depth| with_cache(sim_with_content(store, depth))),
 ];
 
 /// Runs `test` on every backend with real I/O that this machine has, on a file of its own.

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Dice;
-use iosonar_archive::{Archive, ArchiveWriter, Fault, FaultClass, ReadAgain, RunInfo};
+use iosonar_archive::{Archive, ArchiveWriter, Fault, FaultClass, Outcome, ReadAgain, RunInfo};
 use iosonar_engine::{Control, Progress, prepare};
 use iosonar_host::Root;
 use iosonar_plan::{
@@ -27,6 +27,8 @@ struct Checked {
     faults: Vec<Fault>,
     /// Lines of the ledger.
     injected: Vec<Value>,
+    /// Requests that failed.
+    failed: u64,
 }
 
 fn run(plan: &Plan) -> Checked {
@@ -40,7 +42,9 @@ fn run(plan: &Plan) -> Checked {
     let info = prepared.run(&archive, info, &Control::default(), &progress).unwrap();
     let ledger = fs::read_to_string(out.join("injected.jsonl")).unwrap_or_default();
     let injected = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    Checked { info, faults: Archive::open(&out).unwrap().faults().unwrap(), injected }
+    let (archive, mut failed) = (Archive::open(&out).unwrap(), 0);
+    archive.for_each_record(&mut |record| failed += u64::from(record.outcome == Outcome::Failed)).unwrap();
+    Checked { info, faults: archive.faults().unwrap(), injected, failed }
 }
 
 /// A generated workload on simulated targets, from a seed.
@@ -271,7 +275,9 @@ impl Matrix {
 fn injected_faults_are_found_and_named() {
     let seeds = from_environment("SEEDS", 3);
     let mut matrix = Matrix::default();
-    for kind in InjectionKind::ALL.into_iter().filter(|kind| *kind != InjectionKind::Phantom) {
+    // What a crash leaves is judged from the result: `iosonar verify RESULT --mode after-crash`.
+    let is_judged = |kind: &InjectionKind| *kind != InjectionKind::Phantom && !kind.is_of_cache();
+    for kind in InjectionKind::ALL.into_iter().filter(is_judged) {
         for seed in 0..seeds {
             let mut dice = Dice(seed << 8 | kind as u64);
             let targets = if kind == InjectionKind::OtherTarget { 2 } else { 1 };
@@ -311,6 +317,10 @@ fn an_honest_device_has_no_faults() {
         if dice.one_in(4) {
             plan.targets.iter_mut().for_each(|target| target.path = "one".into());
         }
+        if dice.one_in(4) {
+            // A volatile write cache, and a crash that does not come.
+            plan.inject = vec![Injection::new(InjectionKind::Crash, Occasion::At(vec![1 << 40]))];
+        }
         plan.verify.modes =
             ["read,final", "read,before-write,after-write,final"][dice.below(2) as usize].parse().unwrap();
         let ran = run(&plan);
@@ -324,4 +334,25 @@ fn an_honest_device_has_no_faults() {
         seed += 1;
     }
     println!("{checked} sectors checked in {seed} runs");
+}
+
+/// After a crash every request fails, and so does the scan; until then there are no faults.
+#[test]
+fn a_device_that_crashes_fails_from_then_on() {
+    for seed in 0..8 {
+        let mut dice = Dice(seed);
+        let mut plan = plan(&mut dice, 1, 2_000);
+        let at = 100 + dice.below(1_000);
+        plan.inject = vec![Injection::new(InjectionKind::Crash, Occasion::At(vec![at]))];
+        let ran = run(&plan);
+        let others: Vec<&Fault> =
+            ran.faults.iter().filter(|fault| fault.class != FaultClass::Unreadable).collect();
+        assert!(others.is_empty() && !ran.faults.is_empty(), "seed {seed}: {:?}", others.first());
+        let [entry] = &ran.injected[..] else { panic!("seed {seed}: {:?}", ran.injected) };
+        assert_eq!((&entry["kind"], &entry["number"]), (&"crash".into(), &at.into()));
+        let survived: u64 =
+            ["whole", "in_part", "lost"].map(|name| entry["survived"][name].as_u64().unwrap()).iter().sum();
+        assert!(survived > 0, "{entry}");
+        assert!(ran.failed > 100, "seed {seed}: {}", ran.failed);
+    }
 }

@@ -1,6 +1,6 @@
 //! Faults that a run makes on purpose, so that what detects faults can be tested.
 
-use crate::{Extent, Op, SECTOR};
+use crate::{Durability, Extent, Op, SECTOR};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -54,11 +54,15 @@ pub enum InjectionKind {
     Short,
     /// All reads of a place fail from now on.
     Unreadable,
+    /// The device stops, and its volatile write cache loses some of what it holds: it has one from its first operation on.
+    Crash,
+    /// A flush, or a write that is to be on stable storage, is acknowledged and leaves its data in the volatile write cache.
+    FlushIgnored,
 }
 
 impl InjectionKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [InjectionKind; 21] = [
+    pub const ALL: [InjectionKind; 23] = [
         InjectionKind::Lost,
         InjectionKind::Stale,
         InjectionKind::Reverted,
@@ -80,6 +84,8 @@ impl InjectionKind {
         InjectionKind::Phantom,
         InjectionKind::Short,
         InjectionKind::Unreadable,
+        InjectionKind::Crash,
+        InjectionKind::FlushIgnored,
     ];
 
     /// Its word.
@@ -106,11 +112,24 @@ impl InjectionKind {
             InjectionKind::Phantom => "phantom",
             InjectionKind::Short => "short",
             InjectionKind::Unreadable => "unreadable",
+            InjectionKind::Crash => "crash",
+            InjectionKind::FlushIgnored => "flush-ignored",
         }
     }
 
-    /// Whether it happens to such an operation. Only whole sectors are hit.
-    pub fn suits(self, op: Op, extent: Extent) -> bool {
+    /// Whether it is about the volatile write cache of a device, and hits operations that have no place, too.
+    pub fn is_of_cache(self) -> bool {
+        matches!(self, InjectionKind::Crash | InjectionKind::FlushIgnored)
+    }
+
+    /// Whether it happens to such an operation. Only whole sectors are hit; a crash hits any operation.
+    pub fn suits(self, op: Op, durability: Durability, extent: Extent) -> bool {
+        let is_flush = matches!(op, Op::Flush | Op::Fsync);
+        match self {
+            InjectionKind::Crash => return is_flush || op.has_place(),
+            InjectionKind::FlushIgnored => return is_flush || op.is_write() && !durability.is_none(),
+            _ => {}
+        }
         let is_whole = extent.offset.is_multiple_of(SECTOR) && extent.length.is_multiple_of(SECTOR);
         let sectors = extent.length / SECTOR;
         let has_direction = match self {
@@ -139,6 +158,8 @@ impl InjectionKind {
                 | InjectionKind::Misdirected
                 | InjectionKind::Duplicated
                 | InjectionKind::Swapped
+                | InjectionKind::Crash
+                | InjectionKind::FlushIgnored
         )
     }
 
@@ -402,8 +423,15 @@ mod tests {
             (Kind::Short, Op::Read, extent(0, 1), false),
             (Kind::Short, Op::Write, extent(0, 2), true),
             (Kind::Unreadable, Op::Read, extent(0, 1), true),
+            (Kind::Crash, Op::Read, Extent { offset: 0, length: 1000 }, true),
+            (Kind::Crash, Op::Fsync, Extent::default(), true),
+            (Kind::Crash, Op::Discard, extent(0, 1), true),
+            (Kind::FlushIgnored, Op::Flush, Extent::default(), true),
+            (Kind::FlushIgnored, Op::Write, extent(0, 1), false),
         ] {
-            assert_eq!(kind.suits(op, extent), suits, "{kind} {op} {extent:?}");
+            assert_eq!(kind.suits(op, Durability::NONE, extent), suits, "{kind} {op} {extent:?}");
         }
+        let durable = [Durability::FUA, Durability::PREFLUSH];
+        assert!(durable.iter().all(|d| Kind::FlushIgnored.suits(Op::Write, *d, extent(0, 1))));
     }
 }

@@ -1,7 +1,7 @@
 //! What injected faults must keep to, beyond what their types say.
 
 use crate::validate::{Result, named, require, within};
-use crate::{Engine, Injection, InvalidPlan, Occasion, Plan};
+use crate::{BetweenPasses, Engine, Injection, InjectionKind, InvalidPlan, Job, Occasion, Plan};
 
 /// The most injections of a plan: each is looked at with every request.
 const MOST: usize = 256;
@@ -60,14 +60,65 @@ fn validate(injection: &Injection, plan: &Plan) -> Result {
             .remedy("remove `inject.sectors`")
     })?;
     within("inject.sectors", sectors.unwrap_or(1), 1, HIGHEST)?;
-    within("inject.limit", limit.unwrap_or(1), 1, HIGHEST)
+    within("inject.limit", limit.unwrap_or(1), 1, HIGHEST)?;
+    match kind {
+        InjectionKind::Crash => validate_crash(injection, plan),
+        InjectionKind::FlushIgnored => require(has_cache(injection, plan), || {
+            let rule = "'flush-ignored' has no effect on a target without a volatile write cache";
+            InvalidPlan::of("inject.kind", rule)
+                .remedy("add an injection of kind 'crash' for the same target: it gives the target a cache")
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an injection is one for a target, or for another one on the same device.
+fn reaches(injection: &Injection, plan: &Plan, target: u16) -> bool {
+    let path = |target: &u16| plan.targets.get(usize::from(*target)).map(|target| &target.path);
+    injection.target.is_none_or(|own| path(&own) == path(&target))
+}
+
+/// Whether a crash is injected into the device of one of its targets.
+fn has_cache(injection: &Injection, plan: &Plan) -> bool {
+    let crashes = || plan.inject.iter().filter(|other| other.kind == InjectionKind::Crash);
+    let mut targets = (0..).take(plan.targets.len());
+    targets.any(|target| {
+        injection.target.is_none_or(|own| own == target)
+            && crashes().any(|crash| reaches(crash, plan, target))
+    })
+}
+
+/// What the cache holds belongs to one file, and nobody else may read that.
+fn validate_crash(injection: &Injection, plan: &Plan) -> Result {
+    let is_hit = |target: u16| reaches(injection, plan, target);
+    let hit = || (0..).zip(&plan.targets).filter(|(number, _)| is_hit(*number)).map(|(_, target)| target);
+    let is_kept = |between| matches!(between, BetweenPasses::Keep | BetweenPasses::Reopen);
+    require(hit().all(|target| is_kept(target.file.between_passes)), || {
+        let rule = "the write cache of 'crash' would put the data of one file into the next one";
+        InvalidPlan::of("inject.kind", rule).remedy("remove `file.between_passes`, or this injection")
+    })?;
+    let jobs = || plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| is_hit(job.target));
+    require(!jobs().any(|job| job.options.changes_file()), || {
+        let rule = "file operations that change the file go past the write cache of 'crash'";
+        InvalidPlan::of("inject.kind", rule)
+            .remedy("remove them from `options.before` and `options.after`, or this injection")
+    })?;
+    let reads_back = |job: &Job| job.options.verify.is_some_and(|verify| verify.immediate);
+    require(!jobs().any(reads_back), || {
+        let rule = "`options.verify.immediate` reads past the write cache of 'crash'";
+        InvalidPlan::of("inject.kind", rule)
+            .remedy("use `verify.modes = \"after-write\"`, or remove this injection")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use crate::plan::tests::sample;
     use crate::validate::tests::{Spoil, all_refused};
-    use crate::{Engine, Executor, Injection, InjectionKind, Occasion, Plan, Stamp};
+    use crate::{
+        BetweenPasses, ByteSize, Checked, Data, Engine, Executor, FileStep, Injection, InjectionKind,
+        Occasion, Plan, Stamp, Verify,
+    };
 
     fn add(plan: &mut Plan, text: &str) {
         plan.inject.push(text.parse().unwrap());
@@ -89,8 +140,41 @@ mod tests {
     }
 
     #[test]
+    fn flushes_are_ignored_where_there_is_a_cache() {
+        let refused = |inject: &[&str], spoil: Spoil| {
+            let mut plan = sample();
+            inject.iter().for_each(|text| add(&mut plan, text));
+            spoil(&mut plan);
+            plan.validate().err().map(|error| error.to_string())
+        };
+        for inject in [
+            &["flush-ignored:every=2", "crash:at=9,target=1"][..],
+            &["crash:at=9", "flush-ignored:at=1,target=1"],
+        ] {
+            assert_eq!(refused(inject, |_| {}), None, "{inject:?}");
+        }
+        let other = ["flush-ignored:every=2,target=0", "crash:at=9,target=1"];
+        let none = refused(&other[..1], |_| {}).unwrap();
+        assert!(none.contains("add an injection of kind 'crash' for the same target"), "{none}");
+        assert_eq!(refused(&other, |_| {}), Some(none));
+        assert_eq!(refused(&other, |p| p.targets[0].path = p.targets[1].path.clone()), None);
+    }
+
+    #[test]
+    fn what_goes_past_a_cache_is_refused() {
+        let step = |p: &mut Plan| p.phases[0].jobs[1].options.before = vec![FileStep::Create];
+        for (target, is_refused) in [(0, false), (1, true)] {
+            let mut plan = sample();
+            add(&mut plan, &format!("crash:at=9,target={target}"));
+            step(&mut plan);
+            let error = plan.validate().err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(error.contains("go past the write cache"), is_refused, "{error}");
+        }
+    }
+
+    #[test]
     fn what_an_injection_cannot_is_refused() {
-        let cases: [(&str, Spoil); 10] = [
+        let cases: [(&str, Spoil); 14] = [
             ("transfers no data", |p| {
                 add(p, "lost:every=2");
                 p.engine = Engine::Null;
@@ -108,6 +192,22 @@ mod tests {
             ("remove inject.sectors", |p| add(p, "lost:every=2,sectors=1")),
             ("inject.sectors = 0", |p| add(p, "zeroed:every=2,sectors=0")),
             ("inject.limit = 0", |p| add(p, "lost:every=2,limit=0")),
+            ("remove inject.sectors", |p| add(p, "crash:at=2,sectors=1")),
+            ("the data of one file into the next one", |p| {
+                add(p, "crash:at=2");
+                p.targets[1].file.create = true;
+                p.targets[1].file.between_passes = BetweenPasses::NewFile;
+            }),
+            ("go past the write cache", |p| {
+                add(p, "crash:at=2,target=1");
+                p.phases[0].jobs[1].options.after = vec![FileStep::Truncate(ByteSize(0))];
+            }),
+            ("reads past the write cache", |p| {
+                add(p, "crash:at=2");
+                p.phases[0].jobs[0].options.verify =
+                    Some(Verify { what: Checked::Contents, immediate: true });
+                p.phases[0].jobs[0].options.data = Some(Data::Sequenced);
+            }),
             ("at most 256", |p| {
                 p.inject = vec![Injection::new(InjectionKind::Lost, Occasion::Every(1)); 257];
             }),

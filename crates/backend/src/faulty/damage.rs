@@ -130,7 +130,8 @@ mod tests {
                 let most = (i % 3 == 0).then_some(i % 5 + 1);
                 let Some(hit) = torn(kind, &mut random, (offset, length), most) else {
                     assert!(
-                        most.is_some() || !kind.suits(iosonar_plan::Op::Write, extent),
+                        most.is_some()
+                            || !kind.suits(iosonar_plan::Op::Write, iosonar_plan::Durability::NONE, extent),
                         "{kind} {extent:?}"
                     );
                     continue;

@@ -1,11 +1,13 @@
 //! What all loops that reach one device know of it: requests in flight, what was written last, and where faults lie.
 
+use super::cache::SharedCache;
 use super::intervals::Intervals;
 use super::ledger::{Entry, EntryNumber, Hit, Ledger};
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Recent writes that are kept, and the most bytes of all.
 const KEPT: usize = 1024;
@@ -13,7 +15,16 @@ const KEPT_BYTES: usize = 64 << 20;
 
 /// A device under faults. Clones are handles of the same one: two targets that are the same device have one.
 #[derive(Debug, Clone)]
-pub struct FaultyDevice(Arc<Mutex<State>>);
+pub struct FaultyDevice(Arc<Device>);
+
+#[derive(Debug)]
+struct Device {
+    state: Mutex<State>,
+    /// Of a logical block, in bytes.
+    block: u64,
+    /// Where it is to crash.
+    cache: OnceLock<Arc<SharedCache>>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -85,12 +96,28 @@ fn is_whole(extent: Extent) -> bool {
 impl FaultyDevice {
     /// A device that no request of this run reaches in `outside`: phantom writes go there. Nowhere: there are none.
     pub fn new(outside: Extent) -> FaultyDevice {
-        FaultyDevice(Arc::new(Mutex::new(State { outside, ..State::default() })))
+        FaultyDevice::with_blocks(outside, SECTOR)
+    }
+
+    /// The same with logical blocks of so many bytes: a crash tears writes only between them.
+    pub fn with_blocks(outside: Extent, block: u64) -> FaultyDevice {
+        let state = Mutex::new(State { outside, ..State::default() });
+        FaultyDevice(Arc::new(Device { state, block: block.max(SECTOR), cache: OnceLock::new() }))
+    }
+
+    /// Gives it a volatile write cache, if it has none.
+    pub(super) fn give_cache(&self, random: Xoshiro256PlusPlus) {
+        self.0.cache.get_or_init(|| Arc::new(SharedCache::new(self.0.block, random)));
+    }
+
+    /// Its volatile write cache, if it has one.
+    pub(super) fn cache(&self) -> Option<&Arc<SharedCache>> {
+        self.0.cache.get()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // Faults are made for tests: one that panics elsewhere still wants its ledger.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is(&self, other: &FaultyDevice) -> bool {
@@ -174,6 +201,14 @@ impl State {
                 }
             });
         }
+    }
+
+    /// The device has crashed: whether it still holds the faults is open.
+    pub(super) fn lose_marks(&mut self, ledger: &Ledger) {
+        for mark in std::mem::take(&mut self.marks).into_values() {
+            ledger.change(mark.entry, |entry| entry.unclear = true);
+        }
+        self.left.clear();
     }
 
     /// A read has ended: it has returned the faults at its place that were there when it started.
@@ -300,6 +335,8 @@ mod tests {
             bits: Vec::new(),
             due: Header::of(&[]),
             held: Header::of(&[]),
+            survived: None,
+            unflushed: None,
         })
     }
 

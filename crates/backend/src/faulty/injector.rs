@@ -3,7 +3,8 @@
 use super::damage::below;
 use super::device::FaultyDevice;
 use super::ledger::Ledger;
-use iosonar_plan::{Extent, Injection, InjectionKind, Occasion, Op};
+use crate::Operation;
+use iosonar_plan::{Durability, Extent, Injection, InjectionKind, Occasion, Op};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{HashMap, VecDeque};
@@ -13,6 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Recent writes of each target that others may take.
 const EXCHANGED: usize = 4;
+
+/// The stream of random numbers of a cache: none of an injection.
+const CACHE: u64 = u32::MAX as u64;
 
 /// Makes whole sectors, from this number of the target on, such as another run would have written.
 pub type OtherRun = Box<dyn Fn(&mut [u8], u64) + Send + Sync>;
@@ -66,7 +70,7 @@ struct Rule {
 pub(super) struct Case {
     pub(super) kind: InjectionKind,
     pub(super) sectors: Option<u64>,
-    /// Of the operation.
+    /// Of the operation: see [`Entry::number`](super::Entry::number).
     pub(super) number: u64,
     rule: usize,
 }
@@ -97,7 +101,7 @@ impl Injector {
         &self.0.ledger
     }
 
-    /// A target of the plan, on its device.
+    /// A target of the plan, on its device, which gets a volatile write cache if the target is to crash.
     pub fn target(&self, number: u16, device: &FaultyDevice) -> FaultyTarget {
         let own = self.0.inject.iter().filter(|injection| injection.target.is_none_or(|own| own == number));
         let rule = |(stream, injection): (usize, &Injection)| {
@@ -107,6 +111,9 @@ impl Injector {
             let random = random_of(self.0.seed, number, stream as u64);
             Rule { injection: injection.clone(), random, at, seen: 0, due: 0, made: 0 }
         };
+        if own.clone().any(|injection| injection.kind == InjectionKind::Crash) {
+            device.give_cache(random_of(self.0.seed, number, CACHE));
+        }
         FaultyTarget(Arc::new(Target {
             number,
             injector: self.clone(),
@@ -136,7 +143,8 @@ impl fmt::Debug for FaultyTarget {
 }
 
 impl Rule {
-    fn count(&mut self) {
+    /// Counts an operation; its number.
+    fn count(&mut self) -> u64 {
         let number = self.seen;
         self.seen += 1;
         match self.injection.occasion {
@@ -151,6 +159,7 @@ impl Rule {
                 }
             }
         }
+        number
     }
 
     fn take(&mut self) -> bool {
@@ -198,15 +207,28 @@ impl FaultyTarget {
     /// Counts an operation; what may be done to it.
     pub(super) fn due(&self, op: Op, extent: Extent) -> Vec<Case> {
         let number = self.0.operations.fetch_add(1, Ordering::Relaxed);
+        // What such kinds suit does not depend on it.
+        let durability = Durability::NONE;
+        self.take_due(|kind| !kind.is_of_cache() && kind.suits(op, durability, extent), Some(number))
+    }
+
+    /// The same for what concerns the write cache of the device.
+    pub(super) fn due_in_cache(&self, operation: &Operation) -> Vec<Case> {
+        let Operation { op, durability, extent, .. } = *operation;
+        self.take_due(|kind| kind.is_of_cache() && kind.suits(op, durability, extent), None)
+    }
+
+    /// Counts an operation for some of the injections. Its number is the given one, or that of each injection.
+    fn take_due(&self, suits: impl Fn(InjectionKind) -> bool, number: Option<u64>) -> Vec<Case> {
         if !self.0.is_armed.load(Ordering::Relaxed) {
             return Vec::new();
         }
         let mut rules = lock(&self.0.rules);
-        let suiting = rules.iter_mut().enumerate().filter(|(_, rule)| rule.injection.kind.suits(op, extent));
+        let suiting = rules.iter_mut().enumerate().filter(|(_, rule)| suits(rule.injection.kind));
         let case = |(rule, state): (usize, &mut Rule)| {
-            state.count();
+            let own = state.count();
             let Injection { kind, sectors, .. } = state.injection;
-            state.take().then_some(Case { kind, sectors, number, rule })
+            state.take().then_some(Case { kind, sectors, number: number.unwrap_or(own), rule })
         };
         suiting.filter_map(case).collect()
     }

@@ -34,7 +34,8 @@ pub struct Entry {
     pub target: u16,
     /// The operation that was hit.
     pub op: Op,
-    /// Its number among all reads, writes, discards and write zeroes of the target, from 0. Several issuing loops count together.
+    /// Its number among all reads, writes, discards and write zeroes of the target, from 0; of crashes and ignored flushes among the
+    /// operations that the kind suits. Several issuing loops count together.
     pub number: u64,
     /// Its first sector.
     pub sector: u64,
@@ -65,6 +66,36 @@ pub struct Entry {
     pub due: Header,
     /// The same as it is, or as it was returned.
     pub held: Header,
+    /// What a crash left of the writes that were only in the cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survived: Option<Survived>,
+    /// What an ignored flush would have brought to stable storage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unflushed: Option<Unflushed>,
+}
+
+/// What became of writes at a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Survived {
+    /// Acknowledged writes that were in the volatile cache.
+    pub cached: u64,
+    /// Writes in flight.
+    pub in_flight: u64,
+    /// How many of both the device holds wholly.
+    pub whole: u64,
+    /// In part.
+    pub in_part: u64,
+    /// Not at all.
+    pub lost: u64,
+}
+
+/// Writes in a volatile cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Unflushed {
+    /// How many.
+    pub writes: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// A run of sectors, and what became of it.

@@ -12,7 +12,13 @@
 //! - [`device`](self::device): what is in flight on a device, what was written last, where faults lie.
 //! - [`writes`](self::writes), [`reads`](self::reads): the kinds.
 //! - [`damage`](self::damage): how bytes are changed.
+//! - [`cache`](self::cache), [`volatile`](self::volatile): the volatile write cache of a device that is to crash, below the others.
+//! - [`below`](self::below): operations of a wrapper's own.
 
+mod below;
+mod cache;
+#[cfg(test)]
+mod crash_tests;
 mod damage;
 mod device;
 mod injector;
@@ -21,13 +27,15 @@ mod ledger;
 mod reads;
 #[cfg(test)]
 mod tests;
+mod volatile;
 mod writes;
 
 pub use device::FaultyDevice;
 pub use injector::{FaultyTarget, Injector, OtherRun};
-pub use ledger::{Entry, Header, Hit, Ledger};
+pub use ledger::{Entry, Header, Hit, Ledger, Survived, Unflushed};
 
 use crate::{Backend, Completion, Operation, Token, Wait};
+use below::Below;
 use device::FlightNumber;
 use injector::Case;
 use iosonar_os::Buffer;
@@ -38,15 +46,12 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use volatile::Volatile;
 
 /// Names operations of the wrapper's own. Callers number theirs from 0.
 const OWN: Token = Token(u32::MAX);
-
-/// Later than anything completes.
-const FAR: Nanos = Nanos(u64::MAX >> 1);
-
-/// Buffers of its own that are kept for the next use.
-const SPARE: usize = 8;
+/// The same of the cache below it.
+const CACHE_OWN: Token = Token(u32::MAX - 1);
 
 /// Kinds that need what a place held before its last write.
 const WITH_OLD: [InjectionKind; 2] = [InjectionKind::Stale, InjectionKind::Reverted];
@@ -56,14 +61,13 @@ const WITH_RECENT: [InjectionKind; 3] =
 
 /// A backend with faults.
 pub struct Faulty {
-    inner: Box<dyn Backend>,
+    inner: Below,
     target: FaultyTarget,
     random: Xoshiro256PlusPlus,
     pending: HashMap<Token, Pending>,
-    /// Seen while an operation of the wrapper's own was waited for.
-    ready: Vec<Completion>,
-    spare: Vec<Buffer>,
     needs: Needs,
+    /// Each write is to be on stable storage when it completes.
+    is_synchronous: bool,
 }
 
 /// What the injections of a run need to be kept of ordinary writes.
@@ -138,63 +142,30 @@ impl Faulty {
             exchange: target.has(&[InjectionKind::OtherTarget]),
         };
         let random = target.random();
-        let (pending, ready, spare) = (HashMap::new(), Vec::new(), Vec::new());
-        Faulty { inner, target, random, pending, ready, spare, needs }
+        let inner = match target.device().cache() {
+            Some(cache) => Box::new(Volatile::new(inner, target.clone(), Arc::clone(cache))),
+            None => inner,
+        };
+        let (inner, pending) = (Below::new(inner, OWN), HashMap::new());
+        Faulty { inner, target, random, pending, needs, is_synchronous: false }
     }
 
-    /// A buffer of the wrapper's own, with any content.
-    fn take_buffer(&mut self, length: usize) -> Buffer {
-        let mut buffer = self.spare.pop().unwrap_or(Buffer::empty());
-        buffer.set_len(length);
-        buffer
+    /// Each write is to be on stable storage when it completes: the file was opened with `O_SYNC` or `O_DSYNC`.
+    #[must_use]
+    pub fn synchronous(mut self, is_synchronous: bool) -> Faulty {
+        self.is_synchronous = is_synchronous;
+        self
     }
 
-    fn give_buffer(&mut self, buffer: Buffer) {
-        if self.spare.len() < SPARE {
-            self.spare.push(buffer);
-        }
-    }
-
-    fn copy_of(&mut self, data: &[u8]) -> Buffer {
-        let mut copy = self.take_buffer(data.len());
-        copy.copy_from_slice(data);
-        copy
-    }
-
-    /// Executes an operation of its own, and waits for it.
-    fn execute(&mut self, op: Op, extent: Extent, buffer: Buffer) -> (Buffer, i64) {
-        self.inner.push(Operation { token: OWN, op, durability: Durability::NONE, extent, buffer });
-        loop {
-            let first = self.ready.len();
-            self.inner.reap(Wait::Until(FAR), &mut self.ready);
-            if let Some(own) = (first..self.ready.len()).find(|at| self.ready[*at].token == OWN) {
-                let Completion { buffer, result, .. } = self.ready.remove(own);
-                return (buffer, result);
-            }
-        }
-    }
-
-    /// What a place holds; zeros after the end of a file. None: it cannot be read.
-    fn read_now(&mut self, extent: Extent) -> Option<Buffer> {
-        let buffer = self.take_buffer(extent.length as usize);
-        let (mut buffer, result) = self.execute(Op::Read, extent, buffer);
-        match usize::try_from(result) {
-            Ok(done) => {
-                buffer[done..].fill(0);
-                Some(buffer)
-            }
-            Err(_) => {
-                self.give_buffer(buffer);
-                None
-            }
-        }
+    fn has_crashed(&self) -> bool {
+        self.target.device().cache().is_some_and(|cache| cache.lock().has_crashed())
     }
 
     /// Writes elsewhere; whether all of it was written. The place is `flight`'s, which ends.
     fn write_now(&mut self, extent: Extent, flight: FlightNumber, data: &[u8]) -> Written {
-        let copy = self.copy_of(data);
-        let (copy, result) = self.execute(Op::Write, extent, copy);
-        self.give_buffer(copy);
+        let copy = self.inner.copy_of(data);
+        let (copy, result) = self.inner.execute(Op::Write, Durability::NONE, extent, copy);
+        self.inner.give_buffer(copy);
         let is_whole = result == extent.length as i64;
         let at = self.inner.now();
         let mut device = self.target.device().lock();
@@ -225,6 +196,8 @@ impl Faulty {
             bits: Vec::new(),
             due: Header::of(due),
             held: Header::of(held),
+            survived: None,
+            unflushed: None,
         }
     }
 
@@ -238,6 +211,9 @@ impl Faulty {
 
     /// Does one of what may be done to an operation, if any is possible.
     fn changed(&mut self, mut operation: Operation, pending: &mut Pending) -> Operation {
+        if self.has_crashed() {
+            return operation;
+        }
         let (op, extent) = (operation.op, operation.extent);
         let mut cases = self.target.due(op, extent).into_iter();
         let (entries, is_free) = {
@@ -270,10 +246,10 @@ impl Faulty {
         }
         if op.is_write()
             && self.needs.old
-            && let Some(old) = self.read_now(extent)
+            && let Some(old) = self.inner.read_now(extent)
         {
             pending.old = Some(Arc::from(&*old));
-            self.give_buffer(old);
+            self.inner.give_buffer(old);
         }
         operation
     }
@@ -284,7 +260,7 @@ impl Faulty {
         if let Some(original) = pending.original.take() {
             let own = std::mem::replace(&mut completion.buffer, original);
             self.finish_replaced(&mut completion, &mut pending, &own);
-            self.give_buffer(own);
+            self.inner.give_buffer(own);
         } else if pending.op == Op::Read {
             self.finish_read(&mut completion, pending);
         } else {
@@ -316,41 +292,43 @@ impl Backend for Faulty {
     }
 
     fn is_timed(&self) -> bool {
-        self.inner.is_timed()
+        self.inner.backend.is_timed()
     }
 
     fn skip_to(&mut self, time: Nanos) {
-        self.inner.skip_to(time);
+        self.inner.backend.skip_to(time);
     }
 
     fn needs_buffers(&self) -> bool {
         true
     }
 
-    fn push(&mut self, operation: Operation) {
+    fn push(&mut self, mut operation: Operation) {
         let Operation { token, op, extent, .. } = operation;
-        debug_assert!(token != OWN);
+        debug_assert!(token != OWN && token != CACHE_OWN);
+        // Only a cache needs to know: below, the file says so.
+        let is_durable = self.is_synchronous && op.is_write() && self.target.device().cache().is_some();
+        operation.durability = operation.durability.with(Durability::FUA, is_durable);
         if !op.has_place() {
-            return self.inner.push(operation);
+            return self.inner.backend.push(operation);
         }
         let flight = self.target.device().lock().start(op, extent);
         let mut pending =
             Pending { flight, op, extent, act: Act::None, original: None, entry: None, old: None };
         let operation = self.changed(operation, &mut pending);
         self.pending.insert(token, pending);
-        self.inner.push(operation);
+        self.inner.backend.push(operation);
     }
 
     fn submit(&mut self) {
-        self.inner.submit();
+        self.inner.backend.submit();
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
-        let wait = if self.ready.is_empty() { wait } else { Wait::No };
-        self.inner.reap(wait, &mut self.ready);
+        self.inner.reap(wait);
         // To end one may take operations of the wrapper's own, and others are seen meanwhile.
-        while !self.ready.is_empty() {
-            for completion in std::mem::take(&mut self.ready) {
+        while !self.inner.ready.is_empty() {
+            for completion in std::mem::take(&mut self.inner.ready) {
                 let completion = self.finish(completion);
                 out.push(completion);
             }
@@ -358,11 +336,11 @@ impl Backend for Faulty {
     }
 
     fn hand_over(&mut self) -> io::Result<()> {
-        self.inner.hand_over()
+        self.inner.backend.hand_over()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {
-        self.inner.release()
+        self.inner.backend.release()
     }
 }
 

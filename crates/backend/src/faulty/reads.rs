@@ -98,7 +98,7 @@ impl Faulty {
             InjectionKind::Short => Act::Short { length: hit.start as u64 },
             _ => Act::Untransferred { hit },
         };
-        let own = self.take_buffer(operation.buffer.len());
+        let own = self.inner.take_buffer(operation.buffer.len());
         pending.original = Some(std::mem::replace(&mut operation.buffer, own));
         operation
     }

@@ -45,9 +45,9 @@ impl Faulty {
             InjectionKind::Short => Ok(self.shorten(case, operation, pending)),
             InjectionKind::Unreadable => Ok(self.make_unreadable(case, operation, pending)),
             InjectionKind::TornPage | InjectionKind::TornSector | InjectionKind::TornInside => {
-                let Some(old) = self.read_now(operation.extent) else { return Err(operation) };
+                let Some(old) = self.inner.read_now(operation.extent) else { return Err(operation) };
                 let damage = self.torn(case, &operation, &old);
-                self.give_buffer(old);
+                self.inner.give_buffer(old);
                 self.with_damage(case, operation, pending, damage)
             }
             _ => {
@@ -78,7 +78,7 @@ impl Faulty {
             let differ = |at: usize| new[at..at + BYTES] != old[at..at + BYTES];
             (hit.clone().step_by(BYTES).all(differ).then_some(hit)?, None)
         };
-        let mut data = self.copy_of(new);
+        let mut data = self.inner.copy_of(new);
         let changed = bytes.as_ref().map_or(hit.clone(), |b| hit.start + b.start..hit.start + b.end);
         data[changed.clone()].copy_from_slice(&old[changed]);
         Some(Damage { bytes, ..Damage::of(data, hit) })
@@ -93,7 +93,7 @@ impl Faulty {
         );
         let most = case.sectors.unwrap_or(if is_small { 1 } else { total });
         let mut hit = some_sectors(&mut self.random, total, most);
-        let mut damage = Damage::of(self.copy_of(new), hit.clone());
+        let mut damage = Damage::of(self.inner.copy_of(new), hit.clone());
         if is_small {
             self.damage_sectors(case.kind, &mut damage);
             return Some(damage);
@@ -143,7 +143,7 @@ impl Faulty {
     ) -> Injected {
         let Some(Damage { data, hit, bytes, bits }) = damage else { return Err(operation) };
         if data[hit.clone()] == operation.buffer[hit.clone()] {
-            self.give_buffer(data);
+            self.inner.give_buffer(data);
             return Err(operation);
         }
         let entry = self.entry(case, pending, &operation.buffer[hit.clone()], &data[hit.clone()]);
@@ -164,7 +164,7 @@ impl Faulty {
     /// Lets a write not be executed: its place is read instead, which takes a plausible time and says what it holds.
     fn read_instead(&mut self, mut operation: Operation, pending: &mut Pending) -> Operation {
         pending.act = Act::Lost;
-        let own = self.take_buffer(operation.buffer.len());
+        let own = self.inner.take_buffer(operation.buffer.len());
         pending.original = Some(std::mem::replace(&mut operation.buffer, own));
         Operation { op: Op::Read, durability: Durability::NONE, ..operation }
     }
@@ -188,10 +188,10 @@ impl Faulty {
     }
 
     fn misdirect(&mut self, case: Case, operation: Operation, pending: &mut Pending) -> Injected {
-        let Some(old) = self.read_now(operation.extent) else { return Err(operation) };
+        let Some(old) = self.inner.read_now(operation.extent) else { return Err(operation) };
         let is_same = *old == *operation.buffer;
         let held = Header::of(&old);
-        self.give_buffer(old);
+        self.inner.give_buffer(old);
         if is_same {
             return Err(operation);
         }
@@ -230,12 +230,12 @@ impl Faulty {
 
     fn duplicate(&mut self, case: Case, operation: Operation, pending: &mut Pending) -> Injected {
         let Some((to, flight)) = self.destination(operation.extent) else { return Err(operation) };
-        let Some(old) = self.read_now(to) else {
+        let Some(old) = self.inner.read_now(to) else {
             self.target.device().lock().end(flight);
             return Err(operation);
         };
         let entry = self.entry(case, pending, &old, &operation.buffer);
-        self.give_buffer(old);
+        self.inner.give_buffer(old);
         let whole = 0..operation.buffer.len();
         match self.write_beside(entry, (to, flight), whole, &operation.buffer) {
             Some(_) => Ok(operation),
@@ -266,7 +266,7 @@ impl Faulty {
         };
         pending.entry = entry;
         pending.act = Act::Changed { hit: whole };
-        let other = self.copy_of(&data);
+        let other = self.inner.copy_of(&data);
         pending.original = Some(std::mem::replace(&mut operation.buffer, other));
         Ok(operation)
     }
@@ -291,7 +291,7 @@ impl Faulty {
             })
         };
         let Some((to, flight)) = found else { return Err(operation) };
-        let Some(old) = self.read_now(to) else {
+        let Some(old) = self.inner.read_now(to) else {
             self.target.device().lock().end(flight);
             return Err(operation);
         };
@@ -299,7 +299,7 @@ impl Faulty {
         let mut data = old.to_vec();
         rand_core::Rng::fill_bytes(&mut self.random, &mut data[hit.clone()]);
         let entry = self.entry(case, pending, &old[hit.clone()], &data[hit.clone()]);
-        self.give_buffer(old);
+        self.inner.give_buffer(old);
         match self.write_beside(entry, (to, flight), hit, &data) {
             Some(_) => Ok(operation),
             None => Err(operation),
@@ -323,7 +323,7 @@ impl Faulty {
         let place = Some(Hit::of(part(pending.extent, &missing)));
         pending.entry = self.add(Entry { place, ..entry });
         pending.act = Act::Short { length };
-        let own = self.copy_of(&operation.buffer[..length as usize]);
+        let own = self.inner.copy_of(&operation.buffer[..length as usize]);
         pending.original = Some(std::mem::replace(&mut operation.buffer, own));
         operation.extent.length = length;
         operation
