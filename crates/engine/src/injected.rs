@@ -3,7 +3,7 @@
 use crate::prepare::{Fitted, Prepared};
 use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, Ledger, OtherRun};
 use iosonar_content::{SectorHeader, fill};
-use iosonar_plan::{AtEnd, Extent, Fill};
+use iosonar_plan::{Access, AtEnd, Extent, Fill, Job};
 
 /// The injections of a run.
 pub(crate) struct Injected {
@@ -24,7 +24,8 @@ impl Injected {
         let devices = prepared.by_path(|number| {
             let jobs = prepared.jobs().map(|(_, job)| &job.fitted);
             let jobs: Vec<_> = jobs.filter(|job| usize::from(job.job.target) == number).collect();
-            FaultyDevice::new(outside(&jobs))
+            let block = jobs.iter().map(|job| job.placement.block()).max().unwrap_or_default();
+            FaultyDevice::with_blocks(outside(&jobs), block)
         });
         let targets = devices.iter().enumerate();
         let targets = targets.map(|(number, device)| injector.target(number as u16, device)).collect();
@@ -33,10 +34,20 @@ impl Injected {
 
     /// A backend of a target with its faults.
     pub(crate) fn wrap(&self, target: u16, inner: Box<dyn Backend>) -> Box<dyn Backend> {
-        Box::new(Faulty::new(inner, self.targets[usize::from(target)].clone()))
+        Box::new(self.faulty(target, inner))
     }
 
-    /// Injects nothing more. What cannot be read stays so.
+    /// A backend of a job with the faults of its target.
+    pub(crate) fn wrap_job(&self, job: &Job, access: Access, inner: Box<dyn Backend>) -> Box<dyn Backend> {
+        let is_synchronous = job.access(access).sync.is_set();
+        Box::new(self.faulty(job.target, inner).synchronous(is_synchronous))
+    }
+
+    fn faulty(&self, target: u16, inner: Box<dyn Backend>) -> Faulty {
+        Faulty::new(inner, self.targets[usize::from(target)].clone())
+    }
+
+    /// Injects nothing more. What cannot be read stays so, and a device that has crashed too.
     pub(crate) fn disarm(&self) {
         self.targets.iter().for_each(|target| target.arm(false));
     }

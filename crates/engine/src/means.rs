@@ -141,6 +141,19 @@ impl Prepared {
         }
     }
 
+    /// A backend of a job with the faults of its target, where the plan injects any.
+    fn with_faults_of_job(
+        &self,
+        fitted: &Fitted,
+        backend: Box<dyn Backend>,
+        shared: Shared<'_>,
+    ) -> Box<dyn Backend> {
+        match shared.injected {
+            Some(injected) => injected.wrap_job(&fitted.job, self.plan.access, backend),
+            None => backend,
+        }
+    }
+
     /// What makes a loop's backend on the file of another pass.
     pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, shared: Shared<'a>) -> Remake<'a> {
         let clock = shared.clock;
@@ -148,7 +161,7 @@ impl Prepared {
             None => Ok(Box::new(Null::new(clock.clone(), 1))),
             Some(file) => {
                 let (backend, _) = on_file(&self.plan, fitted, file, clock, pool)?;
-                Ok(with_faults(fitted.job.target, backend, shared.injected))
+                Ok(self.with_faults_of_job(fitted, backend, shared))
             }
         })
     }
@@ -176,7 +189,8 @@ pub(crate) fn equip(
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = stage.pool(part, workers, shared.pools)?;
         let backend = stage.backend(part, shared, pool.as_ref(), &mut means.notices)?;
-        let backend = with_faults(part.target, backend, shared.injected);
+        let fitted = &stage.jobs[part.job].fitted;
+        let backend = stage.prepared.with_faults_of_job(fitted, backend, shared);
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
         let settings = stage.settings(part, means.spin);
         let home = stage.keeps_pools(part).then(|| shared.pools.clone());
