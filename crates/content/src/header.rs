@@ -80,7 +80,8 @@ impl SectorHeader {
     #[must_use]
     pub fn after(self, sectors: u64) -> SectorHeader {
         let index = (u64::from(self.index) + sectors).min(u64::from(u16::MAX)) as u16;
-        SectorHeader { sector: self.sector + sectors, index, ..self }
+        // What was read may name any address.
+        SectorHeader { sector: self.sector.wrapping_add(sectors), index, ..self }
     }
 
     /// Reads and checks a sector as [`fill`] made it, by its checksum.

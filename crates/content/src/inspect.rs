@@ -2,7 +2,7 @@
 
 use crate::damage::{Damage, damage};
 use crate::header::{Form, LENGTH, SectorHeader, checksum_of, masked, seed_of};
-use crate::noise::Share;
+use crate::noise::{Share, Successive};
 use crate::recover;
 use iosonar_plan::Fill;
 
@@ -48,6 +48,24 @@ pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
         && share.is_body(sector, header.sector, seed)
         && share.checksum(&plain, header.sector, seed) == checksum_of(&plain);
     is_intact.then_some(header)
+}
+
+/// The same of each sector of what a read gave, in order: `see` is told of its index and its header. Sectors that follow one
+/// another in a request cost less than with [`intact`].
+pub fn intact_each(sectors: &[[u8; LENGTH]], fill: Fill, see: &mut dyn FnMut(usize, Option<SectorHeader>)) {
+    let share = Share::of(fill);
+    let mut request = None;
+    for (index, sector) in sectors.iter().enumerate() {
+        let goes_on = |(successive, first): &(Successive<'_>, usize)| {
+            successive.is_next(sector, (index - first) as u64)
+        };
+        let mut header = request.as_ref().and_then(goes_on);
+        if header.is_none() {
+            header = intact(sector, fill);
+            request = header.map(|header| (share.successive(&header), index));
+        }
+        see(index, header);
+    }
 }
 
 /// What a sector is. `fill` is that of the run; sectors of other fills and of version 1 are recognised, too. `poison` is what

@@ -7,7 +7,7 @@
 //! contributes. To compute the checksum of bytes that were written some instructions before stalls the processor, which cannot
 //! forward narrow stores to wide loads; that was most of the cost of a sector.
 
-use crate::header::{Form, HEADER, LENGTH, MASKED, SectorHeader, mask, noise, put_words};
+use crate::header::{Form, HEADER, LENGTH, MASKED, SectorHeader, mask, noise, put_words, seed_of};
 use iosonar_plan::Fill;
 use std::array::from_fn;
 use std::sync::{LazyLock, OnceLock};
@@ -150,6 +150,51 @@ fn is_body(body: &[u8; BODY], random: usize, pattern: &Pattern, seed: u64) -> bo
         && zeros.iter().fold(0, |all, byte| all | byte) == 0
 }
 
+/// The headers of successive sectors of a request, at less cost than each for itself: what they have in common is computed once.
+pub(crate) struct Successive<'a> {
+    share: &'a Share,
+    tables: &'a Tables,
+    first: SectorHeader,
+    /// The checksum, without what differs.
+    common: u32,
+}
+
+/// A header of version 2 as it is written.
+pub(crate) struct Words {
+    pub(crate) header: SectorHeader,
+    pub(crate) seed: u64,
+    /// After the seed, without their mask.
+    pub(crate) plain: [u64; MASKED],
+}
+
+impl Successive<'_> {
+    /// That of the sector which lies `sectors` after the first one.
+    #[inline(always)]
+    pub(crate) fn words(&self, sectors: u64) -> Words {
+        let [_, _, address, .., last] = &self.tables.header;
+        let header = self.first.after(sectors);
+        let seed = if self.share.is_masked() { header.seed() } else { 0 };
+        let [low, high] = header.index.to_le_bytes().map(usize::from);
+        let checksum = self.common
+            ^ self.share.contribution(header.sector, seed)
+            ^ look_up(address, header.sector)
+            ^ last[0][low]
+            ^ last[1][high];
+        Words { header, seed, plain: header.plain(Form::Two, checksum) }
+    }
+
+    /// The header of a sector if it is the one which lies `sectors` after the first one, and every byte is right.
+    #[inline]
+    pub(crate) fn is_next(&self, sector: &[u8; LENGTH], sectors: u64) -> Option<SectorHeader> {
+        let Words { header, seed, plain } = self.words(sectors);
+        let words = sector.as_chunks::<8>().0;
+        let differ = mask(plain, seed).into_iter().zip(&words[1..]);
+        let differ =
+            differ.fold(seed_of(sector) ^ seed, |all, (own, word)| all | own ^ u64::from_le_bytes(*word));
+        (differ == 0 && self.share.is_body(sector, header.sector, seed)).then_some(header)
+    }
+}
+
 impl Share {
     /// That of a plan's fill.
     #[inline]
@@ -205,22 +250,19 @@ impl Share {
 
     /// Makes successive sectors of a request. `first` is the header of the first one.
     pub(crate) fn fill(&self, sectors: &mut [[u8; LENGTH]], first: &SectorHeader) {
-        let tables = &**TABLES;
-        let [_, _, address, .., last] = &tables.header;
-        // What all of these sectors have in common.
-        let common = SectorHeader { sector: 0, index: 0, ..*first }.plain(Form::Two, 0);
-        let common = tables.zeros ^ tables.header(&common);
+        let successive = self.successive(first);
         for (i, sector) in (0..).zip(sectors) {
-            let header = first.after(i);
-            let seed = if self.is_masked() { header.seed() } else { 0 };
-            let [low, high] = header.index.to_le_bytes().map(usize::from);
-            let checksum = common
-                ^ self.contribution(header.sector, seed)
-                ^ look_up(address, header.sector)
-                ^ last[0][low]
-                ^ last[1][high];
-            self.put(sector, header.sector, seed, &header.plain(Form::Two, checksum));
+            let Words { header, seed, plain } = successive.words(i);
+            self.put(sector, header.sector, seed, &plain);
         }
+    }
+
+    /// The headers of a request from this one on.
+    #[inline]
+    pub(crate) fn successive(&self, first: &SectorHeader) -> Successive<'_> {
+        let tables = &**TABLES;
+        let common = SectorHeader { sector: 0, index: 0, ..*first }.plain(Form::Two, 0);
+        Successive { share: self, tables, first: *first, common: tables.zeros ^ tables.header(&common) }
     }
 
     #[inline(always)]

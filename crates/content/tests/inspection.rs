@@ -1,8 +1,8 @@
 //! What sectors say of themselves: intact, damaged in every way, torn, of an older form, and foreign ones.
 
 use iosonar_content::{
-    Damage, Sector, SectorHeader, damage, fill, inspect, intact, poison, regenerate, seed_of_body,
-    seed_of_tail, torn_at,
+    Damage, Sector, SectorHeader, damage, fill, inspect, intact, intact_each, poison, regenerate,
+    seed_of_body, seed_of_tail, torn_at,
 };
 use iosonar_plan::Fill;
 use proptest::prelude::*;
@@ -243,6 +243,28 @@ proptest! {
         prop_assert_eq!(inspect(&sector, of(other), POISON), Sector::Intact(without_index(header)));
         let sector = regenerate(&header, of(percent));
         prop_assert_eq!(inspect(&sector, of(other), POISON), Sector::Intact(header));
+    }
+
+    /// Parts of requests one after the other, some sectors of them damaged or from elsewhere: each is judged as alone.
+    #[test]
+    fn sectors_of_a_read_are_judged_as_each_alone(
+        parts in prop::collection::vec((headers(), 1u64..6, 0u64..4), 1..6),
+        percent in percents(),
+        damages in prop::collection::vec((any::<prop::sample::Index>(), 0usize..512, 1u8..=255), 0..4),
+    ) {
+        let of_part = |(header, count, skipped): &(SectorHeader, u64, u64)| {
+            (0..*count).map(|n| regenerate(&header.after(n + skipped * n), of(percent))).collect::<Vec<_>>()
+        };
+        let mut sectors: Vec<[u8; 512]> = parts.iter().flat_map(of_part).collect();
+        for (index, byte, bits) in damages {
+            sectors[index.index(parts.len())][byte] ^= bits;
+        }
+        let mut seen = 0;
+        intact_each(&sectors, of(percent), &mut |index, header| {
+            assert_eq!((index, header), (seen, intact(&sectors[index], of(percent))));
+            seen += 1;
+        });
+        prop_assert_eq!(seen, sectors.len());
     }
 
     /// Slices of a request are what the whole is.

@@ -1,6 +1,6 @@
 //! What a sector costs: `cargo test --release -p iosonar-content --test speed -- --ignored --nocapture`.
 
-use iosonar_content::{SectorHeader, fill, inspect, intact, regenerate};
+use iosonar_content::{SectorHeader, fill, inspect, intact, intact_each, regenerate};
 use iosonar_plan::Fill;
 use std::hint::black_box;
 use std::time::Instant;
@@ -37,6 +37,9 @@ fn speed() {
         });
         let sectors = || black_box(&buffer).as_chunks::<512>().0.iter();
         measure("intact", random_percent, || assert!(sectors().all(|sector| intact(sector, kind).is_some())));
+        measure("intact_each", random_percent, || {
+            intact_each(black_box(&buffer).as_chunks().0, kind, &mut |_, header| assert!(header.is_some()));
+        });
         // Sectors of a request of 4 KiB each, from all over the target.
         let requests: Vec<Vec<u8>> = (0..1024)
             .map(|i: u64| {
@@ -52,6 +55,13 @@ fn speed() {
                 next += 1;
                 let sectors = requests[next % 1024].as_chunks::<512>().0;
                 assert!(sectors.iter().all(|sector| intact(sector, kind).is_some()));
+            }
+        });
+        measure("intact_each, the same", random_percent, || {
+            for _ in 0..SECTORS / 8 {
+                next += 1;
+                let sectors = requests[next % 1024].as_chunks::<512>().0;
+                intact_each(sectors, kind, &mut |_, header| assert!(header.is_some()));
             }
         });
     }
