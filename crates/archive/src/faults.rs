@@ -1,5 +1,6 @@
 //! Faults that verification found: one line each in `faults.jsonl`, and their counts in `run.json`.
 
+use crate::Stalls;
 use iosonar_plan::{Nanos, SECTOR};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -318,6 +319,9 @@ pub struct Verified {
     /// Their bytes.
     #[serde(default)]
     pub added_bytes: u64,
+    /// How often and how long requests that were due waited until memory was free, because reads had still to be checked.
+    #[serde(default, skip_serializing_if = "no_stalls")]
+    pub stalls: Stalls,
     /// Of the scan at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<ScanFacts>,
@@ -370,6 +374,10 @@ impl ScanFacts {
 
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+fn no_stalls(stalls: &Stalls) -> bool {
+    stalls.count == 0
 }
 
 impl Verified {

@@ -68,7 +68,9 @@ pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
     // A buffer that starts after a page reaches into one more.
     let is_shifted = options.align.0 > 0;
     let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
-    BufferPool::needed(job.job.depth, longest).max(options.buffer_set.0).min(share).max(4096)
+    // What reads gave stays until it is checked.
+    let depth = if plan.verify.modes.read { job.job.depth.saturating_mul(2) } else { job.job.depth };
+    BufferPool::needed(depth, longest).max(options.buffer_set.0).min(share).max(4096)
 }
 
 impl Prepared {

@@ -3,7 +3,7 @@
 //! One thread runs it for one target, or for one job of several on a target. Each turn looks for completions, asks for
 //! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions. Before it sleeps or waits it
-//! makes the data of the next write, slice by slice, with a look for completions after each slice.
+//! makes the data of the next write, slice by slice, with a look for completions after each slice; so it checks what long reads gave.
 
 mod verifying;
 
@@ -33,6 +33,9 @@ const POLL: Nanos = Nanos(50_000_000);
 
 /// How soon a source that had nothing yet is asked again.
 const ASK_AGAIN: Nanos = Nanos(500_000);
+
+/// Nothing is checked so shortly before a request is due.
+const LEAST_IDLE: Nanos = Nanos(5_000);
 
 /// Most passes of a run that only time ends: their times are kept, and memory does not follow the length of a run.
 const MOST_PASSES: u32 = 1 << 20;
@@ -240,6 +243,7 @@ impl<'a> Worker<'a> {
             }
             let is_over = pass > 0 && (self.settings.rules.is_over(self.start) || self.is_first_done());
             while !is_over && self.turn(&mut feed) {}
+            self.check_all();
             self.read_again_to_the_end();
             self.end_pass(is_over);
             self.count(feed.lines());
@@ -547,6 +551,9 @@ impl<'a> Worker<'a> {
             }
             now = self.backend.now();
         }
+        if until.saturating_sub(now) > LEAST_IDLE && self.check_while_idle(until.saturating_sub(LEAST_IDLE)) {
+            return;
+        }
         let spin = self.settings.spin;
         if !self.backend.is_timed() || until.saturating_sub(now) > spin {
             self.wait(until.saturating_sub(spin));
@@ -603,6 +610,9 @@ impl<'a> Worker<'a> {
 
     /// Waits for a completion, but not beyond `until`, and not so long that a stop would go unnoticed.
     fn wait(&mut self, until: Nanos) {
+        if self.check_while_idle(until) {
+            return;
+        }
         let now = self.backend.now();
         self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
         let stop = self.control.stop_time();
@@ -773,7 +783,7 @@ impl<'a> Worker<'a> {
             return Issued::NeedsData;
         }
         self.unmade = None;
-        let Some(buffer) = self.payloads.take(content) else {
+        let Some(buffer) = self.take_memory(content) else {
             self.stalled.get_or_insert((slot, now));
             return Issued::NeedsMemory;
         };
@@ -784,6 +794,16 @@ impl<'a> Worker<'a> {
         self.without_buffer[slot.0 as usize] = stalled.is_some();
         self.push(slot, buffer, now);
         Issued::Gone
+    }
+
+    /// Memory for a request with its data; none: some comes back with the next completion.
+    fn take_memory(&mut self, content: DataRequest) -> Option<Buffer> {
+        loop {
+            let taken = self.payloads.take(content);
+            if taken.is_some() || !self.check_for_memory() {
+                return taken;
+            }
+        }
     }
 
     /// Makes a slice of the data of a request that is due; `false` if more has to be made after a look at completions.
@@ -808,6 +828,7 @@ impl<'a> Worker<'a> {
         self.counters.issued.add(stream, sequence, op, durability, extent);
         if let Some(checker) = &mut self.context.checker {
             checker.begin(slot, sequence, op, extent, &mut buffer);
+            self.take_free();
         }
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }

@@ -3,14 +3,19 @@
 //! A write may be preceded by a read of its place (`before-write`) and followed by another one (`after-write`): both happen while
 //! the request has its slot, so that nothing else that conflicts with it is in flight. Bad places are read again, one at a time,
 //! beside the requests.
+//!
+//! What a short read gave is checked when it has ended. What a long one gave waits until the loop is idle, and is checked slice by
+//! slice: a request that becomes due meanwhile is not late by more than a slice. The state hears only then that the read has ended; a
+//! write of this loop over the same place has it checked first, so that nothing comes in between.
 
+use super::device::{Contents, Data};
 use super::{Place, Verifier};
 use iosonar_archive::{FoundBy, Outcome, READS_AGAIN, Record, WriteId};
 use iosonar_backend::Token;
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
 use iosonar_sched::Slot;
-use iosonar_verify::{Ended, Flight, Found, Reader, Sectors};
+use iosonar_verify::{Ended, Expected, Flight, Found, Reader, Sectors};
 use std::collections::VecDeque;
 
 /// Operations that a loop may have in flight beyond its depth.
@@ -22,6 +27,8 @@ pub(super) const AGAIN_AFTER: [Nanos; READS_AGAIN] = [Nanos(0), Nanos(100_000_00
 const MOST_AROUND: u64 = 256;
 /// Bad places that wait to be read again.
 const MOST_WAITING: usize = 4096;
+/// Bytes that are checked at a time, a microsecond or two. Reads of so many are checked at once.
+const SLICE: usize = 16 << 10;
 
 /// What became of a completion.
 pub(crate) enum Completed {
@@ -35,10 +42,40 @@ pub(crate) enum Completed {
 #[derive(Default)]
 struct SlotState {
     flight: Option<Flight>,
+    /// Nothing of the place of its read was written when that began.
+    is_untouched: bool,
     /// The place of its write was read and checked.
     is_checked: bool,
     /// Its write is over, and is read back.
     record: Option<Record>,
+}
+
+impl SlotState {
+    fn begin_read(&mut self, expected: &mut Expected, sectors: Sectors) {
+        self.flight = Some(expected.begin_read(sectors));
+        self.is_untouched = expected.is_untouched(sectors);
+    }
+}
+
+/// A read that has ended.
+struct EndedRead {
+    flight: Flight,
+    is_untouched: bool,
+    found_by: FoundBy,
+    record: Record,
+}
+
+impl EndedRead {
+    /// Bytes that it gave.
+    fn transferred(&self, buffer: &[u8]) -> usize {
+        usize::try_from(self.record.result).unwrap_or(0).min(buffer.len())
+    }
+}
+
+/// A read that has ended and is not checked yet.
+struct Unchecked {
+    read: EndedRead,
+    buffer: Buffer,
 }
 
 /// A place that is to be read again.
@@ -73,6 +110,13 @@ pub(crate) struct Checker<'a> {
     /// By the round: each in the order of its due times.
     waiting: [VecDeque<Waiting>; READS_AGAIN],
     again: Option<Again>,
+    contents: Contents,
+    /// In the order of their ends.
+    unchecked: VecDeque<Unchecked>,
+    /// Of the first of these, as far as it was looked at.
+    ahead: Contents,
+    /// Memory of reads that were checked.
+    free: Vec<Buffer>,
 }
 
 impl<'a> Checker<'a> {
@@ -88,6 +132,10 @@ impl<'a> Checker<'a> {
             checked: VecDeque::with_capacity(depth as usize),
             waiting: Default::default(),
             again: None,
+            contents: Contents::default(),
+            unchecked: VecDeque::new(),
+            ahead: Contents::default(),
+            free: Vec::new(),
         }
     }
 
@@ -149,7 +197,7 @@ impl<'a> Checker<'a> {
             let mut device = self.verifier.device(self.place);
             device.added_reads += 1;
             device.added_bytes += extent.length;
-            self.slots[slot.0 as usize].flight = Some(device.expected().begin_read(sectors));
+            self.slots[slot.0 as usize].begin_read(device.expected(), sectors);
         }
     }
 
@@ -169,24 +217,33 @@ impl<'a> Checker<'a> {
         if is_read && sectors.is_none() {
             return;
         }
+        if !is_read {
+            self.check_before_write(extent);
+        }
         let mut device = self.verifier.device(self.place);
-        let flight = match sectors {
-            Some(sectors) => device.expected().begin_read(sectors),
+        match sectors {
+            Some(sectors) => self.slots[slot.0 as usize].begin_read(device.expected(), sectors),
             None => {
                 let (sectors, tag) = self.verifier.change(self.id(sequence), op, extent);
-                device.expected().begin_write(sectors, tag)
+                let flight = device.expected().begin_write(sectors, tag);
+                self.slots[slot.0 as usize].flight = Some(flight);
             }
-        };
-        self.slots[slot.0 as usize].flight = Some(flight);
+        }
     }
 
     /// A slot's request has ended.
     pub(crate) fn end(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Completed {
         let state = &mut self.slots[slot.0 as usize];
         state.is_checked = false;
+        let is_untouched = state.is_untouched;
         let Some(flight) = state.flight.take() else { return Completed::Over(buffer) };
         if record.op == Op::Read {
-            self.end_read(flight, FoundBy::Read, record, &buffer);
+            let read = EndedRead { flight, is_untouched, found_by: FoundBy::Read, record: *record };
+            if buffer.len() > SLICE {
+                self.unchecked.push_back(Unchecked { read, buffer });
+                return Completed::Over(Buffer::empty());
+            }
+            self.end_read(read, &buffer);
             return Completed::Over(buffer);
         }
         let is_whole = record.outcome == Outcome::Completed;
@@ -204,19 +261,77 @@ impl<'a> Checker<'a> {
     /// A read that belongs to a slot's write has ended; returns the record of the write if that is over with it.
     pub(crate) fn end_own(&mut self, slot: Slot, read: &Record, buffer: &Buffer) -> Option<Record> {
         let state = &mut self.slots[slot.0 as usize];
-        let (flight, record) = (state.flight.take(), state.record.take());
+        let (flight, record, is_untouched) = (state.flight.take(), state.record.take(), state.is_untouched);
         let found_by = if record.is_some() { FoundBy::AfterWrite } else { FoundBy::BeforeWrite };
         if record.is_none() {
             state.is_checked = true;
             self.checked.push_back(slot);
         }
         if let Some(flight) = flight {
-            self.end_read(flight, found_by, read, buffer);
+            self.end_read(EndedRead { flight, is_untouched, found_by, record: *read }, buffer);
         }
         record
     }
 
-    fn end_read(&mut self, flight: Flight, found_by: FoundBy, record: &Record, buffer: &[u8]) {
+    fn end_read(&mut self, read: EndedRead, buffer: &[u8]) {
+        let looks = self.verifier.looks(self.place);
+        let data = &buffer[..read.transferred(buffer)];
+        let mut contents = std::mem::take(&mut self.contents);
+        let data = if read.is_untouched { Data::unseen(data) } else { contents.look(data, &looks) };
+        self.judge(read, data);
+        self.contents = contents;
+    }
+
+    /// Whether reads wait to be checked.
+    pub(crate) fn has_unchecked(&self) -> bool {
+        !self.unchecked.is_empty()
+    }
+
+    /// Checks a slice of the first read that waits; `true` when that is done.
+    pub(crate) fn check_slice(&mut self) -> bool {
+        let Some(Unchecked { read, buffer }) = self.unchecked.front() else { return true };
+        let looks = self.verifier.looks(self.place);
+        let data = &buffer[..read.transferred(buffer)];
+        if !read.is_untouched && !self.ahead.look_on(data, SLICE, &looks) {
+            return false;
+        }
+        let Some(Unchecked { read, buffer }) = self.unchecked.pop_front() else { return true };
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let data = &buffer[..read.transferred(&buffer)];
+        let data = if read.is_untouched { Data::unseen(data) } else { ahead.data(data) };
+        self.judge(read, data);
+        ahead.clear();
+        self.ahead = ahead;
+        self.free.push(buffer);
+        true
+    }
+
+    /// Checks the first read that waits.
+    pub(crate) fn check_first(&mut self) {
+        while !self.check_slice() {}
+    }
+
+    /// Memory of a read that was checked.
+    pub(crate) fn next_free(&mut self) -> Option<Buffer> {
+        self.free.pop()
+    }
+
+    /// Notes that issuing waited for checks.
+    pub(crate) fn note_stall(&self, time: Nanos) {
+        self.verifier.device(self.place).stalls.add(time);
+    }
+
+    /// Checks what was read from a place, before the state hears of a write over it.
+    fn check_before_write(&mut self, extent: Extent) {
+        let overlaps = |waits: &Unchecked| waits.read.record.executed.overlaps(extent);
+        while self.unchecked.iter().any(overlaps) {
+            self.check_first();
+        }
+    }
+
+    fn judge(&mut self, read: EndedRead, data: Data<'_>) {
+        let transferred = data.bytes();
+        let EndedRead { flight, found_by, record, .. } = read;
         let reader = Reader {
             target: self.target,
             found_by,
@@ -224,15 +339,14 @@ impl<'a> Checker<'a> {
             submitted: record.submitted.unwrap_or_default(),
             completed: record.completed.unwrap_or_default(),
         };
-        let transferred = usize::try_from(record.result).unwrap_or(0).min(buffer.len());
         let verifier = self.verifier;
         let looks = verifier.looks(self.place);
         let mut device = verifier.device(self.place);
-        let new = device.end_read(flight, &buffer[..transferred], &looks, reader);
+        let new = device.end_read(flight, data, &looks, reader);
         if (0..record.executed.length as i64).contains(&record.result)
             && let Some(sectors) = self.sectors(record.executed)
         {
-            let missing = sectors.start + transferred as u64 / SECTOR..sectors.start + sectors.count;
+            let missing = sectors.start + transferred / SECTOR..sectors.start + sectors.count;
             device.note_missing(reader, &looks, missing, Found::Short);
         }
         let new = new.start..device.observations.len();
@@ -309,11 +423,11 @@ impl<'a> Checker<'a> {
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
         let verifier = self.verifier;
         let looks = verifier.looks(self.place);
+        let data = self.contents.look(&buffer[..transferred], &looks);
         let mut device = verifier.device(self.place);
         let number = waiting.observation;
         let found_by = device.observations[number].reader.found_by;
         let reader = Reader { target: self.target, found_by, request: None, submitted, completed };
-        let data = &buffer[..transferred];
         if waiting.is_named {
             return device.end_read_named(flight, data, number, &looks, reader);
         }

@@ -1,8 +1,8 @@
 //! What one device should hold, and what was found instead.
 
 use super::Place;
-use iosonar_archive::{FoundBy, MOST_FAULTS, ReadAgain, Verified};
-use iosonar_content::intact;
+use iosonar_archive::{FoundBy, MOST_FAULTS, ReadAgain, Stalls, Verified};
+use iosonar_content::{SectorHeader, intact, intact_each};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
     Around, BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, write_of,
@@ -38,6 +38,8 @@ pub(crate) struct Device {
     beyond: u64,
     pub(crate) added_reads: u64,
     pub(crate) added_bytes: u64,
+    /// How often and how long issuing waited for checks.
+    pub(crate) stalls: Stalls,
 }
 
 impl Device {
@@ -52,6 +54,7 @@ impl Device {
             beyond: 0,
             added_reads: 0,
             added_bytes: 0,
+            stalls: Stalls::default(),
         }
     }
 
@@ -81,13 +84,14 @@ impl Device {
         all.not_listed += self.beyond;
         all.added_reads += self.added_reads;
         all.added_bytes += self.added_bytes;
+        all.stalls.merge(self.stalls);
     }
 
     /// Checks what a read gave; returns which observations are new.
     pub(crate) fn end_read(
         &mut self,
         flight: Flight,
-        data: &[u8],
+        data: Data<'_>,
         looks: &Looks<'_>,
         reader: Reader,
     ) -> Range<usize> {
@@ -98,21 +102,25 @@ impl Device {
     fn judge(
         &mut self,
         flight: Flight,
-        data: &[u8],
+        data: Data<'_>,
         looks: &Looks<'_>,
         reader: Reader,
         mut see: impl FnMut(&Judged<'_>),
     ) -> Range<usize> {
         let before = self.observations.len();
         let Device { expected, observations, remembered, checked, unwritten, unknown, beyond, .. } = self;
-        let sectors = data.as_chunks::<{ SECTOR as usize }>().0;
+        let sectors = data.sectors;
         let (mut index, mut start) = (0, 0);
         let mut bad = Vec::new();
         expected.end_read(flight, sectors.len() as u64, |place, legal| {
             start = place - index as u64;
             let bytes = &sectors[index];
             let tags = tags_of(&legal);
-            let tag = legal_tag(bytes, place, tags, looks);
+            let tag = if tags.is_empty() {
+                None
+            } else {
+                legal_tag(data.content(index, looks), bytes, place, tags)
+            };
             // Whatever a sector may hold, it does not hold what the memory held before the read.
             let is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
             match legal {
@@ -157,7 +165,7 @@ impl Device {
         let after = (observation.end() + base..end).take_while(is_of_write).count() as u64;
         let holds = |place: u64| {
             let bytes = &read.data[(place - read.start) as usize];
-            Some(legal_tag(bytes, place, &[tag], read.looks).is_some())
+            Some(legal_tag(content_of(bytes, read.looks), bytes, place, &[tag]).is_some())
         };
         let holds = (own - before..observation.end() + base + after).map(holds).collect();
         observation.around = Some(Around { start: own - before - base, holds });
@@ -190,7 +198,7 @@ impl Device {
     pub(crate) fn end_read_named(
         &mut self,
         flight: Flight,
-        data: &[u8],
+        data: Data<'_>,
         number: usize,
         looks: &Looks<'_>,
         reader: Reader,
@@ -211,7 +219,7 @@ impl Device {
     pub(crate) fn end_read_again(
         &mut self,
         flight: Flight,
-        data: &[u8],
+        data: Data<'_>,
         start: u64,
         (number, round): (usize, usize),
         looks: &Looks<'_>,
@@ -322,22 +330,103 @@ fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
 
 /// The version that a sector holds, if it may; none: it must not hold this.
 #[inline]
-fn legal_tag(bytes: &Bytes, place: u64, tags: &[Tag], looks: &Looks<'_>) -> Option<Tag> {
-    if tags.is_empty() {
-        return None;
+fn legal_tag(content: Content, bytes: &Bytes, place: u64, tags: &[Tag]) -> Option<Tag> {
+    match content {
+        Content::Version { tag, place: own } => (own == Some(place) && tags.contains(&tag)).then_some(tag),
+        Content::Poison => None,
+        // What was there before the run may be anything but a version of this run.
+        Content::Other => {
+            let is_zero = || bytes.iter().all(|byte| *byte == 0);
+            let is_legal = |tag: &&Tag| **tag == Tag::INITIAL || **tag == Tag::ZEROS && is_zero();
+            tags.iter().find(is_legal).copied()
+        }
     }
-    let header = intact(bytes, looks.fill).filter(|header| header.run_id == looks.run_id);
-    if let Some(header) = header {
-        let tag = Tag::of(write_of(&header));
-        let own = looks.places.get(usize::from(header.target));
-        let is_here = own.is_some_and(|own| own.base + header.sector == place);
-        return (is_here && tags.contains(&tag)).then_some(tag);
+}
+
+/// What a sector that was read holds.
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    /// A version of this run, and where on the device that belongs, if its target is known.
+    Version { tag: Tag, place: Option<u64> },
+    /// What the memory held before the read.
+    Poison,
+    /// Anything else.
+    Other,
+}
+
+impl Content {
+    fn of(header: Option<SectorHeader>, bytes: &Bytes, looks: &Looks<'_>) -> Content {
+        match header.filter(|header| header.run_id == looks.run_id) {
+            Some(header) => {
+                let own = looks.places.get(usize::from(header.target));
+                let place = own.and_then(|own| own.base.checked_add(header.sector));
+                Content::Version { tag: Tag::of(write_of(&header)), place }
+            }
+            None if is_poison(bytes, looks.poison) => Content::Poison,
+            None => Content::Other,
+        }
     }
-    if is_poison(bytes, looks.poison) {
-        return None;
+}
+
+fn content_of(bytes: &Bytes, looks: &Looks<'_>) -> Content {
+    Content::of(intact(bytes, looks.fill), bytes, looks)
+}
+
+/// Room for what the sectors of a read hold. To find that out is most of the work of a check, and needs no look at the state: so it is
+/// done before that is locked.
+#[derive(Debug, Default)]
+pub(crate) struct Contents(Vec<Content>);
+
+impl Contents {
+    /// Looks at what a read gave.
+    pub(crate) fn look<'a>(&'a mut self, bytes: &'a [u8], looks: &Looks<'_>) -> Data<'a> {
+        self.clear();
+        self.look_on(bytes, bytes.len(), looks);
+        self.data(bytes)
     }
-    // What was there before the run may be anything but a version of this run.
-    let is_zero = || bytes.iter().all(|byte| *byte == 0);
-    let is_legal = |tag: &&Tag| **tag == Tag::INITIAL || **tag == Tag::ZEROS && is_zero();
-    tags.iter().find(is_legal).copied()
+
+    /// Looks at so many more bytes of what a read gave, whole sectors; whether it has seen all of them.
+    pub(crate) fn look_on(&mut self, bytes: &[u8], more: usize, looks: &Looks<'_>) -> bool {
+        let sectors = &bytes.as_chunks().0[self.0.len()..];
+        let sectors = &sectors[..sectors.len().min(more / SECTOR as usize)];
+        intact_each(sectors, looks.fill, &mut |index, header| {
+            self.0.push(Content::of(header, &sectors[index], looks));
+        });
+        self.0.len() == bytes.len() / SECTOR as usize
+    }
+
+    /// What a read gave that was looked at.
+    pub(crate) fn data<'a>(&'a self, bytes: &'a [u8]) -> Data<'a> {
+        Data { sectors: bytes.as_chunks().0, contents: &self.0 }
+    }
+
+    /// Forgets the read.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// What a read gave.
+#[derive(Clone, Copy)]
+pub(crate) struct Data<'a> {
+    sectors: &'a [Bytes],
+    /// What they hold; empty: nobody has looked yet.
+    contents: &'a [Content],
+}
+
+impl<'a> Data<'a> {
+    /// To be looked at only where the state says that there is something to check.
+    pub(crate) fn unseen(bytes: &'a [u8]) -> Data<'a> {
+        Data { sectors: bytes.as_chunks().0, contents: &[] }
+    }
+
+    /// Bytes of its whole sectors.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sectors.len() as u64 * SECTOR
+    }
+
+    #[inline]
+    fn content(&self, index: usize, looks: &Looks<'_>) -> Content {
+        self.contents.get(index).copied().unwrap_or_else(|| content_of(&self.sectors[index], looks))
+    }
 }

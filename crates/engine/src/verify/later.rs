@@ -187,6 +187,15 @@ fn scan_one(
     let mut backend = reader(open_for_scan(path)?, clock, 0)?;
     let block = (facts.logical_block_size.bytes / SECTOR).max(1);
     let size = facts.size / SECTOR;
-    let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
+    let scan = Scan {
+        verifier,
+        target,
+        backend: backend.as_mut(),
+        control,
+        progress,
+        size,
+        block,
+        contents: Default::default(),
+    };
     Ok(scan.run())
 }

@@ -1,7 +1,7 @@
 //! The scan at the end: all places that the run has written are read and checked, in the order of their addresses.
 
 use super::checker::{AGAIN_AFTER, around};
-use super::device::Looks;
+use super::device::{Contents, Data, Looks};
 use super::{Place, Verifier};
 use crate::control::Control;
 use crate::files::options;
@@ -80,6 +80,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) size: u64,
     /// Sectors of a logical block.
     pub(crate) block: u64,
+    pub(crate) contents: Contents,
 }
 
 /// A read in flight.
@@ -132,7 +133,16 @@ impl Prepared {
         backend.skip_to(ended_at);
         let (control, progress) = (shared.control, shared.progress.scan());
         let (size, block) = (placement.size() / SECTOR, (placement.block() / SECTOR).max(1));
-        let scan = Scan { verifier, target, backend: backend.as_mut(), control, progress, size, block };
+        let scan = Scan {
+            verifier,
+            target,
+            backend: backend.as_mut(),
+            control,
+            progress,
+            size,
+            block,
+            contents: Contents::default(),
+        };
         Ok(scan.run())
     }
 
@@ -321,8 +331,10 @@ impl<'a> Scan<'a> {
             Reader { target: self.target, found_by: FoundBy::Final, request: None, submitted, completed };
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
         let looks = self.looks();
-        let mut device = self.verifier.device(self.place());
-        device.end_read(piece.flight, &buffer[..transferred], &looks, reader);
+        let place = self.place();
+        let data = self.contents.look(&buffer[..transferred], &looks);
+        let mut device = self.verifier.device(place);
+        device.end_read(piece.flight, data, &looks, reader);
         let Sectors { start, count } = piece.sectors;
         let missing = start + transferred as u64 / SECTOR..start + count;
         let found = if result < 0 { Found::Unreadable(-result as i32) } else { Found::Short };
@@ -360,10 +372,11 @@ impl<'a> Scan<'a> {
         };
         let (flight, data, reader) = self.read_now(sectors);
         let again = (number, round);
-        verifier.device(place).end_read_again(flight, &data, sectors.start, again, &looks, reader);
+        let data = Data::unseen(&data);
+        verifier.device(place).end_read_again(flight, data, sectors.start, again, &looks, reader);
         let Some(named) = named.filter(|named| named.end() <= self.size) else { return };
         let (flight, data, reader) = self.read_now(named);
-        verifier.device(place).end_read_named(flight, &data, number, &looks, reader);
+        verifier.device(place).end_read_named(flight, Data::unseen(&data), number, &looks, reader);
     }
 
     /// Reads sectors of the target, with nothing else in flight.

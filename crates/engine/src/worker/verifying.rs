@@ -2,7 +2,7 @@
 
 use super::{Issued, Worker};
 use crate::payload::DataRequest;
-use crate::verify::Completed;
+use crate::verify::{Checker, Completed};
 use iosonar_archive::{Outcome, Record};
 use iosonar_backend::{Completion, Operation, Token, Wait};
 use iosonar_os::Buffer;
@@ -18,7 +18,7 @@ impl Worker<'_> {
             return None;
         }
         let read = DataRequest { sequence, op: Op::Read, extent, due: Nanos(0) };
-        let Some(buffer) = self.payloads.take(read) else {
+        let Some(buffer) = self.take_memory(read) else {
             self.stalled.get_or_insert((slot, now));
             return Some(Issued::NeedsMemory);
         };
@@ -39,14 +39,69 @@ impl Worker<'_> {
         self.backend.push(Operation { token, op: Op::Read, durability: Durability::NONE, extent, buffer });
     }
 
+    /// Checks what reads gave while nothing else is to be done; `true` if that came to an end because memory came back, something
+    /// completed, or it is `until`.
+    pub(super) fn check_while_idle(&mut self, until: Nanos) -> bool {
+        if self.context.checker.as_ref().is_some_and(Checker::has_unchecked) {
+            // What is due already must not wait for it.
+            self.submit();
+        }
+        while let Some(checker) = self.context.checker.as_mut().filter(|checker| checker.has_unchecked()) {
+            let is_done = checker.check_slice();
+            if is_done {
+                self.take_free();
+                self.stop_at_fault();
+            }
+            if self.reap(Wait::No) || is_done || self.backend.now() >= until {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Checks a read, for its memory: a request needs some, and waits. `false` if there is none.
+    pub(super) fn check_for_memory(&mut self) -> bool {
+        let Some(checker) = self.context.checker.as_mut().filter(|checker| checker.has_unchecked()) else {
+            return false;
+        };
+        let since = self.backend.now();
+        checker.check_first();
+        checker.note_stall(self.backend.now().saturating_sub(since));
+        self.take_free();
+        true
+    }
+
+    /// Checks all that still waits.
+    pub(super) fn check_all(&mut self) {
+        while let Some(checker) = self.context.checker.as_mut().filter(|checker| checker.has_unchecked()) {
+            checker.check_first();
+            self.take_free();
+        }
+        self.stop_at_fault();
+    }
+
+    /// Takes the memory of reads that were checked.
+    pub(super) fn take_free(&mut self) {
+        let Some(checker) = &mut self.context.checker else { return };
+        while let Some(buffer) = checker.next_free() {
+            self.payloads.give(buffer);
+        }
+    }
+
+    /// Ends the issuing where the first fault does. Not in the middle of issuing a request: that would be cancelled and go.
+    fn stop_at_fault(&mut self) {
+        if self.context.checker.as_ref().is_some_and(Checker::is_stopped) {
+            let why = "a fault was found, and the plan stops at the first (--verify-fatal)";
+            let now = self.backend.now();
+            self.end_early(why.into(), now);
+        }
+    }
+
     /// Whether a request is over, now that it completed; if not, its place is read back first.
     pub(super) fn is_over(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Option<Buffer> {
         let Some(checker) = &mut self.context.checker else { return Some(buffer) };
         let ended = checker.end(slot, record, buffer);
-        if checker.is_stopped() {
-            let why = "a fault was found, and the plan stops at the first (--verify-fatal)";
-            self.end_early(why.into(), record.completed.unwrap_or_default());
-        }
+        self.stop_at_fault();
         match ended {
             Completed::Over(buffer) => Some(buffer),
             Completed::ReadBack(buffer) => {

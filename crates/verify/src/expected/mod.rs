@@ -198,6 +198,12 @@ impl Expected {
         self.end_write(flight, Ended::Acknowledged);
     }
 
+    /// Whether nothing of `range` was written, so that a read has nothing to check there. A write in flight that no other request
+    /// overlaps does not count.
+    pub fn is_untouched(&self, range: Sectors) -> bool {
+        self.table.is_initial(range) && self.side.next(range).is_none()
+    }
+
     /// What a read of `sector` may find that begins and ends now.
     pub fn expected(&self, sector: u64) -> State {
         let mut state = State::new();

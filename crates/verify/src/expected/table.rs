@@ -152,6 +152,19 @@ impl Table {
         (self.word(leaf + 1 + (sector / CHUNK % LEAF) as u32), CHUNK)
     }
 
+    /// Whether nothing in `range` is or was written, as far as pointers tell: chunks that have a node count as written.
+    pub(super) fn is_initial(&self, range: Sectors) -> bool {
+        let mut at = range.start;
+        while at < range.end() {
+            let (pointer, sectors) = self.pointer(at);
+            if pointer != Tag::INITIAL.0 {
+                return false;
+            }
+            at = at - at % sectors + sectors;
+        }
+        true
+    }
+
     /// What is known of a sector.
     pub(super) fn get(&self, sector: u64) -> Settled {
         let at = (sector % CHUNK) as usize;
