@@ -5,23 +5,28 @@ use crate::error::PrepareError;
 use crate::means::{Part, buffer_bytes, parts, usable as usable_engine};
 use iosonar_host::Root;
 use iosonar_load::Room;
-use iosonar_plan::{Engine, Plan};
+use iosonar_plan::{Engine, Generator, Plan};
 use iosonar_record::bytes_each;
+use iosonar_verify::bound_of_chunks;
+use std::collections::BTreeMap;
 
 /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
 const ENTRY: u64 = 512;
 const MIB: u64 = 1 << 20;
+/// Bytes of a target whose state is kept together.
+const CHUNK: u64 = 64 << 10;
 
 /// Compares what is requested with what the kernel calls available; returns the most requests that a push-back list may hold:
 /// these lists get at most a quarter of that.
 pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<u32, PrepareError> {
     let available = available_memory(root);
+    let state = state_bytes(plan, phases);
     let mut most = plan.overlap.max_waiting;
     for (phase, jobs) in plan.phases.iter().zip(phases) {
         let parts = parts(phase);
         check_buffers(plan, jobs, parts.len())?;
         if let Some(available) = available {
-            check_phase(plan, jobs, &parts, available)?;
+            check_phase(plan, jobs, &parts, state, available)?;
             let own = available / 4 / ENTRY / parts.len().max(1) as u64;
             most = most.min(u32::try_from(own.max(1)).unwrap_or(u32::MAX));
         }
@@ -29,8 +34,78 @@ pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Re
     Ok(most)
 }
 
-/// Compares what one phase needs with what is available: what the one before it needed is free by then.
-fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> Result<(), PrepareError> {
+/// The most memory for what sectors may hold, on all targets: what the written places need, up to what the plan allows.
+fn state_bytes(plan: &Plan, phases: &[Vec<Fitted>]) -> u64 {
+    if !plan.verify.is_on() {
+        return 0;
+    }
+    let mut targets = BTreeMap::<u16, Touched>::new();
+    for (phase, jobs) in plan.phases.iter().zip(phases) {
+        for job in jobs.iter().filter(|job| job.workload.writes()) {
+            targets.entry(job.job.target).or_default().add(job, phase.passes);
+        }
+    }
+    let bytes = targets.values().map(|touched| touched.bytes(plan.verify.memory.0));
+    bytes.fold(0, u64::saturating_add).min(plan.verify.memory.0)
+}
+
+/// What the jobs on a target may write at most.
+#[derive(Debug, Clone, Copy)]
+struct Touched {
+    /// First byte after it.
+    end: u64,
+    /// Chunks of 64 KiB, counted for each job alone.
+    chunks: u64,
+    is_aligned: bool,
+}
+
+impl Default for Touched {
+    fn default() -> Touched {
+        Touched { end: 0, chunks: 0, is_aligned: true }
+    }
+}
+
+impl Touched {
+    fn add(&mut self, job: &Fitted, passes: u32) {
+        let size = job.placement.size();
+        let end = job.workload.facts().map_or(size, |facts| facts.max_end.min(size));
+        // Where each pass starts elsewhere, the region moves.
+        let stays = |generator: &&Generator| !job.extends() && generator.pass_offset.0 == 0;
+        let within = match job.job.workload.generator().filter(stays) {
+            Some(generator) => generator.region_on(size).min(end),
+            None => end,
+        };
+        // A request may start and end in the middle of a chunk.
+        let each = (job.max_length() as u64).div_ceil(CHUNK).saturating_add(1);
+        let by_count = job.expected_requests(passes).map_or(u64::MAX, |count| count.saturating_mul(each));
+        self.end = self.end.max(end);
+        self.chunks = self.chunks.saturating_add((within / CHUNK).saturating_add(2).min(by_count));
+        let block = 4096;
+        // A recorded load is brought to the target's blocks only.
+        let is_aligned = job.workload.facts().is_none() && job.workload.is_aligned(block);
+        self.is_aligned &= is_aligned || job.placement.block().is_multiple_of(block);
+    }
+
+    fn bytes(&self, limit: u64) -> u64 {
+        /// A chunk takes no less.
+        const LEAST: u64 = 80;
+        let chunks = self.chunks.min(self.end / CHUNK + 1);
+        if chunks.saturating_mul(LEAST) >= limit {
+            return limit;
+        }
+        bound_of_chunks(chunks, self.end, self.is_aligned).min(limit)
+    }
+}
+
+/// Compares what one phase needs with what is available: what the one before it needed is free by then. `state`: what the
+/// verification needs all the time.
+fn check_phase(
+    plan: &Plan,
+    jobs: &[Fitted],
+    parts: &[Part],
+    state: u64,
+    available: u64,
+) -> Result<(), PrepareError> {
     /// Of a worker thread, as far as it is touched.
     const THREAD: u64 = 16 << 10;
     /// Of an issuing loop beside its frames of records: read-ahead, gauges.
@@ -45,7 +120,8 @@ fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> 
         (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads + purge).saturating_add(buffers)
     };
     let held = jobs.iter().map(|job| job.workload.held_bytes()).fold(0, u64::saturating_add);
-    let needed = parts.iter().fold(held, |sum, part| sum.saturating_add(of_part(part)));
+    let others = held.saturating_add(state);
+    let needed = parts.iter().fold(others, |sum, part| sum.saturating_add(of_part(part)));
     if needed <= usable(available) {
         return Ok(());
     }
@@ -55,6 +131,9 @@ fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> 
         format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", jobs.len());
     if held > 0 {
         what += &format!(", and {} MiB of requests that filters hold", held / MIB);
+    }
+    if state > 0 {
+        what += &format!(", and {} MiB for --verify, which --verify-memory limits", state / MIB);
     }
     Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
 }
