@@ -1,5 +1,6 @@
 //! Faults are injected on the simulated device, from seeds, and each must be found and named; where none is injected, none may be
-//! found. `SEEDS=N` runs more seeds, `SECTORS=N` checks more sectors.
+//! found. `SEEDS=N` runs more seeds, `SECTORS=N` checks more sectors, `SEED=N` starts at one, `REQUESTS=N` makes its runs short. Seeds are
+//! independent: threads share them.
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
@@ -16,7 +17,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 const POLICIES: [OverlapPolicy; 4] =
     [OverlapPolicy::PushBack, OverlapPolicy::Order, OverlapPolicy::Drop, OverlapPolicy::Allow];
@@ -270,22 +273,41 @@ impl Matrix {
     }
 }
 
+/// Does the same for one seed after the other, from `SEED` on, in as many threads as there are CPUs, until it says that it is over.
+fn for_seeds(work: impl Fn(u64) -> ControlFlow<()> + Sync) {
+    let next = AtomicU64::new(from_environment("SEED", 0));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| while work(next.fetch_add(1, Relaxed)).is_continue() {});
+        }
+    });
+}
+
 /// Every class, under every policy, at depths from 1 to 64, aligned and not.
 #[test]
 fn injected_faults_are_found_and_named() {
-    let seeds = from_environment("SEEDS", 3);
-    let mut matrix = Matrix::default();
+    let seeds = from_environment("SEEDS", 20);
+    let matrix = Mutex::new(Matrix::default());
     // What a crash leaves is judged from the result: `iosonar verify RESULT --mode after-crash`.
     let is_judged = |kind: &InjectionKind| *kind != InjectionKind::Phantom && !kind.is_of_cache();
-    for kind in InjectionKind::ALL.into_iter().filter(is_judged) {
-        for seed in 0..seeds {
-            let mut dice = Dice(seed << 8 | kind as u64);
-            let targets = if kind == InjectionKind::OtherTarget { 2 } else { 1 };
-            let mut plan = plan(&mut dice, targets, 4_000);
-            plan.inject = vec![Injection::new(kind, Occasion::Every(100))];
-            matrix.add(&run(&plan), plan.overlap.policy, seed);
+    let kinds: Vec<InjectionKind> = InjectionKind::ALL.into_iter().filter(is_judged).collect();
+    let first = from_environment("SEED", 0);
+    for_seeds(|seed| {
+        if seed >= first + seeds {
+            return ControlFlow::Break(());
         }
-    }
+        for kind in &kinds {
+            let mut dice = Dice(seed << 8 | *kind as u64);
+            let targets = if *kind == InjectionKind::OtherTarget { 2 } else { 1 };
+            let mut plan = plan(&mut dice, targets, 4_000);
+            plan.inject = vec![Injection::new(*kind, Occasion::Every(100))];
+            let checked = run(&plan);
+            matrix.lock().unwrap().add(&checked, plan.overlap.policy, seed);
+        }
+        ControlFlow::Continue(())
+    });
+    let matrix = matrix.into_inner().unwrap();
     matrix.print();
     let injected: u64 = matrix.injected.values().sum();
     assert!(
@@ -302,38 +324,65 @@ fn injected_faults_are_found_and_named() {
     );
 }
 
-/// Errors, short transfers, conflicts, passes, and two targets that are one device.
+/// An honest device: errors, short transfers, conflicts, passes, and two targets that are one device.
+fn honest(seed: u64, requests: u64) -> Plan {
+    let mut dice = Dice(seed);
+    let mut plan = plan(&mut dice, 1 + (seed % 2) as u16, requests);
+    plan.phases[0].passes = 1 + dice.below(3) as u32;
+    if let Engine::Sim(model) = &mut plan.engine {
+        (model.error_every, model.short_every) = (dice.below(3) as u32 * 20, dice.below(3) as u32 * 30);
+    }
+    if dice.one_in(4) {
+        plan.targets.iter_mut().for_each(|target| target.path = "one".into());
+    }
+    if dice.one_in(4) {
+        // A volatile write cache, and a crash that does not come.
+        plan.inject = vec![Injection::new(InjectionKind::Crash, Occasion::At(vec![1 << 40]))];
+    }
+    plan.verify.modes =
+        ["read,final", "read,before-write,after-write,final"][dice.below(2) as usize].parse().unwrap();
+    plan
+}
+
+/// The sectors that a run checked, or a fault that it should not have.
+fn check_honest(seed: u64, requests: u64) -> Result<u64, Box<Fault>> {
+    let ran = run(&honest(seed, requests));
+    // A device that transfers less than it says is not honest.
+    match ran.faults.into_iter().find(|fault| fault.class != FaultClass::Short) {
+        None => Ok(ran.info.verified.expect("it was verified").checked),
+        Some(fault) => Err(Box::new(fault)),
+    }
+}
+
+/// The fault of the shortest run of a seed that has one, as far as halving finds it.
+fn shrunk(seed: u64, mut requests: u64, mut fault: Box<Fault>) -> String {
+    while requests > 1
+        && let Err(earlier) = check_honest(seed, requests / 2)
+    {
+        (requests, fault) = (requests / 2, earlier);
+    }
+    format!(
+        "SECTORS=1 SEED={seed} REQUESTS={requests} cargo test -p iosonar-engine --test verification an_honest\n{fault:?}"
+    )
+}
+
 #[test]
 fn an_honest_device_has_no_faults() {
-    let sectors = from_environment("SECTORS", 1_000_000);
-    let (mut checked, mut seed) = (0, 0);
-    while checked < sectors {
-        let mut dice = Dice(seed);
-        let mut plan = plan(&mut dice, 1 + (seed % 2) as u16, 3_000);
-        plan.phases[0].passes = 1 + dice.below(3) as u32;
-        if let Engine::Sim(model) = &mut plan.engine {
-            (model.error_every, model.short_every) = (dice.below(3) as u32 * 20, dice.below(3) as u32 * 30);
+    let sectors = from_environment("SECTORS", 20_000_000);
+    let requests = from_environment("REQUESTS", 3_000);
+    let (checked, runs) = (AtomicU64::new(0), AtomicU64::new(0));
+    for_seeds(|seed| {
+        if checked.load(Relaxed) >= sectors {
+            return ControlFlow::Break(());
         }
-        if dice.one_in(4) {
-            plan.targets.iter_mut().for_each(|target| target.path = "one".into());
-        }
-        if dice.one_in(4) {
-            // A volatile write cache, and a crash that does not come.
-            plan.inject = vec![Injection::new(InjectionKind::Crash, Occasion::At(vec![1 << 40]))];
-        }
-        plan.verify.modes =
-            ["read,final", "read,before-write,after-write,final"][dice.below(2) as usize].parse().unwrap();
-        let ran = run(&plan);
-        let verified = ran.info.verified.expect("it was verified");
-        // A device that transfers less than it says is not honest.
-        let others: Vec<&Fault> =
-            ran.faults.iter().filter(|fault| fault.class != FaultClass::Short).collect();
-        assert!(others.is_empty(), "seed {seed}: {:?}", others[0]);
-        assert!(verified.checked > 0, "seed {seed}: {verified:?}");
-        checked += verified.checked;
-        seed += 1;
-    }
-    println!("{checked} sectors checked in {seed} runs");
+        let new =
+            check_honest(seed, requests).unwrap_or_else(|fault| panic!("{}", shrunk(seed, requests, fault)));
+        assert!(new > 0, "seed {seed} checked nothing");
+        checked.fetch_add(new, Relaxed);
+        runs.fetch_add(1, Relaxed);
+        ControlFlow::Continue(())
+    });
+    println!("{} sectors checked in {} runs", checked.into_inner(), runs.into_inner());
 }
 
 /// After a crash every request fails, and so does the scan; until then there are no faults.
