@@ -44,6 +44,7 @@ mod report;
 mod series;
 mod stamps;
 mod verify;
+mod verify_loads;
 mod xdd;
 
 use iosonar_archive::Record;

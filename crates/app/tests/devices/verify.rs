@@ -75,24 +75,49 @@ fn changes_behind_a_loop_device_are_named() {
     assert_eq!((&all[2]["note"], &all[3]["belongs_at"]), (&"foreign".into(), &at(16).into()));
 }
 
-/// Natural loads and patterns on devices with blocks of 512 and 4096 bytes, under every policy: nothing is found.
+/// Recorded loads on devices with blocks of 512 and 4096 bytes, under every policy: nothing is found.
 #[test]
 fn honest_devices_have_no_faults() {
     needs!();
-    let load = iosonar_testkit::own_load("logs");
-    for (options, policy) in
-        [("", "push-back"), ("--sector-size=4096", "order"), ("", "drop"), ("--sector-size=4096", "allow")]
-    {
+    for (name, options, policy) in [
+        ("logs", "", "push-back"),
+        ("database", "--sector-size=4096", "push-back"),
+        ("logs", "--sector-size=4096", "order"),
+        ("compiler", "", "order"),
+        ("logs", "", "drop"),
+        ("packages", "--sector-size=4096", "drop"),
+        ("logs", "--sector-size=4096", "allow"),
+        ("backup", "", "allow"),
+    ] {
         let options: Vec<&str> = ["--direct-io=on", options].into_iter().filter(|o| !o.is_empty()).collect();
         let device = LoopDevice::of(Image::random(64), &options);
         let lab = lab();
         let replay = format!(
             "replay {} -t {} --destroy --asap --depth 16 --overlap {policy} --verify read,before-write,final --no-progress -o out",
-            load.display(),
+            iosonar_testkit::own_load(name).display(),
             device.text()
         );
         let ended = lab.expect(0, &replay);
-        assert!(ended.out.contains("every one holds a version that it may hold"), "{policy}: {}", ended.out);
+        assert!(
+            ended.out.contains("every one holds a version that it may hold"),
+            "{name}, {policy}: {}",
+            ended.out
+        );
         assert!(faults(&lab).is_empty());
     }
+}
+
+/// A device that cannot be written is read, and nothing is written there by checks.
+#[test]
+fn read_only_devices_are_only_read() {
+    needs!();
+    let device = LoopDevice::of(Image::random(8), &["--direct-io=on", "--read-only"]);
+    let lab = lab();
+    let modes = "read,before-write,after-write,final";
+    let run = format!(
+        "run -t {} --rw randread --bs 4k --number-ios 1000 --verify {modes} --no-progress",
+        device.text()
+    );
+    let ended = lab.expect(0, &format!("{run} -o out"));
+    assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
 }
