@@ -203,7 +203,8 @@ put_init
 DRIVES=()
 for index in ${DISKS[@]+"${!DISKS[@]}"}; do
     truncate -s "${DISKS[index]}M" "$DIR/disk$index"
-    DRIVES+=(-drive "file=$DIR/disk$index,format=raw,if=virtio,cache=unsafe")
+    # As a device of its own: the machine puts those of if=virtio behind all others.
+    DRIVES+=(-drive "file=$DIR/disk$index,format=raw,if=none,id=disk$index,cache=unsafe,discard=unmap" -device "virtio-blk-pci,drive=disk$index")
 done
 if [[ -n $OUT ]]; then
     truncate -s 64M "$DIR/out"
