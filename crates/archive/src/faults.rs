@@ -325,6 +325,70 @@ pub struct Verified {
     /// Of the scan at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<ScanFacts>,
+    /// What survived, where a crash was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashFacts>,
+}
+
+/// What survived a crash: writes, by what had to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CrashFacts {
+    /// Writes that had to be there, or what was written over them since: acknowledged, and flushed or with force unit access.
+    pub durable: u64,
+    /// Those of them that are not.
+    pub missing: u64,
+    /// Acknowledged writes that were not flushed: each may be there or not.
+    pub not_durable: Survival,
+    /// Writes that were in flight.
+    pub in_flight: Survival,
+    /// Writes that had failed.
+    pub failed: Survival,
+    /// Of acknowledged writes that were not flushed: those that are there though one that was acknowledged before them is lost. A
+    /// flush would have kept the order.
+    pub reordered: u64,
+    /// Bytes that are written wholly or not at all.
+    pub unit: u64,
+    /// Sectors that hold a write of the run of which there is no record: it was submitted after the last one.
+    pub unrecorded: u64,
+    /// How it is known which writes were acknowledged.
+    pub known_by: KnownBy,
+}
+
+/// How it is known which writes were acknowledged before a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownBy {
+    /// The run came to an end: its records are complete.
+    #[default]
+    Records,
+    /// The run was killed, and its journal has what its records lack.
+    Journal,
+    /// The run was killed and had no journal: what was submitted shortly before its last record, and what has no record, counts as
+    /// in flight.
+    LastRecord,
+}
+
+/// What became of writes that need not be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Survival {
+    /// Wholly there, as far as nothing was written over them.
+    pub there: u64,
+    /// The place holds what was there before.
+    pub lost: u64,
+    /// There in part.
+    pub torn: u64,
+    /// Written over, everywhere.
+    pub overwritten: u64,
+    /// Not read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_read: u64,
+}
+
+impl Survival {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.there + self.lost + self.torn + self.overwritten + self.not_read
+    }
 }
 
 /// How many faults of a class there are.

@@ -12,6 +12,7 @@ mod extents;
 mod faults;
 mod fields;
 mod frame;
+mod journal;
 mod log;
 mod names;
 mod pages;
@@ -26,11 +27,12 @@ pub use dir::{
 };
 pub use extents::TargetMap;
 pub use faults::{
-    Damaged, Fault, FaultClass, FaultCount, FaultWrite, FoundBy, MOST_FAULTS, READS_AGAIN, ReadAgain,
-    ScanFacts, TornPattern, Verified, WriteId,
+    CrashFacts, Damaged, Fault, FaultClass, FaultCount, FaultWrite, FoundBy, KnownBy, MOST_FAULTS,
+    READS_AGAIN, ReadAgain, ScanFacts, Survival, TornPattern, Verified, WriteId,
 };
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
+pub use journal::{JOURNAL_HEAD, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of};
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};

@@ -23,6 +23,7 @@ pub mod page_cache;
 mod pool;
 pub mod posix_aio;
 pub mod ring;
+mod shared_words;
 pub mod spsc;
 pub mod statx;
 pub mod stdio;
@@ -40,6 +41,7 @@ pub use file::{
 };
 pub use huge::vec_for_huge_pages;
 pub use pool::{BufferPool, TooLong};
+pub use shared_words::SharedWords;
 pub use terminal::{Terminal, stderr_columns, terminal_columns};
 pub use thread::{
     is_ignored, lock_memory, pin_to, raise_file_limit, set_nice, set_realtime, set_timer_slack_1ns,

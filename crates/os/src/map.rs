@@ -127,6 +127,11 @@ impl Mapping {
         self.bytes as u64
     }
 
+    /// Where it is, and how long.
+    pub(crate) fn memory(&self) -> (*const u8, usize) {
+        (self.memory.as_ptr(), self.bytes)
+    }
+
     /// How many of its pages are in memory, whoever has brought them there (`mincore`).
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use iosonar_os::Doorbell;
 use iosonar_os::spsc::{Empty, Receiver, Sender, channel};
 use iosonar_plan::Nanos;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -58,6 +59,9 @@ pub struct Recorder {
     bell: Arc<Doorbell>,
     /// When a frame was handed on last.
     handed_on: Nanos,
+    /// Records that were pushed, and those of them that the writer has put into the log.
+    pushed: u64,
+    written: Arc<AtomicU64>,
     /// The writer has ended.
     is_gone: bool,
     stalls: Stalls,
@@ -73,7 +77,40 @@ impl Recorder {
         if self.is_gone {
             return Err(WriterGone);
         }
+        self.pushed += 1;
         if self.frame.push(record) { Ok(()) } else { self.hand_on(now) }
+    }
+
+    /// Records that were pushed.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// How many of them, the first ones, are in the log.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Waits until the first `records` of those that were pushed are in the log; `now` is the worker's time.
+    ///
+    /// # Errors
+    /// The writer has ended.
+    pub fn await_written(&mut self, records: u64, now: Nanos) -> Result<(), WriterGone> {
+        if self.written() >= records {
+            return Ok(());
+        }
+        if !self.frame.is_empty() {
+            self.hand_on(now)?;
+        }
+        let since = Instant::now();
+        while self.written() < records {
+            if self.full.as_ref().is_none_or(Sender::is_closed) {
+                return self.give_up();
+            }
+            std::thread::sleep(LOOK_FOR_FRAME);
+        }
+        self.stalls.add(Nanos(since.elapsed().as_nanos() as u64));
+        Ok(())
     }
 
     /// Hands on what has waited for long. To be called now and then, also when nothing happens. It waits for nothing:
@@ -188,6 +225,7 @@ impl Sink for LogWriter {
 struct Lane {
     filled: Receiver<Frame>,
     give_back: Sender<Frame>,
+    written: Arc<AtomicU64>,
     unused: Frames,
 }
 
@@ -220,8 +258,9 @@ pub fn start<S: Sink>(sink: S, workers: usize, unused: &Frames) -> io::Result<(W
         for _ in 1..frames {
             let _ = give_back.push(unused.take());
         }
-        lanes.push(Lane { filled, give_back, unused: unused.clone() });
-        ends.push((full, empty));
+        let written = Arc::new(AtomicU64::new(0));
+        lanes.push(Lane { filled, give_back, written: written.clone(), unused: unused.clone() });
+        ends.push((full, empty, written));
     }
     let (tell, told) = std::sync::mpsc::channel();
     let work = move || {
@@ -231,13 +270,15 @@ pub fn start<S: Sink>(sink: S, workers: usize, unused: &Frames) -> io::Result<(W
     };
     let thread = std::thread::Builder::new().name("recorder".into()).spawn(work)?;
     let bell = told.recv().map_err(|_| io::Error::other("the recorder's writer did not start"))?;
-    let recorder = |(full, empty)| Recorder {
+    let recorder = |(full, empty, written)| Recorder {
         frame: unused.take(),
         unused: unused.clone(),
         full: Some(full),
         empty,
         bell: bell.clone(),
         handed_on: Nanos(0),
+        pushed: 0,
+        written,
         is_gone: false,
         stalls: Stalls::default(),
     };
@@ -267,6 +308,7 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
                 found = Found::Frames;
                 sink.append(&mut frame)?;
                 *records += u64::from(frame.count());
+                lane.written.fetch_add(u64::from(frame.count()), Ordering::Release);
                 frame.clear();
                 // A worker that has ended needs none.
                 let left = if lane.give_back.is_closed() { Err(frame) } else { lane.give_back.push(frame) };
@@ -294,7 +336,6 @@ impl<S> Writer<S> {
 mod tests {
     use super::*;
     use std::sync::Mutex;
-    use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Counts records, and takes its time.
     #[derive(Clone, Default)]
@@ -311,6 +352,18 @@ mod tests {
 
     fn record(sequence: u64) -> Record {
         Record { sequence, ..Record::default() }
+    }
+
+    #[test]
+    fn what_is_in_the_log_can_be_awaited() {
+        let (writer, mut recorders) = start(Slow::default(), 1, &Frames::default()).unwrap();
+        let mut recorder = recorders.remove(0);
+        (0..5).for_each(|i| recorder.push(&record(i), Nanos(i)).unwrap());
+        assert_eq!((recorder.pushed(), recorder.written()), (5, 0));
+        recorder.await_written(3, Nanos(6)).unwrap();
+        assert_eq!(recorder.written(), 5);
+        recorder.finish().unwrap();
+        writer.finish().unwrap();
     }
 
     #[test]
