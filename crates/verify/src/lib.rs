@@ -4,12 +4,14 @@
 //! read may find there. There is no I/O, no clock and no thread in here: calls are numbered, and the numbers serve as
 //! times, so a test can replay any interleaving from a seed.
 
+mod crashed;
 mod expected;
 mod naming;
 mod observation;
 mod sectors;
 mod tag;
 
+pub use crashed::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
 pub use expected::{Ended, Expected, Flight, Legal, State, bound, bound_of_chunks};
 pub use naming::{KnownWrite, RunOfFaults, join, name};
 pub use observation::{Around, BadSector, Bytes, Found, Observation, Reader, write_of};

@@ -12,6 +12,8 @@ use std::collections::HashMap;
 
 /// Most bits that differ in a sector whose bits were flipped.
 const MOST_FLIPPED: u32 = 64;
+/// Sectors of a page of 4096 bytes.
+const PAGE: u64 = 8;
 /// Bytes of the header of a sector.
 const HEADER: u16 = 64;
 /// Bytes that two unrelated sectors do not have in common by chance: of 512 random ones some two agree.
@@ -36,6 +38,8 @@ pub struct KnownWrite {
     pub completed: Nanos,
     /// Whether it succeeded in full.
     pub is_acknowledged: bool,
+    /// Whether it has to be there, or what was written over it since: the same, but after a crash.
+    pub is_demanded: bool,
 }
 
 impl KnownWrite {
@@ -82,6 +86,8 @@ pub struct RunOfFaults {
     pub run_id: u64,
     /// What written sectors contain.
     pub fill: Fill,
+    /// A crash has left what was found.
+    pub is_after_crash: bool,
 }
 
 /// Names what was found. `writes` are those of the run that cover the first sector, by the time of their submission.
@@ -130,13 +136,16 @@ impl Case<'_> {
         }
     }
 
-    /// The write that the place should hold: of several, the last that was acknowledged.
+    /// The write that the place should hold: of several, the last that has to be there.
     fn expected(&self) -> Option<&KnownWrite> {
         let legal = || self.writes.iter().rev().filter(|w| self.observation.legal.contains(&w.tag()));
-        legal().find(|write| write.is_acknowledged).or_else(|| legal().next())
+        legal().find(|write| write.is_demanded).or_else(|| legal().next())
     }
 
     fn classify(&self, fault: &mut Fault) {
+        if self.run.is_after_crash && self.may_be_there() {
+            return self.classify_torn_unit(fault);
+        }
         match &self.observation.found {
             Found::Version(header) => self.classify_version(header, fault),
             Found::Damaged(..) | Found::NoHeader => self.classify_bytes(fault),
@@ -145,6 +154,36 @@ impl Case<'_> {
             Found::Poison => fault.class = FaultClass::Untransferred,
             Found::Short => fault.class = FaultClass::Short,
             Found::Unreadable(_) => fault.class = FaultClass::Unreadable,
+        }
+    }
+
+    /// Whether each sector for itself may hold what was found.
+    fn may_be_there(&self) -> bool {
+        let o = self.observation;
+        let tag = match &o.found {
+            Found::Version(header) if header.sector != o.start || header.run_id != self.run.run_id => {
+                return false;
+            }
+            Found::Version(header) => Tag::of(write_of(header)),
+            Found::Zeros | Found::Ones | Found::NoHeader => Tag::INITIAL,
+            Found::Damaged(..) | Found::Poison | Found::Short | Found::Unreadable(_) => return false,
+        };
+        o.legal.contains(&tag)
+    }
+
+    /// After a crash: the unit that the device writes as a whole holds another write, too.
+    fn classify_torn_unit(&self, fault: &mut Fault) {
+        let o = self.observation;
+        let is_paged = o.start.is_multiple_of(PAGE) && o.end().is_multiple_of(PAGE);
+        fault.class = if is_paged { FaultClass::TornPage } else { FaultClass::TornSector };
+        fault.torn = Some(TornPattern::Other);
+        match &o.found {
+            Found::Version(header) => {
+                let write = self.writes.iter().find(|write| write.id == write_of(header));
+                fault.found = write.map(KnownWrite::facts);
+            }
+            Found::Zeros => fault.note = "zeros".into(),
+            _ => fault.note = "foreign".into(),
         }
     }
 
@@ -194,7 +233,9 @@ impl Case<'_> {
     /// The place holds what was there before: an older version, or what it held when the run began.
     fn classify_old(&self, fault: &mut Fault) {
         let o = self.observation;
-        if o.again.contains(&ReadAgain::Right) {
+        if self.run.is_after_crash {
+            fault.class = FaultClass::FlushViolated;
+        } else if o.again.contains(&ReadAgain::Right) {
             fault.class = FaultClass::Stale;
         } else if o.seen {
             fault.class = FaultClass::Reverted;
@@ -235,7 +276,9 @@ impl Case<'_> {
 
     /// Content that any device may have held before the run, too.
     fn classify_known(&self, class: FaultClass, note: &str, fault: &mut Fault) {
-        if self.observation.rewritten {
+        // A device that was reset may give zeros for what it has lost.
+        let is_lost = self.run.is_after_crash && class == FaultClass::Zeroed;
+        if self.observation.rewritten && !is_lost {
             fault.class = class;
         } else {
             fault.note = note.into();

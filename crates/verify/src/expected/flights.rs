@@ -121,6 +121,10 @@ impl Flights {
     }
 
     /// Removes a request.
+    pub(super) fn range(&self, id: u32) -> Sectors {
+        self.slots[id as usize].range
+    }
+
     pub(super) fn remove(&mut self, id: u32) -> InFlight {
         let removed = self.slots[id as usize];
         for (side, bucket) in buckets(removed.range).into_iter().enumerate() {

@@ -166,6 +166,11 @@ impl Expected {
         Flight(self.flights.insert(range, begin, Tag::INITIAL, Kind::Read))
     }
 
+    /// Where a request in flight is.
+    pub fn range(&self, flight: &Flight) -> Sectors {
+        self.flights.range(flight.0)
+    }
+
     /// A read was completed, and its first `transferred` sectors were read. `found` is asked for each of them in order,
     /// with what is legal there, and answers with the tag of the content; `None` if it has no legal one, or was not
     /// looked at.
