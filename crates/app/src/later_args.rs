@@ -1,6 +1,6 @@
 //! Options of `verify`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use iosonar_plan::{ByteSize, Decimal, VerifyModes};
 use std::path::PathBuf;
 
@@ -14,7 +14,11 @@ faults; 3 with --strict: nothing was checked, or not all.
 Examples:
   iosonar verify written
   iosonar verify written --target w.img=copy.img     the data was copied
-  iosonar verify written --sample 50% --json         a part of it, for scripts")]
+  iosonar verify written --sample 50% --json         a part of it, for scripts
+  iosonar verify killed --mode after-crash           what a crash has left
+
+After a crash only what was flushed has to be there (a flush, force unit access, O_SYNC or O_DSYNC); what was acknowledged \
+without, or in flight, may be there or not. docs/verify.md has the rule.")]
 pub struct LaterArgs {
     /// Result of a run that wrote
     #[arg(value_name = "RESULT")]
@@ -25,6 +29,20 @@ pub struct LaterArgs {
     /// Read only this share of the places, drawn from the plan's seed
     #[arg(long, value_name = "P%", value_parser = share)]
     pub sample: Option<Decimal>,
+    /// What the targets have gone through since
+    #[arg(long, value_enum, value_name = "MODE", default_value = "ended")]
+    pub mode: LaterMode,
+    /// Read the journal of a killed run from here. Default: where the run has put it
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+    /// Demand what was acknowledged, too: what is written is on stable storage at once
+    ///
+    /// That is so on a device without a volatile cache, and for the page cache where only the process was killed.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub claim: Option<Claim>,
+    /// The device writes so many bytes wholly or not at all: a power of two up to 64KiB. Default: a logical block
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub atomic: Option<ByteSize>,
     /// Limit the memory for what sectors may hold; above it, some are not checked
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub verify_memory: ByteSize,
@@ -37,6 +55,31 @@ pub struct LaterArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+}
+
+/// What the targets have gone through since the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LaterMode {
+    /// Nothing: the run came to its end
+    Ended,
+    /// The process, the machine or the device stopped in the middle
+    AfterCrash,
+}
+
+/// What a device promises beyond flushes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Claim {
+    /// Each acknowledged write survives
+    WriteThrough,
+}
+
+/// Largest unit that is looked at.
+const MOST_UNIT: ByteSize = ByteSize(64 << 10);
+
+fn unit(text: &str) -> Result<ByteSize, String> {
+    let size: ByteSize = text.parse().map_err(|why| format!("{why}"))?;
+    let is_unit = size.0.is_power_of_two() && size.0 >= 512 && size <= MOST_UNIT;
+    is_unit.then_some(size).ok_or_else(|| "a power of two from 512 to 64KiB is needed".into())
 }
 
 fn share(text: &str) -> Result<Decimal, String> {

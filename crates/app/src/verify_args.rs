@@ -2,6 +2,7 @@
 
 use clap::Args;
 use iosonar_plan::{ByteSize, Checked, Injection, Verification, VerifyModes};
+use std::path::PathBuf;
 
 /// What is checked, and with how much memory.
 #[derive(Debug, Args)]
@@ -23,6 +24,11 @@ pub struct VerifyArgs {
     /// cache and stops it at operation N; flush-ignored:every=N beside it ignores flushes.
     #[arg(long, value_name = "FAULT", num_args = 1..)]
     pub inject: Vec<Injection>,
+    /// Keep in this new file what is in flight and acknowledged, also when the process is killed
+    ///
+    /// It has 16 MiB. 'iosonar verify RESULT --mode after-crash' reads it. A file in memory (/dev/shm) costs no I/O.
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
     /// Issue no more requests after the first fault
     #[arg(long)]
     pub verify_fatal: bool,
@@ -55,6 +61,11 @@ impl VerifyArgs {
     pub fn verification(&self) -> Verification {
         let modes =
             if let Some(VerifyWords::Modes(modes)) = self.verify { modes } else { Default::default() };
-        Verification { modes, memory: self.verify_memory, stop_at_fault: self.verify_fatal }
+        Verification {
+            modes,
+            memory: self.verify_memory,
+            stop_at_fault: self.verify_fatal,
+            journal: self.journal.clone(),
+        }
     }
 }

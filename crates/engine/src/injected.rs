@@ -1,7 +1,8 @@
 //! Faults that the plan injects: a wrapper around each backend, and the ledger of what was done.
 
 use crate::prepare::{Fitted, Prepared};
-use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, Ledger, OtherRun};
+use iosonar_archive::ArchiveWriter;
+use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, OtherRun};
 use iosonar_content::{SectorHeader, fill};
 use iosonar_plan::{Access, AtEnd, Extent, Fill, Job};
 
@@ -52,9 +53,10 @@ impl Injected {
         self.targets.iter().for_each(|target| target.arm(false));
     }
 
-    /// What was injected.
-    pub(crate) fn ledger(&self) -> &Ledger {
-        self.injector.ledger()
+    /// Keeps the ledger of what was injected; says why not.
+    pub(crate) fn keep_ledger(&self, archive: &ArchiveWriter) -> Option<String> {
+        let kept = archive.write_injected(|to| self.injector.ledger().write_lines(to));
+        kept.err().map(|error| format!("the ledger of injected faults was not kept: {error}"))
     }
 }
 

@@ -16,6 +16,7 @@ mod file_session;
 mod files;
 mod injected;
 mod job_status;
+mod journal;
 mod means;
 mod pass_barrier;
 mod passes;
@@ -37,4 +38,4 @@ pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepa
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};
 pub use run::RunError;
-pub use verify::{Later, LaterError, LaterOptions, ScanMoment, ScanProgress, verify_later};
+pub use verify::{CrashOptions, Later, LaterError, LaterOptions, ScanMoment, ScanProgress, verify_later};

@@ -4,6 +4,7 @@ use crate::coordinator::Participant;
 use crate::file_session::FileSession;
 use crate::files::TargetFile;
 use crate::job_status::JobStatus;
+use crate::journal::Lane;
 use crate::rendezvous::Rendezvous;
 use crate::verify::Checker;
 use iosonar_backend::Backend;
@@ -113,6 +114,8 @@ pub(crate) type Remake<'a> =
 pub(crate) struct WorkerContext<'a> {
     /// Checks the data of the loop, where the plan wants that.
     pub(crate) checker: Option<Checker<'a>>,
+    /// Its part of the journal, where the plan has one.
+    pub(crate) journal: Option<Lane<'a>>,
     /// The loops of the same job.
     pub(crate) job_status: Arc<JobStatus>,
     /// How many those are.

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::error::PrepareError;
 use crate::injected::Injected;
+use crate::journal::{Journal, SLOTS};
 use crate::means::equip;
 use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
@@ -48,6 +49,14 @@ pub enum RunError {
     /// The engine.
     #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
     Engine(std::io::Error),
+    /// The journal cannot be made.
+    #[error("--journal {path}: {why}")]
+    Journal {
+        /// As typed.
+        path: String,
+        /// Why, with the remedy.
+        why: String,
+    },
     /// A later phase does not fit what the phases before it have left.
     #[error(transparent)]
     Phase(#[from] PrepareError),
@@ -153,6 +162,7 @@ impl Prepared {
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
         let (injected, verifier) = (Injected::new(self), Verifier::new(self));
+        let journal = self.journal()?;
         let threads = ThreadTimes::default();
         let shared = Shared {
             clock: &clock,
@@ -166,6 +176,7 @@ impl Prepared {
             stores: &self.stores(),
             injected: injected.as_ref(),
             verifier: verifier.as_ref(),
+            journal: journal.as_ref(),
         };
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
@@ -202,12 +213,7 @@ impl Prepared {
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
-        if let Some(injected) = &injected {
-            let kept = archive.write_injected(|to| injected.ledger().write_lines(to));
-            info.means.notices.extend(
-                kept.err().map(|error| format!("the ledger of injected faults was not kept: {error}")),
-            );
-        }
+        info.means.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
         if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
             self.name_faults(verifier, scan, archive, &mut info);
         }
@@ -215,6 +221,27 @@ impl Prepared {
             info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
         }
         Ok(info)
+    }
+
+    /// Creates the journal, where the plan has one.
+    fn journal(&self) -> Result<Option<Journal>, RunError> {
+        let Some(path) = &self.plan.verify.journal else { return Ok(None) };
+        let refused = |why: String| RunError::Journal { path: path.display().to_string(), why };
+        let most = |phase: &Phase| {
+            phase.jobs.iter().map(|job| job.depth as usize).max().unwrap_or(0) * phase.loops()
+        };
+        if self.plan.phases.iter().any(|phase| most(phase) >= SLOTS) {
+            return Err(refused(format!(
+                "it has room for {SLOTS} requests in flight: use a smaller --depth, or fewer jobs"
+            )));
+        }
+        match Journal::create(path, self.plan.run_id) {
+            Ok(journal) => Ok(Some(journal)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(refused("it exists already: name another file, or remove it".into()))
+            }
+            Err(error) => Err(refused(format!("{error}; it needs 16 MiB in a file that can be mapped"))),
+        }
     }
 
     /// What simulated targets hold: those of one name hold the same.
@@ -477,4 +504,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) injected: Option<&'a Injected>,
     /// Checks data, where the plan wants that.
     pub(crate) verifier: Option<&'a Verifier>,
+    /// Survives the process, where the plan wants that.
+    pub(crate) journal: Option<&'a Journal>,
 }

@@ -171,8 +171,11 @@ impl Stage<'_> {
         let Shared { clock, control, progress, .. } = shared;
         let checker =
             shared.verifier.map(|verifier| Checker::new(verifier, part.target, self.number, settings.depth));
+        let loops = self.phase().loops();
+        let journal = shared.journal.map(|journal| journal.lane(index, loops, settings.depth));
         let context = WorkerContext {
             checker,
+            journal,
             job_status,
             loops: part.of,
             access: job.access(prepared.plan.access),

@@ -820,10 +820,13 @@ impl<'a> Worker<'a> {
 
     #[inline]
     fn push(&mut self, slot: Slot, mut buffer: Buffer, now: Nanos) {
-        let Issue { request, due, .. } = self.scheduler.issued(slot);
+        let Issue { request, due, .. } = *self.scheduler.issued(slot);
         let (sequence, op, extent) = (request.sequence, request.op, request.extent);
         let durability = request.facts.marks.durability();
-        self.gauge.set_late(now.saturating_sub(*due));
+        self.gauge.set_late(now.saturating_sub(due));
+        if self.context.journal.is_some() {
+            self.note_in_journal(slot, &request, due, now);
+        }
         let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
         self.counters.issued.add(stream, sequence, op, durability, extent);
         if let Some(checker) = &mut self.context.checker {
@@ -831,6 +834,15 @@ impl<'a> Worker<'a> {
             self.take_free();
         }
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
+    }
+
+    /// Keeps in the journal that a request is about to go.
+    fn note_in_journal(&mut self, slot: Slot, request: &Request<Origin>, due: Nanos, now: Nanos) {
+        let record = Record { due, marks: request.facts.marks, ..self.blank(request) };
+        let Some(journal) = &mut self.context.journal else { return };
+        if let Err(gone) = journal.begin(slot, &record, now, &mut self.recorder) {
+            self.fail(gone.into());
+        }
     }
 
     /// What a request that waited for a conflict is marked as.
@@ -856,6 +868,9 @@ impl<'a> Worker<'a> {
         let slot = Slot(completion.token.0);
         let (result, now) = (completion.result, completion.completed);
         let record = self.sent(slot, &completion);
+        if let Some(journal) = &mut self.context.journal {
+            journal.end(slot, record.outcome, now);
+        }
         if self.settings.rules.is_watched {
             self.look_at(&record, &mut completion.buffer);
         }
@@ -870,6 +885,9 @@ impl<'a> Worker<'a> {
     fn end_request(&mut self, slot: Slot, record: &Record, result: i64, now: Nanos) {
         self.scheduler.complete(slot, now);
         self.keep(record, now);
+        if let Some(journal) = &mut self.context.journal {
+            journal.recorded(slot, &self.recorder);
+        }
         if record.outcome == Outcome::Failed {
             self.count_failed(result, now);
         }
@@ -1028,7 +1046,12 @@ impl<'a> Worker<'a> {
             result: errno.map_or(result, |errno| -i64::from(errno)),
             ..Record::default()
         };
-        if let Err(gone) = self.recorder.push(&record, end) {
+        let pushed = self.recorder.push(&record, end);
+        let noted = match &mut self.context.journal {
+            Some(journal) => pushed.and_then(|()| journal.step(&record, &mut self.recorder)),
+            None => pushed,
+        };
+        if let Err(gone) = noted {
             self.fail(gone.into());
         }
     }

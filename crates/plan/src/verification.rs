@@ -5,6 +5,7 @@ use crate::validate::{Result as Validated, require, within};
 use crate::{ByteSize, Decimal, Engine, Executor, InvalidPlan, Plan};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Checking that a target gives back what was written to it. Nothing is checked where no mode is set.
@@ -20,6 +21,9 @@ pub struct Verification {
     /// No more requests are issued after the first fault.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stop_at_fault: bool,
+    /// A file that keeps which requests were handed over and acknowledged, also when the process is killed. It must not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<PathBuf>,
 }
 
 fn one_gib() -> ByteSize {
@@ -32,7 +36,7 @@ fn is_one_gib(bytes: &ByteSize) -> bool {
 
 impl Default for Verification {
     fn default() -> Verification {
-        Verification { modes: VerifyModes::default(), memory: one_gib(), stop_at_fault: false }
+        Verification { modes: VerifyModes::default(), memory: one_gib(), stop_at_fault: false, journal: None }
     }
 }
 
@@ -161,6 +165,14 @@ const MOST_MEMORY: u64 = 1 << 44;
 pub(crate) fn validate_verification(plan: &Plan) -> Validated {
     let verify = &plan.verify;
     within("verify.memory", verify.memory.0, LEAST_MEMORY, MOST_MEMORY)?;
+    if let Some(journal) = &verify.journal {
+        let is_local = plan.targets.iter().all(|target| target.executor == Executor::default());
+        require(plan.engine.is_real() && is_local, || {
+            InvalidPlan::of("verify.journal", "it is for a process that writes to real targets itself")
+                .value(journal.display())
+                .remedy("use another engine and no `executor`, or remove `journal` (--journal)")
+        })?;
+    }
     if !verify.is_on() {
         return Ok(());
     }

@@ -4,7 +4,9 @@ use crate::lines::Lines;
 use crate::text::COLUMNS;
 use crate::units::grouped;
 use iosonar_analyze::Summary;
-use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, ScanFacts, Verified};
+use iosonar_archive::{
+    CrashFacts, Damaged, Fault, FaultClass, FaultWrite, KnownBy, ScanFacts, Survival, Verified,
+};
 use iosonar_plan::{Nanos, SECTOR};
 
 /// What verification did and found, as text.
@@ -31,8 +33,72 @@ fn block(out: &mut Lines, verified: &Verified) {
         let first = if count.faults > 1 { "first: " } else { "" };
         out.paragraph(&format!("  {:<18} {times:>6}  ", class.name()), &format!("{first}{told}"));
     }
+    verified.crash.iter().for_each(|crash| survived(out, crash));
     if let Some(scan) = &verified.scan {
         out.paragraph("  ", &scanned(scan));
+    }
+}
+
+/// What survived a crash.
+fn survived(out: &mut Lines, crash: &CrashFacts) {
+    let demanded = match (crash.durable, crash.missing) {
+        (0, _) => "nothing had to be there: no write was flushed, or had force unit access".into(),
+        (durable, 0) => format!("{} writes were durable: all there", grouped(durable)),
+        (durable, missing) => {
+            format!("{} writes were durable: {} are MISSING", grouped(durable), grouped(missing))
+        }
+    };
+    out.paragraph("  ", &demanded);
+    let torn = format!("torn at {} bytes", grouped(crash.unit));
+    for (what, survival) in [
+        ("acknowledged without a flush", &crash.not_durable),
+        ("in flight", &crash.in_flight),
+        ("failed", &crash.failed),
+    ] {
+        if survival.total() > 0 {
+            out.paragraph(
+                "  ",
+                &format!("{} {what}: {}", grouped(survival.total()), of_survival(survival, &torn)),
+            );
+        }
+    }
+    if crash.reordered > 0 {
+        let text = format!(
+            "{} of those without a flush are there though one that was acknowledged earlier is lost (allowed)",
+            grouped(crash.reordered)
+        );
+        out.paragraph("  ", &text);
+    }
+    out.paragraph("  ", &known_by(crash));
+}
+
+fn of_survival(survival: &Survival, torn: &str) -> String {
+    let counts = [
+        (survival.there, "there"),
+        (survival.lost, "lost"),
+        (survival.torn, torn),
+        (survival.overwritten, "written over"),
+        (survival.not_read, "not read"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{} {word}", grouped(*n))).collect();
+    let is_allowed = survival.lost + survival.torn > 0;
+    counts.join(", ") + if is_allowed { " (allowed)" } else { "" }
+}
+
+fn known_by(crash: &CrashFacts) -> String {
+    match crash.known_by {
+        KnownBy::Records => "the run came to its end: its records are complete".into(),
+        KnownBy::Journal => "the run was killed: its journal completes the records".into(),
+        KnownBy::LastRecord => {
+            let more = match crash.unrecorded {
+                0 => String::new(),
+                n => format!("; {} sectors hold writes without a record", grouped(n)),
+            };
+            format!(
+                "the run was killed and had no --journal: what it submitted in the last 0.5 s before its last record counts as in flight{more}"
+            )
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! `iosonar verify`: what a run has written, verified later from its result.
 
 use crate::exit::{Exit, Failure};
-use crate::later_args::LaterArgs;
+use crate::later_args::{LaterArgs, LaterMode};
 use crate::output::{print, print_message};
 use crate::progress::scan_line;
 use crate::signals::{Listener, Phase};
 use anyhow::anyhow;
 use iosonar_archive::Archive;
-use iosonar_engine::{Control, Later, LaterError, LaterOptions, ScanProgress, verify_later};
+use iosonar_engine::{Control, CrashOptions, Later, LaterError, LaterOptions, ScanProgress, verify_later};
 use iosonar_host::Root;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -22,8 +22,12 @@ const LINES: Duration = Duration::from_secs(10);
 /// Verifies what a run has written.
 pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     let archive = super::open(&args.result)?;
-    let options =
-        LaterOptions { targets: targets(&archive, args)?, sample: args.sample, memory: args.verify_memory };
+    let options = LaterOptions {
+        targets: targets(&archive, args)?,
+        sample: args.sample,
+        memory: args.verify_memory,
+        crash: crash(args)?,
+    };
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
     listener.set_phase(Phase::Running);
@@ -39,6 +43,23 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
         Some(signal) => Exit::Signal(signal),
         None => exit(args, &later),
     })
+}
+
+/// What was said of a crash; options that only make sense then are refused without one.
+fn crash(args: &LaterArgs) -> Result<Option<CrashOptions>, Failure> {
+    let LaterArgs { mode, journal, claim, atomic, .. } = args;
+    if *mode == LaterMode::AfterCrash {
+        let (journal, is_write_through) = (journal.clone(), claim.is_some());
+        return Ok(Some(CrashOptions { journal, is_write_through, atomic: *atomic }));
+    }
+    let typed =
+        [("--journal", journal.is_some()), ("--claim", claim.is_some()), ("--atomic", atomic.is_some())];
+    match typed.iter().find(|(_, is_typed)| *is_typed) {
+        Some((option, _)) => Err(Failure::refused(anyhow!(
+            "{option} is for what a crash has left: add --mode after-crash, or remove it"
+        ))),
+        None => Ok(None),
+    }
 }
 
 fn exit(args: &LaterArgs, later: &Later) -> Exit {

@@ -9,6 +9,7 @@ mod check;
 mod compare;
 mod conflicts;
 mod convert;
+mod crash;
 mod data;
 mod derive;
 mod discards;

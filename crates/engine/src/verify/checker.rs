@@ -355,7 +355,7 @@ impl<'a> Checker<'a> {
         }
         verifier.note_fault();
         for number in new {
-            let sectors = around(&mut device, number, self.place.base);
+            let sectors = around(&device, number, self.place.base);
             self.plan_again(reader.completed, number, sectors, false);
             let observation = &device.observations[number];
             if let Some(named) = observation.named_place(verifier.run_id) {
@@ -442,11 +442,10 @@ impl<'a> Checker<'a> {
 }
 
 /// The sectors of an observation, and those around it that should hold the same write; on the target.
-pub(super) fn around(device: &mut super::Device, number: usize, base: u64) -> Sectors {
+pub(super) fn around(device: &super::Device, number: usize, base: u64) -> Sectors {
     let observation = &device.observations[number];
     let (first, last) = (observation.start + base, observation.end() - 1 + base);
-    let expected = device.expected();
-    let (left, right) = (expected.same_write(first, MOST_AROUND), expected.same_write(last, MOST_AROUND));
+    let (left, right) = (device.same_write(first, MOST_AROUND), device.same_write(last, MOST_AROUND));
     let start = left.start.min(first);
     let end = (right.start + right.count).max(last + 1).min(start + 4 * MOST_AROUND);
     Sectors { start: start - base, count: end - start }

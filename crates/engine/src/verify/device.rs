@@ -1,11 +1,12 @@
 //! What one device should hold, and what was found instead.
 
 use super::Place;
-use iosonar_archive::{FoundBy, MOST_FAULTS, ReadAgain, Stalls, Verified};
+use iosonar_archive::{CrashFacts, FoundBy, MOST_FAULTS, ReadAgain, Stalls, Verified};
 use iosonar_content::{SectorHeader, intact, intact_each};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
-    Around, BadSector, Bytes, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag, write_of,
+    Around, BadSector, Bytes, Crashed, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag,
+    write_of,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,6 +20,10 @@ pub(crate) struct Looks<'a> {
     pub(crate) run_id: u64,
     pub(crate) fill: Fill,
     pub(crate) poison: u64,
+    /// What is read was left by a crash.
+    pub(crate) is_after_crash: bool,
+    /// The run may have written more than is known.
+    pub(crate) has_unrecorded: bool,
     /// The first sector of the target that is read.
     pub(crate) base: u64,
     /// Where all targets lie: one device may be several.
@@ -28,6 +33,8 @@ pub(crate) struct Looks<'a> {
 /// What one device should hold, and what was found instead.
 pub(crate) struct Device {
     expected: Expected,
+    /// What it may hold after a crash, in place of the expected state.
+    crashed: Option<Crashed>,
     pub(crate) observations: Vec<Observation>,
     /// Bad sectors, with what was found there.
     remembered: HashMap<u64, u64>,
@@ -46,6 +53,7 @@ impl Device {
     pub(crate) fn new(memory: ByteSize) -> Device {
         Device {
             expected: Expected::new(memory.0),
+            crashed: None,
             observations: Vec::new(),
             remembered: HashMap::new(),
             checked: 0,
@@ -55,6 +63,37 @@ impl Device {
             added_reads: 0,
             added_bytes: 0,
             stalls: Stalls::default(),
+        }
+    }
+
+    /// A device after a crash. Nothing is written to it any more.
+    pub(crate) fn after_crash(crashed: Crashed) -> Device {
+        Device { crashed: Some(crashed), ..Device::new(ByteSize(0)) }
+    }
+
+    /// What became of the writes; none where no crash is looked at.
+    pub(crate) fn crash_facts(&self) -> Option<CrashFacts> {
+        self.crashed.as_ref().map(Crashed::facts)
+    }
+
+    /// Reads from now on are of places that were read before.
+    pub(crate) fn end_scan(&mut self) {
+        self.crashed.iter_mut().for_each(Crashed::stop_counting);
+    }
+
+    /// The ranges that the run has written; ascending, and merged.
+    pub(crate) fn touched(&self) -> Vec<Sectors> {
+        match &self.crashed {
+            Some(crashed) => crashed.touched(),
+            None => self.expected.touched().collect(),
+        }
+    }
+
+    /// The sectors around one that should hold the same write, at most `most` on each side.
+    pub(crate) fn same_write(&self, sector: u64, most: u64) -> Sectors {
+        match &self.crashed {
+            Some(_) => Sectors { start: sector, count: 1 },
+            None => self.expected.same_write(sector, most),
         }
     }
 
@@ -80,7 +119,7 @@ impl Device {
         all.unwritten += self.unwritten;
         all.unknown += self.unknown;
         all.given_up += self.expected.unknown_sectors();
-        all.memory += self.expected.bytes();
+        all.memory += self.expected.bytes() + self.crashed.as_ref().map_or(0, Crashed::bytes);
         all.not_listed += self.beyond;
         all.added_reads += self.added_reads;
         all.added_bytes += self.added_bytes;
@@ -108,18 +147,20 @@ impl Device {
         mut see: impl FnMut(&Judged<'_>),
     ) -> Range<usize> {
         let before = self.observations.len();
-        let Device { expected, observations, remembered, checked, unwritten, unknown, beyond, .. } = self;
+        let Device {
+            expected, crashed, observations, remembered, checked, unwritten, unknown, beyond, ..
+        } = self;
         let sectors = data.sectors;
         let (mut index, mut start) = (0, 0);
         let mut bad = Vec::new();
-        expected.end_read(flight, sectors.len() as u64, |place, legal| {
+        let mut judge_sector = |place: u64, legal: Legal<'_>, known: &[Tag]| {
             start = place - index as u64;
             let bytes = &sectors[index];
             let tags = tags_of(&legal);
             let tag = if tags.is_empty() {
                 None
             } else {
-                legal_tag(data.content(index, looks), bytes, place, tags)
+                legal_tag(data.content(index, looks), bytes, place, (tags, known), looks)
             };
             // Whatever a sector may hold, it does not hold what the memory held before the read.
             let is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
@@ -135,10 +176,23 @@ impl Device {
             see(&Judged { place, tags, tag, is_bad, bytes });
             index += 1;
             tag
-        });
+        };
+        match crashed {
+            None => {
+                expected
+                    .end_read(flight, sectors.len() as u64, |place, legal| judge_sector(place, legal, &[]));
+            }
+            Some(crashed) => {
+                let range = Sectors { count: sectors.len() as u64, ..expected.range(&flight) };
+                expected.end_read(flight, 0, |_, _| None);
+                for place in crashed.end_read(range, judge_sector) {
+                    bad.push((place, (place - range.start) as usize, crashed.expected(place).0));
+                }
+                bad.sort_by_key(|(place, ..)| *place);
+            }
+        }
         for (place, index, legal) in bad {
-            let state = expected.expected(place);
-            let (seen, rewritten) = (state.seen, state.rewritten);
+            let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
             let (sector, bytes) = (place - looks.base, Some(&sectors[index]));
             let found = Found::of(&sectors[index], looks.fill, looks.poison);
             let bad = BadSector { sector, legal: &legal, seen, rewritten, found, bytes };
@@ -156,6 +210,9 @@ impl Device {
     /// something else may be written there.
     fn look_around(&mut self, number: usize, read: &Read<'_>) {
         let Device { expected, observations, .. } = self;
+        if self.crashed.is_some() {
+            return;
+        }
         let observation = &mut observations[number];
         let [tag] = observation.legal[..] else { return };
         let base = read.looks.base;
@@ -165,7 +222,7 @@ impl Device {
         let after = (observation.end() + base..end).take_while(is_of_write).count() as u64;
         let holds = |place: u64| {
             let bytes = &read.data[(place - read.start) as usize];
-            Some(legal_tag(content_of(bytes, read.looks), bytes, place, &[tag]).is_some())
+            Some(legal_tag(content_of(bytes, read.looks), bytes, place, (&[tag], &[]), read.looks).is_some())
         };
         let holds = (own - before..observation.end() + base + after).map(holds).collect();
         observation.around = Some(Around { start: own - before - base, holds });
@@ -179,15 +236,17 @@ impl Device {
         places: Range<u64>,
         found: Found,
     ) {
-        let Device { expected, observations, remembered, beyond, .. } = self;
+        let Device { expected, crashed, observations, remembered, beyond, .. } = self;
         for place in places {
-            let state = expected.expected(place);
-            let legal = state.legal();
-            let legal = tags_of(&legal);
+            let legal = match crashed {
+                Some(crashed) => crashed.expected(place).0,
+                None => tags_of(&expected.expected(place).legal()).to_vec(),
+            };
             if legal.is_empty() {
                 continue;
             }
-            let (seen, rewritten) = (state.seen, state.rewritten);
+            let legal = &legal[..];
+            let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
             let sector = place - looks.base;
             let bad = BadSector { sector, legal, seen, rewritten, found, bytes: None };
             note(observations, remembered, beyond, reader, place, &bad);
@@ -287,6 +346,17 @@ struct Read<'a> {
     looks: &'a Looks<'a>,
 }
 
+/// Whether a read had seen what a place should hold, and whether the run has written it more than once.
+fn history_of(expected: &Expected, crashed: Option<&Crashed>, place: u64) -> (bool, bool) {
+    match crashed {
+        Some(crashed) => (false, crashed.expected(place).1),
+        None => {
+            let state = expected.expected(place);
+            (state.seen, state.rewritten)
+        }
+    }
+}
+
 fn note(
     observations: &mut Vec<Observation>,
     remembered: &mut HashMap<u64, u64>,
@@ -328,16 +398,32 @@ fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
     }
 }
 
-/// The version that a sector holds, if it may; none: it must not hold this.
+/// The version that a sector holds, if it is among the legal `tags`; none: it must not hold this. A write of the run that is not
+/// `known` there is one of which there is no record, where that is possible.
 #[inline]
-fn legal_tag(content: Content, bytes: &Bytes, place: u64, tags: &[Tag]) -> Option<Tag> {
+fn legal_tag(
+    content: Content,
+    bytes: &Bytes,
+    place: u64,
+    (tags, known): (&[Tag], &[Tag]),
+    looks: &Looks<'_>,
+) -> Option<Tag> {
     match content {
-        Content::Version { tag, place: own } => (own == Some(place) && tags.contains(&tag)).then_some(tag),
-        Content::Poison => None,
+        Content::Version { tag, place: own } if own == Some(place) => {
+            let is_unrecorded = looks.has_unrecorded && !known.contains(&tag);
+            if tags.contains(&tag) { Some(tag) } else { is_unrecorded.then_some(Tag::UNKNOWN) }
+        }
+        Content::Version { .. } | Content::Poison => None,
         // What was there before the run may be anything but a version of this run.
         Content::Other => {
             let is_zero = || bytes.iter().all(|byte| *byte == 0);
-            let is_legal = |tag: &&Tag| **tag == Tag::INITIAL || **tag == Tag::ZEROS && is_zero();
+            // After a crash a sector may hold a part of what was in flight: that has a header of this run.
+            let is_part =
+                |found: Found| matches!(found, Found::Damaged(header, _) if header.run_id == looks.run_id);
+            let is_initial =
+                || !(looks.is_after_crash && is_part(Found::of(bytes, looks.fill, looks.poison)));
+            let is_legal =
+                |tag: &&Tag| **tag == Tag::INITIAL && is_initial() || **tag == Tag::ZEROS && is_zero();
             tags.iter().find(is_legal).copied()
         }
     }

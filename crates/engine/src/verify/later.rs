@@ -1,11 +1,14 @@
 //! Verification of what a run has written, later: from its plan and its records alone, on its targets or on copies of them.
 
-use super::names::name_all;
+use super::crash::{self, CrashOptions};
+use super::names::{Known, name_all};
+use super::records::{Records, id_of};
 use super::scan::{Scan, ScanProgress, open_for_scan, reader};
 use super::{Verifier, identity};
 use crate::control::Control;
 use iosonar_archive::{
-    Archive, ArchiveError, Fault, Outcome, RECORDING, Record, RunState, ScanFacts, Verified, WriteId,
+    Archive, ArchiveError, Fault, JournalError, KnownBy, Outcome, RECORDING, Record, RunState, ScanFacts,
+    Verified,
 };
 use iosonar_evidence::TargetFacts;
 use iosonar_host::{Root, TargetError, identify};
@@ -26,6 +29,8 @@ pub struct LaterOptions {
     pub sample: Option<Decimal>,
     /// For what sectors may hold.
     pub memory: ByteSize,
+    /// What is known of a crash, where the targets were left by one.
+    pub crash: Option<CrashOptions>,
 }
 
 /// What was found.
@@ -54,6 +59,14 @@ pub enum LaterError {
         /// What the kernel said.
         error: std::io::Error,
     },
+    /// The journal is not there, or is another one.
+    #[error("--journal {path}: {error}", path = path.display())]
+    Journal {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: JournalError,
+    },
     /// It is no run whose content is known; in one sentence, with the remedy if there is one.
     #[error("{0}")]
     Unsuitable(String),
@@ -71,7 +84,7 @@ pub fn verify_later(
     progress: &ScanProgress,
 ) -> Result<Later, LaterError> {
     let plan = archive.plan();
-    check(archive)?;
+    check(archive, options.crash.is_some())?;
     let mut facts = Vec::new();
     for path in &options.targets {
         facts.push(identify(path, root)?);
@@ -79,8 +92,22 @@ pub fn verify_later(
     let identities =
         facts.iter().zip(&options.targets).map(|(facts, path)| identity(path, Some(&facts.kind)));
     let modes = VerifyModes { final_scan: true, sample: options.sample, ..VerifyModes::default() };
-    let verifier = Verifier::of(plan, identities, modes, options.memory);
-    let end = repeat(archive, &verifier)?;
+    let mut verifier = Verifier::of(plan, identities, modes, options.memory);
+    let records = match &options.crash {
+        Some(crash) => {
+            Records::of_killed(archive, crash.journal.as_deref().or(plan.verify.journal.as_deref()))?
+        }
+        None => Records::of(archive),
+    };
+    let (end, durable) = match &options.crash {
+        Some(crash) => {
+            verifier.is_after_crash = true;
+            verifier.has_unrecorded = records.known_by == KnownBy::LastRecord;
+            let (end, durable) = crash::expect(plan, &verifier, &records, &facts, options, crash)?;
+            (end, Some(durable))
+        }
+        None => (repeat(&records, &verifier)?, None),
+    };
     let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0 + PAUSE));
     let mut scan: Option<ScanFacts> = None;
     for target in verifier.first_targets() {
@@ -89,21 +116,26 @@ pub fn verify_later(
         let own = own.map_err(|error| LaterError::Open { path: path.clone(), error })?;
         scan = Some(scan.map_or(own, |all| all.with(own)));
     }
-    let faults = name_all(plan, &verifier, &verifier.take_observations(), archive, &archive.run().passes)?;
-    Ok(Later { verified: verifier.verified(scan, &faults), faults })
+    let known = Known { plan, records: &records, passes: &archive.run().passes, durable: durable.as_ref() };
+    let faults = name_all(&known, &verifier, &verifier.take_observations())?;
+    let crash = durable.map(|_| crash::facts(&verifier, &records));
+    Ok(Later { verified: Verified { crash, ..verifier.verified(scan, &faults) }, faults })
 }
 
 /// Refuses results whose content on the target is not known.
-fn check(archive: &Archive) -> Result<(), LaterError> {
+fn check(archive: &Archive, is_after_crash: bool) -> Result<(), LaterError> {
     let (plan, run) = (archive.plan(), archive.run());
     let unsuitable = |why: &str| Err(LaterError::Unsuitable(format!("{}: {why}", archive.dir().display())));
     if run.is_import || run.tool == RECORDING || !plan.engine.is_real() {
         return unsuitable("it is no run on a real target, so nothing on one is known of it");
     }
-    if run.state == RunState::Running {
+    if run.state == RunState::Running && !is_after_crash {
         return unsuitable(
-            "the run has no end: it still goes on, or was killed, and which of its last writes were done is not known",
+            "the run has no end: it still goes on, or was killed; --mode after-crash verifies what a killed run has left",
         );
+    }
+    if is_after_crash && let Err(why) = crash::check_plan(plan) {
+        return unsuitable(&why);
     }
     if plan.jobs().any(|(_, job)| job.options.data.is_some()) {
         return unsuitable(
@@ -127,12 +159,12 @@ struct Change {
 }
 
 /// Lets the expected state go through all writes of the run again; returns the last time in it.
-fn repeat(archive: &Archive, verifier: &Verifier) -> Result<Nanos, LaterError> {
+fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, LaterError> {
     let mut changes: Vec<Change> = Vec::new();
     // Begins before ends: of equal times the requests count as concurrent.
     let mut events: Vec<(Nanos, bool, u32)> = Vec::new();
     let mut end = Nanos(0);
-    archive.for_each_record(&mut |record| {
+    records.for_each(&mut |record| {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         end = end.max(completed);
         if let Some(change) = change(record, verifier) {
@@ -165,12 +197,12 @@ fn repeat(archive: &Archive, verifier: &Verifier) -> Result<Nanos, LaterError> {
 }
 
 fn change(record: &Record, verifier: &Verifier) -> Option<Change> {
-    let Record { target, phase, pass, sequence, op, executed, .. } = *record;
+    let Record { target, op, executed, .. } = *record;
     let forgets = matches!(op, Op::Delete | Op::Truncate | Op::Allocate);
     if !forgets && (!op.changes_data() || record.is_step()) {
         return None;
     }
-    let (sectors, tag) = verifier.change(WriteId { target, phase, pass, sequence }, op, executed);
+    let (sectors, tag) = verifier.change(id_of(record), op, executed);
     let ended = if record.outcome == Outcome::Completed { Ended::Acknowledged } else { Ended::Failed };
     Some(Change { target, sectors, tag, ended, forgets })
 }

@@ -2,12 +2,15 @@
 //! loop ([`Checker`]), the scan at the end (`scan`), and the names of faults (`names`).
 
 mod checker;
+mod crash;
 mod device;
 mod later;
 mod names;
+mod records;
 mod scan;
 
 pub(crate) use checker::{Checker, Completed, EXTRA};
+pub use crash::CrashOptions;
 pub(crate) use device::Device;
 pub use later::{Later, LaterError, LaterOptions, verify_later};
 pub use scan::{ScanMoment, ScanProgress};
@@ -49,6 +52,10 @@ pub(crate) struct Verifier {
     /// By the number of the target.
     pub(crate) places: Vec<Place>,
     stops_at_fault: bool,
+    /// What is read was left by a crash.
+    is_after_crash: bool,
+    /// The run may have written more than its records say.
+    has_unrecorded: bool,
     has_fault: AtomicBool,
 }
 
@@ -104,6 +111,8 @@ impl Verifier {
             devices: known.iter().map(|_| Mutex::new(Device::new(share))).collect(),
             places,
             stops_at_fault: false,
+            is_after_crash: false,
+            has_unrecorded: false,
             has_fault: AtomicBool::new(false),
         }
     }
@@ -138,8 +147,9 @@ impl Verifier {
 
     /// How written sectors of a target look that lies there.
     pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
-        let Verifier { run_id, fill, poison, places, .. } = self;
-        Looks { run_id: *run_id, fill: *fill, poison: *poison, base: place.base, places }
+        let Verifier { run_id, fill, poison, is_after_crash, has_unrecorded, .. } = *self;
+        let (base, places) = (place.base, &self.places);
+        Looks { run_id, fill, poison, is_after_crash, has_unrecorded, base, places }
     }
 
     /// The first target of each device.

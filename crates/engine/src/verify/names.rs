@@ -1,9 +1,11 @@
 //! The names of what was found: the records of the run tell which writes a place had.
 
 use super::Verifier;
+use super::crash::Durable;
+use super::records::{Records, id_of};
 use crate::prepare::Prepared;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, Fault, Outcome, PassTimes, Record, RunInfo, ScanFacts, WriteId,
+    Archive, ArchiveError, ArchiveWriter, Fault, Outcome, PassTimes, Record, RunInfo, ScanFacts,
 };
 use iosonar_plan::{Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{KnownWrite, Observation, RunOfFaults, join, name};
@@ -24,7 +26,15 @@ impl Prepared {
     ) {
         let observations = verifier.take_observations();
         let faults = Archive::open(archive.dir())
-            .and_then(|archive| name_all(&self.plan, verifier, &observations, &archive, &info.passes))
+            .and_then(|archive| {
+                let known = Known {
+                    plan: &self.plan,
+                    records: &Records::of(&archive),
+                    passes: &info.passes,
+                    durable: None,
+                };
+                name_all(&known, verifier, &observations)
+            })
             .unwrap_or_else(|error| {
                 let told = format!("the records could not be read to name faults exactly: {error}");
                 info.means.notices.push(told);
@@ -38,23 +48,31 @@ impl Prepared {
     }
 }
 
+/// What names are made of beside what was observed.
+pub(super) struct Known<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) records: &'a Records<'a>,
+    pub(super) passes: &'a [PassTimes],
+    /// After a crash.
+    pub(super) durable: Option<&'a Durable<'a>>,
+}
+
 /// Names what was observed, by the records of the run.
 pub(super) fn name_all(
-    plan: &Plan,
+    known: &Known<'_>,
     verifier: &Verifier,
     observations: &[Observation],
-    archive: &Archive,
-    passes: &[PassTimes],
 ) -> Result<Vec<Fault>, ArchiveError> {
     if observations.is_empty() {
         return Ok(Vec::new());
     }
-    let writes = writes_of(plan, verifier, observations, archive, passes)?;
+    let writes = writes_of(known, verifier, observations)?;
     Ok(named(verifier, observations, &writes))
 }
 
 fn named(verifier: &Verifier, observations: &[Observation], writes: &[Vec<KnownWrite>]) -> Vec<Fault> {
-    let run = RunOfFaults { run_id: verifier.run_id, fill: verifier.fill };
+    let Verifier { run_id, fill, is_after_crash, .. } = *verifier;
+    let run = RunOfFaults { run_id, fill, is_after_crash };
     let named = observations.iter().zip(writes);
     let mut faults: Vec<Fault> = named.map(|(observation, writes)| name(observation, writes, &run)).collect();
     join(&mut faults);
@@ -63,11 +81,9 @@ fn named(verifier: &Verifier, observations: &[Observation], writes: &[Vec<KnownW
 
 /// The writes that cover the first sector of each observation, by the time of their submission.
 fn writes_of(
-    plan: &Plan,
+    known: &Known<'_>,
     verifier: &Verifier,
     observations: &[Observation],
-    archive: &Archive,
-    passes: &[PassTimes],
 ) -> Result<Vec<Vec<KnownWrite>>, ArchiveError> {
     let on_device = |target: u16, sector: u64| {
         let place = verifier.places[usize::from(target)];
@@ -80,7 +96,7 @@ fn writes_of(
         .collect();
     wanted.sort_unstable();
     let starts: HashMap<(u16, u16, u32), Nanos> =
-        passes.iter().map(|pass| ((pass.target, pass.phase, pass.pass), pass.start)).collect();
+        known.passes.iter().map(|pass| ((pass.target, pass.phase, pass.pass), pass.start)).collect();
     let mut found: Vec<Vec<KnownWrite>> = observations.iter().map(|_| Vec::new()).collect();
     let mut count = 0;
     let mut see = |record: &Record| {
@@ -93,12 +109,17 @@ fn writes_of(
         for (_, number) in wanted[from..].iter().take_while(|(place, _)| *place < behind) {
             let own = on_device(observations[*number].reader.target, 0).1;
             let start = starts.get(&(record.target, record.phase, record.pass)).copied();
-            let has_due_times = has_due_times(plan, record);
-            found[*number].push(known(record, first.1 - own, start.filter(|_| has_due_times)));
+            // A killed run has no times of its passes: the first one starts at time zero.
+            let start = start.or(Some(Nanos(0)).filter(|_| (record.phase, record.pass) == (0, 0)));
+            let has_due_times = has_due_times(known.plan, record);
+            let write = write_of(record, first.1 - own, start.filter(|_| has_due_times));
+            let is_demanded =
+                known.durable.map_or(write.is_acknowledged, |durable| durable.holds(record, first.0));
+            found[*number].push(KnownWrite { is_demanded, ..write });
             count += 1;
         }
     };
-    archive.for_each_record(&mut see)?;
+    known.records.for_each(&mut see)?;
     for writes in &mut found {
         writes.sort_by_key(|write| write.submitted);
     }
@@ -111,16 +132,18 @@ fn has_due_times(plan: &Plan, record: &Record) -> bool {
     phase.jobs.iter().any(|job| job.target == record.target && job.workload.has_timetable())
 }
 
-fn known(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
-    let Record { target, phase, pass, sequence, executed, due, submitted, completed, outcome, .. } = *record;
+fn write_of(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
+    let Record { executed, due, submitted, completed, outcome, .. } = *record;
+    let is_acknowledged = outcome == Outcome::Completed;
     KnownWrite {
-        id: WriteId { target, phase, pass, sequence },
+        id: id_of(record),
         start,
         count: executed.length / SECTOR,
         due_ns: pass_start.map_or(0, |start| due.saturating_sub(start).0),
         submitted: submitted.unwrap_or_default(),
         completed: completed.unwrap_or(Nanos(u64::MAX)),
-        is_acknowledged: outcome == Outcome::Completed,
+        is_acknowledged,
+        is_demanded: is_acknowledged,
     }
 }
 

@@ -200,9 +200,7 @@ impl<'a> Scan<'a> {
 
     /// What is to be read, on the device, and how many chunks that and the whole are.
     fn pieces(&self) -> (Vec<Sectors>, u64, u64) {
-        let mut device = self.verifier.device(self.place());
-        let touched: Vec<Sectors> = device.expected().touched().collect();
-        drop(device);
+        let touched = self.verifier.device(self.place()).touched();
         let is_chosen = |chunk: u64| {
             self.verifier.modes.sample.is_none_or(|share| {
                 let random = mix(self.verifier.seed ^ chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -238,6 +236,7 @@ impl<'a> Scan<'a> {
         let first_new = self.verifier.device(self.place()).observations.len();
         let mut facts = ScanFacts { start, chunks, read_chunks, ..ScanFacts::default() };
         facts.stopped = !self.read_all(&pieces, &mut facts.bytes);
+        self.verifier.device(self.place()).end_scan();
         let new = first_new..self.verifier.device(self.place()).observations.len();
         let bad: BTreeSet<u64> = self.verifier.device(self.place()).observations[new.clone()]
             .iter()
@@ -364,11 +363,11 @@ impl<'a> Scan<'a> {
         let (place, looks) = (self.place(), self.looks());
         let verifier = self.verifier;
         let (sectors, named) = {
-            let mut device = verifier.device(place);
+            let device = verifier.device(place);
             let observation = &device.observations[number];
             let named = observation.named_place(verifier.run_id).filter(|_| round == 0);
             let named = named.map(|start| Sectors { start, count: observation.count.min(PIECE) });
-            (around(&mut device, number, place.base), named)
+            (around(&device, number, place.base), named)
         };
         let (flight, data, reader) = self.read_now(sectors);
         let again = (number, round);

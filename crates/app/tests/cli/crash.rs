@@ -1,0 +1,170 @@
+//! What is left after a crash: runs that are killed, with a journal and without.
+
+use crate::*;
+use serde_json::Value;
+use std::os::unix::fs::FileExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// 4 KiB in random order over 16 MiB, a flush after every 50 writes, and some of them with force unit access.
+const WRITES: &str = "run -t a.img --rw randwrite --bs 4k --size 16M --time-based --runtime 60s --fdatasync 50 --iodepth 8 \
+                      --no-progress";
+
+/// Starts a run and kills it some time after it has begun: its journal has a request, or its log exists.
+fn kill(lab: &Lab, command: &str, out: &str, after: Duration) {
+    let mut child = lab
+        .command(&format!("{command} -o {out}"))
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journal = command.split_once("--journal ").map(|(_, path)| lab.path(path));
+    let (log, since) = (lab.path(out).join("records.log"), Instant::now());
+    let has_begun = || match &journal {
+        None => log.exists(),
+        Some(path) => {
+            let mut first = [0; 8];
+            let read = std::fs::File::open(path).and_then(|file| file.read_exact_at(&mut first, 4096));
+            read.is_ok() && first != [0; 8]
+        }
+    };
+    while !has_begun() && since.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn verified(lab: &Lab, code: i32, words: &str) -> Value {
+    let ended = lab.expect(code, &format!("verify {words} --json --no-progress"));
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+/// Nothing but the process died, so all that was acknowledged is there: 200 moments (20 without IOSONAR_LONG).
+#[test]
+fn a_journal_tells_what_a_killed_run_had_written() {
+    let lab = lab();
+    lab.target("a.img", 16 << 20);
+    let moments = if std::env::var_os("IOSONAR_LONG").is_some() { 200 } else { 20 };
+    let (mut acknowledged, mut in_flight, mut beyond_the_log) = (0, 0, 0);
+    for moment in 0..moments {
+        let out = format!("k{moment}");
+        let jobs = if moment % 4 == 3 { " --numjobs 3" } else { "" };
+        let engine = ["uring", "threads"][moment % 2];
+        let command = format!("{WRITES}{jobs} --engine {engine} --journal j{moment}");
+        kill(&lab, &command, &out, Duration::from_micros(137 * moment as u64 % 23_000));
+        let found = verified(&lab, 0, &format!("{out} --mode after-crash --claim write-through"));
+        let crash = &found["verified"]["crash"];
+        assert_eq!(
+            (&crash["known_by"], &crash["missing"]),
+            (&"journal".into(), &0.into()),
+            "{moment}: {found}"
+        );
+        acknowledged += crash["durable"].as_u64().unwrap();
+        in_flight +=
+            crash["in_flight"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
+        beyond_the_log += u64::from(lab.records(&out).len() < crash["durable"].as_u64().unwrap() as usize);
+        // What was flushed is a part of that.
+        let flushed = verified(&lab, 0, &format!("{out} --mode after-crash"));
+        assert!(flushed["verified"]["crash"]["durable"].as_u64() <= crash["durable"].as_u64());
+        std::fs::remove_file(lab.path(&format!("j{moment}"))).unwrap();
+    }
+    // Runs whose log alone would have missed some of what was acknowledged.
+    assert!(
+        acknowledged > 100 && in_flight > 0 && beyond_the_log > 0,
+        "{acknowledged}, {in_flight}, {beyond_the_log}"
+    );
+    println!(
+        "{moments} runs killed: {acknowledged} acknowledged writes demanded and found, {in_flight} in flight"
+    );
+}
+
+#[test]
+fn without_a_journal_less_is_demanded_and_that_is_told() {
+    let lab = lab();
+    lab.target("a.img", 16 << 20);
+    kill(&lab, WRITES, "k", Duration::from_millis(900));
+    let refused = lab.expect(2, "verify k");
+    assert!(refused.err.contains("--mode after-crash"), "{}", refused.err);
+    let crash = &verified(&lab, 0, "k --mode after-crash")["verified"]["crash"];
+    assert_eq!(crash["known_by"], "last-record");
+    assert!(crash["durable"].as_u64().unwrap() > 0, "{crash}");
+    let told =
+        lab.expect(0, "verify k --mode after-crash").out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for needle in ["writes were durable: all there", "had no --journal", "counts as in flight"] {
+        assert!(told.contains(needle), "{needle}: {told}");
+    }
+}
+
+/// A device that has lost what was flushed, or wrote only a part of a unit, is told so.
+#[test]
+fn a_lost_flush_is_named() {
+    let lab = lab();
+    let target = lab.target("a.img", 4 << 20);
+    lab.expect(
+        0,
+        &WRITES.replace("16M --time-based --runtime 60s", "1M --number-ios 250").replace("-t a", "-o r -t a"),
+    );
+    lab.expect(0, "verify r --mode after-crash");
+    let file = std::fs::File::options().read(true).write(true).open(&target).unwrap();
+    let records = lab.records("r");
+    let flushes = || records.iter().filter(|r| !r.op.is_transfer());
+    let last = flushes().filter_map(|flush| flush.submitted).max().unwrap();
+    let write = records.iter().find(|r| r.op.is_write() && r.completed.unwrap() < last).unwrap();
+    file.write_all_at(&[0; 4096], write.executed.offset).unwrap();
+    let found = verified(&lab, 5, "r --mode after-crash");
+    let fault = &found["faults"][0];
+    assert_eq!((&fault["class"], &fault["note"]), (&"flush-violated".into(), &"zeros".into()), "{found}");
+    assert_eq!((&fault["offset"], &fault["length"]), (&write.executed.offset.into(), &4096.into()));
+    assert_eq!(found["verified"]["crash"]["missing"], 1);
+    let told = lab.expect(5, "verify r --mode after-crash").out;
+    assert!(told.contains("flush-violated") && told.contains("1 are MISSING"), "{told}");
+    // The same unflushed is allowed: sectors that were written by themselves, and no flush.
+    lab.target("b.img", 1 << 20);
+    lab.expect(0, "run -t b.img --rw write --bs 4k --size 64k --no-progress -o unflushed");
+    let file = std::fs::File::options().write(true).open(lab.path("b.img")).unwrap();
+    file.write_all_at(&[0; 4096], 8192).unwrap();
+    let crash = &verified(&lab, 0, "unflushed --mode after-crash")["verified"]["crash"];
+    assert_eq!(
+        (&crash["not_durable"]["there"], &crash["not_durable"]["lost"]),
+        (&15.into(), &1.into()),
+        "{crash}"
+    );
+    assert_eq!(crash["reordered"], 13);
+    // Half of it may be there, but not where the device writes 4096 bytes as one.
+    file.write_all_at(&[0; 512], 4096 + 1024).unwrap();
+    let crash = &verified(&lab, 0, "unflushed --mode after-crash")["verified"]["crash"];
+    assert_eq!(crash["not_durable"]["torn"], 1);
+    let torn = verified(&lab, 5, "unflushed --mode after-crash --atomic 4k");
+    assert_eq!(
+        (&torn["faults"][0]["class"], &torn["faults"][0]["offset"]),
+        (&"torn-sector".into(), &5120.into())
+    );
+    // All of it is demanded where nothing waits in a cache.
+    verified(&lab, 5, "unflushed --mode after-crash --claim write-through");
+}
+
+#[test]
+fn what_cannot_be_asked_after_a_crash_is_refused_with_a_remedy() {
+    let lab = lab();
+    lab.target("a.img", 16 << 20);
+    lab.expect(0, "run -t a.img --rw write --bs 4k --size 64k --no-progress -o r --journal j");
+    for (command, needle) in [
+        ("verify r --journal j", "add --mode after-crash"),
+        ("verify r --claim write-through", "add --mode after-crash"),
+        ("verify r --mode after-crash --atomic 5k", "power of two"),
+        ("run -t a.img --rw write --bs 4k --size 64k -o s --journal j", "--journal j: it exists already"),
+        ("run -t a.img --rw write --bs 4k --size 64k -o s --journal none/j", "--journal none/j"),
+        ("run -t a --engine sim --rw write --bs 4k --size 64k -o s --journal k", "use another engine"),
+    ] {
+        let ended = lab.expect(2, command);
+        assert!(ended.err.contains(needle), "{command}: {}", ended.err);
+    }
+    // The journal of another run.
+    kill(&lab, WRITES, "k", Duration::from_millis(50));
+    let ended = lab.expect(2, "verify k --mode after-crash --journal j");
+    assert!(ended.err.contains("it is the journal of run"), "{}", ended.err);
+    let ended = lab.expect(2, "verify k --mode after-crash --journal a.img");
+    assert!(ended.err.contains("--journal a.img: it is no journal"), "{}", ended.err);
+}

@@ -1,0 +1,156 @@
+//! After a crash: which writes have to be there, which may, and what the devices may hold then. The rule is in
+//! [`iosonar_verify::Crashed`].
+
+use super::later::{LaterError, LaterOptions};
+use super::records::{Records, id_of};
+use super::{Device, Verifier};
+use iosonar_archive::{CrashFacts, Marks, Outcome, Record, Survival};
+use iosonar_evidence::TargetFacts;
+use iosonar_plan::{BetweenPasses, ByteSize, FileStep, Nanos, Op, Plan, SECTOR};
+use iosonar_verify::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
+use std::path::PathBuf;
+use std::sync::PoisonError;
+
+/// What is known of a crash beside the records.
+#[derive(Debug, Clone, Default)]
+pub struct CrashOptions {
+    /// The journal of the run.
+    pub journal: Option<PathBuf>,
+    /// Every acknowledged write has to be there: the device has no volatile cache, or only the process has ended.
+    pub is_write_through: bool,
+    /// Bytes that the device writes wholly or not at all, where that is more than a logical block.
+    pub atomic: Option<ByteSize>,
+}
+
+/// Which writes had to be on stable storage.
+pub(crate) struct Durable<'a> {
+    plan: &'a Plan,
+    is_write_through: bool,
+    /// By device: when the last flush was submitted that was acknowledged.
+    last_flush: Vec<Option<Nanos>>,
+}
+
+impl<'a> Durable<'a> {
+    fn of(
+        plan: &'a Plan,
+        verifier: &Verifier,
+        records: &Records<'_>,
+        is_write_through: bool,
+    ) -> Result<Durable<'a>, LaterError> {
+        let mut last_flush: Vec<Option<Nanos>> = vec![None; verifier.devices.len()];
+        records.for_each(&mut |record| {
+            let is_flush = matches!(record.op, Op::Flush | Op::Fsync) || record.marks.has(Marks::PREFLUSH);
+            if is_flush && record.outcome == Outcome::Completed {
+                let last = &mut last_flush[verifier.places[usize::from(record.target)].device];
+                *last = (*last).max(record.submitted);
+            }
+        })?;
+        Ok(Durable { plan, is_write_through, last_flush })
+    }
+
+    /// Whether a write has to be there, or what was written over it since.
+    pub(crate) fn holds(&self, record: &Record, device: usize) -> bool {
+        let Some(completed) = record.completed.filter(|_| record.outcome == Outcome::Completed) else {
+            return false;
+        };
+        self.is_write_through
+            || record.marks.has(Marks::FUA)
+            || self.last_flush[device].is_some_and(|flush| completed < flush)
+            || self.is_synchronous(record)
+    }
+
+    /// Whether its target was opened so that each write waits for stable storage, by each job that may have written it.
+    fn is_synchronous(&self, record: &Record) -> bool {
+        let jobs = &self.plan.phases[usize::from(record.phase)].jobs;
+        let mut own = jobs.iter().filter(|job| job.target == record.target);
+        own.all(|job| job.access(self.plan.access).sync.is_set())
+    }
+}
+
+/// Refuses plans whose files are made or cut while the run goes on: what is left of them after a crash is another question.
+pub(super) fn check_plan(plan: &Plan) -> Result<(), String> {
+    let makes_files = plan.targets.iter().any(|target| target.file.between_passes == BetweenPasses::NewFile);
+    let mut steps = plan.jobs().flat_map(|(_, job)| job.options.before.iter().chain(&job.options.after));
+    if makes_files || steps.any(|step: &FileStep| step.changes_file()) {
+        return Err("its plan makes files or changes their length, and what a crash leaves of such a file is not known".into());
+    }
+    Ok(())
+}
+
+/// Sets up what each device may hold; returns the last time in the records, and which writes are durable.
+pub(super) fn expect<'a>(
+    plan: &'a Plan,
+    verifier: &Verifier,
+    records: &Records<'_>,
+    facts: &[TargetFacts],
+    options: &LaterOptions,
+    crash: &CrashOptions,
+) -> Result<(Nanos, Durable<'a>), LaterError> {
+    let durable = Durable::of(plan, verifier, records, crash.is_write_through)?;
+    let mut writes: Vec<Vec<CrashWrite>> = verifier.devices.iter().map(|_| Vec::new()).collect();
+    let (mut end, mut bytes) = (Nanos(0), 0u64);
+    records.for_each(&mut |record| {
+        end = end.max(record.completed.or(record.submitted).unwrap_or_default());
+        let Some(submitted) = record.submitted else { return };
+        if !record.op.changes_data() || record.is_step() {
+            return;
+        }
+        let (range, tag) = verifier.change(id_of(record), record.op, record.executed);
+        bytes += bytes_of_crash_write(range);
+        // Beyond the limit only the sum is wanted.
+        if bytes > options.memory.0 {
+            return;
+        }
+        let device = verifier.places[usize::from(record.target)].device;
+        writes[device].push(CrashWrite {
+            range,
+            tag,
+            submitted,
+            ended: record.completed,
+            is_acknowledged: record.outcome == Outcome::Completed,
+            is_durable: durable.holds(record, device),
+        });
+    })?;
+    if bytes > options.memory.0 {
+        return Err(LaterError::Unsuitable(format!(
+            "what may be there after a crash needs {} MiB of memory for the writes of this run: raise --verify-memory",
+            bytes.div_ceil(1 << 20)
+        )));
+    }
+    for (number, (device, writes)) in verifier.devices.iter().zip(writes).enumerate() {
+        let blocks = verifier.places.iter().zip(facts).filter(|(place, _)| place.device == number);
+        let block = blocks.map(|(_, facts)| facts.logical_block_size.bytes).max().unwrap_or(SECTOR);
+        let unit = block.max(crash.atomic.map_or(0, |atomic| atomic.0)) / SECTOR;
+        let crashed = Crashed::new(writes, unit.clamp(1, MOST_UNIT));
+        *device.lock().unwrap_or_else(PoisonError::into_inner) = Device::after_crash(crashed);
+    }
+    Ok((end, durable))
+}
+
+/// What became of the writes.
+pub(super) fn facts(verifier: &Verifier, records: &Records<'_>) -> CrashFacts {
+    let devices = verifier.devices.iter().map(|device| device.lock().unwrap_or_else(PoisonError::into_inner));
+    let facts = devices.filter_map(|device| device.crash_facts());
+    facts.fold(CrashFacts { known_by: records.known_by, ..CrashFacts::default() }, together)
+}
+
+fn together(a: CrashFacts, b: CrashFacts) -> CrashFacts {
+    let survival = |a: Survival, b: Survival| Survival {
+        there: a.there + b.there,
+        lost: a.lost + b.lost,
+        torn: a.torn + b.torn,
+        overwritten: a.overwritten + b.overwritten,
+        not_read: a.not_read + b.not_read,
+    };
+    CrashFacts {
+        durable: a.durable + b.durable,
+        missing: a.missing + b.missing,
+        not_durable: survival(a.not_durable, b.not_durable),
+        in_flight: survival(a.in_flight, b.in_flight),
+        failed: survival(a.failed, b.failed),
+        reordered: a.reordered + b.reordered,
+        unit: a.unit.max(b.unit),
+        unrecorded: a.unrecorded + b.unrecorded,
+        known_by: a.known_by,
+    }
+}
