@@ -15,7 +15,7 @@ Examples:
   iosonar verify written
   iosonar verify written --target w.img=copy.img     the data was copied
   iosonar verify written --sample 50% --json         a part of it, for scripts
-  iosonar verify killed --mode after-crash           what a crash has left
+  iosonar verify written --mode after-crash          what a crash has left
 
 After a crash only what was flushed has to be there (a flush, force unit access, O_SYNC or O_DSYNC); what was acknowledged \
 without, or in flight, may be there or not. docs/verify.md has the rule.")]

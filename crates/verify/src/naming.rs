@@ -193,7 +193,9 @@ impl Case<'_> {
         fault.found =
             Some(FaultWrite { id, offset: None, length: None, submitted: None, acknowledged: None });
         if header.run_id != self.run.run_id {
-            fault.class = FaultClass::OtherRun;
+            // What another run had left there before is what the place held when a durable write got lost.
+            let is_initial = self.run.is_after_crash && header.sector == o.start;
+            fault.class = if is_initial { FaultClass::FlushViolated } else { FaultClass::OtherRun };
             fault.run_id = Some(header.run_id);
         } else if header.target != o.reader.target {
             fault.class = FaultClass::OtherTarget;

@@ -173,7 +173,7 @@ pub fn sentence(fault: &Fault) -> String {
         FaultClass::OtherTarget => {
             format!("{what} {holds} a write of another target{}", of_request(&fault.found))
         }
-        FaultClass::OtherRun => {
+        FaultClass::OtherRun | FaultClass::FlushViolated if fault.run_id.is_some() => {
             format!("{what} {holds} a write of run {:x}", fault.run_id.unwrap_or_default())
         }
         FaultClass::Flipped | FaultClass::Corrupted | FaultClass::HeaderDamaged => {
