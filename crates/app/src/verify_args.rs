@@ -8,10 +8,11 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verification")]
 pub struct VerifyArgs {
-    /// Verify what targets give back: read, before-write, after-write, final, sample=P%
+    /// Verify what targets give back: read, before-write, after-write, final, outside
     ///
     /// Several with commas between them. read: what requests read from places that this run has written. before-write, after-write: read each place again before
     /// and after it is written. final: read all that was written when the requests are over; sample=5%: only this share of it.
+    /// outside: sectors next to what is written, and samples elsewhere (10000 on each target, or outside=N), must be the same before and after the run.
     /// Faults are named, and the exit code is 5. With --data: contents, or location (the first 8 bytes).
     #[arg(long, value_name = "MODES", value_parser = words)]
     pub verify: Option<VerifyWords>,
@@ -32,6 +33,9 @@ pub struct VerifyArgs {
     /// Issue no more requests after the first fault
     #[arg(long)]
     pub verify_fatal: bool,
+    /// Keep the expected and the found bytes of the first 100 faults in the result
+    #[arg(long, requires = "verify")]
+    pub verify_dump: bool,
 }
 
 /// What `--verify` says.
@@ -66,6 +70,7 @@ impl VerifyArgs {
             memory: self.verify_memory,
             stop_at_fault: self.verify_fatal,
             journal: self.journal.clone(),
+            dump: self.verify_dump,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The directory: what lies where, how it is started, finished and read.
 
 use crate::extents::{MapsWriter, TargetMap, read_maps};
-use crate::faults::{self, Fault};
+use crate::faults::{self, Fault, FaultBytes};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
@@ -26,6 +26,8 @@ const SERIES: &str = "series.parquet";
 const EXTENTS: &str = "extents.parquet";
 /// Faults that verification found, a line of JSON each.
 pub const FAULTS: &str = "faults.jsonl";
+/// Directory with the bytes of the first faults.
+pub const FAULT_BYTES: &str = "faults";
 /// Faults that were injected, a line of JSON each.
 const INJECTED: &str = "injected.jsonl";
 /// Room on the disk for the last words of a run that filled it.
@@ -120,6 +122,7 @@ pub fn is_part_of_archive(dir: &Path) -> bool {
         SERIES,
         EXTENTS,
         FAULTS,
+        FAULT_BYTES,
         INJECTED,
         RESERVE,
         SUMMARY,
@@ -328,6 +331,24 @@ impl ArchiveWriter {
         } else {
             write_whole(&self.dir.join(FAULTS), &faults::to_lines(faults))
         }
+    }
+
+    /// Keeps the bytes of faults, each in files of its own; nothing where there are none.
+    pub fn write_fault_bytes(&self, faults: &[FaultBytes]) -> Result<()> {
+        let dir = self.dir.join(FAULT_BYTES);
+        if !faults.is_empty() {
+            create::new_dir(&dir).map_err(|e| ArchiveError::io(&dir, e))?;
+        }
+        for FaultBytes { number, expected, found } in faults {
+            for (kind, bytes) in [("expected", expected), ("found", found)] {
+                let path = dir.join(format!("fault-{number:03}.{kind}"));
+                let write = || create::new_file(&path)?.write_all(bytes);
+                if !bytes.is_empty() {
+                    write().map_err(|e| ArchiveError::io(&path, e))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the lines that `write` gives as the ledger of injected faults.

@@ -9,6 +9,9 @@ use std::fmt;
 /// Most faults that are kept one by one. Counts are complete.
 pub const MOST_FAULTS: usize = 100_000;
 
+/// Faults whose bytes are kept, the first ones, where the plan wants that.
+pub const MOST_DUMPS: usize = 100;
+
 /// How often a bad place is read again.
 pub const READS_AGAIN: usize = 3;
 
@@ -290,6 +293,17 @@ pub enum TornPattern {
     Other,
 }
 
+/// The bytes of a fault.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FaultBytes {
+    /// Number of its line in the list of faults, from 1.
+    pub number: usize,
+    /// What its sectors should hold; empty where that is not known.
+    pub expected: Vec<u8>,
+    /// What they hold; empty where nothing was read.
+    pub found: Vec<u8>,
+}
+
 /// What verification did and found.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verified {
@@ -328,6 +342,12 @@ pub struct Verified {
     /// What survived, where a crash was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashFacts>,
+    /// Of sectors that the run has not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<OutsideFacts>,
+    /// Of each device that lost all writes since some moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingWrites>,
 }
 
 /// What survived a crash: writes, by what had to be there.
@@ -389,6 +409,27 @@ impl Survival {
     pub fn total(&self) -> u64 {
         self.there + self.lost + self.torn + self.overwritten + self.not_read
     }
+}
+
+/// All writes of a device since some moment are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingWrites {
+    /// Number of the first target on that device.
+    pub target: u16,
+    /// When the last write that is there was acknowledged, on the run's clock; absent where none is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Nanos>,
+    /// Writes that were acknowledged later.
+    pub writes: u64,
+}
+
+/// Sectors that were to be the same before the run and at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OutsideFacts {
+    /// Sectors that were read before the run: those next to what it was to write, and samples.
+    pub remembered: u64,
+    /// Those of them that the run has not written and that could be read again.
+    pub compared: u64,
 }
 
 /// How many faults of a class there are.

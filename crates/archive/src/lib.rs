@@ -27,8 +27,9 @@ pub use dir::{
 };
 pub use extents::TargetMap;
 pub use faults::{
-    CrashFacts, Damaged, Fault, FaultClass, FaultCount, FaultWrite, FoundBy, KnownBy, MOST_FAULTS,
-    READS_AGAIN, ReadAgain, ScanFacts, Survival, TornPattern, Verified, WriteId,
+    CrashFacts, Damaged, Fault, FaultBytes, FaultClass, FaultCount, FaultWrite, FoundBy, KnownBy, MOST_DUMPS,
+    MOST_FAULTS, MissingWrites, OutsideFacts, READS_AGAIN, ReadAgain, ScanFacts, Survival, TornPattern,
+    Verified, WriteId,
 };
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};

@@ -157,6 +157,11 @@ pub fn regenerate(header: &SectorHeader, fill: Fill) -> [u8; LENGTH] {
     sector
 }
 
+/// A checksum of a sector, to see whether it has changed (CRC-32).
+pub fn checksum(sector: &[u8; LENGTH]) -> u32 {
+    crc32fast::hash(sector)
+}
+
 /// What masks the words of a header after its seed. Without it the headers alone would let a compressing device save an
 /// eighth of data that is meant to be incompressible.
 #[inline]

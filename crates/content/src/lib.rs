@@ -14,7 +14,7 @@ mod noise;
 mod recover;
 
 pub use damage::{Damage, damage, poison, torn_at};
-pub use header::{BadSector, HEADER, SectorHeader, fill, regenerate};
+pub use header::{BadSector, HEADER, SectorHeader, checksum, fill, regenerate};
 pub use inspect::{Sector, inspect, intact, intact_each};
 pub use noise::prepare;
 pub use recover::{seed_of_body, seed_of_tail};

@@ -191,6 +191,12 @@ impl TargetFile {
             flushed?;
         }
         let _ = evict(&shared);
+        self.for_look()
+    }
+
+    /// The same file for reading before the run. What is in the page cache stays there.
+    pub(crate) fn for_look(&self) -> io::Result<File> {
+        let shared = self.shared()?;
         let direct = Access { buffered: false, ..self.access };
         self.opened_again(&shared, direct).or_else(|_| self.opened_again(&shared, self.access))
     }

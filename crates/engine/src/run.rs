@@ -178,6 +178,9 @@ impl Prepared {
             verifier: verifier.as_ref(),
             journal: journal.as_ref(),
         };
+        if let Some(verifier) = &verifier {
+            self.remember_outside(verifier, shared);
+        }
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
             clock.set_origin(match self.is_timed() {

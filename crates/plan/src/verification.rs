@@ -24,6 +24,9 @@ pub struct Verification {
     /// A file that keeps which requests were handed over and acknowledged, also when the process is killed. It must not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
+    /// The result keeps the expected and the found bytes of the first 100 faults.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dump: bool,
 }
 
 fn one_gib() -> ByteSize {
@@ -36,7 +39,13 @@ fn is_one_gib(bytes: &ByteSize) -> bool {
 
 impl Default for Verification {
     fn default() -> Verification {
-        Verification { modes: VerifyModes::default(), memory: one_gib(), stop_at_fault: false, journal: None }
+        Verification {
+            modes: VerifyModes::default(),
+            memory: one_gib(),
+            stop_at_fault: false,
+            journal: None,
+            dump: false,
+        }
     }
 }
 
@@ -70,11 +79,19 @@ pub struct VerifyModes {
     pub final_scan: bool,
     /// `sample=P%`: the scan reads this share of the places only.
     pub sample: Option<Decimal>,
+    /// `outside`, `outside=N`: sectors next to what the run writes, and so many samples elsewhere on each target, are read before the
+    /// run and at its end; they must not change.
+    pub outside: Option<u64>,
 }
+
+/// Samples of `outside` without a number.
+const SAMPLES: u64 = 10_000;
+/// The most: 13 bytes of memory for each.
+const MOST_SAMPLES: u64 = 1 << 20;
 
 impl VerifyModes {
     /// The words, for messages.
-    pub const KNOWN: &'static str = "read, before-write, after-write, final, sample=P%";
+    pub const KNOWN: &'static str = "read, before-write, after-write, final, sample=P%, outside";
 
     /// Whether requests are checked while the run goes on.
     pub fn checks_requests(self) -> bool {
@@ -96,9 +113,11 @@ impl FromStr for VerifyModes {
                 "before-write" => std::mem::replace(&mut modes.before_write, true),
                 "after-write" => std::mem::replace(&mut modes.after_write, true),
                 "final" => std::mem::replace(&mut modes.final_scan, true),
-                other => match other.strip_prefix("sample=") {
-                    Some(share) => modes.sample.replace(percent(share)?).is_some(),
-                    None => {
+                "outside" => modes.outside.replace(SAMPLES).is_some(),
+                other => match other.split_once('=') {
+                    Some(("sample", share)) => modes.sample.replace(percent(share)?).is_some(),
+                    Some(("outside", count)) => modes.outside.replace(samples(count)?).is_some(),
+                    _ => {
                         return Err(format!(
                             "'{other}' is no mode: write {}, with commas between several, or none",
                             VerifyModes::KNOWN
@@ -126,6 +145,16 @@ fn percent(text: &str) -> Result<Decimal, String> {
         .ok_or_else(|| format!("sample={text}: a share above 0% and up to 100% is needed, such as sample=5%"))
 }
 
+/// A number of samples.
+fn samples(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number <= MOST_SAMPLES);
+    number.ok_or_else(|| {
+        format!(
+            "outside={text}: a number of samples up to {MOST_SAMPLES} is needed, such as outside={SAMPLES}"
+        )
+    })
+}
+
 impl Display for VerifyModes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [
@@ -137,6 +166,10 @@ impl Display for VerifyModes {
         let mut words: Vec<String> =
             words.into_iter().filter(|(is_on, _)| *is_on).map(|(_, word)| word.into()).collect();
         words.extend(self.sample.map(|share| format!("sample={share}%")));
+        words.extend(self.outside.map(|count| match count {
+            SAMPLES => "outside".into(),
+            count => format!("outside={count}"),
+        }));
         f.write_str(if words.is_empty() { "none" } else { "" })?;
         f.write_str(&words.join(","))
     }
@@ -202,7 +235,9 @@ mod tests {
 
     #[test]
     fn words_come_back_and_others_are_refused() {
-        for words in ["none", "read", "read,before-write,after-write,final,sample=0.5%", "final"] {
+        for words in
+            ["none", "read", "read,before-write,after-write,final,sample=0.5%,outside", "final", "outside=7"]
+        {
             assert_eq!(words.parse::<VerifyModes>().unwrap().to_string(), words);
         }
         for (words, needle) in [
@@ -213,6 +248,9 @@ mod tests {
             ("final,sample=101%", "up to 100%"),
             ("final,sample=5", "such as sample=5%"),
             ("Read", "'Read' is no mode"),
+            ("outside,outside=5", "twice"),
+            ("outside=many", "up to 1048576"),
+            ("outside=1048577", "such as outside=10000"),
         ] {
             let why = words.parse::<VerifyModes>().unwrap_err();
             assert!(why.contains(needle), "{words}: {why}");
@@ -224,8 +262,9 @@ mod tests {
         let mut plan = sample();
         plan.verify.modes = "read,final".parse().unwrap();
         plan.verify.memory = ByteSize(2 << 30);
+        plan.verify.dump = true;
         let text = plan.to_toml();
-        assert!(text.contains("[verify]\nmodes = \"read,final\"\nmemory = \"2GiB\""), "{text}");
+        assert!(text.contains("[verify]\nmodes = \"read,final\"\nmemory = \"2GiB\"\ndump = true"), "{text}");
         assert_eq!(Plan::from_toml(&text).unwrap(), plan);
         assert!(!sample().to_toml().contains("[verify]"));
         let refused = |change: &dyn Fn(&mut Plan)| {

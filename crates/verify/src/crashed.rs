@@ -113,9 +113,9 @@ impl Crashed {
         Crashed { writes, tallies, chunks, members, unit, is_counting: true, unrecorded: 0 }
     }
 
-    /// Reads from now on are of places that were read before: they count no write again.
-    pub fn stop_counting(&mut self) {
-        self.is_counting = false;
+    /// Whether reads from now on are the first ones of their places. Others count no write again.
+    pub fn set_counting(&mut self, is_counting: bool) {
+        self.is_counting = is_counting;
     }
 
     fn members(&self, chunk: u64) -> &[u32] {
@@ -464,7 +464,7 @@ mod tests {
         ];
         let mut crashed = Crashed::new(writes, 1);
         read(&mut crashed, (0, 3), &[tag(0), Tag::INITIAL, tag(2)]);
-        crashed.stop_counting();
+        crashed.set_counting(false);
         read(&mut crashed, (0, 3), &[tag(0), tag(1), tag(2)]);
         let facts = crashed.facts();
         assert_eq!((facts.not_durable.there, facts.not_durable.lost, facts.reordered), (2, 1, 1));

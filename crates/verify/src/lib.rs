@@ -8,12 +8,14 @@ mod crashed;
 mod expected;
 mod naming;
 mod observation;
+mod outside;
 mod sectors;
 mod tag;
 
 pub use crashed::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
 pub use expected::{Ended, Expected, Flight, Legal, State, bound, bound_of_chunks};
-pub use naming::{KnownWrite, RunOfFaults, join, name};
+pub use naming::{KnownWrite, RunOfFaults, due_bytes, join, name};
 pub use observation::{Around, BadSector, Bytes, Found, Observation, Reader, write_of};
+pub use outside::{Outside, Ranges};
 pub use sectors::Sectors;
 pub use tag::{Tag, mix};

@@ -100,6 +100,27 @@ pub fn name(observation: &Observation, writes: &[KnownWrite], run: &RunOfFaults)
     fault
 }
 
+/// The bytes that the sectors of a fault should hold, at most `most` of them; none where that is not known. `writes` are those that
+/// [`name`] was given for it.
+pub fn due_bytes(
+    fault: &Fault,
+    observation: &Observation,
+    writes: &[KnownWrite],
+    run: &RunOfFaults,
+    most: usize,
+) -> Vec<u8> {
+    let count = (fault.length / SECTOR).min(most as u64 / SECTOR);
+    let first = fault.offset / SECTOR;
+    if observation.legal == [Tag::ZEROS] {
+        return vec![0; (count * SECTOR) as usize];
+    }
+    let write = writes.iter().find(|write| fault.expected.is_some_and(|due| due.id == write.id));
+    let sectors = write.map(|write| {
+        (first..first + count).take_while(move |s| write.covers(*s)).map(move |s| write.sector(s, run))
+    });
+    sectors.into_iter().flatten().flatten().collect()
+}
+
 struct Case<'a> {
     observation: &'a Observation,
     writes: &'a [KnownWrite],
@@ -147,13 +168,36 @@ impl Case<'_> {
             return self.classify_torn_unit(fault);
         }
         match &self.observation.found {
+            Found::Poison => fault.class = FaultClass::Untransferred,
+            Found::Short => fault.class = FaultClass::Short,
+            Found::Unreadable(_) => fault.class = FaultClass::Unreadable,
+            found if self.observation.legal.is_empty() => self.classify_outside(found, fault),
             Found::Version(header) => self.classify_version(header, fault),
             Found::Damaged(..) | Found::NoHeader => self.classify_bytes(fault),
             Found::Zeros => self.classify_known(FaultClass::Zeroed, "zeros", fault),
             Found::Ones => self.classify_known(FaultClass::Ones, "foreign", fault),
-            Found::Poison => fault.class = FaultClass::Untransferred,
-            Found::Short => fault.class = FaultClass::Short,
-            Found::Unreadable(_) => fault.class = FaultClass::Unreadable,
+        }
+    }
+
+    /// A sector that the run has not written, and that has changed.
+    fn classify_outside(&self, found: &Found, fault: &mut Fault) {
+        let (header, damage) = match found {
+            Found::Version(header) => (Some(header), None),
+            Found::Damaged(header, damage) => (Some(header), Some(damage)),
+            _ => (None, None),
+        };
+        // A write of this run that belongs elsewhere, or that the run has never submitted.
+        if let Some(header) = header.filter(|header| header.run_id == self.run.run_id) {
+            self.classify_version(header, fault);
+            fault.damaged = damage.map(damaged);
+            return;
+        }
+        fault.class = FaultClass::Phantom;
+        fault.run_id = header.map(|header| header.run_id);
+        match (found, self.observation.bytes.as_deref()) {
+            (Found::Zeros, _) => fault.note = "zeros".into(),
+            (Found::NoHeader, Some(bytes)) => show(bytes, fault),
+            _ => {}
         }
     }
 
@@ -316,8 +360,7 @@ impl Case<'_> {
                 };
             }
             _ => {
-                fault.first_bytes = bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-                fault.entropy = Some(entropy(bytes));
+                show(bytes, fault);
                 self.classify_known(FaultClass::Foreign, "foreign", fault);
             }
         }
@@ -398,6 +441,12 @@ fn torn(around: &Around) -> Option<(FaultClass, TornPattern)> {
     Some((if is_paged { FaultClass::TornPage } else { FaultClass::TornSector }, pattern))
 }
 
+/// Notes what unknown bytes look like.
+fn show(bytes: &Bytes, fault: &mut Fault) {
+    fault.first_bytes = bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    fault.entropy = Some(entropy(bytes));
+}
+
 /// Shannon's entropy of the bytes, in hundredths of a bit for each.
 fn entropy(bytes: &Bytes) -> u16 {
     let mut counts = [0u16; 256];
@@ -418,6 +467,32 @@ pub fn join(faults: &mut Vec<Fault>) {
     }
     faults.retain(|fault| fault.class != FaultClass::Lost || !moved.has_found(fault));
     merge(faults);
+    merge_unreadable(faults);
+}
+
+/// Makes one fault of blocks that the scan could not read and that follow each other, whatever they should hold.
+fn merge_unreadable(faults: &mut Vec<Fault>) {
+    let is_unreadable =
+        |fault: &Fault| fault.class == FaultClass::Unreadable && fault.found_by == FoundBy::Final;
+    let Some(first) = faults.iter().position(is_unreadable) else { return };
+    let (mut bad, mut others): (Vec<Fault>, Vec<Fault>) =
+        std::mem::take(faults).into_iter().partition(is_unreadable);
+    bad.sort_by_key(|fault| (fault.target, fault.offset));
+    bad.dedup_by(|next, last| {
+        let is_one = last.target == next.target
+            && next.offset <= last.offset + last.length
+            && last.again == next.again;
+        if is_one {
+            last.length = last.length.max(next.offset + next.length - last.offset);
+            last.completed = last.completed.max(next.completed);
+            last.submitted = last.submitted.min(next.submitted);
+            // Several writes are due there.
+            last.expected = last.expected.filter(|_| last.expected == next.expected);
+        }
+        is_one
+    });
+    others.splice(first..first, bad);
+    *faults = others;
 }
 
 /// Makes one fault of those that one read found in sectors that follow each other, of one kind and of one origin.
@@ -494,5 +569,72 @@ impl Moved {
         let meets =
             |(home, length): &Range| *home < fault.offset + fault.length && fault.offset < home + length;
         homes.iter().any(meets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reader;
+    use iosonar_archive::READS_AGAIN;
+
+    fn unreadable(sector: u64, completed: u64) -> Observation {
+        let reader = Reader {
+            target: 0,
+            found_by: FoundBy::Final,
+            request: None,
+            submitted: Nanos(completed - 1),
+            completed: Nanos(completed),
+        };
+        Observation {
+            reader,
+            start: sector,
+            count: 8,
+            legal: vec![Tag::ZEROS],
+            seen: false,
+            rewritten: false,
+            found: Found::Unreadable(5),
+            bytes: None,
+            kept: Vec::new(),
+            again: [ReadAgain::NotRead; READS_AGAIN],
+            around: None,
+            belongs_elsewhere_and_is_there: None,
+        }
+    }
+
+    #[test]
+    fn blocks_that_cannot_be_read_and_follow_each_other_are_one_fault() {
+        let run = RunOfFaults { run_id: 1, fill: Fill::default(), is_after_crash: false };
+        let observed = [(16, 30), (0, 10), (8, 20), (40, 40)];
+        let mut faults: Vec<Fault> = observed
+            .iter()
+            .map(|(sector, completed)| name(&unreadable(*sector, *completed), &[], &run))
+            .collect();
+        join(&mut faults);
+        let places: Vec<(u64, u64, u64, u64)> =
+            faults.iter().map(|f| (f.offset, f.length, f.submitted.0, f.completed.0)).collect();
+        assert_eq!(places, [(0, 24 * 512, 9, 30), (40 * 512, 8 * 512, 39, 40)]);
+    }
+
+    #[test]
+    fn what_the_run_has_not_written_and_changed_is_a_phantom_or_a_write_of_elsewhere() {
+        let run = RunOfFaults { run_id: 7, fill: Fill::default(), is_after_crash: false };
+        let outside = |found: Found, bytes: Option<Bytes>| {
+            let bytes = bytes.map(Box::new);
+            let observation = Observation { legal: Vec::new(), found, bytes, ..unreadable(5, 9) };
+            name(&observation, &[], &run)
+        };
+        let header = SectorHeader { run_id: 7, sector: 900, sequence: 3, ..SectorHeader::default() };
+        let fault = outside(Found::Version(header), None);
+        assert_eq!((fault.class, fault.belongs_at), (FaultClass::Misdirected, Some(900 * 512)));
+        let own = SectorHeader { sector: 5, ..header };
+        assert_eq!(outside(Found::Version(own), None).class, FaultClass::UnwrittenAppeared);
+        let other = outside(Found::Version(SectorHeader { run_id: 8, ..header }), None);
+        assert_eq!((other.class, other.run_id), (FaultClass::Phantom, Some(8)));
+        let zeros = outside(Found::Zeros, Some([0; 512]));
+        assert_eq!((zeros.class, &*zeros.note), (FaultClass::Phantom, "zeros"));
+        let bytes = outside(Found::NoHeader, Some([0x77; 512]));
+        assert_eq!((bytes.class, bytes.entropy), (FaultClass::Phantom, Some(0)));
+        assert!(bytes.first_bytes.starts_with("7777"));
     }
 }

@@ -129,6 +129,8 @@ pub struct Observation {
     pub found: Found,
     /// The first of them, where it is no whole sector of a write.
     pub bytes: Option<Box<Bytes>>,
+    /// All of them, as far as they are kept.
+    pub kept: Vec<u8>,
     /// What later reads gave.
     pub again: [ReadAgain; READS_AGAIN],
     /// The whole of the write that the place should hold, in the second read.
@@ -181,6 +183,7 @@ impl Observation {
             rewritten: bad.rewritten,
             found: bad.found,
             bytes: bad.bytes.filter(|_| !is_whole).map(|bytes| Box::new(*bytes)),
+            kept: Vec::new(),
             again: [ReadAgain::NotRead; READS_AGAIN],
             around: None,
             belongs_elsewhere_and_is_there: None,

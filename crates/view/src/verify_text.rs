@@ -5,7 +5,8 @@ use crate::text::COLUMNS;
 use crate::units::grouped;
 use iosonar_analyze::Summary;
 use iosonar_archive::{
-    CrashFacts, Damaged, Fault, FaultClass, FaultWrite, KnownBy, ScanFacts, Survival, Verified,
+    CrashFacts, Damaged, Fault, FaultClass, FaultWrite, KnownBy, MissingWrites, OutsideFacts, ScanFacts,
+    Survival, Verified,
 };
 use iosonar_plan::{Nanos, SECTOR};
 
@@ -32,6 +33,12 @@ fn block(out: &mut Lines, verified: &Verified) {
         let times = format!("{}x", grouped(count.faults));
         let first = if count.faults > 1 { "first: " } else { "" };
         out.paragraph(&format!("  {:<18} {times:>6}  ", class.name()), &format!("{first}{told}"));
+        if *class == FaultClass::Lost {
+            verified.missing.iter().for_each(|missing| out.paragraph("    ", &since(missing, verified)));
+        }
+    }
+    if let Some(outside) = &verified.outside {
+        out.paragraph("  ", &beside(outside));
     }
     verified.crash.iter().for_each(|crash| survived(out, crash));
     if let Some(scan) = &verified.scan {
@@ -104,7 +111,11 @@ fn known_by(crash: &CrashFacts) -> String {
 
 fn headline(verified: &Verified) -> String {
     let total = verified.total();
+    let outside = verified.outside.unwrap_or_default().compared;
     match (verified.checked, total) {
+        (0, 0) if outside > 0 => {
+            format!("verify: {} sectors that the run did not write are what they were", grouped(outside))
+        }
         (0, 0) => "verify: NOTHING was checked".into(),
         (checked, 0) => {
             format!(
@@ -136,6 +147,25 @@ fn counts(verified: &Verified) -> String {
         text += &format!("; {} more faults are not in the list", grouped(verified.not_listed));
     }
     text
+}
+
+/// One sentence for all of many lost writes.
+fn since(missing: &MissingWrites, verified: &Verified) -> String {
+    let MissingWrites { target, after, writes } = *missing;
+    let after = after.map_or(String::new(), |after| format!(" after {:.6} s", after.as_secs_f64()));
+    let is_one = verified.missing.len() == 1 && target == 0;
+    let target = if is_one { String::new() } else { format!(" of target {target}") };
+    format!("all writes{target}{after} are missing: {} that were acknowledged", grouped(writes))
+}
+
+fn beside(outside: &OutsideFacts) -> String {
+    let OutsideFacts { remembered, compared } = *outside;
+    format!(
+        "outside: {} sectors next to what was to be written, and samples elsewhere, were read before the run; {} of them, which it \
+         did not write, were compared.",
+        grouped(remembered),
+        grouped(compared)
+    )
 }
 
 fn scanned(scan: &ScanFacts) -> String {
@@ -191,6 +221,9 @@ pub fn sentence(fault: &Fault) -> String {
         FaultClass::Untransferred => format!("{what}: the read succeeded and transferred nothing"),
         FaultClass::Short => format!("{what}: the read succeeded and ended before its end"),
         FaultClass::Unreadable => format!("{what} cannot be read"),
+        FaultClass::Phantom => {
+            format!("{what} changed, and no request covers {}{}", verb("it", "them"), instead(fault, holds))
+        }
         _ => format!("{what}{}", found_instead(fault, holds)),
     };
     let expected = fault.expected.as_ref().map(request);
@@ -208,6 +241,16 @@ fn difference(damaged: &Damaged) -> String {
         format!(": {bits}, in byte {first} of it")
     } else {
         format!(": {bits}, in bytes {first} to {last} of it")
+    }
+}
+
+/// What is there now.
+fn instead(fault: &Fault, holds: &str) -> String {
+    match (fault.run_id, fault.note.as_str(), fault.first_bytes.as_str()) {
+        (Some(run), ..) => format!("; {holds} a write of run {run:x}"),
+        (None, "", "") => String::new(),
+        (None, "", bytes) => format!("; begins with {bytes}"),
+        (None, note, _) => format!("; {holds} {note}"),
     }
 }
 

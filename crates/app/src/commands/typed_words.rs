@@ -30,6 +30,7 @@ const COMMON: &[(&str, &str)] = &[
     ("inject", "--inject"),
     ("verify.modes", "--verify"),
     ("verify.memory", "--verify-memory"),
+    ("verify.dump", "--verify-dump"),
 ];
 
 /// Fields that `run` sets.

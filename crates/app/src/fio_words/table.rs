@@ -115,6 +115,7 @@ pub const WORDS: &[Word] = &[
     word(&["iomem_align", "mem_align"], Size("align")),
     word(&["verify"], Meaning::Read(values::verify)),
     word(&["verify_fatal"], Switch { on: "verify-fatal", off: "" }),
+    word(&["verify_dump"], Switch { on: "verify-dump", off: "" }),
     word(&["zero_buffers"], Switch { on: "fill-random=0", off: "" }),
     word(&["buffer_compress_percentage"], Meaning::Read(values::compressible)),
     word(&["serialize_overlap"], Switch { on: "overlap=order", off: "" }),
@@ -215,7 +216,7 @@ pub const WORDS: &[Word] = &[
     ),
     word(&["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch"], No(TRIMS)),
     word(&["verify_only", "do_verify", "verify_interval", "verify_offset", "verify_pattern"], No(CHECKS)),
-    word(&["verify_dump", "verify_async", "verify_async_cpus", "verify_backlog"], No(CHECKS)),
+    word(&["verify_async", "verify_async_cpus", "verify_backlog"], No(CHECKS)),
     word(
         &["verify_backlog_batch", "experimental_verify", "verify_state_load", "verify_state_save"],
         No(CHECKS),

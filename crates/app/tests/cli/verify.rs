@@ -1,6 +1,7 @@
 //! Verification through the command: what is told, kept and refused.
 
 use crate::*;
+use iosonar_testkit::Ended;
 use serde_json::Value;
 
 const MIXED: &str = "run -t dev --engine sim --rw randrw --rwmixread 40 --bs 16k --size 8M --random-distribution zipf:0.5 \
@@ -13,6 +14,11 @@ fn json(lab: &Lab, file: &str) -> Value {
 fn faults(lab: &Lab, result: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(lab.path(result).join("faults.jsonl")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The words of a text, however its lines are broken.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -77,6 +83,49 @@ fn a_sample_of_the_places_can_be_scanned() {
     assert!(read > 0 && read < all / 2, "{read} of {all}");
 }
 
+/// What lies next to written places, and elsewhere, is compared on every engine; a load's places are known from its scan.
+#[test]
+fn what_is_not_written_must_not_change() {
+    let lab = lab();
+    lab.target("a.img", 8 << 20);
+    lab.file("l.load", rows(&[("0.000", 8, 8, 'W'), ("0.001", 64, 16, 'W'), ("0.002", 16, 8, 'W')]));
+    let outside = |result: &str| json(&lab, &format!("{result}/run.json"))["verified"]["outside"].clone();
+    for (number, engine) in ["sim", "uring", "threads"].iter().enumerate() {
+        let target = if *engine == "sim" { "dev" } else { "a.img" };
+        let command = MIXED.replace("-t dev --engine sim", &format!("-t {target} --engine {engine}"));
+        let ended = lab.expect(0, &format!("{command} --verify read,outside=300 -o r{number}"));
+        assert!(ended.out.contains("outside: "), "{engine}: {}", ended.out);
+        let facts = outside(&format!("r{number}"));
+        assert!(facts["compared"].as_u64().unwrap() >= 300, "{engine}: {facts}");
+    }
+    // Sectors 8 to 23 and 64 to 79 are written: 7, 24, 63 and 80 are next to them.
+    let replay = "replay l.load -t a.img --asap --no-progress";
+    let ended = lab.expect(0, &format!("{replay} --verify outside=0 -o beside"));
+    assert!(words(&ended.out).contains("4 of them, which it did not write, were compared."), "{}", ended.out);
+    assert_eq!(outside("beside"), serde_json::json!({ "remembered": 4, "compared": 4 }));
+    lab.expect(0, &format!("{replay} --verify outside -o all"));
+    let all = outside("all")["compared"].as_u64().unwrap();
+    assert!((10_000..=10_004).contains(&all), "{all}");
+    // Standard input is read once: what will be written is not known.
+    let mut piped = lab.command(&format!("{} --verify outside=100 -o piped", replay.replace("l.load", "-")));
+    let ended = Ended::of(piped.stdin(std::fs::File::open(lab.path("l.load")).unwrap()).output().unwrap());
+    assert_eq!((ended.code, &outside("piped")["remembered"]), (0, &100.into()), "{}", ended.err);
+    let notices = json(&lab, "piped/run.json")["means"]["notices"].to_string();
+    assert!(notices.contains("standard input") && notices.contains("compares samples"), "{notices}");
+}
+
+#[test]
+fn changes_elsewhere_are_phantoms() {
+    let lab = lab();
+    lab.target("a.img", 2 << 20);
+    let writes = "run -t a.img --rw write --bs 4k --size 1M --iodepth 4 --no-progress --verify outside";
+    let ended = lab.expect(5, &format!("{writes} --inject phantom:every=64 -o r"));
+    let faults = faults(&lab, "r");
+    assert!(words(&ended.out).contains("changed, and no request covers"), "{}", ended.out);
+    assert!(!faults.is_empty() && faults.iter().all(|fault| fault["class"] == "phantom"), "{faults:?}");
+    assert!(faults.iter().all(|fault| fault["offset"].as_u64().unwrap() >= 1 << 20));
+}
+
 #[test]
 fn nothing_checked_is_a_caution() {
     let lab = lab();
@@ -117,6 +166,11 @@ fn what_cannot_be_verified_is_refused_with_a_remedy() {
             vec!["--data", "--verify"],
         ),
         (format!("{MIXED} --verify read --verify-memory 4k"), vec!["--verify-memory"]),
+        (format!("{MIXED} --verify outside=x"), vec!["outside=x", "such as outside=10000"]),
+        (
+            "replay l.load -t a.img --dry-run --verify outside".into(),
+            vec!["--verify outside", "use another engine"],
+        ),
         (format!("{MIXED} --inject lost"), vec!["--inject", "every"]),
     ] {
         let ended = lab.expect(2, &command);
@@ -189,4 +243,49 @@ fn later_finds_what_the_run_itself_found() {
     let (own, later) = (places(&faults(&lab, "first")), places(later["faults"].as_array().unwrap()));
     assert!(own.len() > 5);
     assert_eq!(own, later);
+}
+
+/// Bytes of the first faults are kept: as they are on the target, and as they should be.
+#[test]
+fn the_bytes_of_faults_are_kept() {
+    let lab = lab();
+    let target = lab.target("a.img", 4 << 20);
+    let writes = "run -t a.img --rw write --bs 4k --size 4M --iodepth 4 --no-progress --verify final --inject flipped:every=5";
+    lab.expect(5, &format!("{writes} --verify-dump -o r"));
+    let (faults, image) = (faults(&lab, "r"), std::fs::read(target).unwrap());
+    assert!(faults.len() > 110);
+    for (number, fault) in (1..=100).zip(&faults) {
+        let kept =
+            |kind: &str| std::fs::read(lab.path(&format!("r/faults/fault-{number:03}.{kind}"))).unwrap();
+        let (offset, length) =
+            (fault["offset"].as_u64().unwrap() as usize, fault["length"].as_u64().unwrap() as usize);
+        let (expected, found) = (kept("expected"), kept("found"));
+        assert!(found == image[offset..offset + length] && expected.len() == length, "{fault}");
+        let bits: u32 = expected[..512].iter().zip(&found).map(|(a, b)| (a ^ b).count_ones()).sum();
+        assert_eq!(fault["damaged"]["bits"], bits);
+    }
+    assert!(!lab.path("r/faults/fault-101.found").exists());
+    // A result with them is one.
+    lab.expect(0, "show r");
+    lab.expect(0, &format!("{} -o s", writes.replace(" --inject flipped:every=5", " --verify-dump")));
+    assert!(!lab.path("s/faults").exists());
+    assert!(lab.expect(2, "run -t a.img --rw read --bs 4k --verify-dump").err.contains("--verify"));
+}
+
+/// A device that stops writing loses everything since: one sentence says so.
+#[test]
+fn all_writes_since_a_moment_are_told_in_one_sentence() {
+    let lab = lab();
+    let at: Vec<String> = (100..=127).map(|number| number.to_string()).collect();
+    let writes = "run -t dev --engine sim --rw write --bs 64k --size 8M --iodepth 1 --no-progress --verify final -o r --inject";
+    let ended = lab.expect(5, &format!("{writes} lost:at={}", at.join("+")));
+    let verified = &json(&lab, "r/summary.json")["verified"];
+    assert_eq!(verified["missing"][0]["writes"], 28, "{verified}");
+    let records = lab.records("r");
+    assert_eq!(verified["missing"][0]["after"], records[99].completed.unwrap().to_string(), "{verified}");
+    let text = words(&ended.out);
+    assert!(text.contains("all writes after") && text.contains("are missing: 28"), "{text}");
+    // A write after them is there.
+    let ended = lab.expect(5, &format!("{} lost:at={}", writes.replace("-o r", "-o s"), at[..27].join("+")));
+    assert!(!ended.out.contains("are missing"), "{}", ended.out);
 }

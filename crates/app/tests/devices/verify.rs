@@ -51,16 +51,7 @@ fn changes_behind_a_loop_device_are_named() {
     backing.write_all_at(&bytes, 18 * 4096).unwrap();
     let ended = run.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(5));
-    let found: Vec<(String, u64, u64)> = faults(&lab)
-        .iter()
-        .map(|f| {
-            (
-                f["class"].as_str().unwrap().into(),
-                f["offset"].as_u64().unwrap(),
-                f["length"].as_u64().unwrap(),
-            )
-        })
-        .collect();
+    let found: Vec<(String, u64, u64)> = faults(&lab).iter().map(class_and_place).collect();
     let at = |block: u64| block * 4096;
     let expected = [
         ("flipped", at(10) + 512, 512),
@@ -73,6 +64,40 @@ fn changes_behind_a_loop_device_are_named() {
     let all = faults(&lab);
     assert_eq!(all[0]["damaged"], serde_json::json!({ "bits": 1, "bytes": 1, "first": 300, "last": 300 }));
     assert_eq!((&all[2]["note"], &all[3]["belongs_at"]), (&"foreign".into(), &at(16).into()));
+}
+
+/// Something else writes beside what the run writes, and far from it.
+#[test]
+fn changes_outside_what_the_run_writes_are_phantoms() {
+    needs!();
+    let image = Image::sparse(8);
+    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
+    let device = LoopDevice::of(image, &["--direct-io=on"]);
+    let lab = lab();
+    let args = format!(
+        "run -t {} --destroy --rw write --bs 4k --offset 1M --size 2M --rate-iops 400 --verify final,outside=20000 --no-progress -o out",
+        device.text()
+    );
+    let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let block = |megabytes: u64| (megabytes << 20) / 4096;
+    // Before the region, behind it, and in the last sector of the device, with a write that belongs elsewhere. Zeros are there already.
+    let bytes = await_written(&backing, block(1) + 3);
+    backing.write_all_at(&[0x77; 512], (1 << 20) - 512).unwrap();
+    backing.write_all_at(&[0; 4096], 6 << 20).unwrap();
+    backing.write_all_at(&[0x55; 4096], 3 << 20).unwrap();
+    backing.write_all_at(&bytes[..512], (8 << 20) - 512).unwrap();
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(5));
+    let found: Vec<(String, u64, u64)> = faults(&lab).iter().map(class_and_place).collect();
+    let expected =
+        [("phantom", (1 << 20) - 512, 512), ("phantom", 3 << 20, 4096), ("duplicated", (8 << 20) - 512, 512)];
+    assert_eq!(found, expected.map(|(class, offset, length)| (class.to_string(), offset, length)));
+    assert!(faults(&lab)[0]["first_bytes"].as_str().unwrap().starts_with("7777"));
+}
+
+fn class_and_place(fault: &Value) -> (String, u64, u64) {
+    let number = |name: &str| fault[name].as_u64().unwrap();
+    (fault["class"].as_str().unwrap().into(), number("offset"), number("length"))
 }
 
 /// Recorded loads on devices with blocks of 512 and 4096 bytes, under every policy: nothing is found.
@@ -93,7 +118,7 @@ fn honest_devices_have_no_faults() {
         let device = LoopDevice::of(Image::random(64), &options);
         let lab = lab();
         let replay = format!(
-            "replay {} -t {} --destroy --asap --depth 16 --overlap {policy} --verify read,before-write,final --no-progress -o out",
+            "replay {} -t {} --destroy --asap --depth 16 --overlap {policy} --verify read,before-write,final,outside --no-progress -o out",
             iosonar_testkit::own_load(name).display(),
             device.text()
         );
@@ -120,4 +145,39 @@ fn read_only_devices_are_only_read() {
     );
     let ended = lab.expect(0, &format!("{run} -o out"));
     assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
+}
+
+/// Two partitions share the state of their disk. Each is read through itself, in any order, and what changes beside the runs' writes
+/// is found in both.
+#[test]
+fn partitions_of_one_disk_are_each_read_through_themselves() {
+    needs!();
+    let image = Image::sparse(64);
+    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
+    let disk = LoopDevice::of(image, &["--direct-io=on"]);
+    let partitions = [disk.partition(1, 1, 16), disk.partition(2, 32, 16)];
+    let lab = lab();
+    for (number, [first, second]) in [[0, 1], [1, 0]].into_iter().enumerate() {
+        let (first, second) = (partitions[first].path().display(), partitions[second].path().display());
+        let args = format!(
+            "run -t {first} {second} --destroy --rw randwrite --bs 4k --size 4M --number-ios 2000 --iodepth 8 \
+             --verify final,outside=50000 --no-progress -o ran-{number}"
+        );
+        let ended = lab.expect(0, &args);
+        assert!(ended.out.contains("every one holds a version that it may hold"), "{}", ended.out);
+    }
+    // Beside the region of the second partition, while a run goes on.
+    let second = partitions[1].path().display();
+    let args = format!(
+        "run -t {} {second} --destroy --rw write --bs 4k --size 1M --rate-iops 200 --verify final,outside=50000 --no-progress -o out",
+        partitions[0].path().display()
+    );
+    backing.write_all_at(&[0; 4096], 32 << 20).unwrap();
+    let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
+    await_written(&backing, (32 << 20) / 4096);
+    backing.write_all_at(&[0x66; 512], 40 << 20).unwrap();
+    assert_eq!(run.wait_with_output().unwrap().status.code(), Some(5));
+    let found: Vec<(String, u64, u64)> = faults(&lab).iter().map(class_and_place).collect();
+    assert_eq!(found, [("phantom".to_string(), 8 << 20, 512)]);
+    assert_eq!(faults(&lab)[0]["target"], 1);
 }

@@ -4,7 +4,9 @@ use crate::operands::{Call, MAX_TARGETS, MAX_WHOLE, shown};
 use crate::parse::UsageError;
 use crate::settings::{SeekOrder, SeekSettings, ThrottleSettings, TimeStampSettings, WhenFull};
 use crate::setup::plain_dashes;
-use iosonar_plan::{Amount, Begins, ByteSize, Checked, Data, Decimal, Ends, Lockstep, Trigger, Verify};
+use iosonar_plan::{
+    Amount, Begins, ByteSize, Checked, Data, Decimal, Ends, Lockstep, Trigger, Verify, VerifyModes,
+};
 use iosonar_trace::MOST_BUCKETS;
 
 type Done = Result<(), UsageError>;
@@ -138,6 +140,14 @@ pub(crate) fn verify(c: &mut Call) -> Done {
         "contents" | "compare" => Checked::Contents,
         "immediate" => {
             return c.each(|t| t.verify = Some(Verify { what: Checked::Contents, immediate: true }));
+        }
+        // Words of `iosonar run --verify`.
+        other if other.parse().is_ok_and(|modes: VerifyModes| modes != VerifyModes::default()) => {
+            return Err(c.wrong(&format!(
+                "{} checks sectors with headers, and XDD's data patterns have none: give contents, location or immediate, or use \
+                 iosonar run --verify {other}",
+                shown(other)
+            )));
         }
         other => return Err(c.no_such(other, "location, contents, compare or immediate")),
     };

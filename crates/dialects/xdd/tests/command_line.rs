@@ -172,6 +172,8 @@ fn refusals_say_why() {
     for (line, remedy) in [
         ("--op read", "write -op"),
         ("-OP read", "write -op"),
+        ("-verify read", "XDD's data patterns have none"),
+        ("-verify read,final", "iosonar run --verify read,final"),
         ("-reqsize=8", "write -reqsize, and its value as a word of its own"),
         ("-bogus", "-fullhelp"),
         ("-passdelay 1", "XDD 7's -passdelay is -delay here"),

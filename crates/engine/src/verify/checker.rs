@@ -444,6 +444,10 @@ impl<'a> Checker<'a> {
 /// The sectors of an observation, and those around it that should hold the same write; on the target.
 pub(super) fn around(device: &super::Device, number: usize, base: u64) -> Sectors {
     let observation = &device.observations[number];
+    if observation.legal.is_empty() {
+        // Not written by the run: nothing is due around it.
+        return Sectors { start: observation.start, count: observation.count };
+    }
     let (first, last) = (observation.start + base, observation.end() - 1 + base);
     let (left, right) = (device.same_write(first, MOST_AROUND), device.same_write(last, MOST_AROUND));
     let start = left.start.min(first);

@@ -1,16 +1,22 @@
 //! What one device should hold, and what was found instead.
 
 use super::Place;
-use iosonar_archive::{CrashFacts, FoundBy, MOST_FAULTS, ReadAgain, Stalls, Verified};
+use iosonar_archive::{
+    CrashFacts, FoundBy, MOST_DUMPS, MOST_FAULTS, OutsideFacts, ReadAgain, Stalls, Verified,
+};
 use iosonar_content::{SectorHeader, intact, intact_each};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
-    Around, BadSector, Bytes, Crashed, Expected, Flight, Found, Legal, Observation, Reader, Sectors, Tag,
-    write_of,
+    Around, BadSector, Bytes, Crashed, Expected, Flight, Found, Legal, Observation, Outside, Reader, Sectors,
+    Tag, write_of,
 };
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// Places whose bytes are kept, and bytes of each at most. Some are the same fault in the end.
+const MOST_KEPT: usize = 2 * MOST_DUMPS;
+/// See [`MOST_KEPT`].
+pub(super) const MOST_KEPT_BYTES: usize = 64 << 10;
 /// Bad sectors that are remembered, so that each read of them does not count again.
 const MOST_REMEMBERED: usize = 1 << 20;
 
@@ -35,7 +41,13 @@ pub(crate) struct Device {
     expected: Expected,
     /// What it may hold after a crash, in place of the expected state.
     crashed: Option<Crashed>,
+    /// What sectors held before the run that it does not write.
+    pub(super) outside: Outside,
     pub(crate) observations: Vec<Observation>,
+    /// The bytes of the first bad places are kept.
+    pub(super) keeps_bytes: bool,
+    /// What targets of this device the scan has been through: the places that can be read by each of them.
+    pub(super) scanned: Vec<Sectors>,
     /// Bad sectors, with what was found there.
     remembered: HashMap<u64, u64>,
     checked: u64,
@@ -54,7 +66,10 @@ impl Device {
         Device {
             expected: Expected::new(memory.0),
             crashed: None,
+            outside: Outside::default(),
             observations: Vec::new(),
+            keeps_bytes: false,
+            scanned: Vec::new(),
             remembered: HashMap::new(),
             checked: 0,
             unwritten: 0,
@@ -76,9 +91,9 @@ impl Device {
         self.crashed.as_ref().map(Crashed::facts)
     }
 
-    /// Reads from now on are of places that were read before.
-    pub(crate) fn end_scan(&mut self) {
-        self.crashed.iter_mut().for_each(Crashed::stop_counting);
+    /// Whether reads from now on are the first ones of their places.
+    pub(crate) fn set_first_reads(&mut self, are_first: bool) {
+        self.crashed.iter_mut().for_each(|crashed| crashed.set_counting(are_first));
     }
 
     /// The ranges that the run has written; ascending, and merged.
@@ -112,6 +127,7 @@ impl Device {
     pub(crate) fn forget_from(&mut self, base: u64) {
         let ranges: Vec<Sectors> = self.expected.touched().filter(|range| range.start >= base).collect();
         ranges.into_iter().for_each(|range| self.expected.forget(range));
+        self.outside.forget_from(base);
     }
 
     pub(crate) fn add_to(&self, all: &mut Verified) {
@@ -124,6 +140,16 @@ impl Device {
         all.added_reads += self.added_reads;
         all.added_bytes += self.added_bytes;
         all.stalls.merge(self.stalls);
+        if let Some(OutsideFacts { remembered, compared }) = &mut all.outside {
+            *remembered += self.outside.remembered();
+            *compared += self.outside.compared();
+        }
+    }
+
+    /// Sectors that were remembered, or are to be, and that the run has not written.
+    pub(super) fn unwritten_outside(&self) -> Vec<u64> {
+        let is_unwritten = |place: &u64| self.expected.expected(*place).legal() == Legal::Unwritten;
+        self.outside.places().iter().copied().filter(is_unwritten).collect()
     }
 
     /// Checks what a read gave; returns which observations are new.
@@ -148,8 +174,18 @@ impl Device {
     ) -> Range<usize> {
         let before = self.observations.len();
         let Device {
-            expected, crashed, observations, remembered, checked, unwritten, unknown, beyond, ..
+            expected,
+            crashed,
+            observations,
+            remembered,
+            checked,
+            unwritten,
+            unknown,
+            beyond,
+            outside,
+            ..
         } = self;
+        let is_scan = reader.found_by == FoundBy::Final;
         let sectors = data.sectors;
         let (mut index, mut start) = (0, 0);
         let mut bad = Vec::new();
@@ -163,10 +199,11 @@ impl Device {
                 legal_tag(data.content(index, looks), bytes, place, (tags, known), looks)
             };
             // Whatever a sector may hold, it does not hold what the memory held before the read.
-            let is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
+            let mut is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
             match legal {
-                // The scan reads such sectors only between others.
-                Legal::Unwritten => *unwritten += u64::from(reader.found_by != FoundBy::Final),
+                // The scan reads such sectors between others, and where they must be what they were.
+                Legal::Unwritten if is_scan => is_bad = is_bad || outside.look(place, bytes),
+                Legal::Unwritten => *unwritten += 1,
                 Legal::Unknown | Legal::Any => *unknown += 1,
                 Legal::One(_) | Legal::Several(_) => *checked += 1,
             }
@@ -177,19 +214,10 @@ impl Device {
             index += 1;
             tag
         };
-        match crashed {
-            None => {
-                expected
-                    .end_read(flight, sectors.len() as u64, |place, legal| judge_sector(place, legal, &[]));
-            }
-            Some(crashed) => {
-                let range = Sectors { count: sectors.len() as u64, ..expected.range(&flight) };
-                expected.end_read(flight, 0, |_, _| None);
-                for place in crashed.end_read(range, judge_sector) {
-                    bad.push((place, (place - range.start) as usize, crashed.expected(place).0));
-                }
-                bad.sort_by_key(|(place, ..)| *place);
-            }
+        let torn = end_read_of(expected, crashed.as_mut(), flight, sectors.len() as u64, &mut judge_sector);
+        if let Some(crashed) = crashed {
+            bad.extend(torn.iter().map(|at| (*at, (*at - start) as usize, crashed.expected(*at).0)));
+            bad.sort_by_key(|(place, ..)| *place);
         }
         for (place, index, legal) in bad {
             let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
@@ -199,11 +227,23 @@ impl Device {
             note(observations, remembered, beyond, reader, place, &bad);
         }
         let new = before..self.observations.len();
+        if self.keeps_bytes {
+            self.keep_bytes(new.clone(), sectors, start - looks.base);
+        }
         if !new.is_empty() {
             let read = Read { data: sectors, start, looks };
             new.clone().for_each(|number| self.look_around(number, &read));
         }
         new
+    }
+
+    /// Keeps what was found at new places. `first` is the first sector that was read, on the target.
+    fn keep_bytes(&mut self, new: Range<usize>, read: &[Bytes], first: u64) {
+        for observation in &mut self.observations[new.start..new.end.min(MOST_KEPT).max(new.start)] {
+            let own = (observation.start - first) as usize..(observation.end() - first) as usize;
+            let bytes = read[own].as_flattened();
+            observation.kept = bytes[..bytes.len().min(MOST_KEPT_BYTES)].to_vec();
+        }
     }
 
     /// Notes which sectors of the write that a bad place should hold are there in the same read: before it is read again,
@@ -236,13 +276,15 @@ impl Device {
         places: Range<u64>,
         found: Found,
     ) {
-        let Device { expected, crashed, observations, remembered, beyond, .. } = self;
+        let Device { expected, crashed, observations, remembered, beyond, outside, .. } = self;
         for place in places {
+            let is_unwritten = crashed.is_none() && expected.expected(place).legal() == Legal::Unwritten;
+            let is_outside = is_unwritten && reader.found_by == FoundBy::Final && outside.knows(place);
             let legal = match crashed {
                 Some(crashed) => crashed.expected(place).0,
                 None => tags_of(&expected.expected(place).legal()).to_vec(),
             };
-            if legal.is_empty() {
+            if legal.is_empty() && !is_outside {
                 continue;
             }
             let legal = &legal[..];
@@ -344,6 +386,24 @@ struct Read<'a> {
     /// The first sector on the device.
     start: u64,
     looks: &'a Looks<'a>,
+}
+
+/// Ends a read of so many sectors; `judge` is told of each what is legal there, and after a crash what the run has written there.
+/// Returns the sectors that hold a torn part of a unit.
+fn end_read_of(
+    expected: &mut Expected,
+    crashed: Option<&mut Crashed>,
+    flight: Flight,
+    count: u64,
+    mut judge: impl FnMut(u64, Legal<'_>, &[Tag]) -> Option<Tag>,
+) -> Vec<u64> {
+    let Some(crashed) = crashed else {
+        expected.end_read(flight, count, |place, legal| judge(place, legal, &[]));
+        return Vec::new();
+    };
+    let range = Sectors { count, ..expected.range(&flight) };
+    expected.end_read(flight, 0, |_, _| None);
+    crashed.end_read(range, judge)
 }
 
 /// Whether a read had seen what a place should hold, and whether the run has written it more than once.

@@ -1,6 +1,7 @@
 //! Verification of what a run has written, later: from its plan and its records alone, on its targets or on copies of them.
 
 use super::crash::{self, CrashOptions};
+use super::missing::missing_writes;
 use super::names::{Known, name_all};
 use super::records::{Records, id_of};
 use super::scan::{Scan, ScanProgress, open_for_scan, reader};
@@ -110,8 +111,7 @@ pub fn verify_later(
     };
     let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0 + PAUSE));
     let mut scan: Option<ScanFacts> = None;
-    for target in verifier.first_targets() {
-        let (path, facts) = (&options.targets[target], &facts[target]);
+    for (target, (path, facts)) in options.targets.iter().zip(&facts).enumerate() {
         let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress);
         let own = own.map_err(|error| LaterError::Open { path: path.clone(), error })?;
         scan = Some(scan.map_or(own, |all| all.with(own)));
@@ -119,7 +119,9 @@ pub fn verify_later(
     let known = Known { plan, records: &records, passes: &archive.run().passes, durable: durable.as_ref() };
     let faults = name_all(&known, &verifier, &verifier.take_observations())?;
     let crash = durable.map(|_| crash::facts(&verifier, &records));
-    Ok(Later { verified: Verified { crash, ..verifier.verified(scan, &faults) }, faults })
+    let mut verified = Verified { crash, ..verifier.verified(scan, &faults) };
+    verified.missing = missing_writes(&verifier, &verified, &faults, archive)?;
+    Ok(Later { verified, faults })
 }
 
 /// Refuses results whose content on the target is not known.

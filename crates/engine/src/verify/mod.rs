@@ -1,11 +1,13 @@
 //! Checks that targets give back what the run has written: what each device should hold ([`Device`]), the checks of one issuing
-//! loop ([`Checker`]), the scan at the end (`scan`), and the names of faults (`names`).
+//! loop ([`Checker`]), the scan at the end (`scan`), what the run must not change (`outside`), and the names of faults (`names`).
 
 mod checker;
 mod crash;
 mod device;
 mod later;
+mod missing;
 mod names;
+mod outside;
 mod records;
 mod scan;
 
@@ -17,7 +19,7 @@ pub use scan::{ScanMoment, ScanProgress};
 
 use crate::prepare::Prepared;
 use device::Looks;
-use iosonar_archive::{Fault, ScanFacts, Verified, WriteId};
+use iosonar_archive::{Fault, OutsideFacts, ScanFacts, Verified, WriteId};
 use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{Fact, TargetKind};
 use iosonar_plan::{ByteSize, Extent, Fill, Op, Plan, SECTOR, VerifyModes};
@@ -79,10 +81,14 @@ impl Verifier {
             identity(&claimed.looked.target.path, kind)
         });
         let is_on = plan.verify.is_on();
-        is_on.then(|| Verifier {
+        let mut verifier = is_on.then(|| Verifier {
             stops_at_fault: plan.verify.stop_at_fault,
             ..Verifier::of(plan, identities, plan.verify.modes, plan.verify.memory)
-        })
+        });
+        for device in verifier.iter_mut().flat_map(|verifier| &mut verifier.devices) {
+            device.get_mut().unwrap_or_else(PoisonError::into_inner).keeps_bytes = plan.verify.dump;
+        }
+        verifier
     }
 
     /// Of targets that are known so, in the order of the plan.
@@ -179,7 +185,8 @@ impl Verifier {
 
     /// What was counted on all devices, with the scan and the faults.
     pub(crate) fn verified(&self, scan: Option<ScanFacts>, faults: &[Fault]) -> Verified {
-        let mut all = Verified { modes: self.modes.to_string(), scan, ..Verified::default() };
+        let outside = self.modes.outside.map(|_| OutsideFacts::default());
+        let mut all = Verified { modes: self.modes.to_string(), scan, outside, ..Verified::default() };
         for device in &self.devices {
             device.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut all);
         }

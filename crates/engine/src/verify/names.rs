@@ -2,13 +2,16 @@
 
 use super::Verifier;
 use super::crash::Durable;
+use super::device::MOST_KEPT_BYTES;
+use super::missing::missing_writes;
 use super::records::{Records, id_of};
 use crate::prepare::Prepared;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, Fault, Outcome, PassTimes, Record, RunInfo, ScanFacts,
+    Archive, ArchiveError, ArchiveWriter, Fault, FaultBytes, MOST_DUMPS, Outcome, PassTimes, Record, RunInfo,
+    ScanFacts,
 };
 use iosonar_plan::{Nanos, Op, Plan, SECTOR};
-use iosonar_verify::{KnownWrite, Observation, RunOfFaults, join, name};
+use iosonar_verify::{KnownWrite, Observation, RunOfFaults, due_bytes, join, name};
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
@@ -25,26 +28,33 @@ impl Prepared {
         info: &mut RunInfo,
     ) {
         let observations = verifier.take_observations();
-        let faults = Archive::open(archive.dir())
+        let writes = Archive::open(archive.dir())
             .and_then(|archive| {
-                let known = Known {
-                    plan: &self.plan,
-                    records: &Records::of(&archive),
-                    passes: &info.passes,
-                    durable: None,
-                };
-                name_all(&known, verifier, &observations)
+                let (plan, records) = (&self.plan, &Records::of(&archive));
+                let known = Known { plan, records, passes: &info.passes, durable: None };
+                writes_of(&known, verifier, &observations)
             })
             .unwrap_or_else(|error| {
                 let told = format!("the records could not be read to name faults exactly: {error}");
                 info.means.notices.push(told);
-                let nothing: Vec<_> = observations.iter().map(|_| Vec::new()).collect();
-                named(verifier, &observations, &nothing)
+                observations.iter().map(|_| Vec::new()).collect()
             });
+        let faults = named(verifier, &observations, &writes);
         if let Err(error) = archive.write_faults(&faults) {
             info.means.notices.push(format!("the list of faults was not kept: {error}"));
         }
-        info.verified = Some(verifier.verified(scan, &faults));
+        if self.plan.verify.dump
+            && let Err(error) =
+                archive.write_fault_bytes(&bytes_of(verifier, &faults, &observations, &writes))
+        {
+            info.means.notices.push(format!("the bytes of faults were not kept: {error}"));
+        }
+        let mut verified = verifier.verified(scan, &faults);
+        if let Ok(archive) = Archive::open(archive.dir()) {
+            // Without the records each lost write is told for itself.
+            verified.missing = missing_writes(verifier, &verified, &faults, &archive).unwrap_or_default();
+        }
+        info.verified = Some(verified);
     }
 }
 
@@ -71,12 +81,46 @@ pub(super) fn name_all(
 }
 
 fn named(verifier: &Verifier, observations: &[Observation], writes: &[Vec<KnownWrite>]) -> Vec<Fault> {
-    let Verifier { run_id, fill, is_after_crash, .. } = *verifier;
-    let run = RunOfFaults { run_id, fill, is_after_crash };
+    let run = run_of(verifier);
     let named = observations.iter().zip(writes);
     let mut faults: Vec<Fault> = named.map(|(observation, writes)| name(observation, writes, &run)).collect();
     join(&mut faults);
     faults
+}
+
+fn run_of(verifier: &Verifier) -> RunOfFaults {
+    let Verifier { run_id, fill, is_after_crash, .. } = *verifier;
+    RunOfFaults { run_id, fill, is_after_crash }
+}
+
+/// The bytes of the first faults.
+fn bytes_of(
+    verifier: &Verifier,
+    faults: &[Fault],
+    observations: &[Observation],
+    writes: &[Vec<KnownWrite>],
+) -> Vec<FaultBytes> {
+    let run = run_of(verifier);
+    let of_fault = |(index, fault): (usize, &Fault)| {
+        let is_part = |o: &Observation| {
+            let is_same_read = o.reader.target == fault.target
+                && o.reader.found_by == fault.found_by
+                && o.reader.request == fault.request
+                && o.reader.completed == fault.completed;
+            is_same_read && (fault.offset..fault.offset + fault.length).contains(&(o.start * SECTOR))
+        };
+        let first = observations.iter().position(is_part)?;
+        let mut found = Vec::new();
+        for part in observations[first..].iter().filter(|part| is_part(part)) {
+            // What is not next to the bytes before it would stand at a wrong place.
+            let is_next = part.start * SECTOR == fault.offset + found.len() as u64;
+            found.extend_from_slice(if is_next { &part.kept } else { &[] });
+        }
+        found.truncate(MOST_KEPT_BYTES);
+        let expected = due_bytes(fault, &observations[first], &writes[first], &run, MOST_KEPT_BYTES);
+        Some(FaultBytes { number: index + 1, expected, found })
+    };
+    faults.iter().take(MOST_DUMPS).enumerate().filter_map(of_fault).collect()
 }
 
 /// The writes that cover the first sector of each observation, by the time of their submission.

@@ -6,7 +6,7 @@ use super::{Place, Verifier};
 use crate::control::Control;
 use crate::files::options;
 use crate::means::{usable, with_faults};
-use crate::prepare::{Claimed, Prepared};
+use crate::prepare::{Claimed, Fitted, Prepared};
 use crate::run::Shared;
 use iosonar_archive::{FoundBy, ScanFacts};
 use iosonar_backend::{Backend, Completion, Faulty, Operation, Setup, Token, Wait, real};
@@ -90,7 +90,7 @@ struct Piece {
 }
 
 impl Prepared {
-    /// Scans every device that the run has written, through the first of its targets.
+    /// Scans every device that the run has written, each place through the first target that has it.
     /// A simulated clock goes on at `ended_at`.
     pub(crate) fn scan_targets(
         &self,
@@ -98,20 +98,20 @@ impl Prepared {
         shared: Shared<'_>,
         ended_at: Nanos,
     ) -> Option<ScanFacts> {
-        if !verifier.modes.final_scan {
+        if !verifier.modes.final_scan && verifier.modes.outside.is_none() {
             return None;
         }
         let mut all: Option<ScanFacts> = None;
-        for target in verifier.first_targets() {
-            let claimed = &self.targets[target];
-            let facts = self.scan_target(verifier, target as u16, claimed, shared, ended_at).unwrap_or_else(
-                |error| {
+        for (target, claimed) in self.targets.iter().enumerate() {
+            // Others are executed elsewhere.
+            let Some(fitted) = self.fitted_on(target) else { continue };
+            let facts =
+                self.scan_target(verifier, fitted, claimed, shared, ended_at).unwrap_or_else(|error| {
                     let told =
                         format!("{}: the scan at the end was not possible: {error}", claimed.looked.path());
                     shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(told);
                     ScanFacts { stopped: true, ..ScanFacts::default() }
-                },
-            );
+                });
             all = Some(all.map_or(facts, |all| all.with(facts)));
         }
         all
@@ -120,14 +120,12 @@ impl Prepared {
     fn scan_target(
         &self,
         verifier: &Verifier,
-        target: u16,
+        fitted: &Fitted,
         claimed: &Claimed,
         shared: Shared<'_>,
         ended_at: Nanos,
     ) -> std::io::Result<ScanFacts> {
-        let mut jobs = self.jobs().map(|(_, job)| &job.fitted).filter(|job| job.job.target == target);
-        let Some(fitted) = jobs.next() else { return Ok(ScanFacts::default()) };
-        let placement = fitted.placement;
+        let (target, placement) = (fitted.job.target, fitted.placement);
         let backend = self.scan_backend(target, claimed, shared)?;
         let mut backend = with_faults(target, backend, shared.injected);
         backend.skip_to(ended_at);
@@ -153,13 +151,17 @@ impl Prepared {
         claimed: &Claimed,
         shared: Shared<'_>,
     ) -> std::io::Result<Box<dyn Backend>> {
-        let Some(file) = claimed.file() else {
-            let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
-            // A scan that fails at random would say nothing of the device.
-            let model = SimModel { error_every: 0, short_every: 0, ..model };
-            return Ok(self.simulated(model, target, DEPTH, u64::from(target), shared));
-        };
-        reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH)
+        match claimed.file() {
+            Some(file) => reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH),
+            None => Ok(self.simulated_for_scan(target, shared)),
+        }
+    }
+
+    pub(super) fn simulated_for_scan(&self, target: u16, shared: Shared<'_>) -> Box<dyn Backend> {
+        let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
+        // A scan that fails at random would say nothing of the device.
+        let model = SimModel { error_every: 0, short_every: 0, ..model };
+        self.simulated(model, target, DEPTH, u64::from(target), shared)
     }
 }
 
@@ -200,7 +202,11 @@ impl<'a> Scan<'a> {
 
     /// What is to be read, on the device, and how many chunks that and the whole are.
     fn pieces(&self) -> (Vec<Sectors>, u64, u64) {
-        let touched = self.verifier.device(self.place()).touched();
+        let device = self.verifier.device(self.place());
+        let is_on = self.verifier.modes.final_scan;
+        let touched = device.touched().into_iter().filter(|_| is_on);
+        let touched: Vec<Sectors> = touched.flat_map(|range| self.own(range, &device.scanned)).collect();
+        drop(device);
         let is_chosen = |chunk: u64| {
             self.verifier.modes.sample.is_none_or(|share| {
                 let random = mix(self.verifier.seed ^ chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -219,13 +225,61 @@ impl<'a> Scan<'a> {
                 all += u64::from(is_new);
                 if is_chosen(chunk) {
                     read += u64::from(is_new);
-                    let start = at / self.block * self.block;
-                    join(&mut chosen, Sectors::between(start, end.next_multiple_of(self.block)));
+                    join(&mut chosen, self.in_blocks(Sectors::between(at, end)));
                 }
                 at = end;
             }
         }
-        (chosen, all, read)
+        (self.with_outside(chosen), all, read)
+    }
+
+    /// The parts of a range that this target is to read: those that it has, and no target before it. What no target has any more,
+    /// the last one tries to read.
+    fn own(&self, range: Sectors, scanned: &[Sectors]) -> Vec<Sectors> {
+        let Place { device, base } = self.place();
+        let mut later = self.verifier.places[usize::from(self.target) + 1..].iter();
+        let end = if later.any(|place| place.device == device) { base + self.size } else { u64::MAX };
+        let (start, end) = (range.start.max(base), range.end().min(end));
+        if start < end { without(scanned, Sectors::between(start, end)) } else { Vec::new() }
+    }
+
+    /// The same together with the sectors that the run must not have changed.
+    fn with_outside(&self, mut pieces: Vec<Sectors>) -> Vec<Sectors> {
+        let device = self.verifier.device(self.place());
+        let places = device.unwritten_outside().into_iter().map(|place| Sectors { start: place, count: 1 });
+        let places: Vec<Sectors> =
+            places.filter(|place| !self.own(*place, &device.scanned).is_empty()).collect();
+        drop(device);
+        if places.is_empty() {
+            return pieces;
+        }
+        pieces.extend(places.into_iter().map(|place| self.in_blocks(place)));
+        pieces.sort_unstable_by_key(|piece| piece.start);
+        let mut joined = Vec::new();
+        pieces.into_iter().for_each(|piece| join(&mut joined, piece));
+        joined
+    }
+
+    /// Sectors, widened to whole logical blocks.
+    fn in_blocks(&self, sectors: Sectors) -> Sectors {
+        let start = sectors.start / self.block * self.block;
+        Sectors::between(start, sectors.end().next_multiple_of(self.block))
+    }
+
+    /// Reads the sectors that the run must not change, before it begins.
+    pub(super) fn remember(mut self) {
+        let pieces = self.with_outside(Vec::new());
+        self.progress.begin(pieces.iter().map(|piece| piece.count).sum());
+        self.read_all(&pieces, &mut 0);
+        self.note_scanned();
+    }
+
+    /// Other targets of the device need not go through the places of this one.
+    fn note_scanned(&self) {
+        let own = Sectors { start: self.place().base, count: self.size };
+        let mut device = self.verifier.device(self.place());
+        device.scanned.push(own);
+        device.scanned.sort_unstable_by_key(|range| range.start);
     }
 
     /// Reads and checks everything. What is bad is read again at the end.
@@ -235,17 +289,21 @@ impl<'a> Scan<'a> {
         self.progress.begin(pieces.iter().map(|piece| piece.count).sum());
         let first_new = self.verifier.device(self.place()).observations.len();
         let mut facts = ScanFacts { start, chunks, read_chunks, ..ScanFacts::default() };
+        self.verifier.device(self.place()).set_first_reads(true);
         facts.stopped = !self.read_all(&pieces, &mut facts.bytes);
-        self.verifier.device(self.place()).end_scan();
+        self.verifier.device(self.place()).set_first_reads(false);
         let new = first_new..self.verifier.device(self.place()).observations.len();
         let bad: BTreeSet<u64> = self.verifier.device(self.place()).observations[new.clone()]
             .iter()
+            // Those of the sample; what the run has not written is no part of it.
+            .filter(|o| !o.legal.is_empty())
             .flat_map(|o| o.start / CHUNK..=(o.end() - 1) / CHUNK)
             .collect();
         facts.bad_chunks = bad.len() as u64;
         for (round, pause) in AGAIN_AFTER.into_iter().enumerate() {
             self.read_again(new.clone(), round, pause);
         }
+        self.note_scanned();
         facts.end = self.backend.now();
         facts
     }
@@ -366,8 +424,9 @@ impl<'a> Scan<'a> {
             let device = verifier.device(place);
             let observation = &device.observations[number];
             let named = observation.named_place(verifier.run_id).filter(|_| round == 0);
-            let named = named.map(|start| Sectors { start, count: observation.count.min(PIECE) });
-            (around(&device, number, place.base), named)
+            let named =
+                named.map(|start| self.in_blocks(Sectors { start, count: observation.count.min(PIECE) }));
+            (self.in_blocks(around(&device, number, place.base)), named)
         };
         let (flight, data, reader) = self.read_now(sectors);
         let again = (number, round);
@@ -414,6 +473,20 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// What lies in `whole` and in none of the ranges, which are in order.
+pub(super) fn without(ranges: &[Sectors], whole: Sectors) -> Vec<Sectors> {
+    let (mut rest, mut at) = (Vec::new(), whole.start);
+    let end = Sectors { start: whole.end(), count: 0 };
+    for range in ranges.iter().chain([&end]) {
+        let until = range.start.min(whole.end());
+        if until > at {
+            rest.push(Sectors::between(at, until));
+        }
+        at = at.max(range.end());
+    }
+    rest
+}
+
 /// Adds a range behind the others, joined with the last one where little lies between them. Ranges that were widened to whole blocks
 /// may have one in common.
 fn join(ranges: &mut Vec<Sectors>, next: Sectors) {
@@ -430,6 +503,16 @@ fn join(ranges: &mut Vec<Sectors>, next: Sectors) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_of_a_range_is_in_no_other() {
+        let whole = Sectors::new(100, 100);
+        let ranges = [Sectors::new(90, 20), Sectors::new(120, 10), Sectors::new(190, 10)];
+        assert_eq!(without(&ranges, whole), [Sectors::new(110, 10), Sectors::new(130, 60)]);
+        assert_eq!(without(&[], whole), [whole]);
+        assert_eq!(without(&[Sectors::new(0, 300)], whole), []);
+        assert_eq!(without(&[Sectors::new(200, 8)], whole), [whole]);
+    }
 
     #[test]
     fn near_ranges_are_read_together_and_widened_ones_may_share_a_block() {
