@@ -56,5 +56,7 @@ mod series;
 mod verify;
 #[path = "devices/vm.rs"]
 mod vm;
+#[path = "devices/vm_verify.rs"]
+mod vm_verify;
 #[path = "devices/xdd.rs"]
 mod xdd;
