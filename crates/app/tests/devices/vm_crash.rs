@@ -1,0 +1,225 @@
+//! What a loss of power leaves, in a virtual machine with a stock kernel: a device with a cache whose power is cut under runs, and
+//! every state that another one has gone through, as device mapper has logged it.
+
+use crate::common::*;
+use iosonar_archive::{Archive, ArchiveWriter, Marks, Outcome, Record};
+use iosonar_plan::{Nanos, Op};
+use iosonar_testkit::{Ended, Lab};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+
+const MODULES: [&str; 4] = ["configfs", "null_blk nr_devices=0", "dm-mod", "dm-log-writes"];
+/// What the requests lie in.
+const REGION: u64 = 512 << 10;
+
+/// Writes of 4 KiB with one read among eight requests; a flush after each `flush_every` of them, and each `fua_every`-th write with
+/// force unit access, unless these are 0.
+fn load(count: u64, every: u64, flush_every: u64, fua_every: u64) -> String {
+    let lines = conflicting(count, REGION / 4096, 1, every);
+    let mut text = load_text(&[]);
+    let mut writes = 0;
+    for (number, line) in (1..).zip(lines) {
+        let time = format!("{}.{:09}", line.time / 1_000_000_000, line.time % 1_000_000_000);
+        let is_read = number % 8 == 0;
+        writes += u64::from(!is_read);
+        let word = match is_read {
+            true => "R",
+            false if fua_every > 0 && writes % fua_every == 0 => "WF",
+            false => "W",
+        };
+        text += &format!("{time} ; {} ; 8 ; {word} ; 0.0 ; 0.0\n", line.sector * 8);
+        if flush_every > 0 && number % flush_every == 0 {
+            text += &format!("# flush ; {time} ; 0.0 ; 0.0\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn after_a_loss_of_power_all_that_was_flushed_is_there() {
+    let mut command = or_skip!(machine(&["dmsetup"]));
+    let _turn = turn();
+    let lab = lab();
+    let moments = if std::env::var("IOSONAR_LONG").is_ok_and(|v| v == "1") { 50 } else { 10 };
+    command.args(MODULES.iter().flat_map(|module| ["-m", module]));
+    for (name, text) in
+        [("fua.load", load(20_000, 500_000, 0, 10)), ("log.load", load(1500, 500_000, 25, 10))]
+    {
+        command.args(["-f", &format!("{}:/{name}", lab.file(name, text).display())]);
+    }
+    command.args(["-d", "8", "-d", "32", "-r", "1024", "-t", "580", "-o"]).arg(lab.path(""));
+    let told = Ended::of(command.arg(script("vm_crash.sh")).arg(moments.to_string()).output().unwrap());
+    println!("{}", told.out);
+    assert_eq!(told.code, 0, "{}\n{}", told.out, told.err);
+    assert!(!told.out.contains("-- failed"), "{}", told.out);
+    survives_cuts(&lab, &told.out, moments);
+    survives_at_each_flush(&lab, &told.out);
+}
+
+/// What `iosonar verify` says of a device after a crash.
+#[track_caller]
+fn verified(lab: &Lab, result: &str, device: &str, image: &str, code: i32) -> Value {
+    let ended =
+        lab.expect(code, &format!("verify {result} --mode after-crash --target {device}={image} --json --no-progress"));
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+fn number(json: &Value, path: &str) -> u64 {
+    json.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {path} in {json:#}"))
+}
+
+/// The power is cut at many moments: what was flushed is there, and of the rest some is lost.
+fn survives_cuts(lab: &Lab, told: &str, moments: u64) {
+    let (mut durable, mut there, mut lost, mut in_flight) = (0, 0, 0, 0);
+    for moment in 0..moments {
+        let name = format!("cut-{moment}");
+        // The run has seen that its device failed, and ended by itself.
+        assert!(told.contains(&format!("== {name} 1\n")), "{name}");
+        let json = verified(lab, &format!("runs/{name}"), "/dev/cut", &format!("runs/{name}/disk"), 0);
+        let crash = |path: &str| number(&json, &format!("/verified/crash/{path}"));
+        assert_eq!((crash("missing"), json["faults"].as_array().map(Vec::len)), (0, Some(0)), "{name}: {json:#}");
+        durable += crash("durable");
+        there += crash("not_durable/there");
+        lost += crash("not_durable/lost");
+        in_flight += ["there", "lost", "torn", "overwritten"]
+            .iter()
+            .map(|part| crash(&format!("in_flight/{part}")) + crash(&format!("failed/{part}")))
+            .sum::<u64>();
+    }
+    println!("{moments} cuts: {durable} durable writes, all there; of those not flushed {there} there and {lost} lost; {in_flight} in flight");
+    assert!(durable > 100 * moments && lost > 10 * moments && in_flight > 0, "{durable} {lost} {in_flight}");
+}
+
+/// An entry of the log of dm-log-writes.
+struct Entry<'a> {
+    /// In bytes, on the device.
+    offset: u64,
+    flags: u64,
+    data: &'a [u8],
+}
+
+impl Entry<'_> {
+    const FLUSH: u64 = 1;
+
+    /// Number of the request that has written it: the run masks no headers.
+    fn write(&self) -> u64 {
+        let word = |at: usize| u64::from_le_bytes(self.data[at..at + 8].try_into().unwrap());
+        assert_eq!((word(0), &self.data[8..16], word(24) * 512), (0, b"iosonar2".as_slice(), self.offset));
+        word(32)
+    }
+}
+
+/// The entries, in the order in which they became durable.
+fn entries(log: &[u8]) -> Vec<Entry<'_>> {
+    let word = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap());
+    let sector = u32::from_le_bytes(log[24..28].try_into().unwrap()) as usize;
+    assert_eq!((word(0), word(8)), (0x6a_7367_7773_6872, 1), "the super block of dm-log-writes");
+    let mut at = sector;
+    let mut read = |_| {
+        let (first, count, flags, length) = (word(at), word(at + 8), word(at + 16), word(at + 24));
+        assert_eq!(length, 0, "only marks have data of their own");
+        let bytes = count as usize * sector;
+        let data = &log[at + sector..at + sector + bytes];
+        at += sector + bytes;
+        Entry { offset: first * sector as u64, flags, data }
+    };
+    (0..word(16)).map(&mut read).collect()
+}
+
+/// Before which moment of the run no entry from one on was logged, for each of them.
+///
+/// The n-th flush in the log was submitted no earlier than the n-th of the run. A write with force unit access is logged by itself,
+/// other writes by the next flush, before its own entry.
+fn not_before(entries: &[Entry<'_>], records: &[Record]) -> Vec<Nanos> {
+    let flushes = records.iter().filter(|r| r.op == Op::Flush);
+    let mut flushes: Vec<Nanos> = flushes.filter_map(|r| r.submitted).collect();
+    flushes.sort_unstable();
+    let is_flush = |entry: &&Entry<'_>| entry.flags & Entry::FLUSH != 0 && entry.data.is_empty();
+    assert_eq!(entries.iter().filter(is_flush).count(), flushes.len(), "flushes of the run and in the log");
+    let fua: HashMap<u64, Nanos> = records
+        .iter()
+        .filter(|r| r.marks.has(Marks::FUA))
+        .filter_map(|r| Some((r.sequence, r.submitted?)))
+        .collect();
+    // Of the last entries, the end of the run.
+    let mut earliest = Nanos(u64::MAX);
+    let mut bounds = Vec::new();
+    for entry in entries.iter().rev() {
+        if is_flush(&entry) {
+            earliest = earliest.min(flushes.pop().unwrap());
+        } else if let Some(submitted) = fua.get(&entry.write()) {
+            earliest = earliest.min(*submitted);
+        }
+        bounds.push(earliest);
+    }
+    bounds.reverse();
+    bounds
+}
+
+/// The result of a run whose device has failed at a moment: nothing was acknowledged after it.
+fn cut_at(whole: &Archive, records: &[Record], moment: Nanos, dir: &Path) -> Vec<Record> {
+    let cut = |record: &Record| match record.completed > Some(moment) {
+        true => Record { outcome: Outcome::Failed, result: -5, ..*record },
+        false => *record,
+    };
+    let records: Vec<Record> = records.iter().map(cut).collect();
+    let writer = ArchiveWriter::create(dir, whole.plan(), &whole.environment_json(), whole.run()).unwrap();
+    let mut log = writer.record_log().unwrap();
+    log.append(&records).unwrap();
+    drop(log);
+    writer.finish().unwrap();
+    records
+}
+
+/// A durable write among the first entries that nothing was written over, by its place in them.
+fn durable_entry(entries: &[Entry<'_>], records: &[Record]) -> Option<usize> {
+    let is_done = |r: &&Record| r.outcome == Outcome::Completed;
+    let last_flush = records.iter().filter(is_done).filter(|r| r.op == Op::Flush).filter_map(|r| r.submitted).max();
+    let is_durable = |r: &&Record| r.op == Op::Write && (r.marks.has(Marks::FUA) || r.completed < last_flush);
+    let durable: Vec<u64> =
+        records.iter().filter(is_done).filter(is_durable).map(|record| record.sequence).collect();
+    (0..entries.len()).rev().find(|at| {
+        let entry = &entries[*at];
+        let is_last = || entries[at + 1..].iter().all(|later| later.data.is_empty() || later.offset != entry.offset);
+        !entry.data.is_empty() && durable.contains(&entry.write()) && is_last()
+    })
+}
+
+/// Each state at a flush holds what was flushed before; without one of these writes it is told what is missing.
+fn survives_at_each_flush(lab: &Lab, told: &str) {
+    assert!(told.contains("== logged 0\n"));
+    let log = std::fs::read(lab.path("runs/logged/log")).unwrap();
+    let entries = entries(&log);
+    let whole = Archive::open(&lab.path("runs/logged")).unwrap();
+    let records = in_order(lab.records("runs/logged"));
+    let bounds = not_before(&entries, &records);
+    let restore = |count: usize, without: Option<usize>| {
+        let mut image = vec![0; REGION as usize];
+        for (_, entry) in (0..count).zip(&entries).filter(|(at, _)| Some(*at) != without) {
+            image[entry.offset as usize..][..entry.data.len()].copy_from_slice(entry.data);
+        }
+        lab.file("restored", image);
+    };
+    let is_end = |at: &usize| entries[at - 1].flags & Entry::FLUSH != 0;
+    let (mut states, mut durable, mut wrong) = (0, 0, 0);
+    for count in (1..entries.len()).filter(is_end) {
+        let result = format!("state-{count}");
+        let cut = cut_at(&whole, &records, bounds[count], &lab.path(&result));
+        restore(count, None);
+        let json = verified(lab, &result, "/dev/mapper/logged", "restored", 0);
+        (states, durable) = (states + 1, durable + number(&json, "/verified/crash/durable"));
+        if let Some(missing) = durable_entry(&entries[..count], &cut) {
+            restore(count, Some(missing));
+            let json = verified(lab, &result, "/dev/mapper/logged", "restored", 5);
+            let fault = &json["faults"][0];
+            let offset = entries[missing].offset;
+            assert_eq!((&fault["class"], &fault["offset"]), (&"flush-violated".into(), &offset.into()), "{json:#}");
+            assert_eq!(json["faults"].as_array().map(Vec::len), Some(1));
+            wrong += 1;
+        }
+        std::fs::remove_dir_all(lab.path(&result)).unwrap();
+    }
+    println!("{states} states: {durable} durable writes, all there; {wrong} states without one of them, each told");
+    assert!(states > 40 && wrong + 3 > states, "{states} {wrong}");
+}
