@@ -56,6 +56,8 @@ mod series;
 mod verify;
 #[path = "devices/vm.rs"]
 mod vm;
+#[path = "devices/vm_crash.rs"]
+mod vm_crash;
 #[path = "devices/vm_verify.rs"]
 mod vm_verify;
 #[path = "devices/xdd.rs"]

@@ -1,6 +1,6 @@
 # Runs in the machine of lab/vm.sh: a device with a cache loses its power under runs, and device mapper logs what reaches another
 # one. The results are judged by vm_crash.rs.
-moments=$1
+rounds=$1 devices=$2
 mkdir -p /out/runs
 cd /out/runs
 
@@ -12,36 +12,70 @@ keep() { # NAME
     rm -f "$1/summary.json" "$1/histograms.hlog" "$1/series.parquet"
 }
 
-# --- the power of a device with a cache that loses what was not flushed ---
+# --- the power of devices with a cache that loses what was not flushed: one run writes to all of them ---
 mount -t configfs configfs /sys/kernel/config
-device=/sys/kernel/config/nullb/cut
-must mkdir $device
-for word in size=8 memory_backed=1 cache_size=8 blocksize=512 power=1; do echo "${word#*=}" >"$device/${word%=*}"; done
-number=0
-while [ "$number" -lt "$moments" ]; do
-    name=cut-$number
-    # With a flush after each 100 writes, or with force unit access for one of ten.
-    if [ $((number % 2)) = 0 ]; then
-        set -- run --rw randwrite --bs 4k --size 512k --norandommap --fdatasync 100 --time-based --runtime 20s --iodepth 8
+nullb=/sys/kernel/config/nullb
+# New ones for each run: where something is stored already, null_blk keeps writes without a flush, too.
+make_devices() {
+    targets= left=
+    device=0
+    while [ "$device" -lt "$devices" ]; do
+        must mkdir "$nullb/cut$device"
+        for word in size=8 memory_backed=1 cache_size=8 blocksize=512 power=1; do
+            echo "${word#*=}" >"$nullb/cut$device/${word%=*}"
+        done
+        targets="$targets -t /dev/cut$device"
+        left="$left $device"
+        device=$((device + 1))
+    done
+}
+
+# What they hold after the loss of power.
+keep_devices() { # DIRECTORY
+    device=0
+    while [ "$device" -lt "$devices" ]; do
+        echo 1 >"$nullb/cut$device/power"
+        dd if=/dev/cut$device of="$1/disk$device" bs=1M count=1 status=none
+        must rmdir "$nullb/cut$device"
+        device=$((device + 1))
+    done
+}
+
+# Cuts the power of a device after 1 to 300 writes to it, and fails if it has had fewer.
+cut() { # ROUND DEVICE
+    read -r reads merged sectors ms writes rest <"/sys/block/cut$2/stat"
+    [ "$writes" -gt $((($1 * 37 + $2 * 211) % 300)) ] || return 1
+    echo 0 >"$nullb/cut$2/power"
+}
+
+round=0
+while [ "$round" -lt "$rounds" ]; do
+    name=cuts-$round
+    make_devices
+    # With a flush after each 100 writes, or with force unit access for one of ten. At depth 1 no write is
+    # in flight beside a flush.
+    if [ $((round % 2)) = 0 ]; then
+        set -- run --rw randwrite --bs 4k --size 1M --norandommap --fdatasync 100 --time-based --runtime 40s \
+            --iodepth $((round % 4 == 0 ? 1 : 8))
     else
         set -- replay /fua.load --depth 8
     fi
-    timeout 60 iosonar "$@" -t /dev/cut --destroy --max-errors 1 --no-progress -o $name >$name.told 2>&1 &
-    # The cut comes after 1 to some hundred more writes.
-    read -r reads merged sectors ms before rest </sys/block/cut/stat
-    writes=$before turns=0
-    until [ "$writes" -gt $((before + number * 37 % 600)) ] || [ "$turns" = 20000 ]; do
-        read -r reads merged sectors ms writes rest </sys/block/cut/stat
+    # shellcheck disable=SC2086
+    timeout 60 iosonar "$@" $targets --destroy --max-errors 1 --no-progress -o $name >$name.told 2>&1 &
+    turns=0
+    while [ -n "$left" ] && [ "$turns" -lt 10000 ]; do
+        still=
+        for device in $left; do cut "$round" "$device" || still="$still $device"; done
+        left=$still
         turns=$((turns + 1))
         usleep 1000
     done
-    echo 0 >$device/power
+    # The run has seen that each device failed, and ends by itself.
     wait $!
-    echo "== $name $?"
-    echo 1 >$device/power
-    dd if=/dev/cut of=$name/disk bs=512k count=1 status=none
+    echo "== $name $?$left"
+    keep_devices $name
     keep $name
-    number=$((number + 1))
+    round=$((round + 1))
 done
 
 # --- what reaches a device, in its order ---
@@ -50,5 +84,5 @@ must dmsetup mknodes
 timeout 60 iosonar replay /log.load -t /dev/mapper/logged --destroy --depth 8 --fill-random 0 --no-progress -o logged >logged.told 2>&1
 echo "== logged $?"
 must dmsetup remove --noudevsync logged
-dd if=/dev/vdb of=logged/log bs=1M count=16 status=none
+dd if=/dev/vdb of=logged/log bs=1M count=8 status=none
 keep logged
