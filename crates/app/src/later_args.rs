@@ -29,18 +29,20 @@ pub struct LaterArgs {
     /// Read only this share of the places, drawn from the plan's seed
     #[arg(long, value_name = "P%", value_parser = share)]
     pub sample: Option<Decimal>,
-    /// What the targets have gone through since
+    /// Select what the targets have gone through since
     #[arg(long, value_enum, value_name = "MODE", default_value = "ended")]
     pub mode: LaterMode,
     /// Read the journal of a killed run from here. Default: where the run has put it
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Demand what was acknowledged, too: what is written is on stable storage at once
+    /// Treat every acknowledged write as durable
     ///
-    /// That is so on a device without a volatile cache, and for the page cache where only the process was killed.
+    /// That is right on a device without a volatile cache, and for the page cache where only the process was killed.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub claim: Option<Claim>,
-    /// The device writes so many bytes wholly or not at all: a power of two up to 64KiB. Default: a logical block
+    /// Treat aligned units of this size as written wholly or not at all
+    ///
+    /// A power of two up to 64KiB. Default: a logical block.
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     pub atomic: Option<ByteSize>,
     /// Limit the memory for what sectors may hold; above it, some are not checked
