@@ -357,6 +357,9 @@ pub struct CrashFacts {
     pub durable: u64,
     /// Those of them that are not.
     pub missing: u64,
+    /// Those of them of which nothing was read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub durable_not_read: u64,
     /// Acknowledged writes that were not flushed: each may be there or not.
     pub not_durable: Survival,
     /// Writes that were in flight.

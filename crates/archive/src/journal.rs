@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// Words of the head: it has a page of its own.
 pub const JOURNAL_HEAD: usize = 512;
+/// Slots of a journal, 16 MiB: requests whose records are not in the log yet.
+pub const JOURNAL_SLOTS: usize = 1 << 18;
 /// Words of a slot.
 pub const SLOT_WORDS: usize = 8;
 
@@ -128,6 +130,10 @@ pub fn read_journal(path: &Path, run_id: RunId) -> Result<Vec<Record>, JournalEr
         match file.read_exact(&mut slot) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(records),
             other => other?,
+        }
+        // No run writes more.
+        if records.len() == JOURNAL_SLOTS {
+            return Ok(records);
         }
         let mut words = [0; SLOT_WORDS];
         for (word, bytes) in words.iter_mut().zip(slot.as_chunks::<8>().0) {

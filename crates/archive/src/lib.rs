@@ -33,7 +33,9 @@ pub use faults::{
 };
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
-pub use journal::{JOURNAL_HEAD, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of};
+pub use journal::{
+    JOURNAL_HEAD, JOURNAL_SLOTS, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of,
+};
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};

@@ -1,7 +1,9 @@
 //! The journal of a run, which survives the process: what an issuing loop hands over is there before it goes, and its end before
 //! anything builds on it. See [`iosonar_archive::read_journal`] for the file.
 
-use iosonar_archive::{JOURNAL_HEAD, Outcome, Record, SLOT_WORDS, journal_head, slot_ended, slot_of};
+use iosonar_archive::{
+    JOURNAL_HEAD, JOURNAL_SLOTS, Outcome, Record, SLOT_WORDS, journal_head, slot_ended, slot_of,
+};
 use iosonar_os::SharedWords;
 use iosonar_os::create::new_allocated_file;
 use iosonar_plan::{Nanos, Op, RunId};
@@ -13,9 +15,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// Requests that the journal can hold, 16 MiB: those whose records are not in the log yet.
-pub(crate) const SLOTS: usize = 1 << 18;
-
 /// The journal of a run.
 pub(crate) struct Journal {
     words: SharedWords,
@@ -24,7 +23,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// Creates the file, with all its space.
     pub(crate) fn create(path: &Path, run_id: RunId) -> io::Result<Journal> {
-        let count = JOURNAL_HEAD + SLOTS * SLOT_WORDS;
+        let count = JOURNAL_HEAD + JOURNAL_SLOTS * SLOT_WORDS;
         drop(new_allocated_file(path, (count * size_of::<u64>()) as u64)?);
         // To map it, it has to be readable, too.
         let file = std::fs::File::options().read(true).write(true).open(path)?;
@@ -39,7 +38,7 @@ impl Journal {
 
     /// The part of one of `loops` issuing loops.
     pub(crate) fn lane(&self, index: usize, loops: usize, depth: u32) -> Lane<'_> {
-        let each = SLOTS / loops.max(1);
+        let each = JOURNAL_SLOTS / loops.max(1);
         let slots = &self.words.words()[JOURNAL_HEAD..];
         let own = &slots[index * each * SLOT_WORDS..][..each * SLOT_WORDS];
         // What an earlier phase has left there is in the log.
@@ -182,7 +181,7 @@ mod tests {
         let (writer, mut recorders) = start(Nowhere, 1, &Frames::default()).unwrap();
         let mut recorder = recorders.remove(0);
         // So many loops that this one has eight places.
-        let mut lane = journal.lane(3, SLOTS / 8, 2);
+        let mut lane = journal.lane(3, JOURNAL_SLOTS / 8, 2);
         for number in 0..1000u64 {
             let slot = Slot(number as u32 % 2);
             lane.begin(slot, &write(number), Nanos(number), &mut recorder).unwrap();

@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::error::PrepareError;
 use crate::injected::Injected;
-use crate::journal::{Journal, SLOTS};
+use crate::journal::Journal;
 use crate::means::equip;
 use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
@@ -14,7 +14,8 @@ use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerError};
 use iosonar_archive::{
-    ArchiveError, ArchiveWriter, CpuUse, LogWriter, RunInfo, RunState, Stalls, TargetInfo, TargetMap,
+    ArchiveError, ArchiveWriter, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
+    TargetMap,
 };
 use iosonar_backend::Store;
 use iosonar_host::Root;
@@ -233,9 +234,9 @@ impl Prepared {
         let most = |phase: &Phase| {
             phase.jobs.iter().map(|job| job.depth as usize).max().unwrap_or(0) * phase.loops()
         };
-        if self.plan.phases.iter().any(|phase| most(phase) >= SLOTS) {
+        if self.plan.phases.iter().any(|phase| most(phase) >= JOURNAL_SLOTS) {
             return Err(refused(format!(
-                "it has room for {SLOTS} requests in flight: use a smaller --depth, or fewer jobs"
+                "it has room for {JOURNAL_SLOTS} requests in flight: use a smaller --depth, or fewer jobs"
             )));
         }
         match Journal::create(path, self.plan.run_id) {

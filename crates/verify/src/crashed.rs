@@ -58,6 +58,13 @@ struct Tally {
     illegal: u32,
 }
 
+impl Tally {
+    /// Whether nothing was read of the write.
+    fn is_empty(&self) -> bool {
+        self.own + self.older + self.newer + self.illegal == 0
+    }
+}
+
 /// What a sector was found to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
@@ -88,7 +95,7 @@ pub struct Crashed {
 
 /// Bytes for each write, and for each chunk of each write.
 const WRITE_BYTES: u64 = (size_of::<CrashWrite>() + size_of::<Tally>()) as u64;
-const MEMBER_BYTES: u64 = 24;
+const MEMBER_BYTES: u64 = 52;
 
 /// Memory for a write of that many sectors, in bytes.
 pub fn bytes_of_crash_write(range: Sectors) -> u64 {
@@ -238,7 +245,9 @@ impl Crashed {
         for number in covering {
             let tally = &mut self.tallies[*number as usize];
             match holder {
-                Holder::Unknown => tally.illegal += u32::from(last == Some(*number)),
+                Holder::Unknown if is_illegal => tally.illegal += u32::from(last == Some(*number)),
+                // Anything may be there, for example after a discard.
+                Holder::Unknown => tally.newer += 1,
                 Holder::Initial => tally.older += 1,
                 Holder::Write(found) if found == *number => tally.own += 1,
                 Holder::Write(found) if found < *number => tally.older += 1,
@@ -312,6 +321,7 @@ impl Crashed {
                 CrashWrite { is_durable: true, .. } => {
                     facts.durable += 1;
                     facts.missing += u64::from(tally.illegal > 0);
+                    facts.durable_not_read += u64::from(tally.is_empty());
                     continue;
                 }
                 CrashWrite { is_acknowledged: true, .. } => &mut facts.not_durable,

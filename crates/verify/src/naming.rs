@@ -204,15 +204,16 @@ impl Case<'_> {
     /// Whether each sector for itself may hold what was found.
     fn may_be_there(&self) -> bool {
         let o = self.observation;
-        let tag = match &o.found {
-            Found::Version(header) if header.sector != o.start || header.run_id != self.run.run_id => {
-                return false;
+        let may_hold = |tag: Tag| o.legal.contains(&tag);
+        match &o.found {
+            Found::Version(header) | Found::Damaged(header, _) if header.run_id != self.run.run_id => {
+                may_hold(Tag::INITIAL)
             }
-            Found::Version(header) => Tag::of(write_of(header)),
-            Found::Zeros | Found::Ones | Found::NoHeader => Tag::INITIAL,
-            Found::Damaged(..) | Found::Poison | Found::Short | Found::Unreadable(_) => return false,
-        };
-        o.legal.contains(&tag)
+            Found::Version(header) => header.sector == o.start && may_hold(Tag::of(write_of(header))),
+            Found::Zeros => may_hold(Tag::INITIAL) || may_hold(Tag::ZEROS),
+            Found::Ones | Found::NoHeader => may_hold(Tag::INITIAL),
+            Found::Damaged(..) | Found::Poison | Found::Short | Found::Unreadable(_) => false,
+        }
     }
 
     /// After a crash: the unit that the device writes as a whole holds another write, too.

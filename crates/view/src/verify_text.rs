@@ -50,6 +50,11 @@ fn block(out: &mut Lines, verified: &Verified) {
 fn survived(out: &mut Lines, crash: &CrashFacts) {
     let demanded = match (crash.durable, crash.missing) {
         (0, _) => "nothing had to be there: no write was flushed, or had force unit access".into(),
+        (durable, 0) if crash.durable_not_read > 0 => format!(
+            "{} writes were durable: {} were not read, all others are there",
+            grouped(durable),
+            grouped(crash.durable_not_read)
+        ),
         (durable, 0) => format!("{} writes were durable: all there", grouped(durable)),
         (durable, missing) => {
             format!("{} writes were durable: {} are MISSING", grouped(durable), grouped(missing))
@@ -103,7 +108,7 @@ fn known_by(crash: &CrashFacts) -> String {
                 n => format!("; {} sectors hold writes without a record", grouped(n)),
             };
             format!(
-                "the run was killed and had no --journal: what it submitted in the last 0.5 s before its last record counts as in flight{more}"
+                "the run was killed and has no --journal of this start of the machine: what it submitted in the last 0.5 s before its last record counts as in flight{more}"
             )
         }
     }

@@ -4,9 +4,9 @@
 use super::later::{LaterError, LaterOptions};
 use super::records::{Records, id_of};
 use super::{Device, Verifier};
-use iosonar_archive::{CrashFacts, Marks, Outcome, Record, Survival};
+use iosonar_archive::{Archive, CrashFacts, Marks, Outcome, Record, Survival};
 use iosonar_evidence::TargetFacts;
-use iosonar_plan::{BetweenPasses, ByteSize, FileStep, Nanos, Op, Plan, SECTOR};
+use iosonar_plan::{BetweenPasses, ByteSize, Engine, FileStep, Job, Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
 use std::path::PathBuf;
 use std::sync::PoisonError;
@@ -26,8 +26,10 @@ pub struct CrashOptions {
 pub(crate) struct Durable<'a> {
     plan: &'a Plan,
     is_write_through: bool,
-    /// By device: when the last flush was submitted that was acknowledged.
+    /// By target: when the last flush was submitted that was acknowledged.
     last_flush: Vec<Option<Nanos>>,
+    /// By target: on which device it is.
+    devices: Vec<usize>,
 }
 
 impl<'a> Durable<'a> {
@@ -37,33 +39,53 @@ impl<'a> Durable<'a> {
         records: &Records<'_>,
         is_write_through: bool,
     ) -> Result<Durable<'a>, LaterError> {
-        let mut last_flush: Vec<Option<Nanos>> = vec![None; verifier.devices.len()];
+        let mut last_flush: Vec<Option<Nanos>> = vec![None; verifier.places.len()];
         records.for_each(&mut |record| {
             let is_flush = matches!(record.op, Op::Flush | Op::Fsync) || record.marks.has(Marks::PREFLUSH);
             if is_flush && record.outcome == Outcome::Completed {
-                let last = &mut last_flush[verifier.places[usize::from(record.target)].device];
+                let last = &mut last_flush[usize::from(record.target)];
                 *last = (*last).max(record.submitted);
             }
         })?;
-        Ok(Durable { plan, is_write_through, last_flush })
+        let devices = verifier.places.iter().map(|place| place.device).collect();
+        Ok(Durable { plan, is_write_through, last_flush, devices })
     }
 
     /// Whether a write has to be there, or what was written over it since.
-    pub(crate) fn holds(&self, record: &Record, device: usize) -> bool {
+    pub(crate) fn holds(&self, record: &Record) -> bool {
         let Some(completed) = record.completed.filter(|_| record.outcome == Outcome::Completed) else {
             return false;
         };
         self.is_write_through
             || record.marks.has(Marks::FUA)
-            || self.last_flush[device].is_some_and(|flush| completed < flush)
+            || self.last_flush_for(record).is_some_and(|flush| completed < flush)
             || self.is_synchronous(record)
+    }
+
+    /// When the last flush was submitted that reaches a write. Through the page cache that is one of the same target: those of another
+    /// partition do not write this one's pages.
+    fn last_flush_for(&self, record: &Record) -> Option<Nanos> {
+        let own = usize::from(record.target);
+        let is_buffered = self.jobs_of(record).any(|job| job.access(self.plan.access).buffered);
+        let reaches =
+            |target: &usize| *target == own || !is_buffered && self.devices[*target] == self.devices[own];
+        (0..self.devices.len()).filter(reaches).filter_map(|target| self.last_flush[target]).max()
+    }
+
+    fn jobs_of(&self, record: &Record) -> impl Iterator<Item = &Job> {
+        let jobs = &self.plan.phases[usize::from(record.phase)].jobs;
+        let target = record.target;
+        jobs.iter().filter(move |job| job.target == target)
     }
 
     /// Whether its target was opened so that each write waits for stable storage, by each job that may have written it.
     fn is_synchronous(&self, record: &Record) -> bool {
-        let jobs = &self.plan.phases[usize::from(record.phase)].jobs;
-        let mut own = jobs.iter().filter(|job| job.target == record.target);
-        own.all(|job| job.access(self.plan.access).sync.is_set())
+        let waits = |job: &Job| {
+            let is_set = job.access(self.plan.access).sync.is_set();
+            // The flag is one of write(2), neither of stores into a mapping nor of what a stream still holds.
+            is_set && !matches!(job.engine(self.plan.engine), Engine::Mmap(_) | Engine::Stdio(_))
+        };
+        record.op == Op::Write && self.jobs_of(record).all(waits)
     }
 }
 
@@ -79,14 +101,14 @@ pub(super) fn check_plan(plan: &Plan) -> Result<(), String> {
 
 /// Sets up what each device may hold; returns the last time in the records, and which writes are durable.
 pub(super) fn expect<'a>(
-    plan: &'a Plan,
+    archive: &'a Archive,
     verifier: &Verifier,
     records: &Records<'_>,
     facts: &[TargetFacts],
     options: &LaterOptions,
     crash: &CrashOptions,
 ) -> Result<(Nanos, Durable<'a>), LaterError> {
-    let durable = Durable::of(plan, verifier, records, crash.is_write_through)?;
+    let durable = Durable::of(archive.plan(), verifier, records, crash.is_write_through)?;
     let mut writes: Vec<Vec<CrashWrite>> = verifier.devices.iter().map(|_| Vec::new()).collect();
     let (mut end, mut bytes) = (Nanos(0), 0u64);
     records.for_each(&mut |record| {
@@ -96,7 +118,7 @@ pub(super) fn expect<'a>(
             return;
         }
         let (range, tag) = verifier.change(id_of(record), record.op, record.executed);
-        bytes += bytes_of_crash_write(range);
+        bytes = bytes.saturating_add(bytes_of_crash_write(range));
         // Beyond the limit only the sum is wanted.
         if bytes > options.memory.0 {
             return;
@@ -108,7 +130,7 @@ pub(super) fn expect<'a>(
             submitted,
             ended: record.completed,
             is_acknowledged: record.outcome == Outcome::Completed,
-            is_durable: durable.holds(record, device),
+            is_durable: durable.holds(record),
         });
     })?;
     if bytes > options.memory.0 {
@@ -118,13 +140,25 @@ pub(super) fn expect<'a>(
         )));
     }
     for (number, (device, writes)) in verifier.devices.iter().zip(writes).enumerate() {
-        let blocks = verifier.places.iter().zip(facts).filter(|(place, _)| place.device == number);
-        let block = blocks.map(|(_, facts)| facts.logical_block_size.bytes).max().unwrap_or(SECTOR);
-        let unit = block.max(crash.atomic.map_or(0, |atomic| atomic.0)) / SECTOR;
+        let block = block_of(archive, verifier, facts, number);
+        let unit = crash.atomic.map_or(block, |atomic| atomic.0) / SECTOR;
         let crashed = Crashed::new(writes, unit.clamp(1, MOST_UNIT));
         *device.lock().unwrap_or_else(PoisonError::into_inner) = Device::after_crash(crashed);
     }
     Ok((end, durable))
+}
+
+/// Bytes that a device has written wholly or not at all: the smallest logical block that the run or this look has seen there. None of
+/// more than a sector where blocks do not begin at multiples of their size.
+fn block_of(archive: &Archive, verifier: &Verifier, facts: &[TargetFacts], device: usize) -> u64 {
+    let of_target = |target: usize| {
+        let seen = archive.run().targets.get(target).map(|info| info.block).filter(|block| *block > 0);
+        let block = facts[target].logical_block_size.bytes.min(seen.unwrap_or(u64::MAX));
+        let is_aligned = (verifier.places[target].base * SECTOR).is_multiple_of(block.max(1));
+        if is_aligned { block } else { SECTOR }
+    };
+    let own = (0..verifier.places.len()).filter(|target| verifier.places[*target].device == device);
+    own.map(of_target).min().unwrap_or(SECTOR)
 }
 
 /// What became of the writes.
@@ -144,6 +178,7 @@ fn together(a: CrashFacts, b: CrashFacts) -> CrashFacts {
     };
     CrashFacts {
         durable: a.durable + b.durable,
+        durable_not_read: a.durable_not_read + b.durable_not_read,
         missing: a.missing + b.missing,
         not_durable: survival(a.not_durable, b.not_durable),
         in_flight: survival(a.in_flight, b.in_flight),

@@ -30,6 +30,8 @@ pub(crate) struct Looks<'a> {
     pub(crate) is_after_crash: bool,
     /// The run may have written more than is known.
     pub(crate) has_unrecorded: bool,
+    /// It may have changed places without data of its own, of which nothing is known.
+    pub(crate) may_lack_changes: bool,
     /// The first sector of the target that is read.
     pub(crate) base: u64,
     /// Where all targets lie: one device may be several.
@@ -208,7 +210,7 @@ impl Device {
                 Legal::One(_) | Legal::Several(_) => *checked += 1,
             }
             if is_bad {
-                bad.push((place, index, tags.to_vec()));
+                bad.push((place, index, kept(tags)));
             }
             see(&Judged { place, tags, tag, is_bad, bytes });
             index += 1;
@@ -216,7 +218,7 @@ impl Device {
         };
         let torn = end_read_of(expected, crashed.as_mut(), flight, sectors.len() as u64, &mut judge_sector);
         if let Some(crashed) = crashed {
-            bad.extend(torn.iter().map(|at| (*at, (*at - start) as usize, crashed.expected(*at).0)));
+            bad.extend(torn.iter().map(|at| (*at, (*at - start) as usize, kept(&crashed.expected(*at).0))));
             bad.sort_by_key(|(place, ..)| *place);
         }
         for (place, index, legal) in bad {
@@ -281,10 +283,17 @@ impl Device {
             let is_unwritten = crashed.is_none() && expected.expected(place).legal() == Legal::Unwritten;
             let is_outside = is_unwritten && reader.found_by == FoundBy::Final && outside.knows(place);
             let legal = match crashed {
-                Some(crashed) => crashed.expected(place).0,
+                Some(crashed) => kept(&crashed.expected(place).0),
                 None => tags_of(&expected.expected(place).legal()).to_vec(),
             };
             if legal.is_empty() && !is_outside {
+                continue;
+            }
+            if let (Some(crashed), Found::Short) = (crashed.as_mut(), found)
+                && legal.contains(&Tag::INITIAL)
+            {
+                // The file is as short as it was before the run.
+                crashed.end_read(Sectors { start: place, count: 1 }, |_, _, _| Some(Tag::INITIAL));
                 continue;
             }
             let legal = &legal[..];
@@ -331,7 +340,7 @@ impl Device {
         let (mut seen, mut holds) = (Vec::new(), Vec::new());
         self.judge(flight, data, looks, reader, |judged| {
             let sector = judged.place - looks.base;
-            let is_expected = is_same(judged.tags, &legal);
+            let is_expected = is_same(&kept(judged.tags), &legal);
             holds.push(is_expected.then_some(!judged.is_bad));
             if own.contains(&sector) {
                 seen.push(match (is_expected, judged.is_bad) {
@@ -438,6 +447,19 @@ fn note(
     }
 }
 
+/// Versions of a bad place that are kept.
+const MOST_VERSIONS: usize = 64;
+
+/// The oldest and the newest of many versions: after a crash each write of a place that was never flushed is one.
+fn kept(tags: &[Tag]) -> Vec<Tag> {
+    match tags {
+        [first, rest @ ..] if rest.len() >= MOST_VERSIONS => {
+            [std::slice::from_ref(first), &rest[rest.len() + 1 - MOST_VERSIONS..]].concat()
+        }
+        few => few.to_vec(),
+    }
+}
+
 /// Whether nothing was written since, nor has a write ended: the same may be there as before.
 fn is_same(tags: &[Tag], before: &[Tag]) -> bool {
     tags.len() == before.len() && tags.iter().all(|tag| before.contains(tag))
@@ -484,7 +506,12 @@ fn legal_tag(
                 || !(looks.is_after_crash && is_part(Found::of(bytes, looks.fill, looks.poison)));
             let is_legal =
                 |tag: &&Tag| **tag == Tag::INITIAL && is_initial() || **tag == Tag::ZEROS && is_zero();
-            tags.iter().find(is_legal).copied()
+            if !looks.is_after_crash {
+                return tags.iter().find(is_legal).copied();
+            }
+            // Zeros are rather those of a later write of zeros than what was there before.
+            let found = tags.iter().rev().find(is_legal).copied();
+            found.or_else(|| (looks.may_lack_changes && is_initial()).then_some(Tag::UNKNOWN))
         }
     }
 }

@@ -96,7 +96,7 @@ pub fn verify_later(
     let mut verifier = Verifier::of(plan, identities, modes, options.memory);
     let records = match &options.crash {
         Some(crash) => {
-            Records::of_killed(archive, crash.journal.as_deref().or(plan.verify.journal.as_deref()))?
+            Records::of_killed(archive, crash.journal.as_deref().or(plan.verify.journal.as_deref()), root)?
         }
         None => Records::of(archive),
     };
@@ -104,12 +104,13 @@ pub fn verify_later(
         Some(crash) => {
             verifier.is_after_crash = true;
             verifier.has_unrecorded = records.known_by == KnownBy::LastRecord;
-            let (end, durable) = crash::expect(plan, &verifier, &records, &facts, options, crash)?;
+            verifier.may_lack_changes = records.may_lack_changes()?;
+            let (end, durable) = crash::expect(archive, &verifier, &records, &facts, options, crash)?;
             (end, Some(durable))
         }
         None => (repeat(&records, &verifier)?, None),
     };
-    let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0 + PAUSE));
+    let clock = Clock::from_origin(monotonic_ns().saturating_sub(end.0.saturating_add(PAUSE)));
     let mut scan: Option<ScanFacts> = None;
     for (target, (path, facts)) in options.targets.iter().zip(&facts).enumerate() {
         let own = scan_one(&verifier, target as u16, path, facts, &clock, control, progress);
@@ -120,7 +121,7 @@ pub fn verify_later(
     let faults = name_all(&known, &verifier, &verifier.take_observations())?;
     let crash = durable.map(|_| crash::facts(&verifier, &records));
     let mut verified = Verified { crash, ..verifier.verified(scan, &faults) };
-    verified.missing = missing_writes(&verifier, &verified, &faults, archive)?;
+    verified.missing = missing_writes(&verifier, &verified, &faults, &records)?;
     Ok(Later { verified, faults })
 }
 

@@ -1,9 +1,8 @@
 //! Whether a device lost all writes since some moment: a scan that finds this says more in one line than a list of lost writes.
 
 use super::Verifier;
-use iosonar_archive::{
-    Archive, ArchiveError, Fault, FaultClass, MissingWrites, Outcome, Record, ScanFacts, Verified,
-};
+use super::records::Records;
+use iosonar_archive::{ArchiveError, Fault, FaultClass, MissingWrites, Outcome, Record, ScanFacts, Verified};
 use iosonar_plan::{Nanos, Op};
 use iosonar_verify::Sectors;
 
@@ -46,7 +45,7 @@ pub(super) fn missing_writes(
     verifier: &Verifier,
     verified: &Verified,
     faults: &[Fault],
-    archive: &Archive,
+    records: &Records<'_>,
 ) -> Result<Vec<MissingWrites>, ArchiveError> {
     let is_whole = |scan: &ScanFacts| !scan.stopped && scan.read_chunks == scan.chunks;
     let is_known = verified.given_up == 0 && verified.not_listed == 0;
@@ -57,14 +56,14 @@ pub(super) fn missing_writes(
     if lost.iter().all(|lost| lost.places.is_empty()) {
         return Ok(Vec::new());
     }
-    archive.for_each_record(&mut |record| {
+    records.for_each(&mut |record| {
         let Some((device, write, acknowledged)) = acknowledged(verifier, record) else { return };
         let lost = &mut lost[device];
         if !write.is_some_and(|write| lost.has_lost(write, acknowledged)) {
             lost.last_there = lost.last_there.max(Some(acknowledged));
         }
     })?;
-    archive.for_each_record(&mut |record| {
+    records.for_each(&mut |record| {
         let Some((device, _, acknowledged)) = acknowledged(verifier, record) else { return };
         let lost = &mut lost[device];
         lost.writes += u64::from(lost.last_there.is_none_or(|last| acknowledged > last));

@@ -58,6 +58,8 @@ pub(crate) struct Verifier {
     is_after_crash: bool,
     /// The run may have written more than its records say.
     has_unrecorded: bool,
+    /// It may have changed places without data of its own, of which there is no record.
+    may_lack_changes: bool,
     has_fault: AtomicBool,
 }
 
@@ -119,6 +121,7 @@ impl Verifier {
             stops_at_fault: false,
             is_after_crash: false,
             has_unrecorded: false,
+            may_lack_changes: false,
             has_fault: AtomicBool::new(false),
         }
     }
@@ -153,9 +156,9 @@ impl Verifier {
 
     /// How written sectors of a target look that lies there.
     pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
-        let Verifier { run_id, fill, poison, is_after_crash, has_unrecorded, .. } = *self;
+        let Verifier { run_id, fill, poison, is_after_crash, has_unrecorded, may_lack_changes, .. } = *self;
         let (base, places) = (place.base, &self.places);
-        Looks { run_id, fill, poison, is_after_crash, has_unrecorded, base, places }
+        Looks { run_id, fill, poison, is_after_crash, has_unrecorded, may_lack_changes, base, places }
     }
 
     /// The first target of each device.

@@ -52,7 +52,8 @@ impl Prepared {
         let mut verified = verifier.verified(scan, &faults);
         if let Ok(archive) = Archive::open(archive.dir()) {
             // Without the records each lost write is told for itself.
-            verified.missing = missing_writes(verifier, &verified, &faults, &archive).unwrap_or_default();
+            verified.missing =
+                missing_writes(verifier, &verified, &faults, &Records::of(&archive)).unwrap_or_default();
         }
         info.verified = Some(verified);
     }
@@ -152,13 +153,14 @@ fn writes_of(
         let from = wanted.partition_point(|(place, _)| *place < first);
         for (_, number) in wanted[from..].iter().take_while(|(place, _)| *place < behind) {
             let own = on_device(observations[*number].reader.target, 0).1;
+            // Of a write through another target that begins before this one, the place here is not told.
+            let Some(start_here) = first.1.checked_sub(own) else { continue };
             let start = starts.get(&(record.target, record.phase, record.pass)).copied();
             // A killed run has no times of its passes: the first one starts at time zero.
             let start = start.or(Some(Nanos(0)).filter(|_| (record.phase, record.pass) == (0, 0)));
             let has_due_times = has_due_times(known.plan, record);
-            let write = write_of(record, first.1 - own, start.filter(|_| has_due_times));
-            let is_demanded =
-                known.durable.map_or(write.is_acknowledged, |durable| durable.holds(record, first.0));
+            let write = write_of(record, start_here, start.filter(|_| has_due_times));
+            let is_demanded = known.durable.map_or(write.is_acknowledged, |durable| durable.holds(record));
             found[*number].push(KnownWrite { is_demanded, ..write });
             count += 1;
         }

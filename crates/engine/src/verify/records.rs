@@ -2,6 +2,7 @@
 
 use super::later::LaterError;
 use iosonar_archive::{Archive, ArchiveError, KnownBy, Outcome, Record, RunState, WriteId, read_journal};
+use iosonar_host::Root;
 use iosonar_plan::{Nanos, Op};
 use std::collections::HashSet;
 use std::path::Path;
@@ -25,13 +26,18 @@ impl<'a> Records<'a> {
         Records { archive, rest: Vec::new(), known_by: KnownBy::Records, open_from: None }
     }
 
-    /// Those of a run that may have been killed; a journal completes them.
-    pub(crate) fn of_killed(archive: &'a Archive, journal: Option<&Path>) -> Result<Records<'a>, LaterError> {
+    /// Those of a run that may have been killed; a journal completes them, unless the machine has started again since: it was memory.
+    pub(crate) fn of_killed(
+        archive: &'a Archive,
+        journal: Option<&Path>,
+        root: &Root,
+    ) -> Result<Records<'a>, LaterError> {
         let all = Records::of(archive);
-        if archive.run().state != RunState::Running {
+        // A run that broke may have lost records: its disk was full.
+        if !matches!(archive.run().state, RunState::Running | RunState::Broken(_)) {
             return Ok(all);
         }
-        let Some(path) = journal else {
+        let Some(path) = journal.filter(|_| is_of_this_boot(archive, root)) else {
             let mut last = Nanos(0);
             archive.for_each_record(&mut |record| last = last.max(record.completed.unwrap_or_default()))?;
             let open_from = Some(last.saturating_sub(LAST));
@@ -48,15 +54,49 @@ impl<'a> Records<'a> {
     }
 
     /// Gives each record to `f`: those of the result first. One that was in flight has no `completed`.
+    ///
+    /// # Errors
+    /// What cannot be read, or belongs to no job of the plan.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Record)) -> Result<(), ArchiveError> {
+        let mut strangers = 0u64;
         self.archive.for_each_record(&mut |record| match self.open_from {
+            _ if !self.has_job(record) => strangers += 1,
             Some(from) if record.op != Op::Read && record.submitted.is_some_and(|time| time >= from) => {
                 f(&Record { completed: None, outcome: Outcome::Cancelled, ..*record });
             }
             _ => f(record),
         })?;
-        self.rest.iter().for_each(f);
+        if strangers > 0 {
+            let path = self.archive.dir().display().to_string();
+            let why = format!("{strangers} of its records belong to no job of its plan");
+            return Err(ArchiveError::Damaged { path, why });
+        }
+        // Whatever a journal has beyond the plan, no run has written.
+        self.rest.iter().filter(|record| self.has_job(record)).for_each(f);
         Ok(())
+    }
+
+    /// Whether the plan has a job for the target and the phase of a record.
+    fn has_job(&self, record: &Record) -> bool {
+        let phase = self.archive.plan().phases.get(usize::from(record.phase));
+        phase.is_some_and(|phase| phase.jobs.iter().any(|job| job.target == record.target))
+    }
+
+    /// Whether requests may have gone of which nothing is known, and may have changed places without a trace of who did.
+    pub(crate) fn may_lack_changes(&self) -> Result<bool, ArchiveError> {
+        let mut has_dataless = false;
+        self.for_each(&mut |record| has_dataless |= record.op.changes_data() && !record.op.is_write())?;
+        Ok(has_dataless && self.known_by == KnownBy::LastRecord)
+    }
+}
+
+/// Whether the machine has not started again since the run, as far as that is known.
+fn is_of_this_boot(archive: &Archive, root: &Root) -> bool {
+    let then = archive.environment().clock.boot_id;
+    let now = root.read("/proc/sys/kernel/random/boot_id").ok();
+    match (then.known(), now) {
+        (Some(then), Some(now)) => then.trim() == now.trim(),
+        _ => true,
     }
 }
 
