@@ -30,6 +30,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How the reason begins why a run broke that lacks records.
+pub(crate) const UNWRITTEN: &str = "the records could not be written";
+
 /// Extents of a file whose map is kept: some 100 MiB of memory while it is read and written.
 const MOST_EXTENTS: usize = 1 << 20;
 
@@ -89,7 +92,7 @@ impl RunOutcome {
         match ended.log {
             Ok(log) => Some(log).filter(|_| is_whole),
             Err(error) => {
-                self.broken.insert(0, format!("the records could not be written: {error}"));
+                self.broken.insert(0, format!("{UNWRITTEN}: {error}"));
                 None
             }
         }

@@ -1,6 +1,7 @@
 //! What is known of the requests of a run: the records of its result, and what a journal has beyond them.
 
 use super::later::LaterError;
+use crate::run::UNWRITTEN;
 use iosonar_archive::{Archive, ArchiveError, KnownBy, Outcome, Record, RunState, WriteId, read_journal};
 use iosonar_host::Root;
 use iosonar_plan::{Nanos, Op};
@@ -33,8 +34,13 @@ impl<'a> Records<'a> {
         root: &Root,
     ) -> Result<Records<'a>, LaterError> {
         let all = Records::of(archive);
-        // A run that broke may have lost records: its disk was full.
-        if !matches!(archive.run().state, RunState::Running | RunState::Broken(_)) {
+        let is_whole = match &archive.run().state {
+            RunState::Running => false,
+            // The disk of the result was full.
+            RunState::Broken(why) => !why.starts_with(UNWRITTEN),
+            _ => true,
+        };
+        if is_whole {
             return Ok(all);
         }
         let Some(path) = journal.filter(|_| is_of_this_boot(archive, root)) else {
