@@ -407,7 +407,38 @@ pub struct Survival {
     pub not_read: u64,
 }
 
+impl CrashFacts {
+    /// The same together with those of another device.
+    #[must_use]
+    pub fn with(self, other: CrashFacts) -> CrashFacts {
+        CrashFacts {
+            durable: self.durable + other.durable,
+            missing: self.missing + other.missing,
+            durable_not_read: self.durable_not_read + other.durable_not_read,
+            not_durable: self.not_durable.with(other.not_durable),
+            in_flight: self.in_flight.with(other.in_flight),
+            failed: self.failed.with(other.failed),
+            reordered: self.reordered + other.reordered,
+            unit: self.unit.max(other.unit),
+            unrecorded: self.unrecorded + other.unrecorded,
+            known_by: self.known_by,
+        }
+    }
+}
+
 impl Survival {
+    /// The same together with others.
+    #[must_use]
+    fn with(self, other: Survival) -> Survival {
+        Survival {
+            there: self.there + other.there,
+            lost: self.lost + other.lost,
+            torn: self.torn + other.torn,
+            overwritten: self.overwritten + other.overwritten,
+            not_read: self.not_read + other.not_read,
+        }
+    }
+
     /// All of them.
     pub fn total(&self) -> u64 {
         self.there + self.lost + self.torn + self.overwritten + self.not_read

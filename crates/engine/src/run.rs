@@ -514,3 +514,10 @@ pub(crate) struct Shared<'a> {
     /// Survives the process, where the plan wants that.
     pub(crate) journal: Option<&'a Journal>,
 }
+
+impl Shared<'_> {
+    /// Keeps a sentence for whoever reads the result.
+    pub(crate) fn note(self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+}

@@ -24,13 +24,18 @@ fn await_written(backing: &File, block: u64) -> [u8; 4096] {
     bytes
 }
 
+/// A loop device that goes past the page cache, and the file below it.
+fn device_and_backing(mebibytes: u64) -> (LoopDevice, File) {
+    let image = Image::sparse(mebibytes);
+    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
+    (LoopDevice::of(image, &["--direct-io=on"]), backing)
+}
+
 /// Bytes change in the file below a loop device while the run goes on: each place is told with its kind.
 #[test]
 fn changes_behind_a_loop_device_are_named() {
     needs!();
-    let image = Image::sparse(8);
-    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
-    let device = LoopDevice::of(image, &["--direct-io=on"]);
+    let (device, backing) = device_and_backing(8);
     let lab = lab();
     let args = format!(
         "run -t {} --destroy --rw write --bs 4k --size 4M --rate-iops 1000 --verify final --no-progress -o out",
@@ -70,9 +75,7 @@ fn changes_behind_a_loop_device_are_named() {
 #[test]
 fn changes_outside_what_the_run_writes_are_phantoms() {
     needs!();
-    let image = Image::sparse(8);
-    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
-    let device = LoopDevice::of(image, &["--direct-io=on"]);
+    let (device, backing) = device_and_backing(8);
     let lab = lab();
     let args = format!(
         "run -t {} --destroy --rw write --bs 4k --offset 1M --size 2M --rate-iops 400 --verify final,outside=20000 --no-progress -o out",
@@ -152,9 +155,7 @@ fn read_only_devices_are_only_read() {
 #[test]
 fn partitions_of_one_disk_are_each_read_through_themselves() {
     needs!();
-    let image = Image::sparse(64);
-    let backing = File::options().read(true).write(true).open(image.path()).unwrap();
-    let disk = LoopDevice::of(image, &["--direct-io=on"]);
+    let (disk, backing) = device_and_backing(64);
     let partitions = [disk.partition(1, 1, 16), disk.partition(2, 32, 16)];
     let lab = lab();
     for (number, [first, second]) in [[0, 1], [1, 0]].into_iter().enumerate() {

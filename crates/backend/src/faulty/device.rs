@@ -311,33 +311,15 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faulty::ledger::Header;
 
     const fn extent(sector: u64, sectors: u64) -> Extent {
         Extent { offset: sector * SECTOR, length: sectors * SECTOR }
     }
 
     fn entry(ledger: &Ledger, sector: u64, sectors: u64) -> EntryNumber {
-        ledger.add(Entry {
-            kind: iosonar_plan::InjectionKind::Zeroed,
-            target: 0,
-            op: Op::Write,
-            number: 0,
-            sector,
-            sectors,
-            time: Nanos(0),
-            completed: None,
-            applied: true,
-            unclear: false,
-            place: Some(Hit::of(extent(sector, sectors))),
-            destination: None,
-            bytes: None,
-            bits: Vec::new(),
-            due: Header::of(&[]),
-            held: Header::of(&[]),
-            survived: None,
-            unflushed: None,
-        })
+        let place = extent(sector, sectors);
+        let entry = Entry::new(iosonar_plan::InjectionKind::Zeroed, 0, 0, Op::Write, place, Nanos(0));
+        ledger.add(Entry { applied: true, place: Some(Hit::of(place)), ..entry })
     }
 
     #[test]

@@ -152,6 +152,39 @@ impl Serialize for Header {
     }
 }
 
+impl Entry {
+    /// Nothing is known yet of what became of it.
+    pub(super) fn new(
+        kind: InjectionKind,
+        target: u16,
+        number: u64,
+        op: Op,
+        extent: Extent,
+        time: Nanos,
+    ) -> Entry {
+        Entry {
+            kind,
+            target,
+            op,
+            number,
+            sector: extent.offset / SECTOR,
+            sectors: extent.length / SECTOR,
+            time,
+            completed: None,
+            applied: false,
+            unclear: false,
+            place: None,
+            destination: None,
+            bytes: None,
+            bits: Vec::new(),
+            due: Header::of(&[]),
+            held: Header::of(&[]),
+            survived: None,
+            unflushed: None,
+        }
+    }
+}
+
 impl Hit {
     pub(super) fn of(extent: Extent) -> Hit {
         let (sector, sectors) = (extent.offset / SECTOR, extent.length / SECTOR);

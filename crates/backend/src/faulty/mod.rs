@@ -39,7 +39,7 @@ use below::Below;
 use device::FlightNumber;
 use injector::Case;
 use iosonar_os::Buffer;
-use iosonar_plan::{Durability, Extent, InjectionKind, Nanos, Op, SECTOR};
+use iosonar_plan::{Durability, Extent, InjectionKind, Nanos, Op};
 use ledger::EntryNumber;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -179,26 +179,9 @@ impl Faulty {
 
     /// An entry of the ledger, as long as nothing is known of its end.
     fn entry(&mut self, case: Case, pending: &Pending, due: &[u8], held: &[u8]) -> Entry {
-        Entry {
-            kind: case.kind,
-            target: self.target.number(),
-            op: pending.op,
-            number: case.number,
-            sector: pending.extent.offset / SECTOR,
-            sectors: pending.extent.length / SECTOR,
-            time: self.inner.now(),
-            completed: None,
-            applied: false,
-            unclear: false,
-            place: None,
-            destination: None,
-            bytes: None,
-            bits: Vec::new(),
-            due: Header::of(due),
-            held: Header::of(held),
-            survived: None,
-            unflushed: None,
-        }
+        let (target, time) = (self.target.number(), self.inner.now());
+        let entry = Entry::new(case.kind, target, case.number, pending.op, pending.extent, time);
+        Entry { due: Header::of(due), held: Header::of(held), ..entry }
     }
 
     fn add(&self, entry: Entry) -> EntryNumber {

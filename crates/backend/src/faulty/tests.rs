@@ -4,7 +4,7 @@ use super::below::FAR;
 use super::*;
 use crate::{Setup, Sim, Store, Threads};
 use iosonar_os::{Clock, monotonic_ns};
-use iosonar_plan::{Injection, ShortPolicy, SimModel};
+use iosonar_plan::{Injection, SECTOR, ShortPolicy, SimModel};
 use rand_core::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

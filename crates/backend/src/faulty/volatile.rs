@@ -8,11 +8,11 @@
 use super::below::Below;
 use super::cache::{MOST, Pieces, SharedCache};
 use super::injector::{Case, FaultyTarget};
-use super::ledger::{Entry, EntryNumber, Header, Hit, Unflushed};
+use super::ledger::{Entry, EntryNumber, Hit, Unflushed};
 use super::{CACHE_OWN, OWN};
 use crate::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::Buffer;
-use iosonar_plan::{Durability, Extent, InjectionKind, Nanos, Op, SECTOR};
+use iosonar_plan::{Durability, Extent, InjectionKind, Nanos, Op};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -74,26 +74,7 @@ impl Volatile {
     }
 
     fn entry(&mut self, (kind, number): (InjectionKind, u64), op: Op, extent: Extent) -> Entry {
-        Entry {
-            kind,
-            target: self.target.number(),
-            op,
-            number,
-            sector: extent.offset / SECTOR,
-            sectors: extent.length / SECTOR,
-            time: self.below.now(),
-            completed: None,
-            applied: false,
-            unclear: false,
-            place: None,
-            destination: None,
-            bytes: None,
-            bits: Vec::new(),
-            due: Header::of(&[]),
-            held: Header::of(&[]),
-            survived: None,
-            unflushed: None,
-        }
+        Entry::new(kind, self.target.number(), number, op, extent, self.below.now())
     }
 
     /// Lets the device below have some of what only the cache has and of what is in flight; from now on everything fails.

@@ -3,13 +3,12 @@
 
 use super::later::{LaterError, LaterOptions};
 use super::records::{Records, id_of};
-use super::{Device, Verifier};
-use iosonar_archive::{Archive, CrashFacts, Marks, Outcome, Record, Survival};
+use super::{Device, Place, Verifier};
+use iosonar_archive::{Archive, CrashFacts, Marks, Outcome, Record};
 use iosonar_evidence::TargetFacts;
 use iosonar_plan::{BetweenPasses, ByteSize, Engine, FileStep, Job, Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 /// What is known of a crash beside the records.
 #[derive(Debug, Clone, Default)]
@@ -28,14 +27,13 @@ pub(crate) struct Durable<'a> {
     is_write_through: bool,
     /// By target: when the last flush was submitted that was acknowledged.
     last_flush: Vec<Option<Nanos>>,
-    /// By target: on which device it is.
-    devices: Vec<usize>,
+    places: &'a [Place],
 }
 
 impl<'a> Durable<'a> {
     fn of(
         plan: &'a Plan,
-        verifier: &Verifier,
+        verifier: &'a Verifier,
         records: &Records<'_>,
         is_write_through: bool,
     ) -> Result<Durable<'a>, LaterError> {
@@ -47,8 +45,7 @@ impl<'a> Durable<'a> {
                 *last = (*last).max(record.submitted);
             }
         })?;
-        let devices = verifier.places.iter().map(|place| place.device).collect();
-        Ok(Durable { plan, is_write_through, last_flush, devices })
+        Ok(Durable { plan, is_write_through, last_flush, places: &verifier.places })
     }
 
     /// Whether a write has to be there, or what was written over it since.
@@ -67,9 +64,9 @@ impl<'a> Durable<'a> {
     fn last_flush_for(&self, record: &Record) -> Option<Nanos> {
         let own = usize::from(record.target);
         let is_buffered = self.jobs_of(record).any(|job| job.access(self.plan.access).buffered);
-        let reaches =
-            |target: &usize| *target == own || !is_buffered && self.devices[*target] == self.devices[own];
-        (0..self.devices.len()).filter(reaches).filter_map(|target| self.last_flush[target]).max()
+        let device = |target: usize| self.places[target].device;
+        let reaches = |target: &usize| *target == own || !is_buffered && device(*target) == device(own);
+        (0..self.places.len()).filter(reaches).filter_map(|target| self.last_flush[target]).max()
     }
 
     fn jobs_of(&self, record: &Record) -> impl Iterator<Item = &Job> {
@@ -102,7 +99,7 @@ pub(super) fn check_plan(plan: &Plan) -> Result<(), String> {
 /// Sets up what each device may hold; returns the last time in the records, and which writes are durable.
 pub(super) fn expect<'a>(
     archive: &'a Archive,
-    verifier: &Verifier,
+    verifier: &'a Verifier,
     records: &Records<'_>,
     facts: &[TargetFacts],
     options: &LaterOptions,
@@ -139,11 +136,11 @@ pub(super) fn expect<'a>(
             bytes.div_ceil(1 << 20)
         )));
     }
-    for (number, (device, writes)) in verifier.devices.iter().zip(writes).enumerate() {
+    for (number, (mut device, writes)) in verifier.each_device().zip(writes).enumerate() {
         let block = block_of(archive, verifier, facts, number);
         let unit = crash.atomic.map_or(block, |atomic| atomic.0) / SECTOR;
         let crashed = Crashed::new(writes, unit.clamp(1, MOST_UNIT));
-        *device.lock().unwrap_or_else(PoisonError::into_inner) = Device::after_crash(crashed);
+        *device = Device::after_crash(crashed);
     }
     Ok((end, durable))
 }
@@ -163,29 +160,6 @@ fn block_of(archive: &Archive, verifier: &Verifier, facts: &[TargetFacts], devic
 
 /// What became of the writes.
 pub(super) fn facts(verifier: &Verifier, records: &Records<'_>) -> CrashFacts {
-    let devices = verifier.devices.iter().map(|device| device.lock().unwrap_or_else(PoisonError::into_inner));
-    let facts = devices.filter_map(|device| device.crash_facts());
-    facts.fold(CrashFacts { known_by: records.known_by, ..CrashFacts::default() }, together)
-}
-
-fn together(a: CrashFacts, b: CrashFacts) -> CrashFacts {
-    let survival = |a: Survival, b: Survival| Survival {
-        there: a.there + b.there,
-        lost: a.lost + b.lost,
-        torn: a.torn + b.torn,
-        overwritten: a.overwritten + b.overwritten,
-        not_read: a.not_read + b.not_read,
-    };
-    CrashFacts {
-        durable: a.durable + b.durable,
-        durable_not_read: a.durable_not_read + b.durable_not_read,
-        missing: a.missing + b.missing,
-        not_durable: survival(a.not_durable, b.not_durable),
-        in_flight: survival(a.in_flight, b.in_flight),
-        failed: survival(a.failed, b.failed),
-        reordered: a.reordered + b.reordered,
-        unit: a.unit.max(b.unit),
-        unrecorded: a.unrecorded + b.unrecorded,
-        known_by: a.known_by,
-    }
+    let facts = verifier.each_device().filter_map(|device| device.crash_facts());
+    facts.fold(CrashFacts { known_by: records.known_by, ..CrashFacts::default() }, CrashFacts::with)
 }

@@ -1,6 +1,7 @@
 //! What one device should hold, and what was found instead.
 
 use super::Place;
+use super::records::AfterCrash;
 use iosonar_archive::{
     CrashFacts, FoundBy, MOST_DUMPS, MOST_FAULTS, OutsideFacts, ReadAgain, Stalls, Verified,
 };
@@ -27,11 +28,7 @@ pub(crate) struct Looks<'a> {
     pub(crate) fill: Fill,
     pub(crate) poison: u64,
     /// What is read was left by a crash.
-    pub(crate) is_after_crash: bool,
-    /// The run may have written more than is known.
-    pub(crate) has_unrecorded: bool,
-    /// It may have changed places without data of its own, of which nothing is known.
-    pub(crate) may_lack_changes: bool,
+    pub(crate) after_crash: Option<AfterCrash>,
     /// The first sector of the target that is read.
     pub(crate) base: u64,
     /// Where all targets lie: one device may be several.
@@ -280,12 +277,15 @@ impl Device {
     ) {
         let Device { expected, crashed, observations, remembered, beyond, outside, .. } = self;
         for place in places {
-            let is_unwritten = crashed.is_none() && expected.expected(place).legal() == Legal::Unwritten;
-            let is_outside = is_unwritten && reader.found_by == FoundBy::Final && outside.knows(place);
-            let legal = match crashed {
-                Some(crashed) => kept(&crashed.expected(place).0),
-                None => tags_of(&expected.expected(place).legal()).to_vec(),
+            let (legal, is_unwritten) = match crashed {
+                Some(crashed) => (kept(&crashed.expected(place).0), false),
+                None => {
+                    let state = expected.expected(place);
+                    let legal = state.legal();
+                    (tags_of(&legal).to_vec(), legal == Legal::Unwritten)
+                }
             };
+            let is_outside = is_unwritten && reader.found_by == FoundBy::Final && outside.knows(place);
             if legal.is_empty() && !is_outside {
                 continue;
             }
@@ -492,7 +492,8 @@ fn legal_tag(
 ) -> Option<Tag> {
     match content {
         Content::Version { tag, place: own } if own == Some(place) => {
-            let is_unrecorded = looks.has_unrecorded && !known.contains(&tag);
+            let may_be_unrecorded = looks.after_crash.is_some_and(|crash| crash.lacks_writes);
+            let is_unrecorded = may_be_unrecorded && !known.contains(&tag);
             if tags.contains(&tag) { Some(tag) } else { is_unrecorded.then_some(Tag::UNKNOWN) }
         }
         Content::Version { .. } | Content::Poison => None,
@@ -503,15 +504,13 @@ fn legal_tag(
             let is_part =
                 |found: Found| matches!(found, Found::Damaged(header, _) if header.run_id == looks.run_id);
             let is_initial =
-                || !(looks.is_after_crash && is_part(Found::of(bytes, looks.fill, looks.poison)));
+                || looks.after_crash.is_none() || !is_part(Found::of(bytes, looks.fill, looks.poison));
             let is_legal =
                 |tag: &&Tag| **tag == Tag::INITIAL && is_initial() || **tag == Tag::ZEROS && is_zero();
-            if !looks.is_after_crash {
-                return tags.iter().find(is_legal).copied();
-            }
+            let Some(crash) = looks.after_crash else { return tags.iter().find(is_legal).copied() };
             // Zeros are rather those of a later write of zeros than what was there before.
             let found = tags.iter().rev().find(is_legal).copied();
-            found.or_else(|| (looks.may_lack_changes && is_initial()).then_some(Tag::UNKNOWN))
+            found.or_else(|| (crash.lacks_changes && is_initial()).then_some(Tag::UNKNOWN))
         }
     }
 }

@@ -8,8 +8,7 @@ use super::scan::{Scan, ScanProgress, open_for_scan, reader};
 use super::{Verifier, identity};
 use crate::control::Control;
 use iosonar_archive::{
-    Archive, ArchiveError, Fault, JournalError, KnownBy, Outcome, RECORDING, Record, RunState, ScanFacts,
-    Verified,
+    Archive, ArchiveError, Fault, JournalError, Outcome, RECORDING, Record, RunState, ScanFacts, Verified,
 };
 use iosonar_evidence::TargetFacts;
 use iosonar_host::{Root, TargetError, identify};
@@ -102,9 +101,7 @@ pub fn verify_later(
     };
     let (end, durable) = match &options.crash {
         Some(crash) => {
-            verifier.is_after_crash = true;
-            verifier.has_unrecorded = records.known_by == KnownBy::LastRecord;
-            verifier.may_lack_changes = records.may_lack_changes()?;
+            verifier.after_crash = Some(records.after_crash());
             let (end, durable) = crash::expect(archive, &verifier, &records, &facts, options, crash)?;
             (end, Some(durable))
         }
@@ -220,17 +217,6 @@ fn scan_one(
     progress: &ScanProgress,
 ) -> std::io::Result<ScanFacts> {
     let mut backend = reader(open_for_scan(path)?, clock, 0)?;
-    let block = (facts.logical_block_size.bytes / SECTOR).max(1);
-    let size = facts.size / SECTOR;
-    let scan = Scan {
-        verifier,
-        target,
-        backend: backend.as_mut(),
-        control,
-        progress,
-        size,
-        block,
-        contents: Default::default(),
-    };
-    Ok(scan.run())
+    let (size, block) = (facts.size / SECTOR, facts.logical_block_size.bytes / SECTOR);
+    Ok(Scan::new(verifier, target, backend.as_mut(), control, progress, size, block).run())
 }

@@ -24,6 +24,7 @@ use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{Fact, TargetKind};
 use iosonar_plan::{ByteSize, Extent, Fill, Op, Plan, SECTOR, VerifyModes};
 use iosonar_verify::{Sectors, Tag};
+use records::AfterCrash;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -55,11 +56,7 @@ pub(crate) struct Verifier {
     pub(crate) places: Vec<Place>,
     stops_at_fault: bool,
     /// What is read was left by a crash.
-    is_after_crash: bool,
-    /// The run may have written more than its records say.
-    has_unrecorded: bool,
-    /// It may have changed places without data of its own, of which there is no record.
-    may_lack_changes: bool,
+    after_crash: Option<AfterCrash>,
     has_fault: AtomicBool,
 }
 
@@ -119,9 +116,7 @@ impl Verifier {
             devices: known.iter().map(|_| Mutex::new(Device::new(share))).collect(),
             places,
             stops_at_fault: false,
-            is_after_crash: false,
-            has_unrecorded: false,
-            may_lack_changes: false,
+            after_crash: None,
             has_fault: AtomicBool::new(false),
         }
     }
@@ -130,6 +125,11 @@ impl Verifier {
     /// matters to others.
     pub(crate) fn device(&self, place: Place) -> MutexGuard<'_, Device> {
         self.devices[place.device].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What each device should hold, one after the other.
+    pub(crate) fn each_device(&self) -> impl Iterator<Item = MutexGuard<'_, Device>> {
+        self.devices.iter().map(|device| device.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A target's sectors on its device; none where an extent has no whole sectors.
@@ -156,9 +156,8 @@ impl Verifier {
 
     /// How written sectors of a target look that lies there.
     pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
-        let Verifier { run_id, fill, poison, is_after_crash, has_unrecorded, may_lack_changes, .. } = *self;
-        let (base, places) = (place.base, &self.places);
-        Looks { run_id, fill, poison, is_after_crash, has_unrecorded, may_lack_changes, base, places }
+        let Verifier { run_id, fill, poison, after_crash, .. } = *self;
+        Looks { run_id, fill, poison, after_crash, base: place.base, places: &self.places }
     }
 
     /// The first target of each device.
@@ -190,9 +189,7 @@ impl Verifier {
     pub(crate) fn verified(&self, scan: Option<ScanFacts>, faults: &[Fault]) -> Verified {
         let outside = self.modes.outside.map(|_| OutsideFacts::default());
         let mut all = Verified { modes: self.modes.to_string(), scan, outside, ..Verified::default() };
-        for device in &self.devices {
-            device.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut all);
-        }
+        self.each_device().for_each(|device| device.add_to(&mut all));
         faults.iter().for_each(|fault| all.count(fault));
         all
     }

@@ -13,7 +13,6 @@ use iosonar_archive::{
 use iosonar_plan::{Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{KnownWrite, Observation, RunOfFaults, due_bytes, join, name};
 use std::collections::HashMap;
-use std::sync::PoisonError;
 
 /// Writes of bad places that are looked at, of all places together.
 const MOST_WRITES: usize = 1 << 22;
@@ -28,17 +27,17 @@ impl Prepared {
         info: &mut RunInfo,
     ) {
         let observations = verifier.take_observations();
-        let writes = Archive::open(archive.dir())
-            .and_then(|archive| {
-                let (plan, records) = (&self.plan, &Records::of(&archive));
-                let known = Known { plan, records, passes: &info.passes, durable: None };
-                writes_of(&known, verifier, &observations)
-            })
-            .unwrap_or_else(|error| {
-                let told = format!("the records could not be read to name faults exactly: {error}");
-                info.means.notices.push(told);
-                observations.iter().map(|_| Vec::new()).collect()
-            });
+        let opened = Archive::open(archive.dir());
+        let records = opened.as_ref().map(Records::of);
+        let writes = records.as_ref().map_err(ToString::to_string).and_then(|records| {
+            let known = Known { plan: &self.plan, records, passes: &info.passes, durable: None };
+            writes_of(&known, verifier, &observations).map_err(|error| error.to_string())
+        });
+        let writes = writes.unwrap_or_else(|error| {
+            let told = format!("the records could not be read to name faults exactly: {error}");
+            info.means.notices.push(told);
+            observations.iter().map(|_| Vec::new()).collect()
+        });
         let faults = named(verifier, &observations, &writes);
         if let Err(error) = archive.write_faults(&faults) {
             info.means.notices.push(format!("the list of faults was not kept: {error}"));
@@ -50,10 +49,9 @@ impl Prepared {
             info.means.notices.push(format!("the bytes of faults were not kept: {error}"));
         }
         let mut verified = verifier.verified(scan, &faults);
-        if let Ok(archive) = Archive::open(archive.dir()) {
+        if let Ok(records) = &records {
             // Without the records each lost write is told for itself.
-            verified.missing =
-                missing_writes(verifier, &verified, &faults, &Records::of(&archive)).unwrap_or_default();
+            verified.missing = missing_writes(verifier, &verified, &faults, records).unwrap_or_default();
         }
         info.verified = Some(verified);
     }
@@ -90,8 +88,8 @@ fn named(verifier: &Verifier, observations: &[Observation], writes: &[Vec<KnownW
 }
 
 fn run_of(verifier: &Verifier) -> RunOfFaults {
-    let Verifier { run_id, fill, is_after_crash, .. } = *verifier;
-    RunOfFaults { run_id, fill, is_after_crash }
+    let Verifier { run_id, fill, after_crash, .. } = *verifier;
+    RunOfFaults { run_id, fill, is_after_crash: after_crash.is_some() }
 }
 
 /// The bytes of the first faults.
@@ -159,7 +157,7 @@ fn writes_of(
             // A killed run has no times of its passes: the first one starts at time zero.
             let start = start.or(Some(Nanos(0)).filter(|_| (record.phase, record.pass) == (0, 0)));
             let has_due_times = has_due_times(known.plan, record);
-            let write = write_of(record, start_here, start.filter(|_| has_due_times));
+            let write = known_write(record, start_here, start.filter(|_| has_due_times));
             let is_demanded = known.durable.map_or(write.is_acknowledged, |durable| durable.holds(record));
             found[*number].push(KnownWrite { is_demanded, ..write });
             count += 1;
@@ -178,7 +176,7 @@ fn has_due_times(plan: &Plan, record: &Record) -> bool {
     phase.jobs.iter().any(|job| job.target == record.target && job.workload.has_timetable())
 }
 
-fn write_of(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
+fn known_write(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrite {
     let Record { executed, due, submitted, completed, outcome, .. } = *record;
     let is_acknowledged = outcome == Outcome::Completed;
     KnownWrite {
@@ -195,9 +193,6 @@ fn write_of(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownWrit
 
 impl Verifier {
     pub(super) fn take_observations(&self) -> Vec<Observation> {
-        let take = |device: &std::sync::Mutex<super::Device>| {
-            std::mem::take(&mut device.lock().unwrap_or_else(PoisonError::into_inner).observations)
-        };
-        self.devices.iter().flat_map(take).collect()
+        self.each_device().flat_map(|mut device| std::mem::take(&mut device.observations)).collect()
     }
 }

@@ -2,7 +2,6 @@
 //! and again by the scan at its end.
 
 use super::Verifier;
-use super::device::Contents;
 use super::scan::{Scan, ScanProgress, reader, without};
 use crate::means::{Part, parts};
 use crate::prepare::{Claimed, Fitted, Prepared, Requests};
@@ -14,7 +13,6 @@ use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::{AtEnd, Nanos, Phase, SECTOR};
 use iosonar_verify::{Ranges, Sectors, mix};
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 /// Requests that are looked at before the run, of all jobs: some seconds.
 const MOST_REQUESTS: u64 = 1 << 24;
@@ -79,16 +77,12 @@ impl Prepared {
         for target in 0..verifier.places.len() {
             if let Err(error) = self.remember_target(verifier, target, shared) {
                 let path = self.targets[target].looked.path();
-                note(
-                    shared,
-                    format!(
-                        "{path}: --verify outside compares nothing: it could not be read before the run: {error}"
-                    ),
-                );
+                shared.note(format!(
+                    "{path}: --verify outside compares nothing: it could not be read before the run: {error}"
+                ));
             }
         }
-        for device in &verifier.devices {
-            let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut device in verifier.each_device() {
             device.scanned.clear();
             // What could not be read is not compared.
             device.outside.drop_unread();
@@ -99,33 +93,20 @@ impl Prepared {
     fn places_of(&self, device: Foreseen, shared: Shared<'_>) -> (Vec<Sectors>, Vec<Sectors>) {
         let (written, gap) = device.written.finish();
         if gap > 0 {
-            note(
-                shared,
-                format!(
-                    "--verify outside compares nothing in gaps of up to {gap} sectors between written places: there are more than {MOST_RANGES}"
-                ),
-            );
+            shared.note(format!(
+                "--verify outside compares nothing in gaps of up to {gap} sectors between written places: there are more than {MOST_RANGES}"
+            ));
         }
         (written, device.regions)
     }
 
     fn remember_target(&self, verifier: &Verifier, target: usize, shared: Shared<'_>) -> std::io::Result<()> {
         let Some(size) = self.sectors_before(target) else { return Ok(()) };
-        let claimed = &self.targets[target];
-        let mut backend = self.backend_before(target, claimed, shared)?;
-        let block =
-            (self.fitted_on(target).map_or(SECTOR, |fitted| fitted.placement.block()) / SECTOR).max(1);
-        let (control, progress) = (shared.control, &ScanProgress::default());
-        let scan = Scan {
-            verifier,
-            target: target as u16,
-            backend: backend.as_mut(),
-            control,
-            progress,
-            size,
-            block,
-            contents: Contents::default(),
-        };
+        let mut backend = self.backend_before(target, &self.targets[target], shared)?;
+        let block = self.fitted_on(target).map_or(SECTOR, |fitted| fitted.placement.block());
+        let (backend, progress) = (backend.as_mut(), &ScanProgress::default());
+        let scan =
+            Scan::new(verifier, target as u16, backend, shared.control, progress, size, block / SECTOR);
         scan.remember();
         Ok(())
     }
@@ -156,10 +137,6 @@ impl Prepared {
     }
 }
 
-fn note(shared: Shared<'_>, text: String) {
-    shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
-}
-
 impl Survey<'_> {
     fn all(&mut self) {
         let prepared = self.prepared;
@@ -174,7 +151,7 @@ impl Survey<'_> {
                 self.add_region(part.target, fitted);
                 // Of several loops of a job, one tells.
                 if part.number == 0 && !matches!(why, Unknown::Stopped) {
-                    note(self.shared, told(fitted.path(), &why));
+                    self.shared.note(told(fitted.path(), &why));
                 }
             }
         }

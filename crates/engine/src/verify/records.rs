@@ -19,12 +19,29 @@ pub(crate) struct Records<'a> {
     pub(crate) known_by: KnownBy,
     /// What was submitted from here on counts as in flight.
     open_from: Option<Nanos>,
+    /// It has changes of places that leave no data of their own.
+    has_dataless: bool,
+}
+
+/// What is not known of a run that a crash has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AfterCrash {
+    /// It may have written more than its records say.
+    pub(crate) lacks_writes: bool,
+    /// It may have changed places without a trace of who did.
+    pub(crate) lacks_changes: bool,
 }
 
 impl<'a> Records<'a> {
     /// Those of a run that came to its end.
     pub(crate) fn of(archive: &'a Archive) -> Records<'a> {
-        Records { archive, rest: Vec::new(), known_by: KnownBy::Records, open_from: None }
+        Records {
+            archive,
+            rest: Vec::new(),
+            known_by: KnownBy::Records,
+            open_from: None,
+            has_dataless: false,
+        }
     }
 
     /// Those of a run that may have been killed; a journal completes them, unless the machine has started again since: it was memory.
@@ -44,10 +61,13 @@ impl<'a> Records<'a> {
             return Ok(all);
         }
         let Some(path) = journal.filter(|_| is_of_this_boot(archive, root)) else {
-            let mut last = Nanos(0);
-            archive.for_each_record(&mut |record| last = last.max(record.completed.unwrap_or_default()))?;
+            let (mut last, mut has_dataless) = (Nanos(0), false);
+            archive.for_each_record(&mut |record| {
+                last = last.max(record.completed.unwrap_or_default());
+                has_dataless |= record.op.changes_data() && !record.op.is_write();
+            })?;
             let open_from = Some(last.saturating_sub(LAST));
-            return Ok(Records { known_by: KnownBy::LastRecord, open_from, ..all });
+            return Ok(Records { known_by: KnownBy::LastRecord, open_from, has_dataless, ..all });
         };
         let journal = read_journal(path, archive.plan().run_id)
             .map_err(|error| LaterError::Journal { path: path.to_path_buf(), error })?;
@@ -88,11 +108,10 @@ impl<'a> Records<'a> {
         phase.is_some_and(|phase| phase.jobs.iter().any(|job| job.target == record.target))
     }
 
-    /// Whether requests may have gone of which nothing is known, and may have changed places without a trace of who did.
-    pub(crate) fn may_lack_changes(&self) -> Result<bool, ArchiveError> {
-        let mut has_dataless = false;
-        self.for_each(&mut |record| has_dataless |= record.op.changes_data() && !record.op.is_write())?;
-        Ok(has_dataless && self.known_by == KnownBy::LastRecord)
+    /// What they do not say of a run that a crash has ended.
+    pub(crate) fn after_crash(&self) -> AfterCrash {
+        let lacks_writes = self.known_by == KnownBy::LastRecord;
+        AfterCrash { lacks_writes, lacks_changes: lacks_writes && self.has_dataless }
     }
 }
 

@@ -17,8 +17,8 @@ use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Reads in flight.
@@ -71,16 +71,16 @@ impl ScanProgress {
 
 /// The scan of one device through a target of it.
 pub(crate) struct Scan<'a> {
-    pub(crate) verifier: &'a Verifier,
-    pub(crate) target: u16,
-    pub(crate) backend: &'a mut dyn Backend,
-    pub(crate) control: &'a Control,
-    pub(crate) progress: &'a ScanProgress,
+    verifier: &'a Verifier,
+    target: u16,
+    backend: &'a mut dyn Backend,
+    control: &'a Control,
+    progress: &'a ScanProgress,
     /// Sectors of the target.
-    pub(crate) size: u64,
+    size: u64,
     /// Sectors of a logical block.
-    pub(crate) block: u64,
-    pub(crate) contents: Contents,
+    block: u64,
+    contents: Contents,
 }
 
 /// A read in flight.
@@ -109,7 +109,7 @@ impl Prepared {
                 self.scan_target(verifier, fitted, claimed, shared, ended_at).unwrap_or_else(|error| {
                     let told =
                         format!("{}: the scan at the end was not possible: {error}", claimed.looked.path());
-                    shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                    shared.note(told);
                     ScanFacts { stopped: true, ..ScanFacts::default() }
                 });
             all = Some(all.map_or(facts, |all| all.with(facts)));
@@ -130,18 +130,8 @@ impl Prepared {
         let mut backend = with_faults(target, backend, shared.injected);
         backend.skip_to(ended_at);
         let (control, progress) = (shared.control, shared.progress.scan());
-        let (size, block) = (placement.size() / SECTOR, (placement.block() / SECTOR).max(1));
-        let scan = Scan {
-            verifier,
-            target,
-            backend: backend.as_mut(),
-            control,
-            progress,
-            size,
-            block,
-            contents: Contents::default(),
-        };
-        Ok(scan.run())
+        let (size, block) = (placement.size() / SECTOR, placement.block() / SECTOR);
+        Ok(Scan::new(verifier, target, backend.as_mut(), control, progress, size, block).run())
     }
 
     /// Reads past the page cache, sixteen at a time.
@@ -192,6 +182,20 @@ pub(super) fn open_for_scan(path: &Path) -> std::io::Result<File> {
 }
 
 impl<'a> Scan<'a> {
+    /// Through a target of so many sectors, with logical blocks of so many.
+    pub(crate) fn new(
+        verifier: &'a Verifier,
+        target: u16,
+        backend: &'a mut dyn Backend,
+        control: &'a Control,
+        progress: &'a ScanProgress,
+        size: u64,
+        block: u64,
+    ) -> Scan<'a> {
+        let (block, contents) = (block.max(1), Contents::default());
+        Scan { verifier, target, backend, control, progress, size, block, contents }
+    }
+
     fn place(&self) -> Place {
         self.verifier.places[usize::from(self.target)]
     }
