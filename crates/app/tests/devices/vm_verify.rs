@@ -95,6 +95,7 @@ fn real_faults_are_named_in_a_virtual_machine() {
 }
 
 /// In a window of a run, whose borders the script has told.
+#[derive(Debug)]
 struct Window {
     before: u64,
     begins: u64,
@@ -187,7 +188,8 @@ fn loses_for_a_while(machine: &Machine) {
                     lost += u64::from(is_read);
                 }
                 Some(false) => {
-                    assert!(!told.contains_key(&id), "{write:?}");
+                    let told = told.get(&id);
+                    assert!(told.is_none(), "{write:?}: {told:?}, {window:?}, {on_disk:?} on the disk");
                     there = Some(id);
                 }
                 None => (unclear, there) = (unclear + 1, None),

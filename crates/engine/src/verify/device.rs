@@ -159,17 +159,17 @@ impl Device {
         looks: &Looks<'_>,
         reader: Reader,
     ) -> Range<usize> {
-        self.judge(flight, data, looks, reader, |_| {})
+        self.judge(flight, data, looks, reader, |_| true)
     }
 
-    /// The same; `see` is told of each sector.
+    /// The same; `see` is told of each sector, and says whether it is noted if it is bad.
     fn judge(
         &mut self,
         flight: Flight,
         data: Data<'_>,
         looks: &Looks<'_>,
         reader: Reader,
-        mut see: impl FnMut(&Judged<'_>),
+        mut see: impl FnMut(&Judged<'_>) -> bool,
     ) -> Range<usize> {
         let before = self.observations.len();
         let Device {
@@ -206,10 +206,10 @@ impl Device {
                 Legal::Unknown | Legal::Any => *unknown += 1,
                 Legal::One(_) | Legal::Several(_) => *checked += 1,
             }
-            if is_bad {
+            let is_noted = see(&Judged { place, tags, tag, is_bad, bytes });
+            if is_bad && is_noted {
                 bad.push((place, index, kept(tags)));
             }
-            see(&Judged { place, tags, tag, is_bad, bytes });
             index += 1;
             tag
         };
@@ -321,6 +321,7 @@ impl Device {
             if sector.tags.contains(&wanted) && sector.tag.is_none_or(|tag| tag == wanted) {
                 is_there = Some(is_there.unwrap_or(true) && sector.tag.is_some());
             }
+            true
         });
         self.observations[number].belongs_elsewhere_and_is_there = is_there;
     }
@@ -355,6 +356,9 @@ impl Device {
                     },
                 });
             }
+            // A write that is in flight now may be there, too: that it is not says no more than the first read did.
+            let is_told = !is_expected && legal.iter().all(|tag| judged.tags.contains(tag));
+            !(is_told && own.contains(&sector))
         });
         let answer = match seen.first() {
             None => ReadAgain::Failed,
@@ -600,5 +604,56 @@ impl<'a> Data<'a> {
     #[inline]
     fn content(&self, index: usize, looks: &Looks<'_>) -> Content {
         self.contents.get(index).copied().unwrap_or_else(|| content_of(&self.sectors[index], looks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_archive::WriteId;
+    use iosonar_plan::Nanos;
+    use iosonar_verify::Ended;
+
+    const READER: Reader = Reader {
+        target: 0,
+        found_by: FoundBy::Read,
+        request: None,
+        submitted: Nanos(0),
+        completed: Nanos(0),
+    };
+
+    fn looks(places: &[Place]) -> Looks<'_> {
+        Looks { run_id: 1, fill: Fill::default(), poison: 7, after_crash: None, base: 0, places }
+    }
+
+    /// A write that is lost, and found so; then the place is read again while the next write of it is in flight, or after that.
+    fn read_again(is_over_before: bool) -> usize {
+        let (places, zeros) = ([Place { device: 0, base: 0 }], [0; 512]);
+        let (looks, place) = (looks(&places), Sectors { start: 8, count: 1 });
+        let mut device = Device::new(ByteSize(1 << 20));
+        let tag = |sequence| Tag::of(WriteId { target: 0, phase: 0, pass: 0, sequence });
+        let lost = device.expected().begin_write(place, tag(0));
+        device.expected().end_write(lost, Ended::Acknowledged);
+        let read = device.expected().begin_read(place);
+        assert_eq!(device.end_read(read, Data::unseen(&zeros), &looks, READER).len(), 1);
+        let next = device.expected().begin_write(place, tag(1));
+        let again = if is_over_before {
+            device.expected().end_write(next, Ended::Acknowledged);
+            device.expected().begin_read(place)
+        } else {
+            let again = device.expected().begin_read(place);
+            device.expected().end_write(next, Ended::Acknowledged);
+            again
+        };
+        let answer = device.end_read_again(again, Data::unseen(&zeros), 8, (0, 0), &looks, READER);
+        assert_eq!(answer, ReadAgain::Superseded);
+        device.observations.len()
+    }
+
+    #[test]
+    fn a_lost_write_is_told_once_though_the_next_one_is_in_flight() {
+        assert_eq!(read_again(false), 1);
+        // The next one is lost, too.
+        assert_eq!(read_again(true), 2);
     }
 }
