@@ -216,7 +216,7 @@ fn scan_one(
     control: &Control,
     progress: &ScanProgress,
 ) -> std::io::Result<ScanFacts> {
-    let mut backend = reader(open_for_scan(path)?, clock, 0)?;
+    let mut source = reader(open_for_scan(path)?, clock, 0)?;
     let (size, block) = (facts.size / SECTOR, facts.logical_block_size.bytes / SECTOR);
-    Ok(Scan::new(verifier, target, backend.as_mut(), control, progress, size, block).run())
+    Ok(Scan::new(verifier, target, &mut source, control, progress, size, block).run())
 }

@@ -8,6 +8,7 @@ mod later;
 mod missing;
 mod names;
 mod outside;
+mod reads;
 mod records;
 mod scan;
 

@@ -2,12 +2,12 @@
 //! and again by the scan at its end.
 
 use super::Verifier;
+use super::reads::ScanSource;
 use super::scan::{Scan, ScanProgress, reader, without};
 use crate::means::{Part, parts};
 use crate::prepare::{Claimed, Fitted, Prepared, Requests};
 use crate::run::Shared;
 use crate::stage::Stage;
-use iosonar_backend::Backend;
 use iosonar_load::{Known, LoadError, Source};
 use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::{AtEnd, Nanos, Phase, SECTOR};
@@ -102,25 +102,24 @@ impl Prepared {
 
     fn remember_target(&self, verifier: &Verifier, target: usize, shared: Shared<'_>) -> std::io::Result<()> {
         let Some(size) = self.sectors_before(target) else { return Ok(()) };
-        let mut backend = self.backend_before(target, &self.targets[target], shared)?;
+        let mut source = self.source_before(target, &self.targets[target], shared)?;
         let block = self.fitted_on(target).map_or(SECTOR, |fitted| fitted.placement.block());
-        let (backend, progress) = (backend.as_mut(), &ScanProgress::default());
-        let scan =
-            Scan::new(verifier, target as u16, backend, shared.control, progress, size, block / SECTOR);
+        let (source, progress) = (&mut source, &ScanProgress::default());
+        let scan = Scan::new(verifier, target as u16, source, shared.control, progress, size, block / SECTOR);
         scan.remember();
         Ok(())
     }
 
     /// Reads a target before the run begins, on a clock of its own: that of the run has no time yet.
-    fn backend_before(
+    fn source_before(
         &self,
         target: usize,
         claimed: &Claimed,
         shared: Shared<'_>,
-    ) -> std::io::Result<Box<dyn Backend>> {
+    ) -> std::io::Result<ScanSource> {
         match claimed.file() {
             Some(file) => reader(file.for_look()?, &Clock::from_origin(monotonic_ns()), 0),
-            None => Ok(self.simulated_for_scan(target as u16, shared)),
+            None => self.simulated_for_scan(target as u16, shared),
         }
     }
 

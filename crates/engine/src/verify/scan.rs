@@ -2,6 +2,7 @@
 
 use super::checker::{AGAIN_AFTER, around};
 use super::device::{Contents, Data, Looks};
+use super::reads::{Checks, DEPTH, PIECE, Reads, ScanSource, memory};
 use super::{Place, Verifier};
 use crate::control::Control;
 use crate::files::options;
@@ -9,11 +10,11 @@ use crate::means::{usable, with_faults};
 use crate::prepare::{Claimed, Fitted, Prepared};
 use crate::run::Shared;
 use iosonar_archive::{FoundBy, ScanFacts};
-use iosonar_backend::{Backend, Completion, Faulty, Operation, Setup, Token, Wait, real};
+use iosonar_backend::{Completion, Faulty, Setup, real};
+use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
-use iosonar_os::{Buffer, Clock};
-use iosonar_plan::{Access, Durability, Engine, Extent, Nanos, Op, SECTOR, ShortPolicy, SimModel};
-use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
+use iosonar_plan::{Access, Engine, Nanos, SECTOR, ShortPolicy, SimModel};
+use iosonar_verify::{Flight, Reader, Sectors, mix};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -21,10 +22,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Reads in flight.
-const DEPTH: u32 = 16;
-/// Sectors of a read at most: 1 MiB.
-const PIECE: u64 = 2048;
 /// Sectors of the parts in which a piece is read that failed.
 const PART: u64 = 8;
 /// Sectors of a chunk, the unit of samples and of counts: 64 KiB.
@@ -73,20 +70,13 @@ impl ScanProgress {
 pub(crate) struct Scan<'a> {
     verifier: &'a Verifier,
     target: u16,
-    backend: &'a mut dyn Backend,
-    control: &'a Control,
+    reads: Reads<'a>,
+    checks: Checks<'a>,
     progress: &'a ScanProgress,
     /// Sectors of the target.
     size: u64,
     /// Sectors of a logical block.
     block: u64,
-    contents: Contents,
-}
-
-/// A read in flight.
-struct Piece {
-    sectors: Sectors,
-    flight: Flight,
 }
 
 impl Prepared {
@@ -126,38 +116,35 @@ impl Prepared {
         ended_at: Nanos,
     ) -> std::io::Result<ScanFacts> {
         let (target, placement) = (fitted.job.target, fitted.placement);
-        let backend = self.scan_backend(target, claimed, shared)?;
-        let mut backend = with_faults(target, backend, shared.injected);
-        backend.skip_to(ended_at);
+        let mut source = self.scan_source(target, claimed, shared)?;
+        source.backend = with_faults(target, source.backend, shared.injected);
+        source.backend.skip_to(ended_at);
         let (control, progress) = (shared.control, shared.progress.scan());
         let (size, block) = (placement.size() / SECTOR, placement.block() / SECTOR);
-        Ok(Scan::new(verifier, target, backend.as_mut(), control, progress, size, block).run())
+        Ok(Scan::new(verifier, target, &mut source, control, progress, size, block).run())
     }
 
-    /// Reads past the page cache, sixteen at a time.
-    fn scan_backend(
-        &self,
-        target: u16,
-        claimed: &Claimed,
-        shared: Shared<'_>,
-    ) -> std::io::Result<Box<dyn Backend>> {
+    /// Reads past the page cache.
+    fn scan_source(&self, target: u16, claimed: &Claimed, shared: Shared<'_>) -> std::io::Result<ScanSource> {
         match claimed.file() {
             Some(file) => reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH),
-            None => Ok(self.simulated_for_scan(target, shared)),
+            None => self.simulated_for_scan(target, shared),
         }
     }
 
-    pub(super) fn simulated_for_scan(&self, target: u16, shared: Shared<'_>) -> Box<dyn Backend> {
+    pub(super) fn simulated_for_scan(&self, target: u16, shared: Shared<'_>) -> std::io::Result<ScanSource> {
         let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
         // A scan that fails at random would say nothing of the device.
         let model = SimModel { error_every: 0, short_every: 0, ..model };
-        self.simulated(model, target, DEPTH, u64::from(target), shared)
+        let backend = self.simulated(model, target, DEPTH, u64::from(target), shared);
+        Ok(ScanSource { backend, memory: memory()? })
     }
 }
 
-/// A backend for the reads of a scan.
-pub(super) fn reader(file: File, clock: &Clock, extra: u32) -> std::io::Result<Box<dyn Backend>> {
+/// A file, and memory for its reads.
+pub(super) fn reader(file: File, clock: &Clock, extra: u32) -> std::io::Result<ScanSource> {
     let (engine, _) = usable(Engine::default());
+    let memory = memory()?;
     let setup = Setup {
         file,
         clock: clock.clone(),
@@ -167,9 +154,10 @@ pub(super) fn reader(file: File, clock: &Clock, extra: u32) -> std::io::Result<B
         writes: false,
         short: ShortPolicy::Complete,
         locks: false,
-        pool: None,
+        pool: Some(&memory),
     };
-    Ok(real(engine, setup)?.0)
+    let (backend, _) = real(engine, setup)?;
+    Ok(ScanSource { backend, memory })
 }
 
 /// A target for reading past the page cache, where its file system can; what of it is in the page cache is let go first.
@@ -186,22 +174,23 @@ impl<'a> Scan<'a> {
     pub(crate) fn new(
         verifier: &'a Verifier,
         target: u16,
-        backend: &'a mut dyn Backend,
+        source: &'a mut ScanSource,
         control: &'a Control,
         progress: &'a ScanProgress,
         size: u64,
         block: u64,
     ) -> Scan<'a> {
-        let (block, contents) = (block.max(1), Contents::default());
-        Scan { verifier, target, backend, control, progress, size, block, contents }
+        let checks = Checks { verifier, target, contents: Contents::default() };
+        let reads = Reads { verifier, place: checks.place(), source, control };
+        Scan { verifier, target, reads, checks, progress, size, block: block.max(1) }
     }
 
     fn place(&self) -> Place {
-        self.verifier.places[usize::from(self.target)]
+        self.checks.place()
     }
 
     fn looks(&self) -> Looks<'a> {
-        self.verifier.looks(self.place())
+        self.checks.looks()
     }
 
     /// What is to be read, on the device, and how many chunks that and the whole are.
@@ -288,7 +277,7 @@ impl<'a> Scan<'a> {
 
     /// Reads and checks everything. What is bad is read again at the end.
     pub(crate) fn run(mut self) -> ScanFacts {
-        let start = self.backend.now();
+        let start = self.reads.backend().now();
         let (pieces, chunks, read_chunks) = self.pieces();
         self.progress.begin(pieces.iter().map(|piece| piece.count).sum());
         let first_new = self.verifier.device(self.place()).observations.len();
@@ -308,45 +297,29 @@ impl<'a> Scan<'a> {
             self.read_again(new.clone(), round, pause);
         }
         self.note_scanned();
-        facts.end = self.backend.now();
+        facts.end = self.reads.backend().now();
         facts
     }
 
     /// Whether it came to its end.
     fn read_all(&mut self, pieces: &[Sectors], bytes: &mut u64) -> bool {
-        let mut free: Vec<Buffer> = (0..DEPTH).map(|_| Buffer::zeroed((PIECE * SECTOR) as usize)).collect();
-        let mut flying: Vec<Option<Piece>> = (0..DEPTH).map(|_| None).collect();
-        let mut next = pieces.iter().copied();
+        let (progress, block) = (self.progress, self.block);
         let mut failed = Vec::new();
-        let mut done = Vec::with_capacity(DEPTH as usize);
-        let mut is_stopped = false;
-        loop {
-            is_stopped = is_stopped || self.is_stopped();
-            while let Some(slot) = flying.iter().position(Option::is_none).filter(|_| !is_stopped) {
-                let (Some(sectors), Some(buffer)) = (next.next(), free.pop()) else { break };
-                flying[slot] = Some(self.push(sectors, buffer, Token(slot as u32)));
+        let is_complete = self.reads.all(pieces, &mut self.checks, |sectors, result| {
+            *bytes += result.max(0) as u64;
+            let is_done = result >= 0 || sectors.count <= block;
+            if is_done {
+                progress.add(sectors.count);
+            } else {
+                failed.push(sectors);
             }
-            if flying.iter().all(Option::is_none) {
-                for piece in failed {
-                    self.read_in_parts(piece);
-                    self.progress.add(piece.count);
-                }
-                return !is_stopped;
-            }
-            self.backend.submit();
-            self.backend.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
-            for completion in done.drain(..) {
-                let piece = flying[completion.token.0 as usize].take().expect("each read completes once");
-                *bytes += completion.result.max(0) as u64;
-                if completion.result < 0 && piece.sectors.count > self.block {
-                    failed.push(piece.sectors);
-                    free.push(self.let_go(piece, completion));
-                    continue;
-                }
-                self.progress.add(piece.sectors.count);
-                free.push(self.check(piece, completion));
-            }
+            is_done
+        });
+        for piece in failed {
+            self.read_in_parts(piece);
+            self.progress.add(piece.count);
         }
+        is_complete
     }
 
     /// Reads what failed in parts, and these in parts again down to a logical block: only what cannot be read is a fault.
@@ -354,53 +327,14 @@ impl<'a> Scan<'a> {
         let part = if failed.count > PART.max(self.block) { PART.max(self.block) } else { self.block };
         for start in (failed.start..failed.end()).step_by(part as usize) {
             let sectors = Sectors { start, count: part.min(failed.end() - start) };
-            let (piece, completion) = self.read_one(sectors);
-            if completion.result < 0 && sectors.count > self.block && !self.is_stopped() {
-                self.let_go(piece, completion);
+            let (piece, completion) = self.reads.one(sectors);
+            if completion.result < 0 && sectors.count > self.block && !self.reads.is_stopped() {
+                self.reads.let_go(piece);
                 self.read_in_parts(sectors);
             } else {
-                self.check(piece, completion);
+                self.checks.check(piece, completion);
             }
         }
-    }
-
-    fn is_stopped(&mut self) -> bool {
-        let now = self.backend.now();
-        self.control.is_stopped(now)
-    }
-
-    /// Forgets a read that failed: it is done again in parts.
-    fn let_go(&mut self, piece: Piece, completion: Completion) -> Buffer {
-        self.verifier.device(self.place()).expected().end_read(piece.flight, 0, |_, _| None);
-        completion.buffer
-    }
-
-    fn push(&mut self, sectors: Sectors, mut buffer: Buffer, token: Token) -> Piece {
-        let base = self.place().base;
-        let extent = Extent { offset: (sectors.start - base) * SECTOR, length: sectors.count * SECTOR };
-        buffer.set_len(extent.length as usize);
-        iosonar_content::poison(&mut buffer, self.verifier.poison);
-        let flight = self.verifier.device(self.place()).expected().begin_read(sectors);
-        let durability = Durability::NONE;
-        self.backend.push(Operation { token, op: Op::Read, durability, extent, buffer });
-        Piece { sectors, flight }
-    }
-
-    fn check(&mut self, piece: Piece, completion: Completion) -> Buffer {
-        let Completion { buffer, submitted, completed, result, .. } = completion;
-        let reader =
-            Reader { target: self.target, found_by: FoundBy::Final, request: None, submitted, completed };
-        let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
-        let looks = self.looks();
-        let place = self.place();
-        let data = self.contents.look(&buffer[..transferred], &looks);
-        let mut device = self.verifier.device(place);
-        device.end_read(piece.flight, data, &looks, reader);
-        let Sectors { start, count } = piece.sectors;
-        let missing = start + transferred as u64 / SECTOR..start + count;
-        let found = if result < 0 { Found::Unreadable(-result as i32) } else { Found::Short };
-        device.note_missing(reader, &looks, missing, found);
-        buffer
     }
 
     /// Reads bad places again, one after the other, some time after the last read.
@@ -414,7 +348,7 @@ impl<'a> Scan<'a> {
         }
         self.rest(pause);
         for number in open {
-            if self.is_stopped() {
+            if self.reads.is_stopped() {
                 return;
             }
             self.read_one_again(number, round);
@@ -444,33 +378,19 @@ impl<'a> Scan<'a> {
     /// Reads sectors of the target, with nothing else in flight.
     fn read_now(&mut self, sectors: Sectors) -> (Flight, Vec<u8>, Reader) {
         let on_device = Sectors { start: sectors.start + self.place().base, ..sectors };
-        let (piece, Completion { buffer, result, submitted, completed, .. }) = self.read_one(on_device);
+        let (piece, Completion { buffer, result, submitted, completed, .. }) = self.reads.one(on_device);
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
         let target = self.target;
         let reader = Reader { target, found_by: FoundBy::Final, request: None, submitted, completed };
         (piece.flight, buffer[..transferred].to_vec(), reader)
     }
 
-    /// Reads sectors of the device, with nothing else in flight.
-    fn read_one(&mut self, sectors: Sectors) -> (Piece, Completion) {
-        let buffer = Buffer::zeroed((sectors.count * SECTOR) as usize);
-        let piece = self.push(sectors, buffer, Token(0));
-        self.backend.submit();
-        let mut done = Vec::with_capacity(1);
-        loop {
-            self.backend.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
-            if let Some(completion) = done.pop() {
-                return (piece, completion);
-            }
-        }
-    }
-
     /// Lets time pass.
     fn rest(&mut self, time: Nanos) {
-        let until = self.backend.now().saturating_add(time);
-        self.backend.skip_to(until);
-        if self.backend.is_timed() {
-            while self.backend.now() < until && !self.is_stopped() {
+        let until = self.reads.backend().now().saturating_add(time);
+        self.reads.backend().skip_to(until);
+        if self.reads.backend().is_timed() {
+            while self.reads.backend().now() < until && !self.reads.is_stopped() {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
