@@ -387,6 +387,26 @@ fn an_honest_device_has_no_faults() {
     println!("{} sectors checked in {} runs", checked.into_inner(), runs.into_inner());
 }
 
+/// A write whose data takes several turns of its loop gets a place to read first when the other loop has written there meanwhile.
+#[test]
+fn a_write_that_waits_for_its_data_is_read_first_once() {
+    for seed in 0..30 {
+        let mut plan = plan(&mut Dice(seed), 2, 60);
+        plan.targets.iter_mut().for_each(|target| target.path = "one".into());
+        for job in &mut plan.phases[0].jobs {
+            let Workload::Generated(generator) = &mut job.workload else { continue };
+            let long = SizeRange { least: ByteSize(256 << 10), most: ByteSize(512 << 10) };
+            generator.block_size = BlockSizes::Range(long);
+            generator.read_percent = Decimal::whole(0);
+            job.depth = 8;
+        }
+        plan.verify.modes = "read,before-write".parse().unwrap();
+        let ran = run(&plan);
+        assert!(ran.faults.is_empty(), "seed {seed}: {:?}", ran.faults[0]);
+        assert_eq!(ran.info.passes.len(), 2, "seed {seed}: a loop has broken");
+    }
+}
+
 /// After a crash every request fails, and so does the scan; until then there are no faults.
 #[test]
 fn a_device_that_crashes_fails_from_then_on() {

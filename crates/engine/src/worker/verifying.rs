@@ -23,6 +23,8 @@ impl Worker<'_> {
             return Some(Issued::NeedsMemory);
         };
         self.stalled = None;
+        // It may have waited for its data while others wrote there: it waits for the read now.
+        self.unmade = None;
         self.push_own(slot, extent, buffer);
         Some(Issued::Gone)
     }
