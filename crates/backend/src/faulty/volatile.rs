@@ -23,6 +23,9 @@ const EIO: i64 = 5;
 /// How often a write that fails is handed on.
 const TRIES: u32 = 4;
 
+/// How often that is tried again at the end, when nobody can be told of an error any more.
+const ROUNDS_AT_END: u32 = 16;
+
 pub(super) struct Volatile {
     below: Below,
     target: FaultyTarget,
@@ -155,7 +158,12 @@ impl Volatile {
     /// Hands everything on at the end. What the device below does not take is lost, and the ledger says so; as number of the write
     /// it has 0.
     fn end(&mut self) {
+        let mut rounds = 0;
         while self.empty().is_err() {
+            rounds += 1;
+            if rounds % ROUNDS_AT_END != 0 {
+                continue;
+            }
             let Some(pieces) = self.cache.lock().oldest(u64::MAX) else { return };
             let entry = self.entry((InjectionKind::Lost, 0), Op::Write, pieces.extent);
             let place = Some(Hit::of(pieces.extent));
