@@ -11,6 +11,7 @@ pub use environment::{CgroupLimit, Cgroups, Environment};
 pub use fact::Fact;
 pub use number::DevNumber;
 pub use series::{
-    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind, Unit,
+    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind,
+    Throttling, Unit,
 };
 pub use target::{TargetFacts, TargetKind};

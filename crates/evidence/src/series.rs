@@ -24,6 +24,8 @@ pub enum Series {
     Own(OwnUse),
     /// All issuing threads of the run together.
     Issuing(IssuingThreads),
+    /// The control groups of the process.
+    Cgroup(Throttling),
     /// A series of a newer version, kept as it is.
     Unknown(String),
 }
@@ -207,6 +209,20 @@ family! {
         SystemCpu: "system_cpu_ns" Nanoseconds Counter,
         /// Memory that is resident (`/proc/self/statm`).
         Resident: "rss_bytes" Bytes Level,
+        /// What its threads had read from storage, those of the kernel that work for it too (`/proc/self/io`).
+        Read: "read_bytes" Bytes Counter,
+        /// What they had written to storage, or to pages that wait to be written.
+        Written: "write_bytes" Bytes Counter,
+    }
+}
+
+family! {
+    /// What the CPU limit of this process's control group did: of the innermost group that has one (`cpu.stat`).
+    Throttling {
+        /// Periods in which a group could run.
+        Periods: "periods" Times Counter,
+        /// Those of them in which it used its quota up, and had to wait.
+        Throttled: "throttled" Times Counter,
     }
 }
 
@@ -234,7 +250,7 @@ impl Series {
         match self {
             Series::Device { name, .. } => Some(Layer::Device(name)),
             Series::Cpu(_) | Series::Memory(_) | Series::Kernel(_) => Some(Layer::Machine),
-            Series::Own(_) | Series::Issuing(_) => Some(Layer::Process),
+            Series::Own(_) | Series::Issuing(_) | Series::Cgroup(_) => Some(Layer::Process),
             Series::Unknown(_) => None,
         }
     }
@@ -248,6 +264,7 @@ impl Series {
             Series::Kernel(events) => Some(events.unit()),
             Series::Own(own) => Some(own.unit()),
             Series::Issuing(threads) => Some(threads.unit()),
+            Series::Cgroup(throttling) => Some(throttling.unit()),
             Series::Unknown(_) => None,
         }
     }
@@ -261,6 +278,7 @@ impl Series {
             Series::Kernel(events) => Some(events.kind()),
             Series::Own(own) => Some(own.kind()),
             Series::Issuing(threads) => Some(threads.kind()),
+            Series::Cgroup(throttling) => Some(throttling.kind()),
             Series::Unknown(_) => None,
         }
     }
@@ -276,6 +294,7 @@ impl Display for Series {
             Series::Kernel(events) => write!(f, "kernel.{}", events.field()),
             Series::Own(own) => write!(f, "self.{}", own.field()),
             Series::Issuing(threads) => write!(f, "issuing.{}", threads.field()),
+            Series::Cgroup(throttling) => write!(f, "cgroup.{}", throttling.field()),
             Series::Unknown(name) => f.write_str(name),
         }
     }
@@ -295,6 +314,7 @@ impl FromStr for Series {
                 "kernel" => KernelEvents::of(field).map(Series::Kernel),
                 "self" => OwnUse::of(field).map(Series::Own),
                 "issuing" => IssuingThreads::of(field).map(Series::Issuing),
+                "cgroup" => Throttling::of(field).map(Series::Cgroup),
                 _ => None,
             };
             other.or_else(device)
@@ -314,6 +334,7 @@ mod tests {
         let of_cpus = CpuState::ALL.iter().map(|s| Series::Cpu(*s));
         let of_process = OwnUse::ALL.iter().map(|o| Series::Own(*o));
         let of_threads = IssuingThreads::ALL.iter().map(|t| Series::Issuing(*t));
+        let of_groups = Throttling::ALL.iter().map(|t| Series::Cgroup(*t));
         let of_kernel = KernelEvents::ALL.iter().map(|k| Series::Kernel(*k));
         of_devices
             .chain(of_memory)
@@ -321,6 +342,7 @@ mod tests {
             .chain(of_cpus)
             .chain(of_process)
             .chain(of_threads)
+            .chain(of_groups)
             .collect()
     }
 

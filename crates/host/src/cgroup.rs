@@ -38,6 +38,24 @@ pub(crate) fn capture(root: &Root) -> Cgroups {
     cgroups
 }
 
+/// Files with what the CPU limits of this process have done, of the innermost group with a limit first.
+pub(crate) fn throttling(root: &Root) -> Vec<PathBuf> {
+    let membership = root.read("/proc/self/cgroup").unwrap_or_default();
+    let mounts = mounts::own(root).unwrap_or_default();
+    let hierarchies = membership.lines().filter_map(|line| Hierarchy::of(line, &mounts).ok());
+    let groups = hierarchies.flat_map(|hierarchy| {
+        let limits: Vec<PathBuf> =
+            hierarchy.group.ancestors().map(|group| hierarchy.mount.mount_point.join(group)).collect();
+        limits.into_iter().filter(|directory| has_cpu_limit(root, directory))
+    });
+    groups.map(|directory| directory.join("cpu.stat")).collect()
+}
+
+fn has_cpu_limit(root: &Root, directory: &Path) -> bool {
+    let mut files = LIMITS.iter().filter(|(_, file, _)| file.starts_with("cpu."));
+    files.any(|(_, file, none)| limit(root, directory, file).is_some_and(|value| !is_none(&value, none)))
+}
+
 /// One hierarchy, and the place of this process in it.
 struct Hierarchy<'a> {
     controllers: Vec<&'a str>,

@@ -103,6 +103,10 @@ mod tests {
             "MemTotal: 9 kB\nCached: 3 kB\nDirty:    1 kB\nWriteback: 2 kB\nWritebackTmp: 8 kB\n",
         );
         tree.file("/proc/self/statm", "100 7 3 1 0 5 0\n");
+        tree.file(
+            "/proc/self/io",
+            "rchar: 5\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 9\n",
+        );
         tree
     }
 
@@ -134,6 +138,24 @@ mod tests {
         assert_eq!(events.map(|name| found[name]), [77.0, 88.0, 99.0]);
         assert_eq!((found["memory.Dirty_bytes"], found["memory.Writeback_bytes"]), (1024.0, 2048.0));
         assert_eq!(found["self.rss_bytes"], 7.0 * rustix::param::page_size() as f64);
+        assert_eq!((found["self.read_bytes"], found["self.write_bytes"]), (4096.0, 512.0));
+    }
+
+    #[test]
+    fn what_a_cpu_limit_did_is_read_of_the_innermost_group_that_has_one() {
+        let tree = tree();
+        tree.mountinfo("self", "1 0 0:31 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        tree.file("/proc/self/cgroup", "0::/a/b\n");
+        tree.file("/sys/fs/cgroup/a/cpu.max", "10000 100000\n")
+            .file("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+        tree.file(
+            "/sys/fs/cgroup/a/cpu.stat",
+            "usage_usec 7\nnr_periods 46\nnr_throttled 45\nthrottled_usec 3\n",
+        );
+        let found = values(&mut Sampler::of_machine(&[], &tree.root()));
+        assert_eq!((found["cgroup.periods"], found["cgroup.throttled"]), (46.0, 45.0));
+        tree.file("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+        assert!(!values(&mut Sampler::of_machine(&[], &tree.root())).contains_key("cgroup.periods"));
     }
 
     #[test]
@@ -142,7 +164,7 @@ mod tests {
         let sampler = Sampler::of_machine(&[], &tree.root());
         let names: Vec<String> = sampler.series().iter().map(Series::to_string).collect();
         assert_eq!(names, ["self.user_cpu_ns", "self.system_cpu_ns"]);
-        assert_eq!(sampler.absent().len(), 3, "{:?}", sampler.absent());
+        assert_eq!(sampler.absent().len(), 4, "{:?}", sampler.absent());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! This room knows no clock, no files and no operating system.
 
+mod claim;
 mod coordination;
 mod data;
 mod dedupe;
@@ -48,6 +49,7 @@ mod verification;
 mod version1;
 mod workload;
 
+pub use claim::{Claim, UnknownClaim};
 pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
 pub use data::{Fill, RunId};
 pub use dedupe::Dedupe;

@@ -2,8 +2,8 @@
 
 use crate::plan_text::PlanText;
 use crate::{
-    ByteSize, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory, Nanos,
-    Overlap, Pacing, Phase, RunId, SyncFlag, Verification,
+    ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory,
+    Nanos, Overlap, Pacing, Phase, RunId, SyncFlag, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -76,6 +76,8 @@ pub struct Plan {
     pub targets: Vec<Target>,
     /// What is done, one phase after the other; at least one.
     pub phases: Vec<Phase>,
+    /// What the figures are said to be; see [`Plan::claim`].
+    pub claim: Option<Claim>,
 }
 
 impl Plan {
@@ -99,6 +101,7 @@ impl Plan {
             sample_every: Nanos::SECOND,
             targets,
             phases,
+            claim: None,
         }
     }
 }
@@ -251,6 +254,7 @@ pub(crate) mod tests {
             memory: Memory { buffers: ByteSize(1 << 20), hugepages: true },
             faults: Faults { max_errors: Some(0), short: ShortPolicy::Record },
             inject: Vec::new(),
+            claim: Some(Claim::Device),
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

@@ -4,7 +4,7 @@
 use crate::strict::is_default;
 use crate::version1::OldOptions;
 use crate::{
-    Access, ByteSize, Cell, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
+    Access, ByteSize, Cell, Claim, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
     InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Verification,
     Workload,
 };
@@ -20,6 +20,8 @@ pub(crate) struct PlanText {
     seed: u64,
     #[serde(default)]
     start_grace: Nanos,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claim: Option<Claim>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passes: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,7 +152,7 @@ impl TryFrom<PlanText> for Plan {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
         let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
-        let PlanText { coordination, targets, phases, .. } = text;
+        let PlanText { coordination, targets, phases, claim, .. } = text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
             targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -187,6 +189,7 @@ impl TryFrom<PlanText> for Plan {
             sample_every,
             targets,
             phases,
+            claim,
         })
     }
 }
@@ -268,7 +271,8 @@ impl From<Plan> for PlanText {
     fn from(plan: Plan) -> PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
-        let Plan { pacing, memory, faults, verify, inject, sample_every, targets, mut phases, .. } = plan;
+        let Plan { pacing, memory, faults, verify, inject, sample_every, targets, mut phases, claim, .. } =
+            plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -289,6 +293,7 @@ impl From<Plan> for PlanText {
             run_id,
             seed,
             start_grace,
+            claim,
             passes,
             depth,
             destroy,

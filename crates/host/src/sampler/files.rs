@@ -3,7 +3,7 @@
 use super::Probe;
 use crate::Root;
 use crate::target::TargetFacts;
-use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, MemoryUse, OwnUse, Series};
+use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, MemoryUse, OwnUse, Series, Throttling};
 use iosonar_os::usage;
 use std::collections::HashSet;
 use std::fs::File;
@@ -90,13 +90,21 @@ pub(super) fn of_machine(targets: &[TargetFacts], root: &Root) -> Vec<Result<Num
     let stat = cpu.chain(KernelEvents::ALL.iter().map(|events| Series::Kernel(*events))).collect();
     let memory = MemoryUse::ALL.iter().map(|memory| Series::Memory(*memory)).collect();
     let own = vec![Series::Own(OwnUse::Resident)];
+    let bytes = vec![Series::Own(OwnUse::Read), Series::Own(OwnUse::Written)];
+    let throttled = Throttling::ALL.iter().map(|throttling| Series::Cgroup(*throttling));
     let slowly = |probe: NumbersIn| probe.at_most_every(MEMORY_EVERY);
     let others = [
         NumbersIn::open(Path::new("/proc/stat"), root, stat_lines, stat),
         NumbersIn::open(Path::new("/proc/meminfo"), root, memory_lines, memory).map(slowly),
         NumbersIn::open(Path::new("/proc/self/statm"), root, resident, own).map(slowly),
+        NumbersIn::open(Path::new("/proc/self/io"), root, io_lines, bytes),
     ];
-    devices.chain(others).collect()
+    // Of several groups with a limit, the innermost.
+    let group = crate::cgroup::throttling(root)
+        .into_iter()
+        .next()
+        .map(|path| NumbersIn::open(&path, root, throttling_lines, throttled.collect()));
+    devices.chain(others).chain(group).collect()
 }
 
 /// A whole number below 2^53 is exact as a floating-point number; a disk needs years to count further.
@@ -148,6 +156,27 @@ fn memory_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
         let Some(place) = MemoryUse::ALL.iter().position(is_named) else { continue };
         if let Some(kib) = words.next().and_then(number) {
             give(place, kib * 1024.0);
+        }
+    }
+}
+
+/// `read_bytes: 4096`
+fn io_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    named_lines(text, &[b"read_bytes:", b"write_bytes:"], give);
+}
+
+/// `nr_throttled 46`
+fn throttling_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    named_lines(text, &[b"nr_periods", b"nr_throttled"], give);
+}
+
+/// Lines of a name and a number.
+fn named_lines(text: &[u8], names: &[&[u8]], give: &mut dyn FnMut(usize, f64)) {
+    for line in text.split(|&byte| byte == b'\n') {
+        let mut words = line.split(|&byte| byte == b' ');
+        let place = words.next().and_then(|word| names.iter().position(|name| *name == word));
+        if let Some((place, value)) = place.zip(words.next().and_then(number)) {
+            give(place, value);
         }
     }
 }
