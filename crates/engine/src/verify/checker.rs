@@ -6,7 +6,7 @@
 //!
 //! What a short read gave is checked when it has ended. What a long one gave waits until the loop is idle, and is checked slice by
 //! slice: a request that becomes due meanwhile is not late by more than a slice. The state hears only then that the read has ended; a
-//! write of this loop over the same place has it checked first, so that nothing comes in between.
+//! write of this loop over the same place, and the end of a later read of it, have it checked first, so that nothing comes in between.
 
 use super::device::{Contents, Data};
 use super::{Place, Verifier};
@@ -218,7 +218,7 @@ impl<'a> Checker<'a> {
             return;
         }
         if !is_read {
-            self.check_before_write(extent);
+            self.check_waiting(extent);
         }
         let mut device = self.verifier.device(self.place);
         match sectors {
@@ -243,6 +243,7 @@ impl<'a> Checker<'a> {
                 self.unchecked.push_back(Unchecked { read, buffer });
                 return Completed::Over(Buffer::empty());
             }
+            self.check_waiting(record.executed);
             self.end_read(read, &buffer);
             return Completed::Over(buffer);
         }
@@ -268,6 +269,7 @@ impl<'a> Checker<'a> {
             self.checked.push_back(slot);
         }
         if let Some(flight) = flight {
+            self.check_waiting(read.executed);
             self.end_read(EndedRead { flight, is_untouched, found_by, record: *read }, buffer);
         }
         record
@@ -321,8 +323,9 @@ impl<'a> Checker<'a> {
         self.verifier.device(self.place).stalls.add(time);
     }
 
-    /// Checks what was read from a place, before the state hears of a write over it.
-    fn check_before_write(&mut self, extent: Extent) {
+    /// Checks what was read from a place, before the state hears of a write over it, or of a later read: what that one may hold
+    /// depends on what the earlier one has seen.
+    fn check_waiting(&mut self, extent: Extent) {
         let overlaps = |waits: &Unchecked| waits.read.record.executed.overlaps(extent);
         while self.unchecked.iter().any(overlaps) {
             self.check_first();
@@ -420,6 +423,8 @@ impl<'a> Checker<'a> {
     pub(crate) fn end_again(&mut self, result: i64, times: [Nanos; 2], buffer: &Buffer) {
         let [submitted, completed] = times;
         let Some(Again { waiting, flight }) = self.again.take() else { return };
+        let Sectors { start, count } = waiting.sectors;
+        self.check_waiting(Extent { offset: start * SECTOR, length: count * SECTOR });
         let transferred = usize::try_from(result).unwrap_or(0).min(buffer.len());
         let verifier = self.verifier;
         let looks = verifier.looks(self.place);
