@@ -2,7 +2,7 @@
 
 mod health;
 
-use crate::Summary;
+use crate::{DetectorId, Summary};
 use iosonar_archive::{RunInfo, RunState};
 pub use iosonar_plan::Stamp;
 use iosonar_plan::{Plan, ShortPolicy};
@@ -102,6 +102,9 @@ pub enum CautionId {
     FlushesDropped,
     /// Discards of the load were skipped.
     DiscardsDropped,
+    /// A detector found that the figures are not, or may not be, what they claim to be.
+    #[serde(untagged)]
+    Detected(DetectorId),
 }
 
 /// One caution.

@@ -25,6 +25,7 @@ pub mod findings;
 mod grid;
 mod health;
 pub mod hist;
+mod judgement;
 pub mod knee;
 mod limits;
 mod log_scale;
@@ -49,6 +50,7 @@ mod tally;
 #[cfg(test)]
 mod testing;
 mod timeline;
+mod traffic;
 mod turns;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
@@ -65,6 +67,7 @@ pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
+pub use judgement::{Channel, Detection, DetectorId, Evidence, Judgement, Level, Verdict};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use machine::{DeviceFacts, Machine};
 pub use machine_series::{CpuSteps, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
@@ -86,4 +89,5 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};
+pub use traffic::{LevelsOverTime, Moved, Traffic, latency_floor_ns};
 pub use turns::TurnSeries;

@@ -3,8 +3,8 @@
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, OtherOp, Parts,
-    Passing, Percentile, Records, Span, Tally, TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, Judgement, LimitResult, Limits, Machine, OtherOp,
+    Parts, Passing, Percentile, Records, Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState, Verified};
 use iosonar_plan::{Engine, OverlapPolicy, Plan};
@@ -70,6 +70,9 @@ pub struct Summary {
     pub verified: Option<Verified>,
     /// What to know before believing the figures, most severe first.
     pub cautions: Vec<Caution>,
+    /// What the figures are worth. Absent where nothing is known of the machine, as in results of other programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
 }
 
 /// What was run.
@@ -289,6 +292,7 @@ impl Summary {
             parts: tally.parts.stats(&info.targets, &info.phases),
             verified: info.verified.clone(),
             cautions: Vec::new(),
+            judgement: None,
         };
         if info.tool == RECORDING {
             summary.forget_means();

@@ -8,6 +8,7 @@ use crate::limits::{LimitCount, Limits};
 use crate::others::OtherOps;
 use crate::parts::PartsTally;
 use crate::span::Span;
+use crate::traffic::Traffic;
 use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
 use iosonar_archive::{Fields, Marks, Record};
 use iosonar_plan::Decimal;
@@ -36,6 +37,7 @@ pub struct Tally {
     delay: ByClass,
     response: ByClass,
     pub(crate) others: OtherOps,
+    traffic: Traffic,
 }
 
 impl Tally {
@@ -60,6 +62,7 @@ impl Tally {
             delay: ByClass::default(),
             response: ByClass::default(),
             others: OtherOps::default(),
+            traffic: Traffic::default(),
         }
     }
 
@@ -68,6 +71,7 @@ impl Tally {
         let unknown = self.counts.len() - 1;
         self.counts[usize::from(record.target).min(unknown)].add(record);
         self.span.add(record);
+        self.traffic.add(record);
         if record.marks.has(Marks::RAMP) {
             self.ramp_submitted += u64::from(record.submitted.is_some());
             return;
@@ -111,6 +115,7 @@ impl Tally {
         self.delay.merge(&other.delay);
         self.response.merge(&other.response);
         self.others.merge(&other.others);
+        self.traffic.merge(&other.traffic);
     }
 
     /// Counts of all targets together.
@@ -123,6 +128,11 @@ impl Tally {
     /// Counts of one target; nothing for one that the plan does not have.
     pub(crate) fn counts_of(&self, target: usize) -> CountsByOp {
         self.counts[..self.counts.len() - 1].get(target).map(TargetCounts::by_op).unwrap_or_default()
+    }
+
+    /// What was moved, and the level over time.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// Distribution of completed − submitted, of completed requests.

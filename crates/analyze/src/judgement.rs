@@ -1,0 +1,230 @@
+//! What a figure is worth: the detections of a result and the verdict on it, as data. `iosonar-judge` makes them.
+
+use iosonar_plan::Claim;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! detectors {
+    ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
+        /// Names of the detectors.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum DetectorId {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl DetectorId {
+            /// All of them.
+            pub const ALL: &[DetectorId] = &[$(DetectorId::$variant),*];
+
+            /// The name in texts and results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DetectorId::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+detectors! {
+    /// What was read did not come from the device.
+    ReadsNotFromDevice "reads-not-from-device",
+    /// What was read lies in holes or was never written.
+    UnmappedTarget "unmapped-target",
+    /// What was written had not reached the device when the run ended.
+    WritesNotOnDevice "writes-not-on-device",
+    /// A layer keeps data in the page cache although direct I/O was asked for.
+    PageCacheInPath "page-cache-in-path",
+    /// The data ends in memory.
+    MemoryTarget "memory-target",
+    /// Requests were not carried out as asked.
+    RequestsNotDone "requests-not-done",
+    /// The rate that was asked for was not reached.
+    CannotKeepUp "cannot-keep-up",
+    /// A closed loop sent nothing while the target stood still.
+    StallsHidden "stalls-hidden",
+    /// The device had fewer requests at once than were asked for.
+    QueueDepthNotReached "queue-depth-not-reached",
+    /// The level of the run changed.
+    NotSteady "not-steady",
+    /// Others used the device.
+    ForeignIo "foreign-io",
+    /// Data that a target can make smaller, or need not store.
+    TrivialData "trivial-data",
+    /// Load and device differ much in size.
+    WrongSizeDevice "wrong-size-device",
+    /// The kernel merged or split requests.
+    RequestsReshaped "requests-reshaped",
+    /// The generator had to wait for a CPU.
+    CpuDisturbed "cpu-disturbed",
+    /// A limit of this machine was measured.
+    OwnLimit "own-limit",
+    /// Requests were faster than any block device.
+    FasterThanAnyDevice "faster-than-any-device",
+    /// More was read from the device than was asked for.
+    ReadAmplification "read-amplification",
+    /// The device has a volatile cache, and nothing was flushed.
+    VolatileCache "volatile-cache",
+    /// Pages waited to be written when the run began.
+    DirtyAtStart "dirty-at-start",
+    /// Reading the clock takes too long for these latencies.
+    CoarseClock "coarse-clock",
+    /// The level of the run varies much.
+    Noisy "noisy",
+    /// The run is too short for a verdict on its level.
+    TooShort "too-short",
+    /// The machine was set up otherwise at the end.
+    SettingsChanged "settings-changed",
+    /// What the claim needs cannot be observed here.
+    NotObservable "not-observable",
+}
+
+impl fmt::Display for DetectorId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How much a detection matters, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Looked at, and as it should be.
+    Ok,
+    /// Cannot be known here: neither good nor bad.
+    Unknown,
+    /// Good to know; the figure is what it claims to be.
+    Info,
+    /// The figure may be less than it claims.
+    Caution,
+    /// The figure is not what it claims.
+    Fail,
+}
+
+/// Where the evidence of a detection comes from. Two detections of one channel may be one mistake; two channels are two witnesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// Bytes that were counted on their way down.
+    Accounting,
+    /// Where the bytes of a target are, and what it is.
+    Mapping,
+    /// How long requests took.
+    Latency,
+    /// What the data contains.
+    Content,
+    /// When requests went, and which.
+    Schedule,
+    /// The machine beside the run.
+    Environment,
+}
+
+/// A number that a detection rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What it is, with its unit at the end.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+}
+
+/// What one detector says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Detection {
+    /// Its name.
+    pub id: DetectorId,
+    /// How much it matters for this claim.
+    pub level: Level,
+    /// Where its evidence comes from.
+    pub channel: Channel,
+    /// What was seen, with numbers: one sentence or two.
+    pub text: String,
+    /// How to mend it; empty where there is nothing to mend.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+    /// The numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// Where they were read.
+    pub source: String,
+    /// By which factor the headline figure may be wrong, where that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<f64>,
+    /// The figure contradicts its claim by definition, whatever the noise: one witness is enough.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub definitional: bool,
+    /// Another detection says why it is so: this one is a symptom, and is not printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained_by: Option<DetectorId>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Detection {
+    /// Whether people are told of it.
+    pub fn is_told(&self) -> bool {
+        self.level >= Level::Caution && self.explained_by.is_none()
+    }
+}
+
+/// What a result is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing was found against the claim, and what it needs is known.
+    Trustworthy,
+    /// Something may be wrong, or is not known.
+    Care,
+    /// The figure is not what it claims to be.
+    Fake,
+    /// Nothing was measured: no I/O was done, or a model answered.
+    NotMeasured,
+}
+
+/// The verdict on a result, and what it rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Version of the thresholds.
+    pub thresholds: u32,
+    /// What the figures are said to be.
+    pub claim: Claim,
+    /// What they are worth.
+    pub verdict: Verdict,
+    /// The verdict in one sentence, without the word `verdict`.
+    pub sentence: String,
+    /// What a trustworthy result of this claim needs, and is not known here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// What the detectors say, most severe first; those that do not apply are absent.
+    pub detections: Vec<Detection>,
+}
+
+impl Judgement {
+    /// What a detector says.
+    pub fn of(&self, id: DetectorId) -> Option<&Detection> {
+        self.detections.iter().find(|detection| detection.id == id)
+    }
+
+    /// Detections that people are told of, most severe first.
+    pub fn told(&self) -> impl Iterator<Item = &Detection> {
+        self.detections.iter().filter(|detection| detection.is_told())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_json_and_differ() {
+        let mut names: Vec<&str> = DetectorId::ALL.iter().map(|id| id.name()).collect();
+        for id in DetectorId::ALL {
+            assert_eq!(serde_json::to_value(id).unwrap(), id.name());
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), DetectorId::ALL.len());
+    }
+}

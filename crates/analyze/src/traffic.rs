@@ -1,0 +1,236 @@
+//! What requests moved, and at what pace: the account that is compared with what devices counted, and the level of the run over
+//! time.
+
+use iosonar_archive::{Marks, Record};
+use iosonar_plan::Direction;
+
+/// Most slices of time: of a run that starts at time zero at least half of them are in use.
+const SLICES: usize = 256;
+/// Width of the first slices as a power of two: about 1 µs.
+const NARROWEST: u32 = 10;
+/// Parts of a factor of two in the logarithms that are summed up.
+const LOG_PARTS: f64 = 65_536.0;
+
+/// Longest request that can show whether a device was reached: how long copying takes says too little of longer ones.
+const SMALL: u64 = 16 << 10;
+/// No block device answers faster than this, in nanoseconds: the fastest NVMe devices need 5 µs.
+const FLOOR_NS: u64 = 2_000;
+/// Copying a byte twice, in billionths of a nanosecond: 13.4 GB/s.
+const COPY_PER_BYTE: u64 = 149_254_000;
+
+/// The latency in nanoseconds below which a request of so many bytes has not come from a block device: 2 µs and two copies in
+/// memory. Meaningful up to 16 KiB.
+pub fn latency_floor_ns(bytes: u64) -> u64 {
+    FLOOR_NS + bytes * COPY_PER_BYTE / 1_000_000_000
+}
+
+/// Requests of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// Bytes that they transferred, those of the ramp and of failed and short ones too.
+    pub bytes: u64,
+    /// Completed ones of at most 16 KiB.
+    pub small: u64,
+    /// Those of them that were faster than [`latency_floor_ns`].
+    pub too_fast: u64,
+}
+
+/// What was moved, and the level over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traffic {
+    /// Reads.
+    pub reads: Moved,
+    /// Writes.
+    pub writes: Moved,
+    shift: u32,
+    /// As many as are in use, from time zero on.
+    slices: Vec<Slice>,
+}
+
+/// What was completed in a slice of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Slice {
+    requests: u64,
+    bytes: u64,
+    /// Sum of the binary logarithms of the latencies, in [`LOG_PARTS`].
+    logs: u64,
+}
+
+/// Levels of the measured time in equal parts, without the first and the last slice, which may be covered in part.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LevelsOverTime {
+    /// When the first part begins, in nanoseconds of the run's clock.
+    pub start_ns: u64,
+    /// Length of a part.
+    pub width_ns: u64,
+    /// Completed requests per second.
+    pub requests: Vec<f64>,
+    /// Their bytes per second.
+    pub bytes: Vec<f64>,
+    /// Geometric mean of their latencies in nanoseconds; 0 where there are none.
+    pub latency: Vec<f64>,
+}
+
+impl Default for Traffic {
+    fn default() -> Traffic {
+        Traffic { reads: Moved::default(), writes: Moved::default(), shift: NARROWEST, slices: Vec::new() }
+    }
+}
+
+impl Moved {
+    fn add(&mut self, record: &Record, latency_ns: u64) {
+        let bytes = u64::try_from(record.result).unwrap_or(0);
+        self.bytes += bytes;
+        if record.is_completed() && (1..=SMALL).contains(&bytes) {
+            self.small += 1;
+            self.too_fast += u64::from(latency_ns < latency_floor_ns(bytes));
+        }
+    }
+
+    fn merge(&mut self, other: Moved) {
+        self.bytes += other.bytes;
+        self.small += other.small;
+        self.too_fast += other.too_fast;
+    }
+}
+
+impl Slice {
+    fn merge(&mut self, other: Slice) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.logs += other.logs;
+    }
+}
+
+impl Traffic {
+    /// Counts one more record.
+    pub fn add(&mut self, record: &Record) {
+        let (Some(latency), Some(completed)) = (record.latency(), record.completed) else { return };
+        match record.op.direction() {
+            Direction::Read => self.reads.add(record, latency.0),
+            Direction::Write => self.writes.add(record, latency.0),
+            Direction::Other => return,
+        }
+        if !record.is_completed() || record.marks.has(Marks::RAMP) {
+            return;
+        }
+        while completed.0 >> self.shift >= SLICES as u64 {
+            self.widen();
+        }
+        let index = (completed.0 >> self.shift) as usize;
+        if index >= self.slices.len() {
+            self.slices.resize(index + 1, Slice::default());
+        }
+        let logs = ((latency.0.max(1) as f64).log2() * LOG_PARTS) as u64;
+        let bytes = u64::try_from(record.result).unwrap_or(0);
+        self.slices[index].merge(Slice { requests: 1, bytes, logs });
+    }
+
+    fn widen(&mut self) {
+        self.shift += 1;
+        let pairs = self.slices.chunks(2).map(|pair| {
+            let mut sum = pair[0];
+            pair[1..].iter().for_each(|other| sum.merge(*other));
+            sum
+        });
+        self.slices = pairs.collect();
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &Traffic) {
+        self.reads.merge(other.reads);
+        self.writes.merge(other.writes);
+        while self.shift < other.shift {
+            self.widen();
+        }
+        let mut other = other.clone();
+        while other.shift < self.shift {
+            other.widen();
+        }
+        let most = self.slices.len().max(other.slices.len());
+        self.slices.resize(most, Slice::default());
+        self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(*theirs));
+    }
+
+    /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
+    pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
+        let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
+        let last = self.slices.len().checked_sub(1).filter(|last| *last > first)?;
+        let each = (last - first) / parts;
+        if each == 0 {
+            return None;
+        }
+        let width_ns = (each as u64) << self.shift;
+        let seconds = width_ns as f64 / 1e9;
+        let mut levels =
+            LevelsOverTime { start_ns: (first as u64) << self.shift, width_ns, ..LevelsOverTime::default() };
+        for part in self.slices[first..last].chunks_exact(each).take(parts) {
+            let mut sum = Slice::default();
+            part.iter().for_each(|slice| sum.merge(*slice));
+            levels.requests.push(sum.requests as f64 / seconds);
+            levels.bytes.push(sum.bytes as f64 / seconds);
+            let mean = sum.logs as f64 / LOG_PARTS / sum.requests as f64;
+            levels.latency.push(if sum.requests == 0 { 0.0 } else { mean.exp2() });
+        }
+        Some(levels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::{Nanos, Op};
+
+    fn record(at_us: u64, latency_ns: u64, bytes: u64) -> Record {
+        let submitted = Nanos(at_us * 1_000);
+        Record {
+            op: Op::Read,
+            due: submitted,
+            submitted: Some(submitted),
+            completed: Some(Nanos(submitted.0 + latency_ns)),
+            result: bytes as i64,
+            ..Record::default()
+        }
+    }
+
+    fn of(records: &[Record]) -> Traffic {
+        let mut traffic = Traffic::default();
+        records.iter().for_each(|record| traffic.add(record));
+        traffic
+    }
+
+    #[test]
+    fn requests_that_no_device_can_answer_are_counted() {
+        let floor = latency_floor_ns(4096);
+        assert_eq!(floor, 2_611);
+        let traffic = of(&[record(1, floor - 1, 4096), record(2, floor, 4096), record(3, 10, 1 << 20)]);
+        assert_eq!(traffic.reads, Moved { bytes: 8192 + (1 << 20), small: 2, too_fast: 1 });
+        assert_eq!(traffic.writes, Moved::default());
+    }
+
+    #[test]
+    fn parts_that_were_read_apart_merge_into_the_whole() {
+        let records: Vec<Record> = (0..5_000).map(|n| record(n * 173, 1_000 + n, 4096)).collect();
+        let whole = of(&records);
+        let (early, late) = records.split_at(600);
+        let (mut merged, late) = (of(early), of(late));
+        merged.merge(&late);
+        assert_eq!(merged, whole);
+        let mut other_way = late;
+        other_way.merge(&of(early));
+        assert_eq!(other_way, whole);
+    }
+
+    #[test]
+    fn levels_are_rates_and_geometric_means() {
+        let traffic = of(&(0..100_000).map(|n| record(n * 10, 50_000, 512)).collect::<Vec<_>>());
+        let levels = traffic.levels(20).unwrap();
+        assert_eq!(levels.requests.len(), 20);
+        for part in 0..20 {
+            assert!((levels.requests[part] - 1e5).abs() < 200.0, "{:?}", levels.requests);
+            assert!((levels.bytes[part] / levels.requests[part] - 512.0).abs() < 1e-9);
+            assert!((levels.latency[part] / 50_000.0 - 1.0).abs() < 1e-3);
+        }
+        assert_eq!(of(&[record(1, 5, 512)]).levels(20), None);
+    }
+}
