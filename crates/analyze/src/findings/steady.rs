@@ -163,7 +163,7 @@ pub(super) fn steady(requests: &Requests, latency: &CountGrid, summary: &Summary
     let split = bins.iter().map(|(quantity, values)| with_pass(split(*quantity, values, range))).collect();
     let is_steady = |from: usize| {
         bins.iter()
-            .all(|(quantity, values)| split_of(*quantity, &values[from..]).result == SplitResult::Steady)
+            .all(|(quantity, values)| split_levels(*quantity, &values[from..]).result == SplitResult::Steady)
     };
     let from = (0..=BINS - LEAST_STEADY).find(|from| is_steady(*from));
     let rounds = levels.by(ROUNDS);
@@ -227,7 +227,7 @@ impl Levels<'_> {
 }
 
 fn split(quantity: SteadyQuantity, values: &[f64], range: TimeRange) -> SplitTest {
-    let mut test = split_of(quantity, values);
+    let mut test = split_levels(quantity, values);
     test.at_ns = begin_of(test.at_ns as usize, range, values.len());
     test
 }
@@ -239,8 +239,8 @@ fn pass_at(ns: u64, range: TimeRange, summary: &Summary) -> Option<u32> {
     summary.parts.passes.iter().skip(1).find(begins)?.number
 }
 
-/// The split test; `at_ns` is the number of the first bin after the split.
-fn split_of(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
+/// The split test of levels in equal parts of time; `at_ns` is the number of the first part after the split.
+pub fn split_levels(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
     let n = values.len();
     let differences: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
     let sigma = median(&differences) / MEDIAN_DIFFERENCE;

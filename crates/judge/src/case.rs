@@ -1,0 +1,126 @@
+//! Everything that the detectors look at.
+
+use crate::samples::Samples;
+use crate::stack::{Bottom, bottoms};
+use iosonar_analyze::{Summary, Tally};
+use iosonar_archive::RunInfo;
+use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
+use iosonar_plan::{Claim, Executor, Plan};
+
+/// A result with the evidence beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// What was to be done.
+    pub plan: &'a Plan,
+    /// How far it came, and by what means.
+    pub run: &'a RunInfo,
+    /// What it amounts to.
+    pub summary: &'a Summary,
+    /// Counts and distributions of its records.
+    pub tally: &'a Tally,
+    /// The machine before it.
+    pub before: &'a Environment,
+    /// The machine after it; none where nobody has looked.
+    pub after: Option<&'a Environment>,
+    /// What counters did meanwhile.
+    pub samples: &'a Samples,
+}
+
+/// Bytes of one direction on their way down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Account {
+    /// That requests transferred.
+    pub asked: f64,
+    /// That the kernel counted for this process; none where it cannot.
+    pub process: Option<f64>,
+    /// That the devices at the bottom counted, whoever used them; none where they have no counters.
+    pub bottom: Option<f64>,
+    /// Names of these devices.
+    pub devices: Vec<String>,
+    /// Why one of the two is not known.
+    pub unseen: Option<String>,
+}
+
+impl Account {
+    /// The least share of the bytes that a layer has seen; none where no layer could be looked at.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let shares = [self.process, self.bottom].into_iter().flatten().map(|bytes| bytes / self.asked);
+        shares.min_by(f64::total_cmp)
+    }
+
+    /// The share that the devices at the bottom have seen.
+    pub(crate) fn bottom_share(&self) -> Option<f64> {
+        Some(self.bottom? / self.asked)
+    }
+
+    /// The devices, for a sentence.
+    pub(crate) fn names(&self) -> String {
+        self.devices.join(", ")
+    }
+}
+
+/// Bytes of a sector in the kernel's counters, whatever the device.
+const SECTOR: f64 = 512.0;
+
+impl Case<'_> {
+    /// What the figures are said to be.
+    pub fn claim(&self) -> Claim {
+        self.plan.claim()
+    }
+
+    /// Whether requests were carried out by real I/O.
+    pub fn is_real(&self) -> bool {
+        self.plan.engine.is_real() && !self.run.is_import && !self.summary.run.is_recording()
+    }
+
+    /// Where the bytes of all targets end, each device once.
+    pub(crate) fn bottoms(&self) -> Vec<Bottom<'_>> {
+        let mut all = Vec::new();
+        for bottom in self.before.targets.iter().flat_map(bottoms) {
+            if !all.contains(&bottom) {
+                all.push(bottom);
+            }
+        }
+        all
+    }
+
+    /// Reads on their way down.
+    pub fn reads(&self) -> Account {
+        // What verification read beside the requests went the same way.
+        let added = self.run.verified.as_ref().map_or(0, |verified| verified.added_bytes);
+        let asked = self.tally.traffic().reads.bytes + added;
+        let process = self.samples.growth(&Series::Own(OwnUse::Read)).filter(|_| self.is_alone());
+        self.account(asked, process, DeviceCounter::ReadSectors)
+    }
+
+    /// Writes on their way down. What the kernel counts for a process are pages that it changes, and not what is written.
+    pub fn writes(&self) -> Account {
+        self.account(self.tally.traffic().writes.bytes, None, DeviceCounter::WriteSectors)
+    }
+
+    /// Whether this process issued all requests: what others issue is not counted for it.
+    fn is_alone(&self) -> bool {
+        self.plan.targets.iter().all(|target| matches!(target.executor, Executor::Thread))
+    }
+
+    fn account(&self, asked: u64, process: Option<f64>, counter: DeviceCounter) -> Account {
+        let (mut devices, mut unseen) = (Vec::new(), None);
+        for bottom in self.bottoms() {
+            match bottom {
+                Bottom::Device(device) => devices.push(device.name.clone()),
+                // Whether memory was reached shows in nobody's counters.
+                Bottom::Memory(what) | Bottom::Unseen(what) => unseen = Some(what),
+            }
+        }
+        if devices.is_empty() && unseen.is_none() {
+            unseen = Some("nothing is known of the devices below the targets".into());
+        }
+        let counted: Option<f64> = devices.iter().map(|name| self.samples.of_device(name, counter)).sum();
+        if counted.is_none() && unseen.is_none() {
+            unseen = Some(format!("there are no two samples of {}", devices.join(", ")));
+        }
+        let is_seen = unseen.is_none();
+        let bottom = counted.map(|sectors| sectors * SECTOR).filter(|_| is_seen);
+        Account { asked: asked as f64, process: process.filter(|_| is_seen), bottom, devices, unseen }
+    }
+}

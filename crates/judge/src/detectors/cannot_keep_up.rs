@@ -1,0 +1,77 @@
+//! Rates that were asked for and not reached.
+
+use crate::detector::Most;
+use crate::thresholds::BEHIND;
+use crate::words::percent;
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::CannotKeepUp,
+    channel: Channel::Schedule,
+    most: Most::always(Level::Fail),
+    explains: &[],
+    about: "Where requests have times of their own, a run that falls behind measures the capacity of something, and not how the device answers \
+            this load. Latency alone does not show it: a request that waited seconds for its turn may be answered at once.",
+    detect,
+};
+
+const SOURCE: &str = "due times, submissions and completions of the records";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let share = case.summary.throughput.delivered_share?;
+    let behind = (1.0 - share).max(0.0);
+    let level = BEHIND.level(behind);
+    if level == Level::Ok {
+        return Some(
+            Seen::ok(format!("{} of the demanded rate was delivered.", percent(share)), SOURCE)
+                .with("share", share),
+        );
+    }
+    let (cause, remedy) = cause(case);
+    let seen =
+        Seen::at(level, format!("{} of the demanded rate was delivered{cause}.", percent(share)), SOURCE)
+            .remedy(remedy);
+    Some(seen.with("share", share).effect(1.0 / share.max(1e-3)))
+}
+
+/// What held requests up: the depth, the CPU, or the device.
+fn cause(case: &Case<'_>) -> (&'static str, &'static str) {
+    let Some(held) = case.summary.health.held else {
+        return ("", "Give it more requests in flight (--depth), or a lower rate.");
+    };
+    let submitted = case.summary.counts.all.completed.max(1);
+    if held.turn.requests * 2 > submitted {
+        let text = ": requests waited because as many were in flight as the depth allows";
+        return (text, "Raise --depth; where the device has reached its limit, lower the rate.");
+    }
+    if held.conflict.requests * 10 > submitted {
+        return (
+            ": requests waited for others that they conflict with",
+            "See the overlap policy (--overlap).",
+        );
+    }
+    ("", "See the delay of requests that nothing held: the CPU is too slow for this rate, or others use it.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn a_rate_that_is_not_reached_is_told() {
+        let seen = Lab::new().reads(1_000, 4096).delivered_share(0.227).detection(&DETECTOR).unwrap();
+        assert_eq!((seen.level, seen.effect.map(|factor| factor.round())), (Level::Fail, Some(4.0)));
+        assert!(seen.text.starts_with("22.7 % of the demanded rate"), "{}", seen.text);
+    }
+
+    #[test]
+    fn a_rate_that_is_reached_is_fine_and_a_closed_loop_has_none() {
+        assert_eq!(
+            Lab::new().reads(1_000, 4096).delivered_share(0.999).detection(&DETECTOR).unwrap().level,
+            Level::Ok
+        );
+        assert_eq!(Lab::new().reads(1_000, 4096).detection(&DETECTOR), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! Pages that waited to be written when the run began.
+
+use crate::detector::Most;
+use crate::thresholds::DIRTY;
+use crate::words::size;
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::DirtyAtStart,
+    channel: Channel::Environment,
+    most: Most { cache: Level::Info, ..Most::always(Level::Caution) },
+    explains: &[DetectorId::NotSteady, DetectorId::Noisy, DetectorId::StallsHidden],
+    about: "Pages that others have changed are written while the run goes on. With 700 MiB of them the longest read took 76 ms instead of 2.",
+    detect,
+};
+
+const SOURCE: &str = "Dirty in /proc/meminfo, before the run";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let dirty = *case.before.memory.dirty.known()? as f64;
+    if !case.is_real() {
+        return None;
+    }
+    let seen = match DIRTY.level(dirty) {
+        Level::Ok => Seen::ok("Few pages waited to be written.", SOURCE),
+        level => Seen::at(level, format!("{} waited to be written when the run began.", size(dirty)), SOURCE)
+            .remedy("Run sync before."),
+    };
+    Some(seen.with("dirty_bytes", dirty))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn many_dirty_pages_are_told() {
+        let seen = Lab::new().reads(1_000, 4096).dirty(700 << 20).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(seen.text.starts_with("700.0 MiB waited"), "{}", seen.text);
+    }
+
+    #[test]
+    fn few_are_fine() {
+        assert_eq!(
+            Lab::new().reads(1_000, 4096).dirty(1 << 20).detection(&DETECTOR).unwrap().level,
+            Level::Ok
+        );
+    }
+}

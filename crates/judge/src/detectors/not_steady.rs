@@ -1,0 +1,86 @@
+//! Runs whose level changed.
+
+use crate::detector::Most;
+use crate::thresholds::{LEAST_REQUESTS, PARTS};
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::findings::{SplitResult, SplitTest, SteadyQuantity, split_levels};
+use iosonar_analyze::{Channel, DetectorId, Level, LevelsOverTime};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::NotSteady,
+    channel: Channel::Latency,
+    most: Most { filesystem: Level::Caution, ..Most::always(Level::Fail) },
+    explains: &[],
+    about: "A cache that warms up, a drive that runs out of free blocks, or memory that fills with dirty pages gives two levels; their mean is \
+            neither. Twenty equal parts of the measured time are compared before and behind each possible change.",
+    detect,
+};
+
+const SOURCE: &str = "completed requests, bytes and latency in 20 equal parts of the time (split test)";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let levels = levels(case)?;
+    let mut tests = vec![split_levels(SteadyQuantity::Latency, &levels.latency)];
+    if !case.plan.has_timetable() {
+        tests.push(split_levels(SteadyQuantity::Requests, &levels.requests));
+        tests.push(split_levels(SteadyQuantity::Bytes, &levels.bytes));
+    }
+    let worst = tests
+        .into_iter()
+        .max_by(|a, b| (a.result, a.t).partial_cmp(&(b.result, b.t)).unwrap_or(std::cmp::Ordering::Equal))?;
+    let level = match worst.result {
+        SplitResult::Steady => {
+            return Some(Seen::ok("The level stayed the same.", SOURCE).with("t", worst.t));
+        }
+        SplitResult::Changed => Level::Caution,
+        SplitResult::ChangedMuch => Level::Fail,
+    };
+    let ratio = worst.level_ratio.unwrap_or(f64::INFINITY);
+    let seen = Seen::at(level, sentence(&worst), SOURCE)
+        .remedy("Run longer, leave the beginning out (--ramp), and give both levels.")
+        .with("t", worst.t)
+        .with("level_ratio", ratio);
+    Some(seen.effect(ratio))
+}
+
+fn sentence(test: &SplitTest) -> String {
+    let what = match test.quantity {
+        SteadyQuantity::Requests => "Requests per second",
+        SteadyQuantity::Bytes => "Bytes per second",
+        SteadyQuantity::Latency => "The latency",
+    };
+    let change = test.behind / test.before;
+    let share = test.at_ns as f64 / PARTS as f64 * 100.0;
+    format!("{what} changed by a factor of {change:.2} after {share:.0} % of the time.")
+}
+
+/// The levels of a run that has enough requests for them.
+pub(super) fn levels(case: &Case<'_>) -> Option<LevelsOverTime> {
+    if case.summary.counts.all.completed < LEAST_REQUESTS {
+        return None;
+    }
+    case.tally.traffic().levels(PARTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn a_level_that_falls_is_told() {
+        let lab = Lab::new().latency_ns(100_000).reads(6_000, 4096).latency_ns(250_000).reads(6_000, 4096);
+        let seen = lab.detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Fail);
+        assert!(seen.text.contains("changed by a factor of"), "{}", seen.text);
+    }
+
+    #[test]
+    fn a_level_that_stays_is_fine_and_few_requests_say_nothing() {
+        assert_eq!(
+            Lab::new().latency_ns(100_000).reads(12_000, 4096).detection(&DETECTOR).unwrap().level,
+            Level::Ok
+        );
+        assert_eq!(Lab::new().latency_ns(100_000).reads(500, 4096).detection(&DETECTOR), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Layers that keep data in the page cache although direct I/O was asked for.
+
+use crate::detector::Most;
+use crate::stack::{Part, parts};
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::Fact;
+use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, RegularFile, Role};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::PageCacheInPath,
+    channel: Channel::Mapping,
+    most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Fail },
+    explains: &[
+        DetectorId::ReadsNotFromDevice,
+        DetectorId::WritesNotOnDevice,
+        DetectorId::FasterThanAnyDevice,
+        DetectorId::QueueDepthNotReached,
+    ],
+    about: "O_DIRECT opens without an error where it has no effect. A file system that cannot do it (ext4 with data=journal) goes through \
+            the page cache; btrfs copies what it checksums; a loop device without direct I/O reads and writes its file through the page \
+            cache.",
+    detect,
+};
+
+const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, mount options";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let is_direct = case.plan.jobs().all(|(_, job)| !case.plan.is_buffered(job));
+    if !case.is_real() || !is_direct || case.before.targets.is_empty() {
+        return None;
+    }
+    let has_writes = case.tally.traffic().writes.bytes > 0;
+    let all = case.before.targets.iter().flat_map(parts);
+    let worst = all.filter_map(|part| of_part(part, has_writes));
+    let Some((level, what, remedy)) = worst.max_by_key(|(level, ..)| *level) else {
+        return Some(Seen::ok(
+            "Direct I/O is direct down to the device, as far as the kernel tells.",
+            SOURCE,
+        ));
+    };
+    let seen = Seen::at(level, format!("Direct I/O was asked for, but {what}."), SOURCE).remedy(remedy);
+    Some(if level == Level::Fail { seen.definitional() } else { seen })
+}
+
+type Found = (Level, String, &'static str);
+
+fn of_part(part: Part<'_>, has_writes: bool) -> Option<Found> {
+    match part {
+        Part::File(file) => of_file(file, has_writes),
+        Part::Device(device) => of_device(device),
+        Part::FileSystem(_) | Part::Unseen(_) | Part::Nothing => None,
+    }
+}
+
+fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
+    let file_system = file.file_system.known();
+    let name = file.path.display();
+    if file.direct_io == DirectIo::Unsupported {
+        let kind = file_system.map_or("its file system", |file_system| file_system.kind.as_str());
+        let remedy = "Use another file system, or mount ext4 with data=ordered.";
+        return Some((Level::Fail, format!("{kind} does it through the page cache for {name}"), remedy));
+    }
+    let copies =
+        file_system.filter(|file_system| has_writes && file_system.kind == "btrfs" && !is_plain(file_system));
+    let remedy = "Set chattr +C on the empty file before it is written, or mount with nodatasum.";
+    copies
+        .map(|_| (Level::Caution, format!("btrfs copies what it writes to {name} to make checksums"), remedy))
+}
+
+/// Whether a btrfs makes no checksums of data.
+fn is_plain(file_system: &FileSystem) -> bool {
+    let mut options = file_system.options.split(',').chain(file_system.super_options.split(','));
+    options.any(|option| option == "nodatasum" || option == "nodatacow")
+}
+
+fn of_device(device: &BlockDevice) -> Option<Found> {
+    let Role::Loop { direct_io: Fact::Known(false), backing_file, .. } = &device.role else { return None };
+    let what =
+        format!("the loop device {} goes to {} through the page cache", device.name, backing_file.display());
+    Some((Level::Caution, what, "Set it up with losetup --direct-io=on."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn a_loop_device_without_direct_io_and_a_file_system_that_pretends_are_told() {
+        let seen = Lab::new().reads(1_000, 4096).on_loop(false).detection(&DETECTOR).unwrap();
+        assert_eq!((seen.level, seen.definitional), (Level::Caution, false));
+        assert!(
+            seen.text.contains("the loop device loop0 goes to /image through the page cache"),
+            "{}",
+            seen.text
+        );
+        let seen = Lab::new()
+            .reads(1_000, 4096)
+            .on_file_system("ext4", "vda")
+            .pretended()
+            .detection(&DETECTOR)
+            .unwrap();
+        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        let btrfs = Lab::new().on_file_system("btrfs", "vda");
+        assert_eq!(btrfs.clone().writes(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Caution);
+        assert_eq!(btrfs.reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
+    }
+
+    #[test]
+    fn direct_down_to_the_device_is_fine_and_buffered_runs_are_not_asked() {
+        for lab in
+            [Lab::new().on_loop(true), Lab::new().on_disk("vda"), Lab::new().on_file_system("ext4", "vda")]
+        {
+            assert_eq!(lab.reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
+        }
+        assert_eq!(Lab::new().reads(1_000, 4096).on_loop(false).buffered().detection(&DETECTOR), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Fewer requests in the device than were asked for.
+
+use crate::detector::Most;
+use crate::stack::device_of;
+use crate::thresholds::{DEPTH_MISSING, LEAST_BUSY_MS, LEAST_DEPTH};
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::DeviceCounter;
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::QueueDepthNotReached,
+    channel: Channel::Accounting,
+    most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Info },
+    explains: &[],
+    about: "The generator counts a request as in flight from its submission to its end. Where the submission itself blocks, as through the page \
+            cache or where a write makes a file longer, the device has one request at a time whatever the depth. Its own counters tell.",
+    detect,
+};
+
+const SOURCE: &str = "time_in_queue and io_ticks in the device's stat file";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let [target] = case.before.targets.as_slice() else { return None };
+    let jobs: Vec<_> = case.plan.jobs().map(|(_, job)| job).collect();
+    let [job] = jobs.as_slice() else { return None };
+    let depth = u64::from(job.depth) * u64::from(job.workload.jobs());
+    // A timetable decides how many requests are in flight, and we may not have reached the depth ourselves.
+    let own = case.summary.in_flight.mean_time_weighted?;
+    if !case.is_real() || case.plan.has_timetable() || depth < LEAST_DEPTH || own < depth as f64 * 0.9 {
+        return None;
+    }
+    let device = &device_of(target)?.name;
+    let grown = |counter| case.samples.of_device(device, counter);
+    let (queued, busy) = (grown(DeviceCounter::TimeInQueue)?, grown(DeviceCounter::IoTicks)?);
+    if busy < LEAST_BUSY_MS {
+        return None;
+    }
+    let mean = queued / busy;
+    let level = DEPTH_MISSING.level(1.0 - mean / depth as f64);
+    let seen = match level {
+        Level::Ok => Seen::ok(format!("{device} had {mean:.1} requests at once, {depth} were asked for."), SOURCE),
+        level => Seen::at(level, format!("{depth} requests at once were asked for, {device} had {mean:.1}: submitting them blocks, or a queue on \
+                                          the way is shorter."), SOURCE)
+            .remedy("Use direct I/O, write the file before it is overwritten, and see nr_requests of the device's queue.")
+            .effect(depth as f64 / mean.max(1e-3)),
+    };
+    Some(seen.with("mean_queue", mean).with("depth", depth as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn a_device_that_sees_one_request_at_a_time_is_told() {
+        let seen = Lab::new().depth(32).reads(10_000, 4096).on_disk("vda").queue("vda", 8_000, 10_000);
+        let seen = seen.detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Fail);
+        assert!(seen.text.starts_with("32 requests at once were asked for, vda had 0.8"), "{}", seen.text);
+    }
+
+    #[test]
+    fn a_device_that_sees_the_depth_is_fine_and_small_depths_are_not_judged() {
+        let lab = Lab::new().depth(32).reads(10_000, 4096).on_disk("vda").queue("vda", 240_000, 10_000);
+        assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
+        let shallow = Lab::new().depth(2).reads(10_000, 4096).on_disk("vda").queue("vda", 8_000, 10_000);
+        assert_eq!(shallow.detection(&DETECTOR), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! Bytes that were asked for and did not cross the device.
+
+use crate::thresholds::{LEAST_BYTES, NOT_FROM_DEVICE};
+use crate::words::{percent, size};
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::ReadsNotFromDevice,
+    channel: Channel::Accounting,
+    most: crate::detector::Most::of_devices(Level::Fail),
+    explains: &[DetectorId::FasterThanAnyDevice],
+    about: "A read that is answered by a cache, or that lies in a hole, costs no device anything: it is a copy in memory. The bytes that \
+            were asked for are compared with what the kernel counted for this process and on the devices below the target. They agree \
+            to a thousandth where requests reach the device.",
+    detect,
+};
+
+const SOURCE: &str = "/proc/self/io and the devices' stat files, before and after the run";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let reads = case.reads();
+    if !case.is_real() || reads.asked < LEAST_BYTES as f64 {
+        return None;
+    }
+    let Some(share) = reads.share() else {
+        let why = reads.unseen.unwrap_or_else(|| "nothing was sampled".into());
+        return Some(Seen::unknown(format!("Whether reads reached a device is not known: {why}."), SOURCE));
+    };
+    let (devices, level) = (reads.names(), NOT_FROM_DEVICE.level(1.0 - share));
+    let seen = match level {
+        Level::Ok => Seen::ok(format!("{} of the bytes read came from {devices}.", percent(share.min(1.0))), SOURCE),
+        level => Seen::at(
+            level,
+            format!(
+                "Only {} of the bytes read ({}) came from {devices}; the rest came from memory, or was made up because nothing \
+                 is stored there.",
+                percent(share),
+                size(reads.asked)
+            ),
+            SOURCE,
+        )
+        .remedy(
+            "Read with direct I/O, drop the page cache, and fill the target with random data before; or say what was measured with \
+             --claim cache.",
+        )
+        .effect(1.0 / share.max(1e-3)),
+    };
+    let seen = seen.with("asked_bytes", reads.asked).with("share", share);
+    let seen = reads.process.map_or(seen.clone(), |bytes| seen.clone().with("process_bytes", bytes));
+    let seen = reads.bottom.map_or(seen.clone(), |bytes| seen.clone().with("device_bytes", bytes));
+    let is_on_device =
+        reads.bottom_share().is_some_and(|share| NOT_FROM_DEVICE.level(1.0 - share) == Level::Fail);
+    Some(if is_on_device { seen.definitional() } else { seen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+    use iosonar_plan::Claim;
+
+    #[test]
+    fn reads_that_no_device_has_seen_are_told() {
+        let lab =
+            Lab::new().reads(1_000, 65_536).on_disk("vda").process_read(0).device_read("vda", 5_000_000);
+        let seen = lab.detection(&DETECTOR).unwrap();
+        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert!(
+            seen.text.starts_with("Only 0 % of the bytes read (62.5 MiB) came from vda"),
+            "{}",
+            seen.text
+        );
+        assert_eq!(lab.claiming(Claim::Filesystem).detection(&DETECTOR).unwrap().level, Level::Info);
+        assert_eq!(lab.claiming(Claim::Cache).detection(&DETECTOR).unwrap().level, Level::Ok);
+    }
+
+    #[test]
+    fn reads_that_the_device_has_seen_are_fine() {
+        let lab = Lab::new().reads(1_000, 65_536).on_disk("vda");
+        let lab = lab.process_read(65_536_000).device_read("vda", 70_000_000);
+        assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
+        let few = Lab::new().reads(10, 4096).on_disk("vda").process_read(0).device_read("vda", 0);
+        assert_eq!(few.detection(&DETECTOR), None);
+    }
+
+    #[test]
+    fn a_file_system_whose_device_cannot_be_seen_is_not_blamed() {
+        let lab = Lab::new().reads(1_000, 65_536).on_file_system("fuse.bindfs", "vda").process_read(0);
+        assert_eq!(lab.device_read("vda", 0).detection(&DETECTOR).unwrap().level, Level::Unknown);
+    }
+}

@@ -1,0 +1,96 @@
+//! Requests that the kernel merged or split.
+
+use crate::detector::Most;
+use crate::stack::device_of;
+use crate::thresholds::{MERGED, SMALL_MEAN, SPLIT};
+use crate::words::percent;
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::DeviceCounter;
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::RequestsReshaped,
+    channel: Channel::Accounting,
+    most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Fail },
+    explains: &[],
+    about: "Neighbours that are submitted together become one request of the device, whatever the scheduler. The device then answers other \
+            requests than those that were asked for; below 1 % is usual (blkreplay manual 2.3).",
+    detect,
+};
+
+const SOURCE: &str = "requests and merges in the target's stat file";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let [target] = case.before.targets.as_slice() else { return None };
+    let device = &device_of(target)?.name;
+    let grown = |counters: [DeviceCounter; 2]| {
+        counters.into_iter().map(|counter| case.samples.of_device(device, counter)).sum::<Option<f64>>()
+    };
+    let ios = grown([DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
+    let merges = grown([DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
+    let traffic = case.tally.traffic();
+    let requests = case.summary.counts.all.completed.max(1);
+    let mean = (traffic.reads.bytes + traffic.writes.bytes) / requests;
+    if !case.is_real() || requests < 100 || mean > SMALL_MEAN || ios == 0.0 {
+        return None;
+    }
+    let (merged, split) = (merges / (ios + merges), ios / requests as f64 - 1.0);
+    // A file system has requests of its own, so of a file only merges tell.
+    let is_bare = matches!(target.kind, iosonar_evidence::TargetKind::BlockDevice(_));
+    let level = MERGED.level(merged).max(if is_bare { SPLIT.level(split) } else { Level::Ok });
+    let seen = match level {
+        Level::Ok => Seen::ok("The device got the requests as they were asked for.", SOURCE),
+        level if MERGED.level(merged) > Level::Ok => {
+            let text = format!(
+                "{} of the requests were merged with others on their way to {device}.",
+                percent(merged)
+            );
+            Seen::at(level, text, SOURCE)
+                .remedy("Set nomerges to 2 in the device's queue, or submit one at a time (--depth 1).")
+        }
+        level => {
+            let text = format!(
+                "{device} executed {:.1} requests for each one: they were split, or others used it.",
+                split + 1.0
+            );
+            Seen::at(level, text, SOURCE)
+                .remedy("Ask for less than max_sectors_kb and max_segments of the device's queue at a time.")
+        }
+    };
+    Some(seen.with("merged_share", merged).with("device_requests", ios))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn merged_and_split_requests_are_told() {
+        let merged = Lab::new()
+            .reads(1_000, 4096)
+            .on_disk("vda")
+            .device_ios("vda", 60, 940)
+            .detection(&DETECTOR)
+            .unwrap();
+        assert_eq!(merged.level, Level::Fail);
+        assert!(merged.text.starts_with("94 % of the requests were merged"), "{}", merged.text);
+        let split = Lab::new()
+            .reads(1_000, 4096)
+            .on_disk("vda")
+            .device_ios("vda", 4_000, 0)
+            .detection(&DETECTOR)
+            .unwrap();
+        assert_eq!(split.level, Level::Caution);
+    }
+
+    #[test]
+    fn requests_that_stay_as_they_are_are_fine_and_long_ones_are_split_everywhere() {
+        let same = Lab::new().reads(1_000, 4096).on_disk("vda").device_ios("vda", 1_010, 3);
+        assert_eq!(same.detection(&DETECTOR).unwrap().level, Level::Ok);
+        assert_eq!(
+            Lab::new().reads(1_000, 1 << 20).on_disk("vda").device_ios("vda", 2_000, 0).detection(&DETECTOR),
+            None
+        );
+    }
+}

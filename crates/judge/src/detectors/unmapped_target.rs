@@ -1,0 +1,85 @@
+//! Reads of places that hold no data.
+
+use crate::detector::Most;
+use crate::thresholds::{NOT_FROM_DEVICE, UNMAPPED};
+use crate::words::{percent, size};
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::UnmappedTarget,
+    channel: Channel::Mapping,
+    most: Most { device: Level::Fail, filesystem: Level::Caution, cache: Level::Ok, replay: Level::Fail },
+    explains: &[
+        DetectorId::ReadsNotFromDevice,
+        DetectorId::FasterThanAnyDevice,
+        DetectorId::QueueDepthNotReached,
+    ],
+    about: "Holes of a sparse file, extents that were allocated and never written, and blocks that were discarded hold no data. Reading them \
+            gives zeros and costs no device anything (blkreplay manual 3.1.1). Making a file system discards what a device held.",
+    detect,
+};
+
+const SOURCE: &str = "lseek(2) SEEK_DATA over what is requested, before the run";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let reads = case.reads();
+    if !case.is_real() || reads.asked == 0.0 {
+        return None;
+    }
+    let reach = |target: &iosonar_archive::TargetInfo| match target.max_requested_end {
+        0 => target.size,
+        end => end.min(target.size),
+    };
+    let (unmapped, all) = case.run.targets.iter().fold((0.0, 0.0), |(unmapped, all), target| {
+        (unmapped + target.hole_bytes as f64, all + reach(target) as f64)
+    });
+    if all == 0.0 {
+        return None;
+    }
+    let share = (unmapped / all).min(1.0);
+    // A run that fills its target before it reads has no holes any more: the device has seen its reads.
+    let came_from_device = reads.share().is_some_and(|share| NOT_FROM_DEVICE.level(1.0 - share) == Level::Ok);
+    let level = UNMAPPED.level(share);
+    if level == Level::Ok {
+        return Some(Seen::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped));
+    }
+    let text = format!(
+        "{} of the {} that are read held no data when the run began ({}): reads of them give zeros and reach no device.",
+        percent(share),
+        size(all),
+        size(unmapped)
+    );
+    let level = if came_from_device { Level::Info } else { level };
+    let seen = Seen::at(level, text, SOURCE)
+        .remedy("Fill the range with random data before the run, and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
+        .with("unmapped_bytes", unmapped)
+        .with("range_bytes", all);
+    let is_all = share > 0.99 && level == Level::Fail;
+    Some(if is_all { seen.definitional() } else { seen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn reads_of_holes_are_told() {
+        let lab = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30);
+        let seen = lab.process_read(0).device_read("vda", 0).detection(&DETECTOR).unwrap();
+        assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
+        assert!(seen.text.starts_with("100 % of the 1.0 GiB that are read held no data"), "{}", seen.text);
+        let some = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 24, 1 << 30);
+        assert_eq!(some.detection(&DETECTOR).unwrap().level, Level::Caution);
+    }
+
+    #[test]
+    fn what_the_run_filled_itself_is_no_hole_any_more() {
+        let full = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(0, 1 << 30);
+        assert_eq!(full.detection(&DETECTOR).unwrap().level, Level::Ok);
+        let filled = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30);
+        let filled = filled.process_read(65_536_000).device_read("vda", 65_536_000);
+        assert_eq!(filled.detection(&DETECTOR).unwrap().level, Level::Info);
+    }
+}

@@ -1,0 +1,71 @@
+//! Writes that a device with a volatile cache may lose.
+
+use crate::detector::Most;
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::{DeviceCounter, Fact, TargetFacts};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::VolatileCache,
+    channel: Channel::Mapping,
+    most: Most::always(Level::Info),
+    explains: &[],
+    about: "A device with a write-back cache acknowledges a write before it is on the medium. Without a flush the figure says how fast the cache \
+            takes data, and not how fast it is kept.",
+    detect,
+};
+
+const SOURCE: &str = "queue/write_cache, and flushes in the device's stat file";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    if !case.is_real() || case.tally.traffic().writes.bytes == 0 {
+        return None;
+    }
+    let is_volatile = |fact: &Fact<String>| fact.known().is_some_and(|mode| mode == "write back");
+    let mut devices = case
+        .before
+        .targets
+        .iter()
+        .flat_map(TargetFacts::devices)
+        .filter(|device| is_volatile(&device.queue.write_cache));
+    let Some(device) = devices.next() else {
+        return Some(Seen::ok("No volatile write cache is known below the targets.", SOURCE));
+    };
+    let flushes = case.samples.of_device(&device.name, DeviceCounter::FlushIos).unwrap_or(0.0);
+    Some(if flushes > 0.0 {
+        Seen::ok(
+            format!("{flushes:.0} flushes reached {}, whose write cache is volatile.", device.name),
+            SOURCE,
+        )
+    } else {
+        Seen::info(
+            format!(
+                "{} has a volatile write cache, and nothing was flushed: writes may have been in it only.",
+                device.name
+            ),
+            SOURCE,
+        )
+        .remedy("Flush with --flush-every, or write with --fua, where what counts is data that is kept.")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn writes_without_a_flush_are_information() {
+        let lab = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write back");
+        assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Info);
+    }
+
+    #[test]
+    fn flushes_and_write_through_are_fine() {
+        let flushed =
+            Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write back").flushes("vda", 7);
+        assert_eq!(flushed.detection(&DETECTOR).unwrap().level, Level::Ok);
+        let through = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write through");
+        assert_eq!(through.detection(&DETECTOR).unwrap().level, Level::Ok);
+    }
+}

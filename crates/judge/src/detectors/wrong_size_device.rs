@@ -1,0 +1,60 @@
+//! Loads of a device of another size.
+
+use crate::detector::Most;
+use crate::thresholds::WRONG_SIZE;
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_plan::Workload;
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::WrongSizeDevice,
+    channel: Channel::Schedule,
+    most: Most { filesystem: Level::Info, cache: Level::Info, ..Most::always(Level::Caution) },
+    explains: &[],
+    about: "A load that reaches further than the device wraps around: several of its blocks become one, seeks get shorter, and caches hit more \
+            often. A load that uses a small part of a device has short seeks, too (blkreplay manual 3.1.4).",
+    detect,
+};
+
+const SOURCE: &str = "the load's highest end and the target's size";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    // Made workloads know the size of their target.
+    let is_recorded = case.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
+    let factors =
+        case.summary.targets.iter().filter_map(|target| Some((target.wraparound_factor?, &target.path)));
+    let away = |factor: f64| if factor > 1.0 { factor } else { 1.0 / factor };
+    let (factor, path) =
+        factors.filter(|(factor, _)| *factor > 0.0).max_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;
+    if !is_recorded || case.summary.run.is_recording() {
+        return None;
+    }
+    let seen = match WRONG_SIZE.level(away(factor)) {
+        Level::Ok => Seen::ok("The load's device had about the size of this one.", SOURCE),
+        level => Seen::at(level, format!("The load reaches to {factor:.2} times the size of {path} (wraparound factor)."), SOURCE)
+            .remedy("Take a device of the original's size; or fit the load to this one with iosonar derive, and say so."),
+    };
+    Some(seen.with("wraparound_factor", factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn a_load_of_a_larger_device_is_told() {
+        let seen = Lab::new().recorded().reads(1_000, 4096).wraparound(12.04).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(seen.text.contains("12.04 times"), "{}", seen.text);
+    }
+
+    #[test]
+    fn a_load_of_this_size_is_fine_and_made_ones_are_not_asked() {
+        assert_eq!(
+            Lab::new().recorded().reads(1_000, 4096).wraparound(0.96).detection(&DETECTOR).unwrap().level,
+            Level::Ok
+        );
+        assert_eq!(Lab::new().reads(1_000, 4096).wraparound(0.01).detection(&DETECTOR), None);
+    }
+}

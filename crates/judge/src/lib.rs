@@ -1,0 +1,27 @@
+//! What a figure is worth: detectors of fake results, and the verdict.
+//!
+//! A figure is fake only against a [`Claim`](iosonar_plan::Claim): a read from the page cache is a result of memory and no result of
+//! a device. Signals are values ([`Case`]), detectors are pure functions, one file each in `detectors/`. A detector says how much
+//! it has seen; [`judge`] limits that to what matters for the claim, lets causes explain their symptoms, and forms the verdict.
+//!
+//! To add a detector: an id in `iosonar_analyze::DetectorId`, a file in `detectors/` with its [`Detector`] and its two tests, its
+//! line in [`DETECTORS`], its thresholds in `thresholds.rs`, and its line in `docs/validity.md`.
+
+mod case;
+mod detector;
+mod detectors;
+mod samples;
+mod stack;
+#[cfg(test)]
+mod testing;
+mod thresholds;
+mod verdict;
+mod words;
+
+pub use case::{Account, Case};
+pub use detector::{Detector, Seen};
+pub use detectors::DETECTORS;
+pub use samples::Samples;
+pub use stack::{Bottom, bottoms, device_of};
+pub use thresholds::THRESHOLDS_VERSION;
+pub use verdict::{cautions, judge};

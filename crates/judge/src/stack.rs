@@ -1,0 +1,148 @@
+//! What lies below a target: down to devices whose counters close the account of bytes, or to where nobody can look.
+
+use iosonar_evidence::target::{BlockDevice, FileSystem, Layer, RegularFile, Role};
+use iosonar_evidence::{Fact, TargetFacts, TargetKind};
+
+/// Where the bytes of a target end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bottom<'a> {
+    /// A device with nothing below it that this machine can see.
+    Device(&'a BlockDevice),
+    /// Memory, and what kind of it.
+    Memory(String),
+    /// Something that has no counters here, and what it is.
+    Unseen(String),
+}
+
+/// Drivers of devices that keep their data in memory, as `/proc/devices` names them.
+const IN_MEMORY: [&str; 4] = ["zram", "ramdisk", "pmem", "blk-ram"];
+/// File systems that keep their data in memory.
+const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "rootfs", "devtmpfs"];
+
+/// The device that requests of a target reach first; none where that is not one.
+pub fn device_of(target: &TargetFacts) -> Option<&BlockDevice> {
+    match &target.kind {
+        TargetKind::BlockDevice(device) => Some(device),
+        TargetKind::RegularFile(file) => first_device(file.file_system.known()?),
+        TargetKind::MemoryDevice(_) => None,
+    }
+}
+
+fn first_device(file_system: &FileSystem) -> Option<&BlockDevice> {
+    match file_system.below.as_slice() {
+        [Layer::BlockDevice(device)] => Some(device),
+        [Layer::FileSystem(below)] => first_device(below),
+        _ => None,
+    }
+}
+
+/// A target or something below it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part<'a> {
+    /// A block device.
+    Device(&'a BlockDevice),
+    /// A file.
+    File(&'a RegularFile),
+    /// What a file is in.
+    FileSystem(&'a FileSystem),
+    /// Nobody knows, and why.
+    Unseen(&'a str),
+    /// A character device that keeps nothing.
+    Nothing,
+}
+
+/// A target and everything below it, from the top down.
+pub(crate) fn parts(target: &TargetFacts) -> Vec<Part<'_>> {
+    let mut found = Vec::new();
+    match &target.kind {
+        TargetKind::BlockDevice(device) => of_device(device, &mut found),
+        TargetKind::RegularFile(file) => of_file(file, &mut found),
+        TargetKind::MemoryDevice(_) => found.push(Part::Nothing),
+    }
+    found
+}
+
+fn of_device<'a>(device: &'a BlockDevice, found: &mut Vec<Part<'a>>) {
+    found.push(Part::Device(device));
+    match &device.role {
+        Role::Disk => {}
+        // Its counters are those that matter; of the disk only whether it is memory.
+        Role::Partition { disk, .. } if is_in_memory(disk) => of_device(disk, found),
+        Role::Partition { .. } => {}
+        Role::Loop { below, .. } => of_layer(below, found),
+        Role::Stacked { slaves } => slaves.iter().for_each(|slave| of_device(slave, found)),
+    }
+}
+
+fn of_layer<'a>(layer: &'a Layer, found: &mut Vec<Part<'a>>) {
+    match layer {
+        Layer::BlockDevice(device) => of_device(device, found),
+        Layer::RegularFile(file) => of_file(file, found),
+        Layer::FileSystem(file_system) => of_file_system(file_system, found),
+        Layer::Unknown(why) => found.push(Part::Unseen(why)),
+    }
+}
+
+fn of_file<'a>(file: &'a RegularFile, found: &mut Vec<Part<'a>>) {
+    found.push(Part::File(file));
+    match &file.file_system {
+        Fact::Known(file_system) => of_file_system(file_system, found),
+        Fact::Absent { absent } => found.push(Part::Unseen(absent)),
+    }
+}
+
+fn of_file_system<'a>(file_system: &'a FileSystem, found: &mut Vec<Part<'a>>) {
+    found.push(Part::FileSystem(file_system));
+    file_system.below.iter().for_each(|layer| of_layer(layer, found));
+}
+
+fn is_in_memory(device: &BlockDevice) -> bool {
+    device.driver.known().is_some_and(|driver| IN_MEMORY.contains(&driver.as_str()))
+}
+
+/// Where the bytes of a target end.
+pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
+    let mut found: Vec<Bottom<'_>> = Vec::new();
+    for part in parts(target) {
+        let bottom = match part {
+            Part::Device(device) if is_in_memory(device) => {
+                let driver = device.driver.known().map_or("", String::as_str);
+                Bottom::Memory(format!("{} ({driver})", device.name))
+            }
+            // A partition has counters of its own: others on the same disk do not disturb them.
+            Part::Device(device) if is_bottom(device) => Bottom::Device(device),
+            Part::Device(_) | Part::File(_) => continue,
+            Part::FileSystem(file_system) => match of_no_device(file_system) {
+                Some(bottom) => bottom,
+                None => continue,
+            },
+            Part::Unseen(why) => Bottom::Unseen(why.into()),
+            Part::Nothing => Bottom::Memory("a character device that keeps nothing".into()),
+        };
+        if !found.contains(&bottom) {
+            found.push(bottom);
+        }
+    }
+    found
+}
+
+/// Whether the counters of a device are the last on the way down. The disk of a partition is not asked, unless it is memory.
+fn is_bottom(device: &BlockDevice) -> bool {
+    match &device.role {
+        Role::Disk => true,
+        Role::Partition { disk, .. } => !is_in_memory(disk),
+        Role::Loop { .. } => false,
+        Role::Stacked { slaves } => slaves.is_empty(),
+    }
+}
+
+/// Where a file system keeps its data, if that is on no device that can be seen.
+fn of_no_device<'a>(file_system: &FileSystem) -> Option<Bottom<'a>> {
+    let kind = file_system.kind.as_str();
+    if MEMORY_FILE_SYSTEMS.contains(&kind) {
+        return Some(Bottom::Memory(kind.into()));
+    }
+    // A FUSE file system may have a device in its mount line; its server reads it, and this process is not counted.
+    let is_elsewhere = file_system.below.is_empty() || kind.starts_with("fuse");
+    is_elsewhere.then(|| Bottom::Unseen(format!("the data of {kind} comes from elsewhere")))
+}

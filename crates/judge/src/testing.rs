@@ -1,0 +1,326 @@
+//! Small results for tests: records one after the other, a target, and what counters said.
+
+use crate::{Case, Detector, Samples, judge};
+use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
+use iosonar_archive::{Outcome, Record, ResolvedSetup, RunInfo, RunState, TargetInfo};
+use iosonar_evidence::{
+    CgroupLimit, CpuState, DeviceCounter, Environment, Fact, IssuingThreads, OwnUse, Series, TargetFacts,
+    Throttling,
+};
+use iosonar_plan::*;
+use serde_json::{Value, json};
+
+/// A minute, so that counters grow over some time.
+const END_NS: u64 = 60_000_000_000;
+
+#[derive(Clone)]
+pub(crate) struct Lab {
+    plan: Plan,
+    run: RunInfo,
+    records: Vec<Record>,
+    before: Environment,
+    after: Option<Environment>,
+    samples: Samples,
+    latency_ns: u64,
+    delivered_share: Option<f64>,
+    clock_cost_ns: f64,
+}
+
+fn device(name: &str, driver: &str, role: Value) -> Value {
+    let queue = json!({"scheduler": "none", "write_cache": "write through"});
+    json!({"number": "254:0", "name": name, "size": 1u64 << 40, "read_only": false, "driver": driver, "is_virtual": false,
+           "diskseq": 1, "model": "Disk", "serial": "1", "queue": queue, "role": role})
+}
+
+fn disk(name: &str) -> Value {
+    device(name, "virtblk", json!("disk"))
+}
+
+fn file(file_system: &str, below: Value, direct_io: Value) -> Value {
+    let file_system = json!({"kind": file_system, "mount_point": "/", "source": "x", "options": "rw", "super_options": "rw", "below": below});
+    json!({"path": "/image", "device": "254:0", "inode": 7, "size": 1u64 << 30, "direct_io": direct_io, "file_system": file_system})
+}
+
+fn aligned() -> Value {
+    json!({"aligned": {"memory": 4, "offset": 512}})
+}
+
+impl Lab {
+    pub(crate) fn new() -> Lab {
+        let generator = Generator { pace: Pace::Closed, ..Generator::new(Order::Random, ByteSize(4096)) };
+        let job = Job::new(0, 1, Workload::Generated(generator));
+        let plan = Plan::new(1, vec![Target::new("/target")], vec![Phase::of(vec![job])]);
+        let target =
+            TargetInfo { path: "/target".into(), size: 1 << 40, block: 512, ..TargetInfo::default() };
+        let mut run = RunInfo::new("iosonar 0.0.0", "iosonar test", vec![target]);
+        run.state = RunState::Finished;
+        run.means = ResolvedSetup { engine: "uring".into(), ..ResolvedSetup::default() };
+        Lab {
+            plan,
+            run,
+            records: Vec::new(),
+            before: Environment::default(),
+            after: None,
+            samples: Samples::default(),
+            latency_ns: 100_000,
+            delivered_share: None,
+            clock_cost_ns: 20.0,
+        }
+    }
+
+    fn target(mut self, kind: Value) -> Lab {
+        let facts = json!({"path": "/target", "resolved": "/target", "size": 1u64 << 40, "unwritable": null, "unreadable": null,
+                           "logical_block_size": {"bytes": 512, "source": "queue"}, "kind": kind});
+        let facts: TargetFacts = serde_json::from_value(facts).unwrap();
+        self.before.targets = vec![facts];
+        self
+    }
+
+    pub(crate) fn on_device(self, name: &str, driver: &str) -> Lab {
+        self.target(json!({"block-device": device(name, driver, json!("disk"))}))
+    }
+
+    pub(crate) fn on_disk(self, name: &str) -> Lab {
+        self.target(json!({"block-device": disk(name)}))
+    }
+
+    /// A file in a file system on a disk; on nothing where the disk has no name.
+    pub(crate) fn on_file_system(self, kind: &str, name: &str) -> Lab {
+        let below = if name.is_empty() { json!([]) } else { json!([{"block-device": disk(name)}]) };
+        self.target(json!({"regular-file": file(kind, below, aligned())}))
+    }
+
+    /// A loop device whose file lies in ext4 on vda.
+    pub(crate) fn on_loop(self, direct_io: bool) -> Lab {
+        let below = json!({"regular-file": file("ext4", json!([{"block-device": disk("vda")}]), aligned())});
+        let role =
+            json!({"loop": {"backing_file": "/image", "offset": 0, "direct_io": direct_io, "below": below}});
+        self.target(json!({"block-device": device("loop0", "loop", role)}))
+    }
+
+    /// The file system of the file does direct I/O through the page cache.
+    pub(crate) fn pretended(mut self) -> Lab {
+        if let iosonar_evidence::TargetKind::RegularFile(file) = &mut self.before.targets[0].kind {
+            file.direct_io = iosonar_evidence::target::DirectIo::Unsupported;
+        }
+        self
+    }
+
+    pub(crate) fn write_cache(mut self, mode: &str) -> Lab {
+        if let iosonar_evidence::TargetKind::BlockDevice(device) = &mut self.before.targets[0].kind {
+            device.queue.write_cache = Fact::Known(mode.into());
+        }
+        self
+    }
+
+    pub(crate) fn scheduler_after(mut self, scheduler: &str) -> Lab {
+        let mut after = self.before.clone();
+        if let iosonar_evidence::TargetKind::BlockDevice(device) = &mut after.targets[0].kind {
+            device.queue.scheduler = Fact::Known(scheduler.into());
+        }
+        self.after = Some(after);
+        self
+    }
+
+    /// Requests from now on take so long.
+    pub(crate) fn latency_ns(self, latency_ns: u64) -> Lab {
+        Lab { latency_ns, ..self }
+    }
+
+    fn requests(mut self, op: Op, count: u64, bytes: u64) -> Lab {
+        for _ in 0..count {
+            let submitted = self.records.last().and_then(|record| record.completed).unwrap_or(Nanos(0));
+            let extent = Extent { offset: 0, length: bytes };
+            self.records.push(Record {
+                sequence: self.records.len() as u64,
+                op,
+                due: submitted,
+                submitted: Some(submitted),
+                completed: Some(Nanos(submitted.0 + self.latency_ns)),
+                requested: extent,
+                executed: extent,
+                result: bytes as i64,
+                ..Record::default()
+            });
+        }
+        self
+    }
+
+    pub(crate) fn reads(self, count: u64, bytes: u64) -> Lab {
+        self.requests(Op::Read, count, bytes)
+    }
+
+    pub(crate) fn writes(self, count: u64, bytes: u64) -> Lab {
+        self.requests(Op::Write, count, bytes)
+    }
+
+    /// The first of its requests fail.
+    pub(crate) fn failed(mut self, count: usize) -> Lab {
+        for record in &mut self.records[..count] {
+            (record.outcome, record.result) = (Outcome::Failed, -5);
+        }
+        self
+    }
+
+    pub(crate) fn claiming(&self, claim: Claim) -> Lab {
+        let mut lab = self.clone();
+        lab.plan.claim = Some(claim);
+        lab
+    }
+
+    pub(crate) fn buffered(mut self) -> Lab {
+        self.plan.access.buffered = true;
+        self
+    }
+
+    pub(crate) fn depth(mut self, depth: u32) -> Lab {
+        self.plan.phases[0].jobs[0].depth = depth;
+        self
+    }
+
+    pub(crate) fn timed(mut self) -> Lab {
+        if let Workload::Generated(generator) = &mut self.plan.phases[0].jobs[0].workload {
+            generator.pace = Pace::Rate { iops: Decimal::whole(1000), process: Process::Constant };
+        }
+        self
+    }
+
+    pub(crate) fn recorded(mut self) -> Lab {
+        self.plan.phases[0].jobs[0].workload = Workload::Trace(TraceReplay::of("a.load"));
+        self
+    }
+
+    pub(crate) fn random_percent(mut self, percent: u8) -> Lab {
+        self.plan.fill.random_percent = percent;
+        self
+    }
+
+    pub(crate) fn holes(mut self, bytes: u64, of: u64) -> Lab {
+        let target = &mut self.run.targets[0];
+        (target.hole_bytes, target.size, target.max_requested_end) = (bytes, of, of);
+        self
+    }
+
+    pub(crate) fn wraparound(mut self, factor: f64) -> Lab {
+        let target = &mut self.run.targets[0];
+        target.max_requested_end = (target.size as f64 * factor) as u64;
+        self
+    }
+
+    pub(crate) fn delivered_share(self, share: f64) -> Lab {
+        Lab { delivered_share: Some(share), ..self }
+    }
+
+    pub(crate) fn clock_cost(self, clock_cost_ns: f64) -> Lab {
+        Lab { clock_cost_ns, ..self }
+    }
+
+    pub(crate) fn dirty(mut self, bytes: u64) -> Lab {
+        self.before.memory.dirty = Fact::Known(bytes);
+        self
+    }
+
+    pub(crate) fn limit(mut self, file: &str, value: &str) -> Lab {
+        let limit = CgroupLimit { group: "/a".into(), file: file.into(), value: value.into() };
+        self.before.cgroups.limits.push(limit);
+        self
+    }
+
+    /// A counter grows by so much during the run.
+    fn grows(mut self, series: Series, by: f64) -> Lab {
+        self.samples.add(0, &series, 1000.0);
+        self.samples.add(END_NS, &series, 1000.0 + by);
+        self
+    }
+
+    fn device_grows(self, name: &str, counter: DeviceCounter, by: f64) -> Lab {
+        self.grows(Series::device(name, counter), by)
+    }
+
+    pub(crate) fn process_read(self, bytes: u64) -> Lab {
+        self.grows(Series::Own(OwnUse::Read), bytes as f64)
+    }
+
+    pub(crate) fn device_read(self, name: &str, bytes: u64) -> Lab {
+        self.device_grows(name, DeviceCounter::ReadSectors, bytes as f64 / 512.0)
+    }
+
+    pub(crate) fn device_written(self, name: &str, bytes: u64) -> Lab {
+        self.device_grows(name, DeviceCounter::WriteSectors, bytes as f64 / 512.0)
+    }
+
+    pub(crate) fn device_ios(self, name: &str, ios: u64, merges: u64) -> Lab {
+        let lab = self.device_grows(name, DeviceCounter::ReadIos, ios as f64).device_grows(
+            name,
+            DeviceCounter::WriteIos,
+            0.0,
+        );
+        let lab = lab.device_grows(name, DeviceCounter::ReadMerges, merges as f64);
+        lab.device_grows(name, DeviceCounter::WriteMerges, 0.0)
+    }
+
+    pub(crate) fn queue(self, name: &str, queued_ms: u64, busy_ms: u64) -> Lab {
+        let lab = self.device_grows(name, DeviceCounter::TimeInQueue, queued_ms as f64);
+        lab.device_grows(name, DeviceCounter::IoTicks, busy_ms as f64)
+    }
+
+    pub(crate) fn flushes(self, name: &str, count: u64) -> Lab {
+        self.device_grows(name, DeviceCounter::FlushIos, count as f64)
+    }
+
+    /// Ticks that CPUs were idle, and that were stolen from them.
+    pub(crate) fn cpu(self, idle: f64, stolen: f64) -> Lab {
+        CpuState::ALL.iter().fold(self, |lab, state| {
+            let by = match state {
+                CpuState::Idle => idle,
+                CpuState::Steal => stolen,
+                _ => 0.0,
+            };
+            lab.grows(Series::Cpu(*state), by)
+        })
+    }
+
+    pub(crate) fn issuing(self, cpu_ns: f64, wait_ns: f64) -> Lab {
+        self.grows(Series::Issuing(IssuingThreads::Cpu), cpu_ns)
+            .grows(Series::Issuing(IssuingThreads::Wait), wait_ns)
+    }
+
+    pub(crate) fn throttled(self, periods: u64, throttled: u64) -> Lab {
+        let lab = self.grows(Series::Cgroup(Throttling::Periods), periods as f64);
+        lab.grows(Series::Cgroup(Throttling::Throttled), throttled as f64)
+    }
+
+    fn with_case<T>(&self, look: impl FnOnce(&Case<'_>) -> T) -> T {
+        let mut seen = Passing::new(1, &Limits::default());
+        seen.add(&self.records);
+        let tally: Tally = seen.finish();
+        let mut summary = Summary::new(&tally, &self.plan, &self.run);
+        if self.delivered_share.is_some() {
+            summary.throughput.delivered_share = self.delivered_share;
+        }
+        if let Some(means) = &mut summary.health.means {
+            means.clock_cost_ns = self.clock_cost_ns;
+        }
+        if self.plan.phases[0].jobs[0].depth > 1 {
+            summary.in_flight.mean_time_weighted = Some(f64::from(self.plan.phases[0].jobs[0].depth));
+        }
+        look(&Case {
+            plan: &self.plan,
+            run: &self.run,
+            summary: &summary,
+            tally: &tally,
+            before: &self.before,
+            after: self.after.as_ref(),
+            samples: &self.samples,
+        })
+    }
+
+    /// What one detector says.
+    pub(crate) fn detection(&self, detector: &Detector) -> Option<Detection> {
+        self.with_case(|case| Some((detector.detect)(case)?.detection(detector, case.claim())))
+    }
+
+    pub(crate) fn judgement(&self) -> Judgement {
+        self.with_case(judge)
+    }
+}

@@ -1,0 +1,318 @@
+//! From what detectors say to a verdict.
+
+use crate::detectors::DETECTORS;
+use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
+use crate::{Case, Detector};
+use iosonar_analyze::{
+    Caution, CautionId, Channel, Detection, DetectorId, Judgement, Level, Severity, Verdict,
+};
+use iosonar_plan::Claim;
+use std::cmp::Reverse;
+
+/// So many names stand in the sentence of a verdict.
+const MOST_NAMED: usize = 3;
+
+/// Judges a result: asks all detectors, lets causes explain their symptoms, and forms the verdict.
+pub fn judge(case: &Case<'_>) -> Judgement {
+    let claim = case.claim();
+    let mut detections = detect_all(case, DETECTORS);
+    detections.extend(not_observable(claim, &detections));
+    detections.iter_mut().for_each(gate);
+    explain(&mut detections);
+    let missing = if case.is_real() { missing(case, &detections) } else { Vec::new() };
+    detections.sort_by_key(|detection| Reverse((detection.level, detection.definitional)));
+    let verdict = verdict(case, &detections, &missing);
+    let sentence = sentence(claim, verdict, &detections, &missing);
+    Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections }
+}
+
+fn detect_all(case: &Case<'_>, detectors: &[Detector]) -> Vec<Detection> {
+    let claim = case.claim();
+    detectors
+        .iter()
+        .filter_map(|detector| Some((detector.detect)(case)?.detection(detector, claim)))
+        .collect()
+}
+
+fn level_of(detections: &[Detection], id: DetectorId) -> Option<Level> {
+    detections.iter().find(|detection| detection.id == id).map(|detection| detection.level)
+}
+
+/// Where a claim needs the account of bytes, and nobody can keep it, that is a caution of its own.
+fn not_observable(claim: Claim, detections: &[Detection]) -> Option<Detection> {
+    let is_needed = matches!(claim, Claim::Device | Claim::Replay);
+    let is_memory = level_of(detections, DetectorId::MemoryTarget) >= Some(Level::Info);
+    let accounts = [DetectorId::ReadsNotFromDevice, DetectorId::WritesNotOnDevice];
+    let blind = detections.iter().find(|one| one.level == Level::Unknown && accounts.contains(&one.id))?;
+    (is_needed && !is_memory).then(|| Detection {
+        id: DetectorId::NotObservable,
+        level: Level::Caution,
+        channel: Channel::Accounting,
+        text: blind.text.clone(),
+        remedy: "Measure the device or a file on a local file system; or say what is measured with --claim filesystem.".into(),
+        evidence: Vec::new(),
+        source: blind.source.clone(),
+        effect: None,
+        definitional: false,
+        explained_by: None,
+    })
+}
+
+/// An effect that is known and small falls silent.
+fn gate(detection: &mut Detection) {
+    let is_small = |factor: f64| (factor - 1.0).abs() < LEAST_EFFECT;
+    if detection.level == Level::Caution && detection.effect.is_some_and(is_small) {
+        detection.level = Level::Info;
+    }
+}
+
+/// A symptom whose cause is told as well is not told beside it.
+fn explain(detections: &mut [Detection]) {
+    for detector in DETECTORS {
+        let is_cause = |one: &Detection| one.id == detector.id && one.is_told();
+        if !detections.iter().any(is_cause) {
+            continue;
+        }
+        for symptom in
+            detections.iter_mut().filter(|one| one.is_told() && detector.explains.contains(&one.id))
+        {
+            symptom.explained_by = Some(detector.id);
+        }
+    }
+    // A level that wanders by itself may look like one that changed.
+    if detections.iter().any(|one| one.id == DetectorId::Noisy && one.is_told()) {
+        let changed = detections
+            .iter_mut()
+            .filter(|one| one.id == DetectorId::NotSteady && one.level == Level::Caution);
+        changed.for_each(|one| one.explained_by = Some(one.explained_by.unwrap_or(DetectorId::Noisy)));
+    }
+}
+
+/// What a trustworthy result of the claim needs, and is not known.
+fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
+    let mut missing = Vec::new();
+    let is_known = |id| level_of(detections, id).is_some_and(|level| level != Level::Unknown);
+    let mut account = |asked: f64, id, what: &str| {
+        if asked > 0.0 && !is_known(id) {
+            let why = if asked < LEAST_BYTES as f64 { " (too few bytes to tell)" } else { "" };
+            missing.push(format!("{what}{why}"));
+        }
+    };
+    let claim = case.claim();
+    if matches!(claim, Claim::Device | Claim::Replay) {
+        account(case.reads().asked, DetectorId::ReadsNotFromDevice, "whether reads came from the device");
+    }
+    if claim != Claim::Cache {
+        account(
+            case.writes().asked,
+            DetectorId::WritesNotOnDevice,
+            "whether written data reached the device",
+        );
+    }
+    if !is_known(DetectorId::CpuDisturbed) {
+        missing.push("whether the generator had its CPUs".into());
+    }
+    if let Some(short) = detections.iter().find(|one| one.id == DetectorId::TooShort && one.level > Level::Ok)
+    {
+        missing.push(short.text.trim_end_matches('.').to_string());
+    }
+    missing
+}
+
+fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Verdict {
+    if !case.is_real() {
+        return Verdict::NotMeasured;
+    }
+    // One witness of what a figure is by definition, or two that cannot be one mistake.
+    let has_proof = detections.iter().any(|one| one.definitional);
+    let fails = || detections.iter().filter(|one| one.level == Level::Fail && one.explained_by.is_none());
+    let has_two = fails().any(|one| fails().any(|other| other.channel != one.channel));
+    if has_proof || has_two {
+        return Verdict::Fake;
+    }
+    let has_caution = case
+        .summary
+        .cautions
+        .iter()
+        .any(|caution| caution.severity >= Severity::Warning && !is_replaced(caution.id, detections));
+    match has_caution || detections.iter().any(Detection::is_told) || !missing.is_empty() {
+        true => Verdict::Care,
+        false => Verdict::Trustworthy,
+    }
+}
+
+fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &[String]) -> String {
+    let told: Vec<&str> = detections.iter().filter(|one| one.is_told()).map(|one| one.id.name()).collect();
+    let names = |names: &[&str]| {
+        let more = names.len().saturating_sub(MOST_NAMED);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{rest}", names[..names.len() - more].join(", "))
+    };
+    match verdict {
+        Verdict::Trustworthy => format!("trustworthy: {}", reasons(detections)),
+        Verdict::NotMeasured => "no storage result: no I/O was done, or a model answered".into(),
+        Verdict::Fake => format!("FAKE as a {claim} result: {}{}", names(&told), what_it_is(detections)),
+        Verdict::Care if !told.is_empty() => format!("read with care: {}", names(&told)),
+        Verdict::Care => match missing.first() {
+            Some(missing) => format!("read with care: {missing}"),
+            None => "read with care: see the cautions".into(),
+        },
+    }
+}
+
+/// What speaks for a result, in a few words.
+fn reasons(detections: &[Detection]) -> String {
+    let ids = [
+        DetectorId::ReadsNotFromDevice,
+        DetectorId::WritesNotOnDevice,
+        DetectorId::NotSteady,
+        DetectorId::ForeignIo,
+    ];
+    let of = |id| detections.iter().find(|one: &&Detection| one.id == id && one.level == Level::Ok);
+    let texts: Vec<&str> = ids.into_iter().filter_map(of).map(|one| one.text.trim_end_matches('.')).collect();
+    texts.join("; ")
+}
+
+/// What a figure is instead of what it claims.
+fn what_it_is(detections: &[Detection]) -> &'static str {
+    let has_failed = |id| level_of(detections, id) == Some(Level::Fail);
+    if has_failed(DetectorId::MemoryTarget) {
+        "; this is the speed of memory"
+    } else if has_failed(DetectorId::UnmappedTarget) {
+        "; this is the speed of zeros that are stored nowhere"
+    } else if has_failed(DetectorId::ReadsNotFromDevice) || has_failed(DetectorId::WritesNotOnDevice) {
+        "; this is the speed of the page cache"
+    } else {
+        ""
+    }
+}
+
+/// Cautions of the summary that a detection says better, or says with respect to the claim.
+const REPLACED: [(CautionId, DetectorId); 4] = [
+    (CautionId::Holes, DetectorId::UnmappedTarget),
+    (CautionId::Wraparound, DetectorId::WrongSizeDevice),
+    (CautionId::Compressible, DetectorId::TrivialData),
+    (CautionId::SlowClock, DetectorId::CoarseClock),
+];
+
+/// Detections that a caution of the summary says already, with more of its numbers.
+const SAID: [(DetectorId, &[CautionId]); 3] = [
+    (
+        DetectorId::RequestsNotDone,
+        &[CautionId::FailedRequests, CautionId::DroppedShare, CautionId::ShortTransfers],
+    ),
+    (DetectorId::CannotKeepUp, &[CautionId::BehindDemand, CautionId::HeldUp, CautionId::IssuedLate]),
+    (DetectorId::MemoryTarget, &[]),
+];
+
+fn is_replaced(id: CautionId, detections: &[Detection]) -> bool {
+    let by = REPLACED.iter().find(|(caution, _)| *caution == id).map(|(_, by)| *by);
+    by.is_some_and(|by| detections.iter().any(|one| one.id == by))
+}
+
+/// The cautions of a summary together with those that its judgement adds, most severe first.
+pub fn cautions(of_summary: &[Caution], judgement: &Judgement) -> Vec<Caution> {
+    let has = |ids: &[CautionId]| of_summary.iter().any(|caution| ids.contains(&caution.id));
+    let is_said = |one: &Detection| SAID.iter().any(|(id, by)| *id == one.id && has(by));
+    let kept = of_summary.iter().filter(|caution| !is_replaced(caution.id, &judgement.detections)).cloned();
+    let added = judgement.told().filter(|one| !is_said(one)).map(|one| Caution {
+        id: CautionId::Detected(one.id),
+        severity: if one.level == Level::Fail { Severity::Severe } else { Severity::Warning },
+        text: format!("{}: {} {}", one.id, one.text, one.remedy).trim_end().to_string(),
+    });
+    let mut all: Vec<Caution> = kept.chain(added).collect();
+    all.sort_by_key(|caution| Reverse(caution.severity));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    fn clean() -> Lab {
+        let lab = Lab::new().latency_ns(10_000_000).reads(4_000, 65_536).on_disk("vda");
+        lab.process_read(262_144_000)
+            .device_read("vda", 262_200_000)
+            .device_written("vda", 0)
+            .cpu(1_000.0, 0.0)
+    }
+
+    #[test]
+    fn a_clean_run_is_trustworthy_and_says_why() {
+        let judgement = clean().judgement();
+        assert_eq!(judgement.verdict, Verdict::Trustworthy, "{judgement:?}");
+        let expected = "trustworthy: 100 % of the bytes read came from vda; The level stayed the same; Nobody else used vda";
+        assert_eq!(judgement.sentence, expected);
+        assert_eq!(cautions(&[], &judgement), []);
+    }
+
+    #[test]
+    fn a_cause_hides_its_symptoms_and_what_is_so_by_definition_is_fake() {
+        let lab = Lab::new()
+            .latency_ns(700)
+            .reads(40_000, 4096)
+            .on_file_system("ext4", "vda")
+            .holes(1 << 30, 1 << 30);
+        let judgement = lab.process_read(0).device_read("vda", 0).cpu(1_000.0, 0.0).judgement();
+        assert_eq!(judgement.verdict, Verdict::Fake);
+        let told: Vec<DetectorId> = judgement.told().map(|one| one.id).collect();
+        assert_eq!(told, [DetectorId::UnmappedTarget]);
+        let symptom = judgement.of(DetectorId::ReadsNotFromDevice).unwrap();
+        assert_eq!((symptom.level, symptom.explained_by), (Level::Fail, Some(DetectorId::UnmappedTarget)));
+        let expected =
+            "FAKE as a device result: unmapped-target; this is the speed of zeros that are stored nowhere";
+        assert_eq!(judgement.sentence, expected);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_neither_trusted_nor_called_fake() {
+        let lab = Lab::new()
+            .latency_ns(700)
+            .reads(40_000, 4096)
+            .on_file_system("fuse.bindfs", "")
+            .cpu(1_000.0, 0.0);
+        let judgement = lab.process_read(0).judgement();
+        assert_eq!(judgement.verdict, Verdict::Care, "{judgement:?}");
+        assert!(judgement.of(DetectorId::NotObservable).is_some());
+    }
+
+    #[test]
+    fn a_run_that_is_what_it_claims_has_no_cautions() {
+        let cached =
+            Lab::new().latency_ns(700).reads(40_000, 4096).on_file_system("tmpfs", "").cpu(1_000.0, 0.0);
+        let judgement = cached.claiming(Claim::Cache).judgement();
+        assert_eq!(judgement.told().count(), 0, "{judgement:?}");
+        assert_ne!(judgement.verdict, Verdict::Fake);
+    }
+
+    #[test]
+    fn one_statistical_failure_is_no_proof() {
+        let lab =
+            Lab::new().latency_ns(1_000_000).reads(20_000, 4096).latency_ns(3_500_000).reads(6_000, 4096);
+        let lab = lab.on_disk("vda").process_read(106_496_000).device_read("vda", 106_496_000);
+        let judgement = lab.device_written("vda", 0).cpu(1_000.0, 0.0).judgement();
+        assert_eq!(judgement.of(DetectorId::NotSteady).unwrap().level, Level::Fail);
+        assert_eq!(judgement.verdict, Verdict::Care, "{}", judgement.sentence);
+    }
+
+    #[test]
+    fn known_small_effects_fall_silent() {
+        let lab = clean().delivered_share(0.97);
+        let judgement = lab.judgement();
+        assert_eq!(judgement.of(DetectorId::CannotKeepUp).unwrap().level, Level::Info);
+    }
+
+    #[test]
+    fn cautions_are_said_once() {
+        let holes = Caution { id: CautionId::Holes, severity: Severity::Severe, text: "holes".into() };
+        let failed =
+            Caution { id: CautionId::FailedRequests, severity: Severity::Warning, text: "failed".into() };
+        let lab =
+            Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30).failed(100);
+        let judgement = lab.process_read(0).device_read("vda", 0).judgement();
+        let ids: Vec<CautionId> =
+            cautions(&[holes, failed], &judgement).iter().map(|caution| caution.id).collect();
+        assert_eq!(ids, [CautionId::Detected(DetectorId::UnmappedTarget), CautionId::FailedRequests]);
+    }
+}
