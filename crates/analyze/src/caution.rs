@@ -5,7 +5,7 @@ mod health;
 use crate::{DetectorId, Summary};
 use iosonar_archive::{RunInfo, RunState};
 pub use iosonar_plan::Stamp;
-use iosonar_plan::{Plan, ShortPolicy};
+use iosonar_plan::{Claim, Plan, ShortPolicy};
 use serde::{Deserialize, Serialize};
 
 /// How much a caution matters, least first.
@@ -136,7 +136,7 @@ pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
 /// All cautions, most severe first, otherwise in a fixed order.
 pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Caution> {
     let mut list = List(Vec::new());
-    stamp_cautions(&mut list, summary);
+    stamp_cautions(&mut list, summary, plan);
     checks(&mut list, info);
     verification(&mut list, info);
     state(&mut list, info, summary);
@@ -167,7 +167,7 @@ impl List {
     }
 }
 
-fn stamp_cautions(list: &mut List, summary: &Summary) {
+fn stamp_cautions(list: &mut List, summary: &Summary, plan: &Plan) {
     for stamp in &summary.stamps {
         let (id, text) = match stamp {
             Stamp::FaultsInjected => (
@@ -186,7 +186,11 @@ fn stamp_cautions(list: &mut List, summary: &Summary) {
                 "Requests went through the page cache: the figures show memory as much as storage. Run with direct I/O.",
             ),
         };
-        list.push(id, Severity::Severe, text.to_string());
+        // Who claims the speed of a file system or of memory measures what he claims.
+        let is_claimed =
+            id == CautionId::NotDirect && matches!(plan.claim(), Claim::Filesystem | Claim::Cache);
+        let severity = if is_claimed { Severity::Note } else { Severity::Severe };
+        list.push(id, severity, text.to_string());
     }
 }
 

@@ -16,7 +16,7 @@ use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use crate::verify_args::VerifyArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed, SyncFlag};
+use iosonar_plan::{ByteSize, Claim, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed, SyncFlag};
 use std::path::PathBuf;
 
 /// The version, and the commit where there is one. A fuzz target takes this module without the build script.
@@ -57,6 +57,10 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print the summary of a run
     Show(ShowArgs),
+    /// Judge what the figures of a run are worth, with today's thresholds
+    Judge(JudgeArgs),
+    /// Explain the verdict on a run: what was seen, why it matters, how to mend it
+    Explain(ExplainArgs),
     /// Show a finished or running run in the live view
     Live(LiveArgs),
     /// Find the highest rate that a target sustains, with a rising request rate
@@ -236,6 +240,12 @@ pub struct IoArgs {
     /// Use the page cache instead of O_DIRECT; the result is no storage result
     #[arg(long)]
     pub buffered: bool,
+    /// Set what the figures are said to be: device, filesystem, cache or replay
+    ///
+    /// A figure is fake only against its claim. Default: replay for recorded loads, filesystem through
+    /// the page cache, otherwise device.
+    #[arg(long, value_name = "CLAIM")]
+    pub claim: Option<Claim>,
     /// Open targets with O_SYNC, or with another flag: --sync=dsync, --sync=rsync
     ///
     /// On Linux O_RSYNC is O_SYNC.
@@ -339,6 +349,26 @@ pub struct ShowArgs {
     pub show_plan: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// Options of `judge`.
+#[derive(Debug, Args)]
+pub struct JudgeArgs {
+    /// The directory of a result
+    pub dir: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// End with exit code 3 if there are cautions
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The directory of a result
+    pub dir: PathBuf,
 }
 
 /// A flag of open(2), as `--sync=FLAG` has it.

@@ -16,6 +16,8 @@ pub enum Exit {
     Refused,
     /// 3: only with `--strict`: there were cautions, or input was skipped.
     Cautioned,
+    /// 4: the figures are not what they claim to be.
+    Fake,
     /// 5: data was not what it should be.
     Miscompared,
     /// 128 + n: signal n ended the run.
@@ -29,6 +31,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Refused => 2,
             Exit::Cautioned => 3,
+            Exit::Fake => 4,
             Exit::Miscompared => 5,
             Exit::Signal(n) => 128u8.wrapping_add(n as u8),
         })

@@ -99,6 +99,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
+        Command::Judge(args) => commands::judge(&args),
+        Command::Explain(args) => commands::explain(&args),
         Command::Live(args) => commands::live(&args),
         Command::Plot(args) => commands::plot(&args),
         Command::Report(args) => commands::report(&args),

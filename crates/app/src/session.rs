@@ -9,7 +9,7 @@ use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
-use iosonar_analyze::{Limits, Summary};
+use iosonar_analyze::{Judgement, Limits, Summary, Verdict};
 use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
 use iosonar_engine::{Alone, Control, Prepared, TargetReady};
 use iosonar_host::Root;
@@ -92,8 +92,8 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;
-    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty());
-    Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful))
+    let doubtful = args.strict && (skipped > 0 || has_cautions(&summary));
+    Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
 }
 
 /// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
@@ -203,8 +203,28 @@ pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<
     Ok(concluded)
 }
 
-/// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any.
-pub fn exit(info: &RunInfo, failed: bool, doubtful: bool) -> Exit {
+/// Whether the figures are not what they claim to be.
+pub fn is_fake(summary: &Summary) -> bool {
+    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Fake)
+}
+
+/// Tells what the figures of a dialect's run are worth, beside its own output; whether they are fake.
+pub fn tell_verdict(tool: &str, summary: &Summary) -> bool {
+    if let Some(judgement) = &summary.judgement {
+        print_message(format_args!("{tool}: verdict: {}", judgement.sentence));
+    }
+    is_fake(summary)
+}
+
+/// Whether there is anything to know before believing the figures.
+pub fn has_cautions(summary: &Summary) -> bool {
+    let is_doubtful = |judgement: &Judgement| judgement.told().next().is_some();
+    !summary.cautions.is_empty() || summary.judgement.as_ref().is_some_and(is_doubtful)
+}
+
+/// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any,
+/// `fake` whether the figures are not what they claim to be.
+pub fn exit(info: &RunInfo, failed: bool, doubtful: bool, fake: bool) -> Exit {
     let signal = |name: &str| match name {
         "SIGINT" => 2,
         "SIGHUP" => 1,
@@ -217,6 +237,7 @@ pub fn exit(info: &RunInfo, failed: bool, doubtful: bool) -> Exit {
         _ if miscompared => Exit::Miscompared,
         RunState::Broken(_) | RunState::Running | RunState::Unconverted(_) => Exit::Failed,
         RunState::Finished if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
+        RunState::Finished if fake => Exit::Fake,
         RunState::Finished if doubtful => Exit::Cautioned,
         RunState::Finished => Exit::Fine,
     }

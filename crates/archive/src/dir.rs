@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 const PLAN: &str = "plan.toml";
 const ENVIRONMENT: &str = "environment.json";
+/// The same at the end of the run.
+const ENVIRONMENT_AFTER: &str = "environment-after.json";
 const RUN: &str = "run.json";
 /// The records of a run that goes on, or was killed.
 pub const LOG: &str = "records.log";
@@ -115,6 +117,7 @@ pub fn is_part_of_archive(dir: &Path) -> bool {
     let names = [
         PLAN,
         ENVIRONMENT,
+        ENVIRONMENT_AFTER,
         RUN,
         LOG,
         RECORDS,
@@ -228,6 +231,14 @@ impl ArchiveWriter {
             let _ = fs::remove_dir_all(dir);
         }
         written.map(|()| writer)
+    }
+
+    /// Keeps the environment at the end of the run.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub fn write_environment_after(&self, environment: &serde_json::Value) -> Result<()> {
+        write_whole(&self.dir.join(ENVIRONMENT_AFTER), &json(environment))
     }
 
     fn write_first(&self, plan: &Plan, environment: &serde_json::Value, run: &RunInfo) -> Result<()> {
@@ -623,7 +634,13 @@ impl Archive {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// The same as JSON, as it was written; null where it cannot be read.
+    /// The same at the end of the run; none where it was not captured, or cannot be read.
+    pub fn environment_after(&self) -> Option<Environment> {
+        let text = fs::read_to_string(self.dir.join(ENVIRONMENT_AFTER)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// The environment before the run as JSON, as it was written; null where it cannot be read.
     pub fn environment_json(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)

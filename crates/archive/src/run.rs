@@ -274,8 +274,8 @@ pub struct TargetInfo {
     /// it is not known.
     #[serde(default)]
     pub issued_hash: String,
-    /// Bytes of a file, or of the file after a loop device, that were never written when the run began: reading
-    /// them costs nothing.
+    /// Bytes that are requested of a file, or of the file behind a loop device, and that held no data when the run began: reading
+    /// them costs nothing. Known up to the highest requested end.
     #[serde(default)]
     pub hole_bytes: u64,
     /// Flushes of its load, and writes with FUA or a preflush, that were skipped or made plain (`--flush drop`).

@@ -120,12 +120,14 @@ impl Prepared {
         let mut sources: Vec<String> = jobs.iter().map(|(_, job)| job.workload.name()).collect();
         sources.dedup();
         let facts = || jobs.iter().filter_map(|(_, job)| job.workload.facts());
+        let size = jobs.iter().map(|(_, job)| job.placement.size()).max().unwrap_or(0);
+        let max_requested_end = facts().map(|facts| facts.max_end).max().unwrap_or(0);
         TargetInfo {
             path: claimed.looked.target.path.display().to_string(),
             source: sources.join("; "),
-            size: jobs.iter().map(|(_, job)| job.placement.size()).max().unwrap_or(0),
+            size,
             block: jobs.iter().map(|(_, job)| job.placement.block()).max().unwrap_or(0),
-            max_requested_end: facts().map(|facts| facts.max_end).max().unwrap_or(0),
+            max_requested_end,
             input_lines: 0,
             bad_lines: facts().map(|facts| facts.bad_lines).sum(),
             back_shifts: facts().map(|facts| facts.back_shifts).sum(),
@@ -134,7 +136,11 @@ impl Prepared {
             expected_requests: jobs.iter().map(|(phase, job)| job.expected_requests(phase.passes)).sum(),
             ended_early: None,
             issued_hash: String::new(),
-            hole_bytes: claimed.looked.hole_bytes(),
+            hole_bytes: claimed.looked.hole_bytes(if max_requested_end > 0 {
+                max_requested_end.min(size)
+            } else {
+                size
+            }),
             left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
             left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),
             checks: None,

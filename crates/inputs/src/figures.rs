@@ -3,6 +3,7 @@
 use crate::Input;
 use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};
 use iosonar_archive::{ArchiveError, RunInfo};
+use iosonar_judge::{Case, Samples};
 use std::io;
 
 /// What happened, in figures.
@@ -61,12 +62,32 @@ impl Figures {
 
     fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Result<Figures, FiguresError> {
         let plan = input.run().0;
-        let summary = Summary { machine: input.machine()?, ..Summary::new(&tally, &plan, info) };
+        let mut summary = Summary { machine: input.machine()?, ..Summary::new(&tally, &plan, info) };
+        input.judge(&mut summary, &tally, info)?;
         Ok(Figures { summary, tally })
     }
 }
 
 impl Input {
+    /// Adds to the summary of a run what its figures are worth, with today's thresholds; nothing where it is no archive of a run.
+    ///
+    /// # Errors
+    /// The series of samples cannot be read.
+    pub fn judge(&self, summary: &mut Summary, tally: &Tally, run: &RunInfo) -> Result<(), ArchiveError> {
+        let Some(archive) = self.archive().filter(|_| !run.is_import && !summary.run.is_recording()) else {
+            return Ok(());
+        };
+        let (before, after, samples) =
+            (archive.environment(), archive.environment_after(), Samples::of(archive)?);
+        let plan = archive.plan();
+        let case =
+            Case { plan, run, summary, tally, before: &before, after: after.as_ref(), samples: &samples };
+        let judgement = iosonar_judge::judge(&case);
+        summary.cautions = iosonar_judge::cautions(&summary.cautions, &judgement);
+        summary.judgement = Some(judgement);
+        Ok(())
+    }
+
     /// Where a run took place, if it is an archive that notes that.
     ///
     /// # Errors

@@ -81,6 +81,10 @@ impl<'a> Merged<'a> {
         if self.is_recording() {
             summary.forget_means();
         }
+        if let [only] = self.inputs[..] {
+            // Samples that cannot be read are told of where they are shown.
+            let _ = only.judge(&mut summary, tally, &info);
+        }
         summary
     }
 

@@ -16,6 +16,7 @@ pub mod extents;
 mod file;
 pub mod flight;
 pub mod free_ranges;
+mod holes;
 mod huge;
 pub mod loopdev;
 pub mod map;
@@ -39,6 +40,7 @@ pub use file::{
     allocate, block_bytes, discard, extend, free_space, open_to_inspect, sync_file_system, write_durably_at,
     write_zeroes,
 };
+pub use holes::empty_bytes;
 pub use huge::vec_for_huge_pages;
 pub use pool::{BufferPool, TooLong};
 pub use shared_words::SharedWords;

@@ -4,7 +4,7 @@ use iosonar_archive::{ArchiveError, ArchiveWriter, RunInfo, TOOL};
 use iosonar_engine::{
     Control, NoticeSink, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare, prepare_part,
 };
-use iosonar_host::{Root, environment};
+use iosonar_host::{Root, TargetFacts, environment};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use std::path::Path;
@@ -88,12 +88,17 @@ impl Ready {
     pub fn begin(self, root: &Root, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
         let prepared = self.prepared();
         let info = prepared.info(TOOL, command);
-        let environment = environment::capture(&prepared.facts(), root).by(TOOL);
-        // Facts are numbers, texts, lists and maps with texts as keys: each of them has a form in JSON.
-        let environment = serde_json::to_value(environment).expect("facts are JSON");
+        let environment = captured(&prepared.facts(), root);
         let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
         Ok(Begun { ready: self, archive, info })
     }
+}
+
+/// The machine as it is now.
+fn captured(targets: &[TargetFacts], root: &Root) -> serde_json::Value {
+    let environment = environment::capture(targets, root).by(TOOL);
+    // Facts are numbers, texts, lists and maps with texts as keys: each of them has a form in JSON.
+    serde_json::to_value(environment).expect("facts are JSON")
 }
 
 /// A run whose archive exists.
@@ -169,6 +174,9 @@ impl Begun {
             // Nothing was started, so nothing is left behind.
             let _ = std::fs::remove_dir_all(archive.dir());
         })?;
+        // An addition: without it, only what has changed is not known.
+        let after = captured(&ready.prepared().facts_now(), &Root::default());
+        let _ = archive.write_environment_after(&after);
         ready.prepared.has_begun = true;
         archive.write_run(&info)?;
         Ok(Ended { archive, info, skipped: ready.skipped.load(Relaxed) })

@@ -12,6 +12,7 @@ mod extent_text;
 pub mod fonts;
 mod free_text;
 mod health;
+mod judgement_text;
 mod layout_text;
 mod lines;
 pub mod live;
@@ -42,6 +43,7 @@ pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files
 pub use demand_text::{show_demand, show_findings};
 pub use extent_text::show_extent_latencies;
 pub use free_text::show_free;
+pub use judgement_text::{explain, show_judgement};
 pub use layout_text::{MapUnit, show_map, show_maps, shown_name};
 pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};
 pub use matrix_page::{MatrixCell, MatrixPage, matrix_page};

@@ -32,6 +32,7 @@ pub fn show(summary: &Summary) -> String {
     targets(&mut out, summary);
     verify_text::lines(&mut out, summary);
     cautions(&mut out, summary);
+    verdict(&mut out, summary);
     out.finish()
 }
 
@@ -408,6 +409,14 @@ pub fn show_deskew(deskew: &Deskew) -> String {
         out.line(&format!("            starts apart {front}, ends apart {back}"));
     }
     out.finish()
+}
+
+/// What the figures are worth, as the last line.
+fn verdict(out: &mut Lines, s: &Summary) {
+    if let Some(judgement) = &s.judgement {
+        out.line("");
+        out.paragraph("verdict: ", &judgement.sentence);
+    }
 }
 
 fn cautions(out: &mut Lines, s: &Summary) {

@@ -162,11 +162,14 @@ fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timin
     if counts.total == 0 {
         print_message("blkreplay: no request was read: the load has none, or none in the window");
     }
+    let mut is_fake = false;
     if let Some(dir) = &place.kept {
-        info = session::conclude(ended, &Limits::default(), timings)?.info;
+        let concluded = session::conclude(ended, &Limits::default(), timings)?;
+        is_fake = session::tell_verdict("blkreplay", &concluded.figures.summary);
+        info = concluded.info;
         print_message(format_args!("result: {}", dir.display()));
     }
-    Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false))
+    Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false, is_fake))
 }
 
 /// Keeps the records of a run whose result nobody took.
@@ -186,7 +189,7 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
         return Err(error.into());
     }
     let counts = export_later(stored, 0, Nanos(0), &mut io::sink())?;
-    Ok(session::exit(stored.run(), counts.failed > 0 || counts.completed == 0, false))
+    Ok(session::exit(stored.run(), counts.failed > 0 || counts.completed == 0, false, false))
 }
 
 /// Writes blkreplay's form to standard output.

@@ -117,6 +117,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         faults: faults(&io.means),
         verify: io.verify.verification(),
         inject: io.verify.inject.clone(),
+        claim: io.claim,
         ..Plan::new(run_id, targets, vec![phase])
     }
 }

@@ -7,7 +7,9 @@ use iosonar_host::guard::Intent;
 use iosonar_host::{
     DevNumber, Fact, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing,
 };
+use iosonar_os::empty_bytes;
 use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
+use std::fs::File;
 use std::path::PathBuf;
 
 /// A target that was looked at.
@@ -86,19 +88,21 @@ impl Looked {
         name_of_pass(&self.target.path, &self.target.file, 0)
     }
 
-    /// Bytes of the file, or of the file after the loop device, that were never written.
-    pub(crate) fn hole_bytes(&self) -> u64 {
-        let path = match self.facts.as_ref().map(|f| &f.kind) {
-            Some(TargetKind::RegularFile(_)) => self.target.path.clone(),
+    /// Bytes up to `end` of the file, or of the file behind the loop device, that hold no data: they were never written, or were discarded.
+    /// 0 where nobody tells.
+    pub(crate) fn hole_bytes(&self, end: u64) -> u64 {
+        let (path, start) = match self.facts.as_ref().map(|f| &f.kind) {
+            Some(TargetKind::RegularFile(_)) => (self.target.path.clone(), 0),
             Some(TargetKind::BlockDevice(device)) => match &device.role {
-                Role::Loop { backing_file, .. } => PathBuf::from(backing_file),
+                Role::Loop { backing_file, offset, .. } => {
+                    (PathBuf::from(backing_file), offset.known().copied().unwrap_or(0))
+                }
                 _ => return 0,
             },
             Some(TargetKind::MemoryDevice(_)) | None => return 0,
         };
-        // Blocks of a file are counted in 512 bytes, whatever its file system uses.
-        use std::os::unix::fs::MetadataExt;
-        path.metadata().map_or(0, |m| m.len().saturating_sub(m.blocks() * SECTOR))
+        let empty = File::open(path).and_then(|file| empty_bytes(&file, start..start.saturating_add(end)));
+        empty.unwrap_or(0)
     }
 
     /// What is done to it, where jobs write or only read: deleting is as bad as writing.

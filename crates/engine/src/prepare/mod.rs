@@ -22,7 +22,7 @@ use claim::{Claim, claim_all};
 use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
 use iosonar_host::guard::Permit;
-use iosonar_host::{Root, TargetFacts};
+use iosonar_host::{Root, TargetFacts, identify_growing};
 use iosonar_load::{
     Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
 };
@@ -239,9 +239,22 @@ impl Prepared {
         phases.flat_map(|(phase, jobs)| jobs.iter().map(move |job| (phase, job)))
     }
 
-    /// What is known about the targets that exist, for the environment.
+    /// What is known about the targets that exist, for the environment. Files that preparation has made exist by now.
     pub fn facts(&self) -> Vec<TargetFacts> {
-        self.targets.iter().filter_map(|t| t.looked.facts.clone()).collect()
+        let made = |t: &Claimed| {
+            let path = t.looked.first_name();
+            identify_growing(&path, &Root::default()).ok().filter(|_| self.plan.engine.is_real())
+        };
+        self.targets.iter().filter_map(|t| t.looked.facts.clone().or_else(|| made(t))).collect()
+    }
+
+    /// The same as they are now.
+    pub fn facts_now(&self) -> Vec<TargetFacts> {
+        let known = self.facts();
+        known
+            .into_iter()
+            .map(|facts| identify_growing(&facts.path, &Root::default()).unwrap_or(facts))
+            .collect()
     }
 
     /// The jobs of a phase that follows another one, fitted to the files as they are now: what was to be written is not

@@ -292,5 +292,5 @@ fn report(
     if let Some(dir) = &settings.out {
         print_message(format_args!("result: {dir}"));
     }
-    Ok(session::exit(&info, !is_whole, false))
+    Ok(session::exit(&info, !is_whole, false, false))
 }

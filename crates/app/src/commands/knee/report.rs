@@ -45,7 +45,7 @@ fn answer(ramps: &[Ramp]) -> Option<&Ramp> {
 fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
     let last = ramps.last().unwrap_or(ramp);
     if is_signal(&last.info.state) {
-        return exit(&last.info, false, false);
+        return exit(&last.info, false, false, false);
     }
     if let RunState::Broken(why) = &last.info.state {
         print_message(format_args!("iosonar: the ramp could not go on: {why}"));

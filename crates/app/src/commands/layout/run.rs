@@ -166,7 +166,7 @@ fn perform_part(
     let stats = stats_of(archive, &info, CountUntil::OwnEnd)?;
     stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
     let failed = stats.iter().any(|stats| !stats.is_whole);
-    Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false) })
+    Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false, false) })
 }
 
 /// What the devices of all methods read. A scratch file system has its own, which nobody else uses; all others are in one directory.

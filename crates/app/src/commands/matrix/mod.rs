@@ -153,7 +153,7 @@ fn measure(
             "iosonar: about {open} cells are missing; to measure them: iosonar matrix --resume {dir}"
         ));
     }
-    Ok(Some(session::exit(&info, open > 0, false)))
+    Ok(Some(session::exit(&info, open > 0, false, false)))
 }
 
 pub fn machine(archive: &Archive) -> Machine {

@@ -109,9 +109,12 @@ fn report(
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
-    let info = match kept {
-        Some(_) => session::conclude(ended, &Limits::default(), timings)?.info,
-        None => ended.info,
+    let (info, summary) = match kept {
+        Some(_) => {
+            let concluded = session::conclude(ended, &Limits::default(), timings)?;
+            (concluded.info, Some(concluded.figures.summary))
+        }
+        None => (ended.info, None),
     };
     info.means.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
@@ -120,8 +123,9 @@ fn report(
     if let RunState::Broken(why) = &info.state {
         sinks.error(&format!("the run could not go on: {why}"))?;
     }
+    let is_fake = summary.is_some_and(|summary| session::tell_verdict("xdd", &summary));
     if let Some(dir) = kept {
         print_message(format_args!("result: {dir}"));
     }
-    Ok(session::exit(&info, failed, false))
+    Ok(session::exit(&info, failed, false, is_fake))
 }

@@ -1,0 +1,49 @@
+//! `iosonar judge` and `iosonar explain`: what the figures of a result are worth, in short and at length.
+
+use super::open;
+use crate::args::{ExplainArgs, JudgeArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use anyhow::anyhow;
+use iosonar_analyze::{DetectorId, Judgement, Limits, Verdict};
+use iosonar_inputs::{Figures, Input};
+use iosonar_judge::DETECTORS;
+use std::path::Path;
+
+/// Prints the verdict with one line for each detector.
+pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
+    let judgement = judgement(&args.dir)?;
+    print(&match args.json {
+        // It is made of numbers, texts and lists.
+        true => format!("{:#}\n", serde_json::to_value(&judgement)?),
+        false => iosonar_view::show_judgement(&judgement),
+    })?;
+    Ok(match judgement.verdict {
+        Verdict::Fake => Exit::Fake,
+        Verdict::Care if args.strict => Exit::Cautioned,
+        _ => Exit::Fine,
+    })
+}
+
+/// Prints the verdict at length.
+pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
+    print(&iosonar_view::explain(&judgement(&args.dir)?, &about))?;
+    Ok(Exit::Fine)
+}
+
+fn judgement(dir: &Path) -> Result<Judgement, Failure> {
+    let input = Input::of_archive(open(dir)?)?;
+    let figures = Figures::of(&input, &Limits::default())?;
+    let nothing = || {
+        let why = "it was made by another program, or recorded: nothing is known of the machine while it ran";
+        Failure::refused(anyhow!("{}: it cannot be judged: {why}", dir.display()))
+    };
+    figures.summary.judgement.ok_or_else(nothing)
+}
+
+fn about(id: DetectorId) -> &'static str {
+    let known = DETECTORS.iter().find(|detector| detector.id == id).map(|detector| detector.about);
+    known.unwrap_or(
+        "What the claim needs cannot be seen from here, so the figure is neither confirmed nor refuted.",
+    )
+}

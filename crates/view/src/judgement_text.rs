@@ -1,0 +1,132 @@
+//! What a result is worth, at length.
+
+use crate::lines::Lines;
+use crate::text::COLUMNS;
+use iosonar_analyze::{Detection, DetectorId, Judgement, Level};
+
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Fail => "fail",
+        Level::Caution => "caution",
+        Level::Info => "info",
+        Level::Unknown => "unknown",
+        Level::Ok => "ok",
+    }
+}
+
+/// The verdict with one line for each detector, most severe first.
+pub fn show_judgement(judgement: &Judgement) -> String {
+    let mut out = Lines::new(COLUMNS);
+    out.line(&format!("claim: {}, thresholds of version {}", judgement.claim, judgement.thresholds));
+    out.line("");
+    for one in &judgement.detections {
+        let cause = one.explained_by.map_or(String::new(), |cause| format!(" (explained by {cause})"));
+        out.paragraph(&format!("{:<8}", word(one.level)), &format!("{}: {}{cause}", one.id, one.text));
+    }
+    missing(&mut out, judgement);
+    out.line("");
+    out.paragraph("verdict: ", &judgement.sentence);
+    out.finish()
+}
+
+/// Each detection that is told at length, with its symptoms; then what is not known, and what was found as it should be.
+/// `about` says of a detector why it matters.
+pub fn explain(judgement: &Judgement, about: &dyn Fn(DetectorId) -> &'static str) -> String {
+    let mut out = Lines::new(COLUMNS);
+    out.paragraph("verdict: ", &judgement.sentence);
+    let is_symptom_of = |one: &&Detection, cause| one.explained_by == Some(cause);
+    for told in judgement.told() {
+        at_length(&mut out, told, about);
+        for symptom in judgement.detections.iter().filter(|one| is_symptom_of(one, told.id)) {
+            out.paragraph("  explains    ", &format!("{}: {}", symptom.id, symptom.text));
+        }
+    }
+    let infos =
+        judgement.detections.iter().filter(|one| one.level == Level::Info && one.explained_by.is_none());
+    infos.for_each(|one| at_length(&mut out, one, about));
+    missing(&mut out, judgement);
+    for (level, heading) in [(Level::Unknown, "Not known"), (Level::Ok, "As it should be")] {
+        let of_level: Vec<&Detection> =
+            judgement.detections.iter().filter(|one| one.level == level).collect();
+        if !of_level.is_empty() {
+            out.heading(heading);
+            of_level.iter().for_each(|one| out.paragraph("  ", &format!("{}: {}", one.id, one.text)));
+        }
+    }
+    out.finish()
+}
+
+fn at_length(out: &mut Lines, one: &Detection, about: &dyn Fn(DetectorId) -> &'static str) {
+    out.heading(&format!("{} ({})", one.id, word(one.level)));
+    out.paragraph("  seen        ", &one.text);
+    out.paragraph("  why         ", about(one.id));
+    if !one.remedy.is_empty() {
+        out.paragraph("  remedy      ", &one.remedy);
+    }
+    out.paragraph("  source      ", &one.source);
+    for number in &one.evidence {
+        out.line(&format!("  {:<27} {}", number.name, plain(number.value)));
+    }
+}
+
+/// A number without needless digits.
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 || value.abs() >= 1e6 { format!("{value:.0}") } else { format!("{value:.4}") }
+}
+
+fn missing(out: &mut Lines, judgement: &Judgement) {
+    if !judgement.missing.is_empty() {
+        out.heading("Needed for 'trustworthy', and not known");
+        judgement.missing.iter().for_each(|one| out.paragraph("  ", one));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_analyze::{Channel, Evidence, Verdict};
+    use iosonar_plan::Claim;
+
+    fn detection(id: DetectorId, level: Level, explained_by: Option<DetectorId>) -> Detection {
+        Detection {
+            id,
+            level,
+            channel: Channel::Accounting,
+            text: format!("Text of {id}."),
+            remedy: "Mend it.".into(),
+            evidence: vec![Evidence { name: "share".into(), value: 0.25 }],
+            source: "a file".into(),
+            effect: None,
+            definitional: false,
+            explained_by,
+        }
+    }
+
+    #[test]
+    fn causes_come_with_their_symptoms_and_what_is_fine_comes_last() {
+        let judgement = Judgement {
+            thresholds: 1,
+            claim: Claim::Device,
+            verdict: Verdict::Fake,
+            sentence: "FAKE as a device result: unmapped-target".into(),
+            missing: vec!["whether the level stays".into()],
+            detections: vec![
+                detection(DetectorId::UnmappedTarget, Level::Fail, None),
+                detection(DetectorId::ReadsNotFromDevice, Level::Fail, Some(DetectorId::UnmappedTarget)),
+                detection(DetectorId::RequestsNotDone, Level::Ok, None),
+            ],
+        };
+        let text = explain(&judgement, &|_| "Because.");
+        let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
+        assert!(at("verdict: FAKE") < at("unmapped-target (fail)"), "{text}");
+        assert!(at("explains    reads-not-from-device") < at("As it should be"), "{text}");
+        assert!(text.contains("why         Because.") && text.contains("0.2500"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
+        let table = show_judgement(&judgement);
+        assert!(
+            table.contains("fail    reads-not-from-device: Text of reads-not-from-device. (explained by"),
+            "{table}"
+        );
+        assert!(table.trim_end().ends_with("FAKE as a device result: unmapped-target"), "{table}");
+    }
+}
