@@ -4,7 +4,8 @@ use iosonar_archive::{ArchiveError, ArchiveWriter, RunInfo, TOOL};
 use iosonar_engine::{
     Control, NoticeSink, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare, prepare_part,
 };
-use iosonar_host::{Root, TargetFacts, environment};
+use iosonar_host::environment::{self, Environment};
+use iosonar_host::{Root, write_back};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use std::path::Path;
@@ -88,15 +89,31 @@ impl Ready {
     pub fn begin(self, root: &Root, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
         let prepared = self.prepared();
         let info = prepared.info(TOOL, command);
-        let environment = captured(&prepared.facts(), root);
+        let environment = as_json(&settled(prepared, root));
         let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
         Ok(Begun { ready: self, archive, info })
     }
 }
 
-/// The machine as it is now.
-fn captured(targets: &[TargetFacts], root: &Root) -> serde_json::Value {
-    let environment = environment::capture(targets, root).by(TOOL);
+/// So many bytes of dirty pages disturb a run.
+const MANY_DIRTY: u64 = 64 << 20;
+
+/// The machine before a run of real I/O: what others have left to be written there is written first, because the kernel would
+/// do it meanwhile.
+fn settled(prepared: &Prepared, root: &Root) -> Environment {
+    let facts = prepared.facts();
+    let before = environment::capture(&facts, root).by(TOOL);
+    let dirty = before.memory.dirty.known().copied().filter(|dirty| *dirty > MANY_DIRTY);
+    if dirty.is_none() || !prepared.whole_plan().engine.is_real() {
+        return before;
+    }
+    write_back(&facts);
+    let mut settled = environment::capture(&facts, root).by(TOOL);
+    settled.memory.written_back = dirty;
+    settled
+}
+
+fn as_json(environment: &Environment) -> serde_json::Value {
     // Facts are numbers, texts, lists and maps with texts as keys: each of them has a form in JSON.
     serde_json::to_value(environment).expect("facts are JSON")
 }
@@ -175,8 +192,8 @@ impl Begun {
             let _ = std::fs::remove_dir_all(archive.dir());
         })?;
         // An addition: without it, only what has changed is not known.
-        let after = captured(&ready.prepared().facts_now(), &Root::default());
-        let _ = archive.write_environment_after(&after);
+        let after = environment::capture(&ready.prepared().facts_now(), &Root::default()).by(TOOL);
+        let _ = archive.write_environment_after(&as_json(&after));
         ready.prepared.has_begun = true;
         archive.write_run(&info)?;
         Ok(Ended { archive, info, skipped: ready.skipped.load(Relaxed) })

@@ -23,6 +23,9 @@ pub struct Ended {
     pub err: String,
 }
 
+/// Bytes of a target that are written.
+const MOST_WRITTEN: u64 = 64 << 20;
+
 impl Lab {
     /// For the binary at `binary`: `env!("CARGO_BIN_EXE_iosonar")` in a test.
     pub fn new(binary: &str) -> Lab {
@@ -40,10 +43,13 @@ impl Lab {
         self.path(name)
     }
 
-    /// Makes a sparse file of `size` bytes, as a target.
+    /// Makes a file of `size` zero bytes, as a target. A large one is sparse: reads of it are fake as a device result.
     pub fn target(&self, name: &str, size: u64) -> PathBuf {
         let file = std::fs::File::create(self.path(name)).expect("a target in the lab");
         file.set_len(size).expect("a target of that size");
+        if size <= MOST_WRITTEN {
+            std::fs::write(self.path(name), vec![0; size as usize]).expect("room for a target");
+        }
         self.path(name)
     }
 

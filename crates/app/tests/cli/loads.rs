@@ -224,10 +224,10 @@ fn the_wraparound_factor_warns_outside_half_to_two() {
         assert!(ended.err.contains(&format!("wraparound factor {factor:.3}")), "{}", ended.err);
         assert_eq!(ended.err.contains("CAUTION"), warns, "{factor}: {}", ended.err);
         let s = summary(&lab, "r");
-        assert_eq!(cautions(&s).contains(&"wraparound"), warns, "{factor}");
+        assert_eq!(cautions(&s).contains(&"wrong-size-device"), warns, "{factor}");
         let told = s["targets"][0]["wraparound_factor"].as_f64().unwrap();
         assert!((told - factor).abs() < 1e-5, "{told}");
-        assert_eq!(ended.out.contains("Wraparound factor"), warns);
+        assert_eq!(ended.out.contains("(wraparound factor)"), warns);
     }
 }
 

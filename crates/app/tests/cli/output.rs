@@ -240,14 +240,14 @@ fn a_killed_run_does_not_pretend_to_know_its_counters() {
 fn holes_in_a_target_are_cautioned() {
     let lab = lab();
     lab.file("reads.load", "0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n");
-    lab.target("sparse.img", 1 << 20);
+    std::fs::File::create(lab.path("sparse.img")).unwrap().set_len(1 << 20).unwrap();
     lab.file("full.img", vec![7u8; 1 << 20]);
-    let cautions = |target: &str| {
-        lab.expect(0, &format!("replay reads.load -t {target} --start-grace 0 --no-progress -o {target}.r"))
-            .out
+    let cautions = |code: i32, target: &str| {
+        let replay = format!("replay reads.load -t {target} --start-grace 0 --no-progress -o {target}.r");
+        lab.expect(code, &replay).out
     };
-    assert!(cautions("sparse.img").contains("never written"));
-    assert!(!cautions("full.img").contains("never written"));
+    assert!(cautions(4, "sparse.img").contains("unmapped-target"));
+    assert!(!cautions(0, "full.img").contains("unmapped-target"));
 }
 
 #[test]

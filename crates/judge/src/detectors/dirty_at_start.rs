@@ -23,9 +23,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return None;
     }
     let seen = match DIRTY.level(dirty) {
-        Level::Ok => Seen::ok("Few pages waited to be written.", SOURCE),
+        Level::Ok => match case.before.memory.written_back {
+            Some(bytes) => Seen::ok(format!("{} waited to be written, and were written before the run.", size(bytes as f64)), SOURCE),
+            None => Seen::ok("Few pages waited to be written.", SOURCE),
+        },
         level => Seen::at(level, format!("{} waited to be written when the run began.", size(dirty)), SOURCE)
-            .remedy("Run sync before."),
+            .remedy(
+                "Wait until others have written their data: what lies below the targets was written before the run.",
+            ),
     };
     Some(seen.with("dirty_bytes", dirty))
 }
