@@ -59,7 +59,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Judge what the figures of a run are worth, with today's thresholds
     Judge(JudgeArgs),
-    /// Explain the verdict on a run: what was seen, why it matters, how to mend it
+    /// Explain the verdict on a run: what was seen, why it matters, and the remedy
     Explain(ExplainArgs),
     /// Show a finished or running run in the live view
     Live(LiveArgs),

@@ -52,6 +52,8 @@ mod record;
 mod recorded;
 #[path = "devices/series.rs"]
 mod series;
+#[path = "devices/validity.rs"]
+mod validity;
 #[path = "devices/verify.rs"]
 mod verify;
 #[path = "devices/vm.rs"]

@@ -9,7 +9,7 @@ use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
-use crate::sampling::{EndsRun, RunEnd, Sampled, sample};
+use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerError};
@@ -310,18 +310,19 @@ impl Prepared {
         let (log, series) = (archive.record_log()?, archive.series_log()?);
         let mut probes = Sampler::of_machine(&self.facts(), &Root::default());
         probes.add(Box::new(shared.threads.clone()));
-        let end = &RunEnd::default();
+        let moments = &RunMoments::default();
         std::thread::scope(|scope| {
             let mut sampler = None;
             // Before time zero, when nothing is lost if there is no thread for it.
             let begin = |info: &mut RunInfo| {
-                let sampling = move || sample(probes, series, self.plan.sample_every, shared.clock, end);
+                let sampling = move || sample(probes, series, self.plan.sample_every, shared.clock, moments);
                 let started =
                     std::thread::Builder::new().name("sampler".into()).spawn_scoped(scope, sampling);
                 sampler = Some(started.map_err(RunError::Threads)?);
+                moments.await_first_sample();
                 begin(info)
             };
-            let ends = EndsRun(end);
+            let ends = EndsRun(moments);
             let outcome = self.run_phases(log, shared, info, begin);
             drop(ends);
             // The series are an addition: a sampler that failed costs no result.

@@ -8,34 +8,56 @@ use iosonar_plan::Nanos;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// A sampler that has not begun by then is not waited for: the series are an addition.
+const FIRST_SAMPLE: Duration = Duration::from_secs(1);
+
 /// The clock needs no more corrections than this.
 const CORRECTED_EVERY: Duration = Duration::from_secs(1);
 
-/// Whether the run has ended. Waiting for it goes to sleep at once: a channel would first spin, and yield, at each sample.
+/// Something that happens once, and that others wait for. Waiting goes to sleep at once: a channel would first spin, and yield, at
+/// each sample.
 #[derive(Debug, Default)]
-pub(crate) struct RunEnd {
-    has_ended: Mutex<bool>,
+pub(crate) struct Event {
+    has_come: Mutex<bool>,
     changed: Condvar,
+}
+
+impl Event {
+    fn come(&self) {
+        *self.has_come.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until a time, or until it has come; whether it has.
+    fn wait_until(&self, time: Instant) -> bool {
+        let has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = time.saturating_duration_since(Instant::now());
+        let waited = self.changed.wait_timeout_while(has_come, left, |has_come| !*has_come);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// What the sampler and the run tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct RunMoments {
+    first_sample: Event,
+    end: Event,
+}
+
+impl RunMoments {
+    /// Waits for the first sample: what counters count of the run is to lie between it and the last.
+    pub(crate) fn await_first_sample(&self) {
+        self.first_sample.wait_until(Instant::now() + FIRST_SAMPLE);
+    }
 }
 
 /// Ends the run for those who wait when it is dropped, also by a panic.
 #[derive(Debug)]
-pub(crate) struct EndsRun<'a>(pub(crate) &'a RunEnd);
+pub(crate) struct EndsRun<'a>(pub(crate) &'a RunMoments);
 
 impl Drop for EndsRun<'_> {
     fn drop(&mut self) {
-        *self.0.has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.changed.notify_all();
-    }
-}
-
-impl RunEnd {
-    /// Waits until a time, or the end; whether that is here.
-    fn wait_until(&self, time: Instant) -> bool {
-        let has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = time.saturating_duration_since(Instant::now());
-        let waited = self.changed.wait_timeout_while(has_ended, left, |has_ended| !*has_ended);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        self.0.end.come();
     }
 }
 
@@ -54,7 +76,7 @@ pub(crate) fn sample(
     mut log: SeriesLog,
     interval: Nanos,
     clock: &Clock,
-    end: &RunEnd,
+    moments: &RunMoments,
 ) -> Sampled {
     let names: Vec<String> = sampler.series().iter().map(ToString::to_string).collect();
     let mut values = Vec::new();
@@ -71,11 +93,12 @@ pub(crate) fn sample(
         let samples = values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value));
         // A full disk ends the records too, and they tell.
         let _ = log.append(clock.now(), samples);
+        moments.first_sample.come();
         if has_ended {
             return Sampled { clock_error: error, cpu_ns: thread_cpu_ns() };
         }
         next = Instant::now().max(next + Duration::from_nanos(interval.0));
         // The end is sampled too: the last part of an interval counts.
-        has_ended = end.wait_until(next);
+        has_ended = moments.end.wait_until(next);
     }
 }

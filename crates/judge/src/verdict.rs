@@ -125,7 +125,9 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
     }
     // One witness of what a figure is by definition, or two that cannot be one mistake.
     let has_proof = detections.iter().any(|one| one.definitional);
-    let fails = || detections.iter().filter(|one| one.level == Level::Fail && one.explained_by.is_none());
+    // That a level changes makes a figure vague, and nothing else of it.
+    let is_witness = |one: &&Detection| one.level == Level::Fail && one.id != DetectorId::NotSteady;
+    let fails = || detections.iter().filter(is_witness).filter(|one| one.explained_by.is_none());
     let has_two = fails().any(|one| fails().any(|other| other.channel != one.channel));
     if has_proof || has_two {
         return Verdict::Fake;

@@ -1,13 +1,30 @@
 //! Words over every picture and at the top of every text: why figures are no storage result, and that data was wrong.
 
 use crate::units::grouped;
-use iosonar_analyze::Summary;
+use iosonar_analyze::{Judgement, Summary, Verdict};
 use iosonar_archive::Verified;
 
 /// Those of a run, the strongest reason first. Wrong data comes last: it doubts the target, not the figures.
 pub(crate) fn of(summary: &Summary) -> Vec<String> {
     let reasons = summary.stamps.iter().map(|stamp| stamp.text().to_string());
-    reasons.chain(summary.verified.as_ref().and_then(data_errors)).collect()
+    let fake = summary.judgement.as_ref().and_then(fake);
+    reasons.chain(fake).chain(summary.verified.as_ref().and_then(data_errors)).collect()
+}
+
+/// That the figures are not what they claim to be.
+fn fake(judgement: &Judgement) -> Option<String> {
+    let claim = judgement.claim.name().to_uppercase();
+    (judgement.verdict == Verdict::Fake).then(|| format!("FAKE -- NOT A {claim} RESULT"))
+}
+
+/// A verdict in two or three words, for the line below a picture's title.
+pub(crate) fn verdict(judgement: &Judgement) -> Option<&'static str> {
+    match judgement.verdict {
+        Verdict::Trustworthy => Some("trustworthy"),
+        Verdict::Care => Some("read with care"),
+        Verdict::Fake => Some("FAKE"),
+        Verdict::NotMeasured => None,
+    }
 }
 
 /// How many faults verification found; nothing if there are none.

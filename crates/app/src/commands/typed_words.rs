@@ -22,6 +22,7 @@ const COMMON: &[(&str, &str)] = &[
     ("fill.random_percent", "--fill-random"),
     ("overlap.policy", "--overlap"),
     ("pacing.spin", "--spin"),
+    ("claim", "--claim"),
     ("pacing.pin", "--pin"),
     ("pacing.nice", "--nice"),
     ("pacing.realtime", "--realtime"),

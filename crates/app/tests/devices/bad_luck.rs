@@ -308,7 +308,7 @@ fn a_sparse_target_is_used_and_cautioned() {
     needs!();
     on_each_engine(|engine| {
         let lab = lab();
-        lab.target("sparse", 64 << 20);
+        lab.target("sparse", 128 << 20);
         let ended = lab.expect(
             0,
             &format!(
@@ -318,8 +318,8 @@ fn a_sparse_target_is_used_and_cautioned() {
         assert_no_panic(&ended);
         let records = in_order(lab.records("out"));
         assert_eq!((without_gaps(&records, 0), count(&records, Outcome::Completed)), (500, 500));
-        assert_eq!(run_info(&lab.path("out")).targets[0].hole_bytes, 64 << 20);
-        assert!(caution(&summary(&lab, "out"), "holes").is_some());
+        assert_eq!(run_info(&lab.path("out")).targets[0].hole_bytes, 128 << 20);
+        assert!(caution(&summary(&lab, "out"), "unmapped-target").is_some());
     });
 }
 

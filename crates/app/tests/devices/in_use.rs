@@ -146,13 +146,14 @@ fn assert_free(target: &Path, name: &str) {
     let mut ended = lab.run(&command);
     // What was just undone may be held a moment longer, by a process that ends or by the kernel.
     for _ in 0..20 {
-        if ended.code == 0 {
+        // 4: the devices are made of sparse files, or of memory.
+        if [0, 4].contains(&ended.code) {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
         ended = lab.run(&command);
     }
-    assert_eq!(ended.code, 0, "{name}: {}", ended.err);
+    assert!([0, 4].contains(&ended.code), "{name}: {}", ended.err);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use iosonar_analyze::{Channel, DetectorId, Level};
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::Noisy,
     channel: Channel::Latency,
-    most: Most { filesystem: Level::Info, ..Most::always(Level::Caution) },
+    most: Most { filesystem: Level::Info, replay: Level::Info, ..Most::always(Level::Caution) },
     explains: &[],
     about: "A figure whose level varies by a tenth from part to part has one good digit. Differences between two such runs that are smaller say \
             nothing.",

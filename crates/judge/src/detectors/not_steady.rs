@@ -9,7 +9,8 @@ use iosonar_analyze::{Channel, DetectorId, Level, LevelsOverTime};
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::NotSteady,
     channel: Channel::Latency,
-    most: Most { filesystem: Level::Caution, ..Most::always(Level::Fail) },
+    // A recorded load has no level of its own that could stay.
+    most: Most { filesystem: Level::Caution, replay: Level::Info, ..Most::always(Level::Fail) },
     explains: &[],
     about: "A cache that warms up, a drive that runs out of free blocks, or memory that fills with dirty pages gives two levels; their mean is \
             neither. Twenty equal parts of the measured time are compared before and behind each possible change.",

@@ -64,6 +64,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             SOURCE,
         )
         .remedy("Lift the limit (io.max), or run outside of the control group.")
+        .definitional()
     } else {
         Seen::info(
             format!("A control group limits this device to {what}; the result is not near it."),

@@ -45,6 +45,8 @@ pub struct Subject {
     pub stamps: Vec<String>,
     /// What to know before believing a picture, most severe first.
     pub cautions: Vec<Caution>,
+    /// What the figures are worth, in one sentence; absent where nobody judged them.
+    pub verdict: Option<String>,
     /// Whether nothing looked for cautions: then their absence says nothing.
     pub is_unexamined: bool,
 }
@@ -66,6 +68,7 @@ impl Subject {
                 .collect(),
             stamps: stamps::of(s),
             cautions: s.cautions.clone(),
+            verdict: s.judgement.as_ref().map(|judgement| judgement.sentence.clone()),
             is_unexamined: false,
         }
     }
@@ -113,7 +116,9 @@ fn how_it_was_run(s: &Summary) -> Caption {
         duration = figures::time("throughput.delivered.duration_ns", delivered.duration_ns);
     }
     let total = figures::count("counts.all.total", s.counts.all.total);
-    figures::joined([how, " · ".into(), duration, " · ".into(), total, " requests".into()])
+    let verdict = s.judgement.as_ref().and_then(stamps::verdict);
+    let verdict = verdict.map_or(String::new(), |verdict| format!(" · verdict: {verdict}"));
+    figures::joined([how, " · ".into(), duration, " · ".into(), total, " requests".into(), verdict.into()])
 }
 
 /// Everything that pictures can be drawn from. Pictures that need what is absent are skipped.

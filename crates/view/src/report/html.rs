@@ -247,6 +247,9 @@ fn warnings(out: &mut String, name: &str, run: &ReportRun<'_>) {
     for stamp in &subject.stamps {
         _ = writeln!(out, "<p class=\"stamp\" role=\"alert\">{name}{}</p>", escape(stamp));
     }
+    if let Some(verdict) = &subject.verdict {
+        _ = writeln!(out, "<p class=\"verdict\">{name}Verdict: {}</p>", escape(verdict));
+    }
     if subject.cautions.is_empty() {
         _ = writeln!(out, "<p class=\"faint\">{name}No cautions.</p>");
         return;

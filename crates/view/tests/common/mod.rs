@@ -90,6 +90,7 @@ pub fn empty(targets: &[&str]) -> Run {
             run_id: 0x0123_4567_89ab,
             seed: 1,
             start_grace: Nanos(0),
+            claim: None,
             sample_every: Nanos::SECOND,
             destroy: true,
             engine: Engine::Threads,

@@ -1,0 +1,279 @@
+//! Figures that are not what they claim to be: each is told with one set-up, and not with the other. Everything here is so by
+//! definition; detectors of times are tested beside their code.
+
+use crate::common::*;
+use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, Zram, tool};
+use serde_json::Value;
+use std::path::Path;
+
+/// What a detector says of a run.
+#[derive(Debug, PartialEq)]
+struct Told {
+    level: String,
+    text: String,
+}
+
+/// A judged result.
+struct Judged(Value);
+
+impl Judged {
+    /// Runs and judges; the exit code has to agree with the verdict.
+    #[track_caller]
+    fn of(lab: &Lab, words: &str) -> Judged {
+        let ended = lab.run(&format!("run --no-progress --start-delay 0 {words} -o r"));
+        let judged = lab.run("judge r --json");
+        let judgement: Value =
+            serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}{}", ended.err, judged.err));
+        let code = if judgement["verdict"] == "fake" { 4 } else { 0 };
+        assert_eq!(
+            (ended.code, judged.code),
+            (code, code),
+            "{words}\n{}{}\n{judgement:#}",
+            ended.out,
+            ended.err
+        );
+        assert!(ended.out.contains("verdict: "), "{}", ended.out);
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        Judged(judgement)
+    }
+
+    fn told(&self, id: &str) -> Option<Told> {
+        let all = self.0["detections"].as_array().unwrap();
+        let found = all.iter().find(|one| one["id"] == id)?;
+        let text = |name: &str| found[name].as_str().unwrap().to_string();
+        Some(Told { level: text("level"), text: text("text") })
+    }
+
+    /// `-`: the detector does not apply.
+    fn level(&self, id: &str) -> String {
+        self.told(id).map_or("-".into(), |told| told.level)
+    }
+
+    #[track_caller]
+    fn has(&self, verdict: &str, levels: &[(&str, &str)]) {
+        assert_eq!(self.0["verdict"], verdict, "{:#}", self.0);
+        for (id, level) in levels {
+            assert_eq!(self.level(id), *level, "{id}: {:#}", self.0);
+        }
+    }
+}
+
+const READ: &str = "--rw read --bs 128k --iodepth 4";
+
+/// A file of random bytes that are on the disk, and of which nothing is in the page cache.
+fn full(lab: &Lab, name: &str, mebibytes: u64) {
+    tool(
+        "dd",
+        &[
+            "if=/dev/urandom",
+            &format!("of={}", lab.path(name).display()),
+            "bs=1M",
+            &format!("count={mebibytes}"),
+            "conv=fsync",
+            "status=none",
+        ],
+    );
+    lab.expect(0, &format!("layout evict {name}"));
+}
+
+#[test]
+fn holes_and_extents_that_were_never_written_are_not_read() {
+    needs!("fallocate");
+    let lab = lab();
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
+    tool("fallocate", &["-l", "32M", lab.path("allocated").to_str().unwrap()]);
+    full(&lab, "full", 32);
+    for name in ["sparse", "allocated"] {
+        let judged = Judged::of(&lab, &format!("-t {name} {READ}"));
+        judged.has("fake", &[("unmapped-target", "fail"), ("reads-not-from-device", "fail")]);
+    }
+    let judged = Judged::of(&lab, &format!("-t full {READ}"));
+    judged
+        .has("care", &[("unmapped-target", "ok"), ("reads-not-from-device", "ok"), ("memory-target", "ok")]);
+    let small = Judged::of(&lab, "-t sparse --rw randread --bs 4k --number-ios 4000");
+    small.has("fake", &[("faster-than-any-device", "fail"), ("unmapped-target", "fail")]);
+    let of_device = Judged::of(&lab, "-t full --rw randread --bs 4k --number-ios 4000");
+    of_device.has("care", &[("faster-than-any-device", "ok"), ("unmapped-target", "ok")]);
+}
+
+#[test]
+fn a_new_file_system_has_discarded_what_was_there() {
+    needs!("mkfs.ext4");
+    let lab = lab();
+    // Few inodes and no journal: what is made of them is zeroed, and zeros take no space either.
+    let always = ["-q", "-F", "-i", "1048576", "-O", "^has_journal"];
+    for (options, is_empty) in [(&[][..], true), (&["-E", "nodiscard"], false)] {
+        let device = LoopDevice::random(64);
+        let words: Vec<&str> = always.iter().chain(options).copied().chain([device.text()]).collect();
+        tool("mkfs.ext4", &words);
+        let judged = Judged::of(&lab, &format!("-t {} {READ} --size 24m --offset 16m", device.text()));
+        assert_eq!(judged.level("unmapped-target") == "fail", is_empty, "{options:?} {:#}", judged.0);
+    }
+}
+
+#[test]
+fn what_is_read_again_comes_from_the_page_cache() {
+    let lab = lab();
+    full(&lab, "f", 32);
+    let read = format!("-t f {READ} --buffered");
+    Judged::of(&lab, &format!("{read} --claim device")).has("care", &[("reads-not-from-device", "ok")]);
+    let again = Judged::of(&lab, &format!("{read} --claim device"));
+    again.has("fake", &[("reads-not-from-device", "fail")]);
+    assert!(
+        again.0["sentence"].as_str().unwrap().contains("this is the speed of the page cache"),
+        "{:#}",
+        again.0
+    );
+    Judged::of(&lab, &format!("{read} --claim cache")).has("care", &[("reads-not-from-device", "ok")]);
+    Judged::of(&lab, &read).has("care", &[("reads-not-from-device", "info")]);
+}
+
+#[test]
+fn files_in_memory_and_zram_are_no_devices() {
+    let lab = lab();
+    let tmpfs = Mounted::tmpfs();
+    let file = tmpfs.path().join("f");
+    std::fs::write(&file, vec![7; 16 << 20]).unwrap();
+    Judged::of(&lab, &format!("-t {} {READ}", file.display())).has("fake", &[("memory-target", "fail")]);
+    let claimed = Judged::of(&lab, &format!("-t {} {READ} --claim cache", file.display()));
+    claimed.has("care", &[("memory-target", "ok")]);
+    let zram = or_skip!(Zram::new(64).ok_or("zram cannot be had".to_string()));
+    for (percent, level) in [(0, "caution"), (100, "ok")] {
+        let write = format!(
+            "-t {} --destroy --rw write --bs 64k --size 16m --fill-random {percent}",
+            zram.path().display()
+        );
+        Judged::of(&lab, &write).has("fake", &[("memory-target", "fail"), ("trivial-data", level)]);
+    }
+}
+
+#[test]
+fn a_loop_device_without_direct_io_reads_its_file_through_the_page_cache() {
+    let lab = lab();
+    let image = Image::random(32);
+    let buffered = LoopDevice::buffered(&image.path());
+    let read = format!("-t {} {READ}", buffered.text());
+    // Whether its bytes came from the disk below only shows where nobody else uses that, and other tests do.
+    assert_eq!(Judged::of(&lab, &read).level("page-cache-in-path"), "caution");
+    let direct = LoopDevice::random(32);
+    let read = format!("-t {} {READ}", direct.text());
+    Judged::of(&lab, &read)
+        .has("care", &[("page-cache-in-path", "ok"), ("reads-not-from-device", "ok"), ("foreign-io", "ok")]);
+}
+
+#[test]
+fn a_file_system_that_only_pretends_direct_io_is_told() {
+    needs!("mkfs.ext4");
+    let lab = lab();
+    for (options, verdict, level) in [("data=journal", "fake", "fail"), ("data=ordered", "care", "ok")] {
+        let device = LoopDevice::random(128);
+        tool(
+            "mkfs.ext4",
+            &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", device.text()],
+        );
+        let mounted = Mounted::new(device.path(), options);
+        let file = mounted.path().join("f");
+        std::fs::write(&file, vec![7; 16 << 20]).unwrap();
+        tool("sync", &[file.to_str().unwrap()]);
+        lab.expect(0, &format!("layout evict {}", file.display()));
+        let judged = Judged::of(&lab, &format!("-t {} {READ}", file.display()));
+        judged.has(verdict, &[("page-cache-in-path", level)]);
+    }
+}
+
+#[test]
+fn what_was_written_and_not_flushed_is_in_memory() {
+    let lab = lab();
+    full(&lab, "f", 32);
+    let write = "-t f --rw write --bs 64k --buffered --claim device";
+    Judged::of(&lab, write).has("fake", &[("writes-not-on-device", "fail")]);
+    Judged::of(&lab, &format!("{write} --fsync 512")).has("care", &[("writes-not-on-device", "ok")]);
+    Judged::of(&lab, "-t f --rw write --bs 64k").has("care", &[("writes-not-on-device", "ok")]);
+}
+
+#[test]
+fn others_on_the_device_are_told() {
+    let lab = lab();
+    let device = LoopDevice::random(64);
+    let read = format!("-t {} --rw randread --bs 16k --size 16m --runtime 2 --time-based", device.text());
+    Judged::of(&lab, &read).has("care", &[("foreign-io", "ok")]);
+    let mut other = std::process::Command::new("sh");
+    let script =
+        format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct status=none; done", device.text());
+    other.args(["-c", &script]);
+    let other = Background::start(other);
+    let judged = Judged::of(&lab, &read);
+    other.signal("TERM");
+    other.wait();
+    assert_eq!(judged.level("foreign-io"), "fail", "{:#}", judged.0);
+}
+
+#[test]
+fn a_file_system_whose_device_nobody_sees_is_not_called_fake() {
+    needs!("bindfs");
+    let lab = lab();
+    std::fs::create_dir_all(lab.path("below")).unwrap();
+    std::fs::create_dir_all(lab.path("seen")).unwrap();
+    full(&lab, "below/f", 16);
+    let (below, seen) = (lab.path("below"), lab.path("seen"));
+    tool("bindfs", &[below.to_str().unwrap(), seen.to_str().unwrap()]);
+    let judged = Judged::of(&lab, &format!("-t seen/f {READ}"));
+    tool("umount", &[seen.to_str().unwrap()]);
+    judged.has("care", &[("not-observable", "caution"), ("reads-not-from-device", "unknown")]);
+}
+
+/// A control group of its own, with the word of its controller in version 1 of the interface.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn new(controller: &str) -> Result<Group, String> {
+        let path =
+            Path::new("/sys/fs/cgroup").join(controller).join(format!("iosonar-test-{}", std::process::id()));
+        std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Group(path))
+    }
+
+    fn set(&self, file: &str, value: &str) {
+        std::fs::write(self.0.join(file), value).unwrap_or_else(|error| panic!("{file}: {error}"));
+    }
+
+    /// Runs a command in the group.
+    fn run(&self, lab: &Lab, words: &str) -> Ended {
+        let script = format!("echo $$ > {}/tasks; exec \"$@\"", self.0.display());
+        Ended::of(lab.command_under(&["sh", "-c", &script, "sh"], words).output().unwrap())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_cpu_limit_that_holds_the_generator_up_is_told() {
+    let group = or_skip!(Group::new("cpu"));
+    group.set("cpu.cfs_period_us", "100000");
+    group.set("cpu.cfs_quota_us", "10000");
+    let lab = lab();
+    full(&lab, "f", 16);
+    let run = "run --no-progress --start-delay 0 -t f --rw randread --bs 4k --runtime 3 --time-based -o r";
+    let ended = group.run(&lab, run);
+    let judged = Judged(serde_json::from_str(&lab.run("judge r --json").out).unwrap());
+    assert_eq!(judged.level("cpu-disturbed"), "fail", "{}{:#}", ended.err, judged.0);
+    assert!(judged.told("cpu-disturbed").unwrap().text.contains("CPU limit"), "{:#}", judged.0);
+}
+
+#[test]
+fn a_limit_of_this_machine_that_was_measured_is_told() {
+    let group = or_skip!(Group::new("blkio"));
+    let lab = lab();
+    let device = LoopDevice::random(64);
+    let number = std::fs::read_to_string(format!("/sys/block/{}/dev", device.name())).unwrap();
+    group.set("blkio.throttle.read_bps_device", &format!("{} 8388608", number.trim()));
+    let run =
+        format!("run --no-progress --start-delay 0 -t {} --rw read --bs 64k --size 24m -o r", device.text());
+    let ended = group.run(&lab, &run);
+    let judged = Judged(serde_json::from_str(&lab.run("judge r --json").out).unwrap());
+    assert_eq!(judged.level("own-limit"), "fail", "{}{}{:#}", ended.out, ended.err, judged.0);
+}
