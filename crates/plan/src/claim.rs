@@ -91,12 +91,12 @@ mod tests {
     #[test]
     fn a_plan_claims_what_its_jobs_suggest() {
         let trace = "kind = 'trace', file = 'a.load'";
-        let made = "kind = 'generated', order = 'random', block_size = '4KiB', stop = { requests = 1 }, pace = { kind = 'closed' }";
+        let made = "kind = 'generated', order = 'random', block_size = '4KiB', read_percent = 100, stop = { requests = 1 }, pace = { kind = 'closed' }";
         for (more, workload, claim) in [
             ("", trace, Claim::Replay),
             ("", made, Claim::Device),
             ("access = { buffered = true }", trace, Claim::Filesystem),
-            ("engine = { kind = 'mmap' }", made, Claim::Filesystem),
+            ("engine = { kind = 'mmap' }\naccess = { buffered = true }", made, Claim::Filesystem),
             ("claim = 'cache'", made, Claim::Cache),
         ] {
             let plan = plan(more, workload);
