@@ -2,10 +2,10 @@
 //! time.
 
 use iosonar_archive::{Marks, Record};
-use iosonar_plan::Direction;
+use iosonar_plan::{Direction, Op};
 
 /// Most slices of time: of a run that starts at time zero at least half of them are in use.
-const SLICES: usize = 256;
+const SLICES: usize = 1024;
 /// Width of the first slices as a power of two: about 1 µs.
 const NARROWEST: u32 = 10;
 /// Parts of a factor of two in the logarithms that are summed up.
@@ -42,6 +42,8 @@ pub struct Traffic {
     pub reads: Moved,
     /// Writes.
     pub writes: Moved,
+    /// Bytes that requests have zeroed without data. Devices count them as written, and those that cannot do it write zeros.
+    pub zeroed_bytes: u64,
     shift: u32,
     /// As many as are in use, from time zero on.
     slices: Vec<Slice>,
@@ -59,10 +61,6 @@ struct Slice {
 /// Levels of the measured time in equal parts, without the first and the last slice, which may be covered in part.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LevelsOverTime {
-    /// When the first part begins, in nanoseconds of the run's clock.
-    pub start_ns: u64,
-    /// Length of a part.
-    pub width_ns: u64,
     /// Completed requests per second.
     pub requests: Vec<f64>,
     /// Their bytes per second.
@@ -73,7 +71,8 @@ pub struct LevelsOverTime {
 
 impl Default for Traffic {
     fn default() -> Traffic {
-        Traffic { reads: Moved::default(), writes: Moved::default(), shift: NARROWEST, slices: Vec::new() }
+        let (reads, writes) = (Moved::default(), Moved::default());
+        Traffic { reads, writes, zeroed_bytes: 0, shift: NARROWEST, slices: Vec::new() }
     }
 }
 
@@ -109,7 +108,11 @@ impl Traffic {
         match record.op.direction() {
             Direction::Read => self.reads.add(record, latency.0),
             Direction::Write => self.writes.add(record, latency.0),
-            Direction::Other => return,
+            Direction::Other => {
+                let is_zeroed = record.op == Op::WriteZeroes && record.is_completed();
+                self.zeroed_bytes += if is_zeroed { record.executed.length } else { 0 };
+                return;
+            }
         }
         if !record.is_completed() || record.marks.has(Marks::RAMP) {
             return;
@@ -140,6 +143,7 @@ impl Traffic {
     pub fn merge(&mut self, other: &Traffic) {
         self.reads.merge(other.reads);
         self.writes.merge(other.writes);
+        self.zeroed_bytes += other.zeroed_bytes;
         while self.shift < other.shift {
             self.widen();
         }
@@ -155,18 +159,14 @@ impl Traffic {
     /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
     pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
         let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
-        let last = self.slices.len().checked_sub(1).filter(|last| *last > first)?;
-        let each = (last - first) / parts;
-        if each == 0 {
-            return None;
-        }
-        let width_ns = (each as u64) << self.shift;
-        let seconds = width_ns as f64 / 1e9;
-        let mut levels =
-            LevelsOverTime { start_ns: (first as u64) << self.shift, width_ns, ..LevelsOverTime::default() };
-        for part in self.slices[first..last].chunks_exact(each).take(parts) {
+        let last = self.slices.len().checked_sub(1).filter(|last| *last >= first + parts)?;
+        let border = |part: usize| first + part * (last - first) / parts;
+        let mut levels = LevelsOverTime::default();
+        for part in 0..parts {
+            let slices = &self.slices[border(part)..border(part + 1)];
+            let seconds = ((slices.len() as u64) << self.shift) as f64 / 1e9;
             let mut sum = Slice::default();
-            part.iter().for_each(|slice| sum.merge(*slice));
+            slices.iter().for_each(|slice| sum.merge(*slice));
             levels.requests.push(sum.requests as f64 / seconds);
             levels.bytes.push(sum.bytes as f64 / seconds);
             let mean = sum.logs as f64 / LOG_PARTS / sum.requests as f64;
@@ -179,7 +179,7 @@ impl Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_plan::{Nanos, Op};
+    use iosonar_plan::Nanos;
 
     fn record(at_us: u64, latency_ns: u64, bytes: u64) -> Record {
         let submitted = Nanos(at_us * 1_000);

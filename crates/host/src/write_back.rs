@@ -3,8 +3,8 @@
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
 use std::fs::File;
 
-/// Writes the dirty pages of everything that targets lie on: of the file systems that they or their images are in, and of the block
-/// devices themselves. What cannot be opened is left out.
+/// Writes the dirty pages of the file systems that targets or their images are in. What cannot be opened is left out. Devices themselves are
+/// not flushed: the kernel would count that as a write of theirs.
 pub fn write_back(targets: &[TargetFacts]) {
     for target in targets {
         match &target.kind {
@@ -34,9 +34,6 @@ fn of_layer(layer: &Layer) {
 }
 
 fn of_device(device: &BlockDevice) {
-    if let Ok(device) = File::open(device.dev_path()) {
-        let _ = device.sync_all();
-    }
     match &device.role {
         Role::Disk => {}
         Role::Partition { disk, .. } => of_device(disk),

@@ -79,6 +79,8 @@ impl Input {
         };
         let (before, after, samples) =
             (archive.environment(), archive.environment_after(), Samples::of(archive)?);
+        let span = summary.span;
+        let samples = samples.covering(span.first_due_ns.unwrap_or(0), span.end_ns());
         let plan = archive.plan();
         let case =
             Case { plan, run, summary, tally, before: &before, after: after.as_ref(), samples: &samples };

@@ -1,10 +1,10 @@
 //! Everything that the detectors look at.
 
 use crate::samples::Samples;
-use crate::stack::{Bottom, bottoms};
+use crate::stack::{Bottom, bottoms, disk_of};
 use iosonar_analyze::{Summary, Tally};
 use iosonar_archive::RunInfo;
-use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
+use iosonar_evidence::{DevNumber, DeviceCounter, Environment, OwnUse, Series};
 use iosonar_plan::{Claim, Executor, Plan};
 
 /// A result with the evidence beside it.
@@ -81,6 +81,9 @@ impl Case<'_> {
                 all.push(bottom);
             }
         }
+        // A disk counts what its partitions do.
+        let disks: Vec<DevNumber> = all.iter().filter_map(|bottom| Some(bottom.device()?.number)).collect();
+        all.retain(|bottom| !bottom.device().and_then(disk_of).is_some_and(|disk| disks.contains(&disk)));
         all
     }
 
@@ -103,8 +106,14 @@ impl Case<'_> {
         self.plan.targets.iter().all(|target| matches!(target.executor, Executor::Thread))
     }
 
+    /// Whether targets are on other machines, of whose devices nothing is sampled here.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.plan.targets.iter().any(|target| matches!(target.executor, Executor::Host(_)))
+    }
+
     fn account(&self, asked: u64, process: Option<f64>, counter: DeviceCounter) -> Account {
-        let (mut devices, mut unseen) = (Vec::new(), None);
+        let mut devices = Vec::new();
+        let mut unseen = self.is_remote().then(|| "targets are on other machines".to_string());
         for bottom in self.bottoms() {
             match bottom {
                 Bottom::Device(device) => devices.push(device.name.clone()),

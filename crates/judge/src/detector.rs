@@ -111,7 +111,10 @@ impl Seen {
     /// A number that it rests on.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Seen {
-        self.evidence.push(Evidence { name: name.into(), value });
+        // JSON has no other numbers.
+        if value.is_finite() {
+            self.evidence.push(Evidence { name: name.into(), value });
+        }
         self
     }
 

@@ -6,7 +6,11 @@ use std::collections::HashMap;
 
 /// First and last sample of each series.
 #[derive(Debug, Clone, Default)]
-pub struct Samples(HashMap<Series, [(u64, f64); 2]>);
+pub struct Samples {
+    ends: HashMap<Series, [(u64, f64); 2]>,
+    /// The time that they have to cover to say anything: first and last, in nanoseconds of the run's clock.
+    needed: Option<(u64, u64)>,
+}
 
 impl Samples {
     /// Reads the samples of an archive once.
@@ -19,19 +23,28 @@ impl Samples {
         Ok(samples)
     }
 
+    /// Lets counters say something only where they were sampled before `first_ns` and after `last_ns`: of a run that was killed the last
+    /// sample lacks what came after it.
+    #[must_use]
+    pub fn covering(self, first_ns: u64, last_ns: u64) -> Samples {
+        Samples { needed: Some((first_ns, last_ns)), ..self }
+    }
+
     pub(crate) fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
-        match self.0.get_mut(series) {
+        match self.ends.get_mut(series) {
             Some([_, last]) => *last = (time_ns, value),
             None => {
-                self.0.insert(series.clone(), [(time_ns, value); 2]);
+                self.ends.insert(series.clone(), [(time_ns, value); 2]);
             }
         }
     }
 
-    /// How much a counter grew from the first sample to the last; none where it was sampled once, or not at all.
+    /// How much a counter grew from the first sample to the last; none where it was sampled once, not at all, or not over the whole
+    /// run.
     pub fn growth(&self, series: &Series) -> Option<f64> {
-        let [(begin, first), (end, last)] = *self.0.get(series)?;
-        (end > begin).then(|| (last - first).max(0.0))
+        let [(begin, first), (end, last)] = *self.ends.get(series)?;
+        let is_whole = self.needed.is_none_or(|(from, to)| begin <= from && end >= to);
+        (end > begin && is_whole).then(|| (last - first).max(0.0))
     }
 
     /// The same of a device.
@@ -55,5 +68,8 @@ mod tests {
         samples.add(3, &series, 175.0);
         assert_eq!(samples.growth(&series), Some(75.0));
         assert_eq!(samples.of_device("sda", DeviceCounter::ReadIos), None);
+        assert_eq!(samples.clone().covering(1, 3).growth(&series), Some(75.0));
+        assert_eq!(samples.clone().covering(0, 3).growth(&series), None);
+        assert_eq!(samples.covering(1, 4).growth(&series), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What lies below a target: down to devices whose counters close the account of bytes, or to where nobody can look.
 
 use iosonar_evidence::target::{BlockDevice, FileSystem, Layer, RegularFile, Role};
-use iosonar_evidence::{Fact, TargetFacts, TargetKind};
+use iosonar_evidence::{DevNumber, Fact, TargetFacts, TargetKind};
 
 /// Where the bytes of a target end.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +14,25 @@ pub enum Bottom<'a> {
     Unseen(String),
 }
 
+impl<'a> Bottom<'a> {
+    pub(crate) fn device(&self) -> Option<&'a BlockDevice> {
+        match self {
+            Bottom::Device(device) => Some(device),
+            Bottom::Memory(_) | Bottom::Unseen(_) => None,
+        }
+    }
+}
+
+/// The number of the disk of a partition.
+pub(crate) fn disk_of(device: &BlockDevice) -> Option<DevNumber> {
+    match &device.role {
+        Role::Partition { disk, .. } => Some(disk.number),
+        Role::Disk | Role::Loop { .. } | Role::Stacked { .. } => None,
+    }
+}
+
 /// Drivers of devices that keep their data in memory, as `/proc/devices` names them.
-const IN_MEMORY: [&str; 4] = ["zram", "ramdisk", "pmem", "blk-ram"];
+const IN_MEMORY: [&str; 4] = ["zram", "ramdisk", "pmem", "nullb"];
 /// File systems that keep their data in memory.
 const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "rootfs", "devtmpfs"];
 
@@ -110,6 +127,9 @@ pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
                 Bottom::Memory(format!("{} ({driver})", device.name))
             }
             // A partition has counters of its own: others on the same disk do not disturb them.
+            Part::Device(device) if is_bottom(device) && device.queue.iostats == Fact::Known(false) => {
+                Bottom::Unseen(format!("{} counts no requests (queue/iostats is 0)", device.name))
+            }
             Part::Device(device) if is_bottom(device) => Bottom::Device(device),
             Part::Device(_) | Part::File(_) => continue,
             Part::FileSystem(file_system) => match of_no_device(file_system) {
@@ -136,11 +156,20 @@ fn is_bottom(device: &BlockDevice) -> bool {
     }
 }
 
+/// Whether a file system is known to compress what it stores.
+pub(crate) fn compresses(file_system: &FileSystem) -> bool {
+    let mut options = file_system.super_options.split(',').chain(file_system.options.split(','));
+    file_system.kind == "zfs" || options.any(|option| option.starts_with("compress"))
+}
+
 /// Where a file system keeps its data, if that is on no device that can be seen.
 fn of_no_device<'a>(file_system: &FileSystem) -> Option<Bottom<'a>> {
     let kind = file_system.kind.as_str();
     if MEMORY_FILE_SYSTEMS.contains(&kind) {
         return Some(Bottom::Memory(kind.into()));
+    }
+    if compresses(file_system) {
+        return Some(Bottom::Unseen(format!("{kind} compresses, so its device sees other numbers of bytes")));
     }
     // A FUSE file system may have a device in its mount line; its server reads it, and this process is not counted.
     let is_elsewhere = file_system.below.is_empty() || kind.starts_with("fuse");

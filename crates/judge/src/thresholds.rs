@@ -74,6 +74,10 @@ pub(crate) const STOLEN: Limits = limits(0.01, 0.05);
 pub(crate) const THROTTLED: Limits = limits(0.01, 0.05);
 /// Time that issuing threads waited for a CPU, divided by the time that they had one.
 pub(crate) const CPU_WAIT: Limits = limits(0.25, 1.0);
+/// Fewest ticks of all CPUs, and fewest periods of a limit, of which a share says anything.
+pub(crate) const LEAST_TICKS: f64 = 500.0;
+/// See [`LEAST_TICKS`].
+pub(crate) const LEAST_PERIODS: f64 = 20.0;
 /// Shortest CPU time of the issuing threads for that.
 pub(crate) const LEAST_CPU_NS: f64 = 50e6;
 /// How near to a limit of this machine a result is that shows the limit.

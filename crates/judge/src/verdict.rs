@@ -17,7 +17,8 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     let claim = case.claim();
     let mut detections = detect_all(case, DETECTORS);
     detections.extend(not_observable(claim, &detections));
-    detections.iter_mut().for_each(gate);
+    let spread = spread(&detections);
+    detections.iter_mut().for_each(|detection| gate(detection, spread));
     explain(&mut detections);
     let missing = if case.is_real() { missing(case, &detections) } else { Vec::new() };
     detections.sort_by_key(|detection| Reverse((detection.level, detection.definitional)));
@@ -58,9 +59,15 @@ fn not_observable(claim: Claim, detections: &[Detection]) -> Option<Detection> {
     })
 }
 
-/// An effect that is known and small falls silent.
-fn gate(detection: &mut Detection) {
-    let is_small = |factor: f64| (factor - 1.0).abs() < LEAST_EFFECT;
+/// By how much the level of the run varies; 0 where that is not known.
+fn spread(detections: &[Detection]) -> f64 {
+    let noisy = detections.iter().find(|one| one.id == DetectorId::Noisy);
+    noisy.and_then(|one| one.evidence.first()).map_or(0.0, |evidence| evidence.value)
+}
+
+/// An effect that is known, and small beside what the run varies by anyway, falls silent.
+fn gate(detection: &mut Detection, spread: f64) {
+    let is_small = |factor: f64| (factor - 1.0).abs() < LEAST_EFFECT.min(spread / 2.0);
     if detection.level == Level::Caution && detection.effect.is_some_and(is_small) {
         detection.level = Level::Info;
     }
@@ -109,6 +116,10 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
             "whether written data reached the device",
         );
     }
+    if level_of(detections, DetectorId::NotSteady).is_none() && claim != Claim::Replay {
+        missing
+            .push("whether the level stayed: there are too few requests, or several phases or passes".into());
+    }
     if !is_known(DetectorId::CpuDisturbed) {
         missing.push("whether the generator had its CPUs".into());
     }
@@ -119,14 +130,27 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
     missing
 }
 
+/// Detections that say what a figure is instead. That a level changed, that others used the device or that a rate was not reached makes a
+/// figure vague, and is no proof that it is another one.
+const WITNESSES: [DetectorId; 9] = [
+    DetectorId::MemoryTarget,
+    DetectorId::UnmappedTarget,
+    DetectorId::PageCacheInPath,
+    DetectorId::ReadsNotFromDevice,
+    DetectorId::WritesNotOnDevice,
+    DetectorId::FasterThanAnyDevice,
+    DetectorId::RequestsNotDone,
+    DetectorId::QueueDepthNotReached,
+    DetectorId::OwnLimit,
+];
+
 fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Verdict {
     if !case.is_real() {
         return Verdict::NotMeasured;
     }
     // One witness of what a figure is by definition, or two that cannot be one mistake.
     let has_proof = detections.iter().any(|one| one.definitional);
-    // That a level changes makes a figure vague, and nothing else of it.
-    let is_witness = |one: &&Detection| one.level == Level::Fail && one.id != DetectorId::NotSteady;
+    let is_witness = |one: &&Detection| one.level == Level::Fail && WITNESSES.contains(&one.id);
     let fails = || detections.iter().filter(is_witness).filter(|one| one.explained_by.is_none());
     let has_two = fails().any(|one| fails().any(|other| other.channel != one.channel));
     if has_proof || has_two {
@@ -198,13 +222,12 @@ const REPLACED: [(CautionId, DetectorId); 4] = [
 ];
 
 /// Detections that a caution of the summary says already, with more of its numbers.
-const SAID: [(DetectorId, &[CautionId]); 3] = [
+const SAID: [(DetectorId, &[CautionId]); 2] = [
     (
         DetectorId::RequestsNotDone,
         &[CautionId::FailedRequests, CautionId::DroppedShare, CautionId::ShortTransfers],
     ),
     (DetectorId::CannotKeepUp, &[CautionId::BehindDemand, CautionId::HeldUp, CautionId::IssuedLate]),
-    (DetectorId::MemoryTarget, &[]),
 ];
 
 fn is_replaced(id: CautionId, detections: &[Detection]) -> bool {
@@ -299,10 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn known_small_effects_fall_silent() {
-        let lab = clean().delivered_share(0.97);
-        let judgement = lab.judgement();
-        assert_eq!(judgement.of(DetectorId::CannotKeepUp).unwrap().level, Level::Info);
+    fn known_effects_fall_silent_where_they_are_small_beside_the_spread() {
+        let judgement = clean().delivered_share(0.97).judgement();
+        let behind = judgement.of(DetectorId::CannotKeepUp).unwrap();
+        assert_eq!(behind.level, Level::Caution);
+        let (mut loud, mut silent) = (behind.clone(), behind.clone());
+        gate(&mut loud, 0.04);
+        gate(&mut silent, 0.08);
+        assert_eq!((loud.level, silent.level), (Level::Caution, Level::Info));
     }
 
     #[test]

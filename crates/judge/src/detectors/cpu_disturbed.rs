@@ -1,7 +1,7 @@
 //! A generator that had to wait for a CPU.
 
 use crate::detector::Most;
-use crate::thresholds::{CPU_WAIT, LEAST_CPU_NS, STOLEN, THROTTLED};
+use crate::thresholds::{CPU_WAIT, LEAST_CPU_NS, LEAST_PERIODS, LEAST_TICKS, STOLEN, THROTTLED};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
@@ -25,13 +25,19 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let share = |part: Option<f64>, whole: Option<f64>| Some(part? / whole.filter(|whole| *whole > 0.0)?);
     let all: Option<f64> = CpuState::ALL.iter().map(|state| grown(Series::Cpu(*state))).sum();
     let stolen = share(grown(Series::Cpu(CpuState::Steal)), all).unwrap_or(0.0);
-    let throttled =
-        share(grown(Series::Cgroup(Throttling::Throttled)), grown(Series::Cgroup(Throttling::Periods)))
-            .unwrap_or(0.0);
+    let throttled = share(
+        grown(Series::Cgroup(Throttling::Throttled)),
+        grown(Series::Cgroup(Throttling::Periods)).filter(|periods| *periods >= LEAST_PERIODS),
+    )
+    .unwrap_or(0.0);
     let cpu = grown(Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > LEAST_CPU_NS);
     let waited = share(grown(Series::Issuing(IssuingThreads::Wait)), cpu).unwrap_or(0.0);
-    if !case.is_real() || all.is_none() {
+    if !case.is_real() {
         return None;
+    }
+    let issuing = grown(Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > 0.0);
+    if all.is_none() || issuing.is_none() {
+        return Some(Seen::unknown("CPU times were not sampled over the whole run.", SOURCE));
     }
     let worst = [
         (

@@ -22,7 +22,10 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() {
         return None;
     }
+    // What lies below the targets was written back; others have their own disks.
+    let is_elsewhere = case.before.memory.written_back.is_some() && DIRTY.level(dirty) > Level::Ok;
     let seen = match DIRTY.level(dirty) {
+        _ if is_elsewhere => Seen::info(format!("{} still waited to be written elsewhere when the run began.", size(dirty)), SOURCE),
         Level::Ok => match case.before.memory.written_back {
             Some(bytes) => Seen::ok(format!("{} waited to be written, and were written before the run.", size(bytes as f64)), SOURCE),
             None => Seen::ok("Few pages waited to be written.", SOURCE),

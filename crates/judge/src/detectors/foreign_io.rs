@@ -1,6 +1,7 @@
 //! Others that used the device.
 
 use crate::detector::Most;
+use crate::stack::{device_of, disk_of};
 use crate::thresholds::{FOREIGN, LEAST_BYTES};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
@@ -11,7 +12,14 @@ pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::ForeignIo,
     channel: Channel::Environment,
     most: Most { cache: Level::Info, ..Most::always(Level::Fail) },
-    explains: &[DetectorId::NotSteady, DetectorId::Noisy, DetectorId::StallsHidden],
+    explains: &[
+        DetectorId::NotSteady,
+        DetectorId::Noisy,
+        DetectorId::StallsHidden,
+        DetectorId::CannotKeepUp,
+        DetectorId::RequestsReshaped,
+        DetectorId::QueueDepthNotReached,
+    ],
     about: "Requests of others on the same device delay ours, and what the device counts is not the run's alone. A file system that was just \
             made initialises its tables in the background; a RAID resynchronises.",
     detect,
@@ -29,14 +37,23 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     devices.sort_unstable();
     devices.dedup();
     let is_direct = case.plan.jobs().all(|(_, job)| !case.plan.is_buffered(job));
-    if !case.is_real() || devices.is_empty() || !is_direct {
+    let has_disk = |name: &str| {
+        let device = case.before.targets.iter().filter_map(device_of).find(|device| device.name == name);
+        let disk = device.and_then(disk_of);
+        case.before.targets.iter().filter_map(device_of).any(|other| Some(other.number) == disk)
+    };
+    // A disk counts what its partitions do.
+    let disks: Vec<&str> = devices.iter().copied().filter(|name| !has_disk(name)).collect();
+    let devices = disks;
+    if !case.is_real() || case.is_remote() || devices.is_empty() || !is_direct {
         return None;
     }
     let grown =
         |counter| devices.iter().map(|name| case.samples.of_device(name, counter)).sum::<Option<f64>>();
     let (read, written) =
         (grown(DeviceCounter::ReadSectors)? * 512.0, grown(DeviceCounter::WriteSectors)? * 512.0);
-    let foreign = (read - case.reads().asked).max(0.0) + (written - case.writes().asked).max(0.0);
+    let own_writes = case.writes().asked + case.tally.traffic().zeroed_bytes as f64;
+    let foreign = (read - case.reads().asked).max(0.0) + (written - own_writes).max(0.0);
     if read + written < LEAST_BYTES as f64 {
         return None;
     }

@@ -23,6 +23,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let levels = levels(case)?;
     let values = if case.plan.has_timetable() { &levels.latency } else { &levels.requests };
     let mean = values.iter().sum::<f64>() / values.len() as f64;
+    if mean <= 0.0 {
+        return None;
+    }
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let variation = (squares / (values.len() - 1) as f64).sqrt() / mean;
     let seen = match NOISY.level(variation) {

@@ -21,7 +21,12 @@ const SOURCE: &str = "completed requests, bytes and latency in 20 equal parts of
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let levels = levels(case)?;
-    let mut tests = vec![split_levels(SteadyQuantity::Latency, &levels.latency)];
+    // Parts without a request have no latency.
+    let latency: Vec<f64> = levels.latency.iter().copied().filter(|ns| *ns > 0.0).collect();
+    let mut tests = Vec::new();
+    if latency.len() * 2 > PARTS {
+        tests.push(split_levels(SteadyQuantity::Latency, &latency));
+    }
     if !case.plan.has_timetable() {
         tests.push(split_levels(SteadyQuantity::Requests, &levels.requests));
         tests.push(split_levels(SteadyQuantity::Bytes, &levels.bytes));
@@ -57,7 +62,10 @@ fn sentence(test: &SplitTest) -> String {
 
 /// The levels of a run that has enough requests for them.
 pub(super) fn levels(case: &Case<'_>) -> Option<LevelsOverTime> {
-    if case.summary.counts.all.completed < LEAST_REQUESTS {
+    let phases = &case.plan.phases;
+    // Several phases or passes have levels of their own.
+    let is_one = phases.len() == 1 && phases[0].passes == 1;
+    if case.summary.counts.all.completed < LEAST_REQUESTS || !is_one {
         return None;
     }
     case.tally.traffic().levels(PARTS)

@@ -41,13 +41,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         })
         .flatten()
         .collect();
-    if !case.is_real() {
+    if !case.is_real() || case.is_remote() {
         return None;
     }
     let Some(nearest) = limits
         .iter()
         .map(|limit| (measured(case, *limit) / limit.rate, *limit))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .min_by(|a, b| (a.0 - 1.0).abs().total_cmp(&(b.0 - 1.0).abs()))
     else {
         return Some(Seen::ok("No control group limits this device.", SOURCE));
     };

@@ -29,7 +29,10 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let ios = grown([DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
     let merges = grown([DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
     let traffic = case.tally.traffic();
-    let requests = case.summary.counts.all.completed.max(1);
+    // Those of the ramp and of the verification went the same way.
+    let counts = &case.summary.counts.all;
+    let added = case.run.verified.as_ref().map_or(0, |verified| verified.added_reads);
+    let requests = (counts.completed + counts.failed + counts.ramp + added).max(1);
     let mean = (traffic.reads.bytes + traffic.writes.bytes) / requests;
     if !case.is_real() || requests < 100 || mean > SMALL_MEAN || ios == 0.0 {
         return None;

@@ -34,10 +34,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
+/// What could not be read, at the start or at the end.
+const UNKNOWN: &str = "unknown";
+
 fn changes(before: &Environment, after: &Environment) -> Vec<String> {
     let mut all = Vec::new();
     let mut note = |what: String, before: String, after: String| {
-        if before != after {
+        if before != after && before != UNKNOWN && after != UNKNOWN {
             all.push(format!("{what} from {before} to {after}"));
         }
     };
@@ -77,7 +80,7 @@ fn changes(before: &Environment, after: &Environment) -> Vec<String> {
 }
 
 fn shown<T: std::fmt::Debug>(fact: &Fact<T>) -> String {
-    fact.known().map_or_else(|| "unknown".into(), |value| format!("{value:?}").replace('"', ""))
+    fact.known().map_or_else(|| UNKNOWN.into(), |value| format!("{value:?}").replace('"', ""))
 }
 
 #[cfg(test)]

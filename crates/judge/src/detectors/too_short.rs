@@ -1,8 +1,7 @@
 //! Runs that are too short for a verdict on their level.
 
-use super::not_steady::levels;
 use crate::detector::Most;
-use crate::thresholds::LEAST_SECONDS;
+use crate::thresholds::{LEAST_REQUESTS, LEAST_SECONDS};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
@@ -20,7 +19,8 @@ const SOURCE: &str = "first and last times of the records";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let seconds = case.summary.span.duration_ns()? as f64 / 1e9;
-    Some(if seconds >= LEAST_SECONDS && levels(case).is_some() {
+    let is_enough = case.summary.counts.all.completed >= LEAST_REQUESTS;
+    Some(if seconds >= LEAST_SECONDS && is_enough {
         Seen::ok(format!("{seconds:.0} s were measured."), SOURCE).with("seconds", seconds)
     } else {
         let text = format!(

@@ -1,11 +1,10 @@
 //! Written data that a target can make smaller.
 
 use crate::detector::Most;
-use crate::stack::{Part, parts};
+use crate::stack::{Part, compresses, parts};
 use crate::thresholds::RANDOM_PERCENT;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::target::FileSystem;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::TrivialData,
@@ -52,11 +51,6 @@ fn gains(part: Part<'_>) -> Option<String> {
         }
         Part::File(_) | Part::Unseen(_) | Part::Nothing => None,
     }
-}
-
-fn compresses(file_system: &FileSystem) -> bool {
-    let mut options = file_system.super_options.split(',').chain(file_system.options.split(','));
-    file_system.kind == "zfs" || options.any(|option| option.starts_with("compress"))
 }
 
 #[cfg(test)]

@@ -31,7 +31,12 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         0 => target.size,
         end => end.min(target.size),
     };
-    let (unmapped, all) = case.run.targets.iter().fold((0.0, 0.0), |(unmapped, all), target| {
+    let is_read = |number: usize| {
+        let counts = case.summary.targets.get(number).map(|target| target.counts.read);
+        counts.is_some_and(|counts| counts.total + counts.ramp > 0)
+    };
+    let read = case.run.targets.iter().enumerate().filter(|(number, _)| is_read(*number));
+    let (unmapped, all) = read.fold((0.0, 0.0), |(unmapped, all), (_, target)| {
         (unmapped + target.hole_bytes as f64, all + reach(target) as f64)
     });
     if all == 0.0 {

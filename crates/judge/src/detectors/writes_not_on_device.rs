@@ -28,6 +28,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return Some(Seen::unknown(format!("Whether writes reached a device is not known: {why}."), SOURCE));
     };
     let devices = writes.names();
+    let is_buffered = case.plan.jobs().any(|(_, job)| case.plan.is_buffered(job));
+    if share > 1.05 && is_buffered {
+        let why = format!(
+            "more was written to {devices} than by this run, so whether its own data is there is not known."
+        );
+        return Some(Seen::unknown(why, SOURCE).with("asked_bytes", writes.asked));
+    }
     let seen = match NOT_ON_DEVICE.level(1.0 - share) {
         Level::Ok => Seen::ok(format!("All written bytes had reached {devices} when the run ended."), SOURCE),
         level => Seen::at(
