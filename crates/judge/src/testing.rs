@@ -268,9 +268,10 @@ impl Lab {
         self.device_grows(name, DeviceCounter::FlushIos, count as f64)
     }
 
-    /// Ticks that CPUs were idle, and that were stolen from them.
+    /// Ticks that CPUs were idle, and that were stolen from them. The issuing threads had theirs.
     pub(crate) fn cpu(self, idle: f64, stolen: f64) -> Lab {
-        CpuState::ALL.iter().fold(self, |lab, state| {
+        let lab = self.issuing(1e9, 0.0);
+        CpuState::ALL.iter().fold(lab, |lab, state| {
             let by = match state {
                 CpuState::Idle => idle,
                 CpuState::Steal => stolen,

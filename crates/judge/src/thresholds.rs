@@ -85,7 +85,7 @@ pub(crate) const NEAR_LIMIT: f64 = 0.05;
 /// Pages that wait to be written, in bytes.
 pub(crate) const DIRTY: Limits = limits(64.0 * 1024.0 * 1024.0, NEVER);
 /// Cost of reading the clock, as a share of the median latency.
-pub(crate) const CLOCK_COST: Limits = limits(0.01, NEVER);
+pub(crate) const CLOCK_COST: Limits = limits(0.05, NEVER);
 /// The load's highest end divided by the size of the device, or the other way round (blkreplay manual 3.1.4).
 pub(crate) const WRONG_SIZE: Limits = limits(2.0, NEVER);
 /// Random share of written data in percent below which a target that compresses gains.

@@ -24,7 +24,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let grown = |series: Series| case.samples.growth(&series);
     let share = |part: Option<f64>, whole: Option<f64>| Some(part? / whole.filter(|whole| *whole > 0.0)?);
     let all: Option<f64> = CpuState::ALL.iter().map(|state| grown(Series::Cpu(*state))).sum();
-    let stolen = share(grown(Series::Cpu(CpuState::Steal)), all).unwrap_or(0.0);
+    // A single tick or period of a short run says nothing.
+    let ticks = all.filter(|all| *all >= LEAST_TICKS);
+    let stolen = share(grown(Series::Cpu(CpuState::Steal)), ticks).unwrap_or(0.0);
     let throttled = share(
         grown(Series::Cgroup(Throttling::Throttled)),
         grown(Series::Cgroup(Throttling::Periods)).filter(|periods| *periods >= LEAST_PERIODS),
