@@ -90,9 +90,6 @@ pub struct Memory {
     pub available: Fact<u64>,
     /// Pages of files that wait to be written.
     pub dirty: Fact<u64>,
-    /// What waited before the run wrote back what lies below its targets; absent where it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub written_back: Option<u64>,
     /// Swap space.
     pub swap_total: Fact<u64>,
     /// Size of a page.

@@ -103,7 +103,6 @@ fn memory(root: &Root) -> Memory {
         text.map(|text| text.trim_end_matches(" kB").to_owned()).parse::<u64>().map(|kib| kib * 1024)
     };
     Memory {
-        written_back: None,
         total: bytes("MemTotal"),
         available: bytes("MemAvailable"),
         dirty: bytes("Dirty"),

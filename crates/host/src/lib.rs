@@ -22,7 +22,6 @@ pub mod remount;
 mod root;
 pub mod sampler;
 mod size;
-mod write_back;
 
 pub use file::file_system_of;
 pub use identify::{TargetError, identify, identify_growing};
@@ -35,4 +34,3 @@ pub use iosonar_evidence::{DevNumber, Fact};
 pub use loops::{LoopFile, loop_files};
 pub use mounts::mount_points;
 pub use root::Root;
-pub use write_back::write_back;

@@ -4,8 +4,8 @@ use iosonar_archive::{ArchiveError, ArchiveWriter, RunInfo, TOOL};
 use iosonar_engine::{
     Control, NoticeSink, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare, prepare_part,
 };
+use iosonar_host::Root;
 use iosonar_host::environment::{self, Environment};
-use iosonar_host::{Root, write_back};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use std::path::Path;
@@ -89,28 +89,10 @@ impl Ready {
     pub fn begin(self, root: &Root, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
         let prepared = self.prepared();
         let info = prepared.info(TOOL, command);
-        let environment = as_json(&settled(prepared, root));
+        let environment = as_json(&environment::capture(&prepared.facts(), root).by(TOOL));
         let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
         Ok(Begun { ready: self, archive, info })
     }
-}
-
-/// So many bytes of dirty pages disturb a run.
-const MANY_DIRTY: u64 = 64 << 20;
-
-/// The machine before a run of real I/O: what others have left to be written there is written first, because the kernel would
-/// do it meanwhile.
-fn settled(prepared: &Prepared, root: &Root) -> Environment {
-    let facts = prepared.facts();
-    let before = environment::capture(&facts, root).by(TOOL);
-    let dirty = before.memory.dirty.known().copied().filter(|dirty| *dirty > MANY_DIRTY);
-    if dirty.is_none() || !prepared.whole_plan().engine.is_real() {
-        return before;
-    }
-    write_back(&facts);
-    let mut settled = environment::capture(&facts, root).by(TOOL);
-    settled.memory.written_back = dirty;
-    settled
 }
 
 fn as_json(environment: &Environment) -> serde_json::Value {
