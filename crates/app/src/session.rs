@@ -9,7 +9,7 @@ use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
-use iosonar_analyze::{Judgement, Limits, Summary, Verdict};
+use iosonar_analyze::{Limits, Summary, Verdict};
 use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
 use iosonar_engine::{Alone, Control, Prepared, TargetReady};
 use iosonar_host::Root;
@@ -92,7 +92,7 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;
-    let doubtful = args.strict && (skipped > 0 || has_cautions(&summary));
+    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty());
     Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
 }
 
@@ -214,12 +214,6 @@ pub fn tell_verdict(tool: &str, summary: &Summary) -> bool {
         print_message(format_args!("{tool}: verdict: {}", judgement.sentence));
     }
     is_fake(summary)
-}
-
-/// Whether there is anything to know before believing the figures.
-pub fn has_cautions(summary: &Summary) -> bool {
-    let is_doubtful = |judgement: &Judgement| judgement.told().next().is_some();
-    !summary.cautions.is_empty() || summary.judgement.as_ref().is_some_and(is_doubtful)
 }
 
 /// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any,

@@ -38,17 +38,15 @@ pub(crate) fn capture(root: &Root) -> Cgroups {
     cgroups
 }
 
-/// Files with what the CPU limits of this process have done, of the innermost group with a limit first.
-pub(crate) fn throttling(root: &Root) -> Vec<PathBuf> {
-    let membership = root.read("/proc/self/cgroup").unwrap_or_default();
-    let mounts = mounts::own(root).unwrap_or_default();
-    let hierarchies = membership.lines().filter_map(|line| Hierarchy::of(line, &mounts).ok());
-    let groups = hierarchies.flat_map(|hierarchy| {
-        let limits: Vec<PathBuf> =
-            hierarchy.group.ancestors().map(|group| hierarchy.mount.mount_point.join(group)).collect();
-        limits.into_iter().filter(|directory| has_cpu_limit(root, directory))
-    });
-    groups.map(|directory| directory.join("cpu.stat")).collect()
+/// The file with what the CPU limit of this process has done: that of the innermost group with a limit.
+pub(crate) fn throttling(root: &Root) -> Option<PathBuf> {
+    let membership = root.read("/proc/self/cgroup").ok()?;
+    let mounts = mounts::own(root).ok()?;
+    let mut hierarchies = membership.lines().filter_map(|line| Hierarchy::of(line, &mounts).ok());
+    hierarchies.find_map(|hierarchy| {
+        let mut groups = hierarchy.group.ancestors().map(|group| hierarchy.mount.mount_point.join(group));
+        Some(groups.find(|directory| has_cpu_limit(root, directory))?.join("cpu.stat"))
+    })
 }
 
 fn has_cpu_limit(root: &Root, directory: &Path) -> bool {

@@ -1,11 +1,12 @@
 //! Everything that the detectors look at.
 
 use crate::samples::Samples;
-use crate::stack::{Bottom, bottoms, disk_of};
+use crate::stack::{Bottom, bottoms, is_in_another};
 use iosonar_analyze::{Summary, Tally};
 use iosonar_archive::RunInfo;
-use iosonar_evidence::{DevNumber, DeviceCounter, Environment, OwnUse, Series};
-use iosonar_plan::{Claim, Executor, Plan};
+use iosonar_evidence::target::BlockDevice;
+use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
+use iosonar_plan::{Claim, Executor, Plan, SECTOR};
 
 /// A result with the evidence beside it.
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +60,6 @@ impl Account {
     }
 }
 
-/// Bytes of a sector in the kernel's counters, whatever the device.
-const SECTOR: f64 = 512.0;
-
 impl Case<'_> {
     /// What the figures are said to be.
     pub fn claim(&self) -> Claim {
@@ -73,6 +71,20 @@ impl Case<'_> {
         self.plan.engine.is_real() && !self.run.is_import && !self.summary.run.is_recording()
     }
 
+    /// Whether no job goes through the page cache.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
+    }
+
+    /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.
+    pub(crate) fn bytes_of<'d>(
+        &self,
+        mut names: impl Iterator<Item = &'d str>,
+        sectors: DeviceCounter,
+    ) -> Option<f64> {
+        names.try_fold(0.0, |sum, name| Some(sum + self.samples.of_device(name, sectors)? * SECTOR as f64))
+    }
+
     /// Where the bytes of all targets end, each device once.
     pub(crate) fn bottoms(&self) -> Vec<Bottom<'_>> {
         let mut all = Vec::new();
@@ -81,9 +93,8 @@ impl Case<'_> {
                 all.push(bottom);
             }
         }
-        // A disk counts what its partitions do.
-        let disks: Vec<DevNumber> = all.iter().filter_map(|bottom| Some(bottom.device()?.number)).collect();
-        all.retain(|bottom| !bottom.device().and_then(disk_of).is_some_and(|disk| disks.contains(&disk)));
+        let devices: Vec<&BlockDevice> = all.iter().filter_map(Bottom::device).collect();
+        all.retain(|bottom| !bottom.device().is_some_and(|device| is_in_another(device, &devices)));
         all
     }
 
@@ -124,12 +135,12 @@ impl Case<'_> {
         if devices.is_empty() && unseen.is_none() {
             unseen = Some("nothing is known of the devices below the targets".into());
         }
-        let counted: Option<f64> = devices.iter().map(|name| self.samples.of_device(name, counter)).sum();
+        let counted = self.bytes_of(devices.iter().map(String::as_str), counter);
         if counted.is_none() && unseen.is_none() {
             unseen = Some(format!("there are no two samples of {}", devices.join(", ")));
         }
         let is_seen = unseen.is_none();
-        let bottom = counted.map(|sectors| sectors * SECTOR).filter(|_| is_seen);
-        Account { asked: asked as f64, process: process.filter(|_| is_seen), bottom, devices, unseen }
+        let [process, bottom] = [process, counted].map(|bytes| bytes.filter(|_| is_seen));
+        Account { asked: asked as f64, process, bottom, devices, unseen }
     }
 }

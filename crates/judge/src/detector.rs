@@ -69,7 +69,23 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn new(level: Level, text: impl Into<String>, source: &str) -> Seen {
+    /// As it should be.
+    pub fn ok(text: impl Into<String>, source: &str) -> Seen {
+        Seen::at(Level::Ok, text, source)
+    }
+
+    /// Good to know.
+    pub fn info(text: impl Into<String>, source: &str) -> Seen {
+        Seen::at(Level::Info, text, source)
+    }
+
+    /// It cannot be known, and why.
+    pub fn unknown(why: impl Into<String>, source: &str) -> Seen {
+        Seen::at(Level::Unknown, why, source)
+    }
+
+    /// It matters as much as this.
+    pub fn at(level: Level, text: impl Into<String>, source: &str) -> Seen {
         Seen {
             level,
             text: text.into(),
@@ -79,26 +95,6 @@ impl Seen {
             effect: None,
             definitional: false,
         }
-    }
-
-    /// As it should be.
-    pub fn ok(text: impl Into<String>, source: &str) -> Seen {
-        Seen::new(Level::Ok, text, source)
-    }
-
-    /// Good to know.
-    pub fn info(text: impl Into<String>, source: &str) -> Seen {
-        Seen::new(Level::Info, text, source)
-    }
-
-    /// It cannot be known, and why.
-    pub fn unknown(why: impl Into<String>, source: &str) -> Seen {
-        Seen::new(Level::Unknown, why, source)
-    }
-
-    /// It matters as much as this.
-    pub fn at(level: Level, text: impl Into<String>, source: &str) -> Seen {
-        Seen::new(level, text, source)
     }
 
     /// How to mend it.

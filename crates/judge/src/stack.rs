@@ -1,7 +1,7 @@
 //! What lies below a target: down to devices whose counters close the account of bytes, or to where nobody can look.
 
 use iosonar_evidence::target::{BlockDevice, FileSystem, Layer, RegularFile, Role};
-use iosonar_evidence::{DevNumber, Fact, TargetFacts, TargetKind};
+use iosonar_evidence::{Fact, TargetFacts, TargetKind};
 
 /// Where the bytes of a target end.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +23,10 @@ impl<'a> Bottom<'a> {
     }
 }
 
-/// The number of the disk of a partition.
-pub(crate) fn disk_of(device: &BlockDevice) -> Option<DevNumber> {
-    match &device.role {
-        Role::Partition { disk, .. } => Some(disk.number),
-        Role::Disk | Role::Loop { .. } | Role::Stacked { .. } => None,
-    }
+/// Whether a device is a partition of one of `others`: a disk counts what its partitions do.
+pub(crate) fn is_in_another(device: &BlockDevice, others: &[&BlockDevice]) -> bool {
+    let Role::Partition { disk, .. } = &device.role else { return false };
+    others.iter().any(|other| other.number == disk.number)
 }
 
 /// Drivers of devices that keep their data in memory, as `/proc/devices` names them.

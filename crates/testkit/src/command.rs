@@ -85,19 +85,14 @@ impl Lab {
     /// just that is no failure.
     #[track_caller]
     pub fn expect(&self, code: i32, args: &str) -> Ended {
-        let ended = self.run(args);
-        let code = if code == 0 && ended.is_fake_by_its_target() { FAKE } else { code };
-        assert_eq!(ended.code, code, "iosonar {args}\n{}\n{}", ended.out, ended.err);
-        ended
+        self.run(args).with_code(code, args)
     }
 
     /// Runs words as they are, blanks in them too, and expects this exit code.
     #[track_caller]
     pub fn expect_args(&self, code: i32, args: &[&str]) -> Ended {
         let ended = Ended::of(self.command("").args(args).output().expect("iosonar runs"));
-        let code = if code == 0 && ended.is_fake_by_its_target() { FAKE } else { code };
-        assert_eq!(ended.code, code, "iosonar {args:?}\n{}\n{}", ended.out, ended.err);
-        ended
+        ended.with_code(code, &format!("{args:?}"))
     }
 
     /// All records of an archive in the directory, in the archive's order.
@@ -108,6 +103,14 @@ impl Lab {
 }
 
 impl Ended {
+    /// The same, which must have ended with `code`.
+    #[track_caller]
+    fn with_code(self, code: i32, args: &str) -> Ended {
+        let code = if code == 0 && self.is_fake_by_its_target() { FAKE } else { code };
+        assert_eq!(self.code, code, "iosonar {args}\n{}\n{}", self.out, self.err);
+        self
+    }
+
     /// Whether it ended because its figures are none of a device, and the reason is what the target is.
     fn is_fake_by_its_target(&self) -> bool {
         let says = |word: &str| self.out.contains(word) || self.err.contains(word);

@@ -99,10 +99,7 @@ pub(super) fn of_machine(targets: &[TargetFacts], root: &Root) -> Vec<Result<Num
         NumbersIn::open(Path::new("/proc/self/statm"), root, resident, own).map(slowly),
         NumbersIn::open(Path::new("/proc/self/io"), root, io_lines, bytes),
     ];
-    // Of several groups with a limit, the innermost.
     let group = crate::cgroup::throttling(root)
-        .into_iter()
-        .next()
         .map(|path| NumbersIn::open(&path, root, throttling_lines, throttled.collect()));
     devices.chain(others).chain(group).collect()
 }

@@ -1,11 +1,12 @@
 //! Others that used the device.
 
 use crate::detector::Most;
-use crate::stack::{device_of, disk_of};
+use crate::stack::is_in_another;
 use crate::thresholds::{FOREIGN, LEAST_BYTES};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::target::BlockDevice;
 use iosonar_evidence::{DeviceCounter, TargetKind};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -30,28 +31,19 @@ const SOURCE: &str = "the target's stat file, before and after the run, beside t
 fn detect(case: &Case<'_>) -> Option<Seen> {
     // Below a file system others have files too, and the file system writes for itself: nobody can tell whose it is.
     let devices = case.before.targets.iter().map(|target| match &target.kind {
-        TargetKind::BlockDevice(device) => Some(device.name.as_str()),
+        TargetKind::BlockDevice(device) => Some(device.as_ref()),
         _ => None,
     });
-    let mut devices: Vec<&str> = devices.collect::<Option<_>>()?;
-    devices.sort_unstable();
-    devices.dedup();
-    let is_direct = case.plan.jobs().all(|(_, job)| !case.plan.is_buffered(job));
-    let has_disk = |name: &str| {
-        let device = case.before.targets.iter().filter_map(device_of).find(|device| device.name == name);
-        let disk = device.and_then(disk_of);
-        case.before.targets.iter().filter_map(device_of).any(|other| Some(other.number) == disk)
-    };
-    // A disk counts what its partitions do.
-    let disks: Vec<&str> = devices.iter().copied().filter(|name| !has_disk(name)).collect();
-    let devices = disks;
-    if !case.is_real() || case.is_remote() || devices.is_empty() || !is_direct {
+    let all: Vec<&BlockDevice> = devices.collect::<Option<_>>()?;
+    if !case.is_real() || case.is_remote() || all.is_empty() || !case.is_direct() {
         return None;
     }
-    let grown =
-        |counter| devices.iter().map(|name| case.samples.of_device(name, counter)).sum::<Option<f64>>();
-    let (read, written) =
-        (grown(DeviceCounter::ReadSectors)? * 512.0, grown(DeviceCounter::WriteSectors)? * 512.0);
+    let apart = all.iter().filter(|device| !is_in_another(device, &all));
+    let mut devices: Vec<&str> = apart.map(|device| device.name.as_str()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let read = case.bytes_of(devices.iter().copied(), DeviceCounter::ReadSectors)?;
+    let written = case.bytes_of(devices.iter().copied(), DeviceCounter::WriteSectors)?;
     let own_writes = case.writes().asked + case.tally.traffic().zeroed_bytes as f64;
     let foreign = (read - case.reads().asked).max(0.0) + (written - own_writes).max(0.0);
     if read + written < LEAST_BYTES as f64 {

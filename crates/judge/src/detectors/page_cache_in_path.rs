@@ -26,8 +26,7 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, mount options";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let is_direct = case.plan.jobs().all(|(_, job)| !case.plan.is_buffered(job));
-    if !case.is_real() || !is_direct || case.before.targets.is_empty() {
+    if !case.is_real() || !case.is_direct() || case.before.targets.is_empty() {
         return None;
     }
     let has_writes = case.tally.traffic().writes.bytes > 0;

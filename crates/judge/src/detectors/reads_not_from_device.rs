@@ -47,8 +47,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .effect(1.0 / share.max(1e-3)),
     };
     let seen = seen.with("asked_bytes", reads.asked).with("share", share);
-    let seen = reads.process.map_or(seen.clone(), |bytes| seen.clone().with("process_bytes", bytes));
-    let seen = reads.bottom.map_or(seen.clone(), |bytes| seen.clone().with("device_bytes", bytes));
+    let layers = [("process_bytes", reads.process), ("device_bytes", reads.bottom)];
+    let known = layers.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
+    let seen = known.fold(seen, |seen, (name, bytes)| seen.with(name, bytes));
     let is_on_device =
         reads.bottom_share().is_some_and(|share| NOT_FROM_DEVICE.level(1.0 - share) == Level::Fail);
     Some(if is_on_device { seen.definitional() } else { seen })

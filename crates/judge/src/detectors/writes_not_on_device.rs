@@ -28,8 +28,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return Some(Seen::unknown(format!("Whether writes reached a device is not known: {why}."), SOURCE));
     };
     let devices = writes.names();
-    let is_buffered = case.plan.jobs().any(|(_, job)| case.plan.is_buffered(job));
-    if share > 1.05 && is_buffered {
+    if share > 1.05 && !case.is_direct() {
         let why = format!(
             "more was written to {devices} than by this run, so whether its own data is there is not known."
         );
