@@ -149,7 +149,7 @@ mount -t configfs configfs /sys/kernel/config
 null=/sys/kernel/config/nullb/nullb0
 must mkdir $null
 for word in size=16 memory_backed=1 cache_size=16 blocksize=4096 discard=1 power=1; do echo "${word#*=}" >"$null/${word%=*}"; done
-honest null /dev/nullb0 --rwmixtrim 10
+honest null /dev/nullb0 --claim cache --rwmixtrim 10
 honest scsi-512 /dev/sda --rwmixtrim 10
 must rmmod scsi_debug
 must insmod /modules/scsi_debug.ko dev_size_mb=16 sector_size=4096 lbpu=1 lbpws=1 delay=0
