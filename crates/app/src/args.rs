@@ -41,7 +41,7 @@ Start here:
   iosonar analyze demo.load                               the figures of a load
   iosonar compare first second                            the differences
 'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke, \
-2 refused, 3 with --strict: cautions, 128+n signal n."
+2 refused, 3 with --strict: cautions, 4 the figures are fake, 128+n signal n."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -61,6 +61,8 @@ pub enum Command {
     Judge(JudgeArgs),
     /// Explain the verdict on a run: what was seen, why it matters, and the remedy
     Explain(ExplainArgs),
+    /// Examine a device, file or directory: what would spoil a measurement of it
+    Doctor(DoctorArgs),
     /// Show a finished or running run in the live view
     Live(LiveArgs),
     /// Find the highest rate that a target sustains, with a rising request rate
@@ -246,6 +248,11 @@ pub struct IoArgs {
     /// the page cache, otherwise device.
     #[arg(long, value_name = "CLAIM")]
     pub claim: Option<Claim>,
+    /// Start a run of a minute or more although its figures will be fake
+    ///
+    /// Where that is known before the first request, such a run is refused. Goes with a plan, too.
+    #[arg(long)]
+    pub anyway: bool,
     /// Open targets with O_SYNC, or with another flag: --sync=dsync, --sync=rsync
     ///
     /// On Linux O_RSYNC is O_SYNC.
@@ -369,6 +376,34 @@ pub struct JudgeArgs {
 pub struct ExplainArgs {
     /// The directory of a result
     pub dir: PathBuf,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints what the target is, what lies below it, whether others use it, and what would make the figures \
+of a run fake: for a device, a file system, and memory. Nothing is written to a device or to a file. In \
+a directory, a small file is made for a moment, because direct I/O is a property of files.
+The exit code is 4 if a result with --claim would be fake.
+
+  iosonar doctor /dev/sdx
+  iosonar doctor /mnt/data --claim filesystem && iosonar run -t /mnt/data/file --size 4G --rw randread")]
+pub struct DoctorArgs {
+    /// A block device, a file, or a directory
+    #[arg(value_name = "TARGET")]
+    pub target: PathBuf,
+    /// Set what is going to be measured: device, filesystem, cache or replay
+    #[arg(long, value_name = "CLAIM", default_value = "device")]
+    pub claim: Claim,
+    /// Count for this long what others do on the devices; 0s: do not
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub quiet: Nanos,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// End with exit code 3 if anything is found
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// A flag of open(2), as `--sync=FLAG` has it.

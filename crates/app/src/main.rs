@@ -28,7 +28,9 @@ mod outputs;
 mod places;
 mod playback;
 mod plot_args;
+mod preflight;
 mod progress;
+mod quiet;
 mod record_args;
 mod run_args;
 mod screen;
@@ -40,6 +42,7 @@ mod together;
 mod traces;
 mod verify_args;
 mod watch;
+mod witness;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;
@@ -101,6 +104,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Show(args) => commands::show(args),
         Command::Judge(args) => commands::judge(&args),
         Command::Explain(args) => commands::explain(&args),
+        Command::Doctor(args) => commands::doctor(&args),
         Command::Live(args) => commands::live(&args),
         Command::Plot(args) => commands::plot(&args),
         Command::Report(args) => commands::report(&args),

@@ -7,9 +7,11 @@ use crate::output::print_message;
 use crate::screen::{self, Screen};
 use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
+use crate::witness::{self, Witness};
 use iosonar_analyze::Limits;
 use iosonar_engine::{Prepared, ScanMoment, Snapshot};
 use iosonar_inputs::Input;
+use iosonar_judge::Sign;
 use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::Nanos;
 use iosonar_runner::Scene;
@@ -100,8 +102,13 @@ pub fn show(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
 }
 
 fn as_lines(form: Form, scene: &Scene<'_>) {
-    let mut meter =
-        Meter { expected: Expected::of(scene.prepared), last: Snapshot::default(), last_demand: 0 };
+    let mut meter = Meter {
+        expected: Expected::of(scene.prepared),
+        last: Snapshot::default(),
+        last_demand: 0,
+        signs: Vec::new(),
+    };
+    let mut witness = form.every().and_then(|_| Witness::of(scene.prepared));
     let mut shown = Instant::now();
     let cost = Cost::begin();
     while !scene.is_over() {
@@ -112,9 +119,10 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
         let Some(every) = form.every().filter(|every| shown.elapsed() >= *every) else { continue };
         shown += every;
         let now = scene.progress.snapshot(true);
+        meter.signs = witness.as_mut().map_or(Vec::new(), |witness| witness.look(now.bytes).to_vec());
         // A terminal that is gone must not end the run.
         let _ = match form {
-            Form::Json(_) => writeln!(std::io::stderr(), "{}", json(&now, meter.expected, scene)),
+            Form::Json(_) => writeln!(std::io::stderr(), "{}", json(&now, &meter, scene)),
             _ => writeln!(
                 std::io::stderr(),
                 "{}",
@@ -148,6 +156,7 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     let screen = (wish.live || std::io::stdin().is_terminal()).then(Screen::open).flatten();
     let mut view = screen.map(|screen| LiveView::new(setting(wish, scene), screen, wish.live));
     let mut looked: Option<Instant> = None;
+    let (mut witness, mut signs) = (Witness::of(scene.prepared), Vec::new());
     while !scene.is_over() {
         let keys = match &view {
             Some(view) => view.keys(LOOK),
@@ -161,22 +170,32 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
         }
         if take_status_request() {
             let clear = if view.as_ref().is_some_and(LiveView::is_shown) { "" } else { "\r\x1b[K" };
-            print_message(format_args!("{clear}{}", watched_line(&watch, WIDE)));
+            print_message(format_args!("{clear}{}", watched_line(&watch, &signs, WIDE)));
         }
         let is_due = looked.is_none_or(|looked| looked.elapsed() >= REWRITE);
         if is_due {
             looked = Some(Instant::now());
             let (interval, moment) = watch.look();
+            let before = std::mem::take(&mut signs);
+            if let Some(witness) = &mut witness {
+                signs = witness.look(scene.progress.snapshot(false).bytes).to_vec();
+            }
             if let Some(view) = &mut view {
                 view.state.feed(&interval);
                 view.state.set_moment(moment);
+                if signs != before && !signs.is_empty() {
+                    view.note(witness::text(&signs));
+                }
                 break_if_asked(view);
             }
         }
         let is_pressed = !keys.is_empty();
         if (is_due || is_pressed) && !view.as_mut().is_some_and(LiveView::show) {
-            let line =
-                scene.progress.scan().moment().map_or_else(|| watched_line(&watch, width()), scan_line);
+            let line = scene
+                .progress
+                .scan()
+                .moment()
+                .map_or_else(|| watched_line(&watch, &signs, width()), scan_line);
             screen::put(&format!("\r\x1b[K{line}"));
         }
         scene.progress.note_watching(cost.so_far());
@@ -185,7 +204,7 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     if let Some(view) = &mut view {
         view.leave();
     }
-    screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, width()), verdict(scene)));
+    screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, &signs, width()), verdict(scene)));
 }
 
 /// Tests let the view break, to see that the terminal and the run survive it.
@@ -244,7 +263,7 @@ fn verdict(scene: &Scene<'_>) -> String {
 }
 
 /// The line of the last second.
-fn watched_line(watch: &Watch<'_>, width: usize) -> String {
+fn watched_line(watch: &Watch<'_>, signs: &[Sign], width: usize) -> String {
     let moment = watch.moment();
     let seconds = moment.second.as_secs_f64().max(1e-3);
     let [p50, p99, max] = watch.tail();
@@ -265,6 +284,7 @@ fn watched_line(watch: &Watch<'_>, width: usize) -> String {
             waiting: moment.waiting.unwrap_or(0),
             stalls: moment.stalls,
             cautions: moment.failed + moment.dropped,
+            signs: witness::text(signs),
         },
         width,
     )
@@ -279,7 +299,8 @@ pub fn scan_line(moment: ScanMoment) -> String {
     format!("final scan: {:.0} % of {}{left}", share * 100.0, units::bytes(total))
 }
 
-fn json(now: &Snapshot, expected: Expected, scene: &Scene<'_>) -> String {
+fn json(now: &Snapshot, meter: &Meter, scene: &Scene<'_>) -> String {
+    let expected = meter.expected;
     let done = expected.done(now.completed + now.failed + now.dropped, now.bytes, now.now);
     serde_json::json!({
         "time_ns": now.now.0,
@@ -298,6 +319,7 @@ fn json(now: &Snapshot, expected: Expected, scene: &Scene<'_>) -> String {
         "interval_response_p50_ns": now.p50.0,
         "interval_response_p99_ns": now.p99.0,
         "interval_response_max_ns": now.max.0,
+        "signs": meter.signs.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "scanned_bytes": scene.progress.scan().moment().map(|scan| scan.done),
         "bytes_to_scan": scene.progress.scan().moment().map(|scan| scan.total),
     })
@@ -309,6 +331,7 @@ struct Meter {
     expected: Expected,
     last: Snapshot,
     last_demand: u64,
+    signs: Vec<Sign>,
 }
 
 impl Meter {
@@ -332,12 +355,14 @@ impl Meter {
             waiting: now.waiting,
             stalls: LiveStalls::default(),
             cautions: now.failed + now.dropped,
+            signs: witness::text(&self.signs),
         };
         line(&facts, WIDE)
     }
 }
 
 /// What a line tells.
+#[derive(Clone)]
 struct Facts {
     done: Option<f64>,
     /// Time left, of a matrix.
@@ -355,6 +380,8 @@ struct Facts {
     waiting: u64,
     stalls: LiveStalls,
     cautions: u64,
+    /// What makes the result doubtful, in a few words.
+    signs: String,
 }
 
 /// Done, elapsed/total, actual/demanded and their ratio, bytes, interval tail, lateness, in flight, stalls, failures.
@@ -395,6 +422,7 @@ fn line(facts: &Facts, width: usize) -> String {
             words([Some(late.clone()), Some(format!("q {q}")), waiting.clone()]),
             stalls.clone().unwrap_or_default(),
             cautions.clone().unwrap_or_default(),
+            facts.signs.clone(),
         ];
         let wide = groups.into_iter().filter(|group| !group.is_empty()).collect::<Vec<_>>().join(" | ");
         if wide.len() <= width {
@@ -415,6 +443,7 @@ fn line(facts: &Facts, width: usize) -> String {
         (waiting, 4),
         (stalls, 7),
         (cautions, 0),
+        (Some(facts.signs.clone()).filter(|signs| !signs.is_empty()), 0),
     ];
     fit(&fields, width)
 }
@@ -596,12 +625,16 @@ mod tests {
             waiting: 0,
             stalls: LiveStalls { count: 2, last: None },
             cautions: 1,
+            signs: String::new(),
         };
         let text = "63% 11:40/18:30 | 4.9k/5.2k IO/s 94% | 38 MB/s | p50 240us p99 8.1ms max 2.2s | late 0.3s q 117 | stalls 2 | !1";
         assert_eq!(line(&facts, 112), text);
-        let narrow = line(&Facts { stalls: LiveStalls::default(), ..facts }, 79);
+        let doubtful = Facts { signs: "on device 3 %".into(), cautions: 0, ..facts.clone() };
+        assert!(line(&doubtful, 140).ends_with("| stalls 2 | on device 3 %"));
+        assert!(line(&doubtful, 79).ends_with(" on device 3 %"));
+        let narrow = line(&Facts { stalls: LiveStalls::default(), ..facts.clone() }, 79);
         assert_eq!(narrow, "63% 11:40/18:30 4.9k/5.2k IO/s 94% 38MB/s p99 8.1ms max 2.2s late 0.3s q117 !1");
-        let matrix = line(&Facts { span: None, left: Some(Nanos::from_secs(411)), ..facts }, 120);
+        let matrix = line(&Facts { span: None, left: Some(Nanos::from_secs(411)), ..facts.clone() }, 120);
         assert!(matrix.starts_with("63% 11:40, 06:51 left | "), "{matrix}");
         let narrower = [
             (77, "94% p99"),
@@ -611,7 +644,7 @@ mod tests {
             (52, "p99 8.1ms !1"),
         ];
         for (width, fields) in narrower {
-            let facts = Facts { stalls: LiveStalls::default(), ..facts };
+            let facts = Facts { stalls: LiveStalls::default(), ..facts.clone() };
             let text = line(&facts, width);
             assert!(text.len() <= width && text.contains(fields), "{text}");
         }

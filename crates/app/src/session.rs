@@ -4,6 +4,7 @@ use crate::analysis::deskew;
 use crate::args::{ProgressArg, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, print_message};
+use crate::preflight;
 use crate::progress::{self, ProgressOptions};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
@@ -111,9 +112,12 @@ pub fn perform(
     let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
+    let environment = ready.environment(&Root::default());
+    let cautions = preflight::check(ready.prepared(), &environment)?;
     let dir = name(ready.prepared());
-    let begun = ready.begin(&Root::default(), &dir, &command_line()).map_err(Failure::refused)?;
+    let begun = ready.begin(&environment, &dir, &command_line()).map_err(Failure::refused)?;
     announcement(begun.prepared()).iter().for_each(print_message);
+    cautions.iter().for_each(print_message);
     listener.set_phase(Phase::Running);
     timings.end("prepare");
     let ended = begun.execute(&control, &Alone, show);

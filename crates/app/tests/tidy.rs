@@ -58,6 +58,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
             "dialect-iozone",
             "dialect-xdd",
             "engine",
+            "evidence",
             "host",
             "inputs",
             "judge",

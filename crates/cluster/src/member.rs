@@ -3,7 +3,7 @@
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
 use iosonar_archive::{LOG, TOOL};
 use iosonar_engine::{Control, Prepared, Rendezvous};
-use iosonar_host::{Root, environment};
+use iosonar_host::Root;
 use iosonar_load::Notice;
 use iosonar_os::monotonic_ns;
 use iosonar_plan::Plan;
@@ -169,16 +169,16 @@ pub fn take_part<W: Write + Send + 'static>(
         }
     };
     let prepared = ready.prepared();
-    let facts = environment::capture(&prepared.facts(), &Root::default()).by(TOOL);
+    let environment = ready.environment(&Root::default());
     line.report(&Report::Prepared {
         told: tell(prepared),
         info: Box::new(prepared.info(TOOL, &command)),
-        environment: serde_json::to_value(facts)?,
+        environment: serde_json::to_value(&environment)?,
     });
     // Dropped here, the part takes back what was made for it.
     let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };
     let dir = archive.clone().unwrap_or_else(scratch);
-    let begun = match ready.begin(&Root::default(), &dir, &command) {
+    let begun = match ready.begin(&environment, &dir, &command) {
         Ok(begun) => begun,
         Err(error) => {
             refuse(error.to_string());

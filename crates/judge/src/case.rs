@@ -1,10 +1,10 @@
 //! Everything that the detectors look at.
 
+use crate::outset::{Outset, PlannedTarget, bottoms_of};
 use crate::samples::Samples;
-use crate::stack::{Bottom, bottoms, is_in_another};
+use crate::stack::Bottom;
 use iosonar_analyze::{Summary, Tally};
 use iosonar_archive::RunInfo;
-use iosonar_evidence::target::BlockDevice;
 use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
 use iosonar_plan::{Claim, Executor, Plan, SECTOR};
 
@@ -73,7 +73,7 @@ impl Case<'_> {
 
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
-        self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
+        self.outset().is_direct()
     }
 
     /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.
@@ -87,15 +87,20 @@ impl Case<'_> {
 
     /// Where the bytes of all targets end, each device once.
     pub(crate) fn bottoms(&self) -> Vec<Bottom<'_>> {
-        let mut all = Vec::new();
-        for bottom in self.before.targets.iter().flat_map(bottoms) {
-            if !all.contains(&bottom) {
-                all.push(bottom);
-            }
-        }
-        let devices: Vec<&BlockDevice> = all.iter().filter_map(Bottom::device).collect();
-        all.retain(|bottom| !bottom.device().is_some_and(|device| is_in_another(device, &devices)));
-        all
+        bottoms_of(self.before)
+    }
+
+    /// What was known before its first request, and what was done to the targets since.
+    pub(crate) fn outset(&self) -> Outset<'_> {
+        let done = |number: usize| self.summary.targets.get(number).map(|target| target.counts);
+        let planned = |(number, info)| {
+            let counts = done(number);
+            let is_read = counts.is_some_and(|counts| counts.read.total + counts.read.ramp > 0);
+            let is_written = counts.is_some_and(|counts| counts.write.total + counts.write.ramp > 0);
+            PlannedTarget { info, is_read, is_written }
+        };
+        let targets = self.run.targets.iter().enumerate().map(planned).collect();
+        Outset { plan: self.plan, before: self.before, targets }
     }
 
     /// Reads on their way down.

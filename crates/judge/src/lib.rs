@@ -10,7 +10,10 @@
 mod case;
 mod detector;
 mod detectors;
+mod outset;
+mod quiet;
 mod samples;
+mod signs;
 mod stack;
 #[cfg(test)]
 mod testing;
@@ -21,7 +24,10 @@ mod words;
 pub use case::{Account, Case};
 pub use detector::{Detector, Seen};
 pub use detectors::DETECTORS;
+pub use outset::{Outset, PlannedTarget, bottoms_of, foresee};
+pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;
+pub use signs::{Growth, Sign, signs};
 pub use stack::{Bottom, bottoms, device_of};
 pub use thresholds::THRESHOLDS_VERSION;
 pub use verdict::{cautions, judge};

@@ -78,6 +78,8 @@ pub(crate) const CPU_WAIT: Limits = limits(0.25, 1.0);
 pub(crate) const LEAST_TICKS: f64 = 500.0;
 /// See [`LEAST_TICKS`].
 pub(crate) const LEAST_PERIODS: f64 = 20.0;
+/// The same of a look that is a second after the last one; most limits have ten periods in it.
+pub(crate) const LEAST_PERIODS_OF_A_SECOND: f64 = 5.0;
 /// Shortest CPU time of the issuing threads for that.
 pub(crate) const LEAST_CPU_NS: f64 = 50e6;
 /// How near to a limit of this machine a result is that shows the limit.

@@ -86,6 +86,15 @@ impl Known {
         }
     }
 
+    /// Whether anything is read; where nobody knows, nothing is.
+    pub fn reads(&self) -> bool {
+        match self {
+            Known::Trace(_, facts) => facts.as_ref().is_some_and(|facts| facts.reads > 0),
+            Known::Generated { list: Some(list), .. } => list.iter().any(|entry| entry.op == Op::Read),
+            Known::Generated { generator, .. } => generator.read_percent > Decimal::whole(0),
+        }
+    }
+
     /// The longest request with data in bytes, before it is brought onto the target; none where nobody knows.
     pub fn longest(&self) -> Option<u64> {
         match self {

@@ -78,6 +78,8 @@ pub struct Plan {
     pub phases: Vec<Phase>,
     /// What the figures are said to be; see [`Plan::claim`].
     pub claim: Option<Claim>,
+    /// Whether a long run starts although its figures will not be what they claim.
+    pub anyway: bool,
 }
 
 impl Plan {
@@ -102,6 +104,7 @@ impl Plan {
             targets,
             phases,
             claim: None,
+            anyway: false,
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct PlanText {
     start_grace: Nanos,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     claim: Option<Claim>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    anyway: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passes: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,7 +154,7 @@ impl TryFrom<PlanText> for Plan {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
         let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
-        let PlanText { coordination, targets, phases, claim, .. } = text;
+        let PlanText { coordination, targets, phases, claim, anyway, .. } = text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
             targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -190,6 +192,7 @@ impl TryFrom<PlanText> for Plan {
             targets,
             phases,
             claim,
+            anyway,
         })
     }
 }
@@ -271,8 +274,8 @@ impl From<Plan> for PlanText {
     fn from(plan: Plan) -> PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
-        let Plan { pacing, memory, faults, verify, inject, sample_every, targets, mut phases, claim, .. } =
-            plan;
+        let Plan { pacing, memory, faults, verify, inject, sample_every, targets, .. } = plan;
+        let Plan { mut phases, claim, anyway, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -294,6 +297,7 @@ impl From<Plan> for PlanText {
             seed,
             start_grace,
             claim,
+            anyway,
             passes,
             depth,
             destroy,

@@ -35,7 +35,8 @@
 //! )?;
 //! let folder = tempfile::tempdir()?;
 //! let ready = Ready::new(plan, &Default::default(), |_, _| {})?;
-//! let begun = ready.begin(&Default::default(), &folder.path().join("result"), "an example")?;
+//! let environment = ready.environment(&Default::default());
+//! let begun = ready.begin(&environment, &folder.path().join("result"), "an example")?;
 //! let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
 //! let concluded = ended.encode(&Default::default()).sum_up()?;
 //! assert_eq!(concluded.figures.summary.counts.all.completed, 1000);

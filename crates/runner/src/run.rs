@@ -81,16 +81,25 @@ impl Ready {
         &self.prepared.prepared
     }
 
+    /// Looks at the machine and at what lies below the targets.
+    pub fn environment(&self, root: &Root) -> Environment {
+        environment::capture(&self.prepared().facts(), root).by(TOOL)
+    }
+
     /// Makes the archive in a directory that does not exist, with plan, environment and what is known so far. `command` is
     /// kept as what was typed.
     ///
     /// # Errors
     /// The archive cannot be made.
-    pub fn begin(self, root: &Root, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
+    pub fn begin(
+        self,
+        environment: &Environment,
+        dir: &Path,
+        command: &str,
+    ) -> Result<Begun, ArchiveError> {
         let prepared = self.prepared();
         let info = prepared.info(TOOL, command);
-        let environment = as_json(&environment::capture(&prepared.facts(), root).by(TOOL));
-        let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
+        let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &as_json(environment), &info)?;
         Ok(Begun { ready: self, archive, info })
     }
 }

@@ -1,9 +1,9 @@
 //! The steps of a run, on files: what is left where it ends early, and what is kept where the disk is full.
 
-use iosonar_archive::RunState;
+use iosonar_archive::{ArchiveError, RunState};
 use iosonar_engine::{Alone, Control, Rendezvous};
 use iosonar_plan::Plan;
-use iosonar_runner::{CarryOutError, Problem, Ready};
+use iosonar_runner::{Begun, CarryOutError, Problem, Ready};
 use std::path::Path;
 
 /// Writes a new file.
@@ -21,6 +21,12 @@ fn ready(file: &Path) -> Ready {
     Ready::new(plan(file), &Default::default(), |_, _| {}).unwrap()
 }
 
+fn begun(file: &Path, result: &Path) -> Result<Begun, ArchiveError> {
+    let ready = ready(file);
+    let environment = ready.environment(&Default::default());
+    ready.begin(&environment, result, "")
+}
+
 #[test]
 fn a_run_that_is_dropped_leaves_no_target_behind() {
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +35,7 @@ fn a_run_that_is_dropped_leaves_no_target_behind() {
     assert!(file.exists());
     drop(was_ready);
     assert!(!file.exists());
-    drop(ready(&file).begin(&Default::default(), &result, "").unwrap());
+    drop(begun(&file, &result).unwrap());
     assert!(!file.exists());
 }
 
@@ -49,7 +55,7 @@ impl Rendezvous for Refuses {
 fn a_run_that_cannot_begin_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
-    let begun = ready(&file).begin(&Default::default(), &result, "").unwrap();
+    let begun = begun(&file, &result).unwrap();
     let refused = begun.execute(&Control::default(), &Refuses, |_| {});
     assert!(matches!(refused, Err(CarryOutError::NotBegun(_))));
     assert!(!file.exists() && !result.exists());
@@ -59,7 +65,7 @@ fn a_run_that_cannot_begin_leaves_nothing_behind() {
 fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
-    let begun = ready(&file).begin(&Default::default(), &result, "").unwrap();
+    let begun = begun(&file, &result).unwrap();
     let ended = begun.execute(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
     // In the place where Parquet is written.
     std::fs::create_dir(result.join("records.parquet.tmp")).unwrap();

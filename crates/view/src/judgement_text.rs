@@ -56,7 +56,7 @@ pub fn explain(judgement: &Judgement, about: &dyn Fn(DetectorId) -> &'static str
     out.finish()
 }
 
-fn at_length(out: &mut Lines, one: &Detection, about: &dyn Fn(DetectorId) -> &'static str) {
+pub(crate) fn at_length(out: &mut Lines, one: &Detection, about: &dyn Fn(DetectorId) -> &'static str) {
     out.heading(&format!("{} ({})", one.id, word(one.level)));
     out.paragraph("  seen        ", &one.text);
     out.paragraph("  why         ", about(one.id));

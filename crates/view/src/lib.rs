@@ -8,6 +8,7 @@ mod compare;
 mod data;
 mod demand_text;
 mod density;
+mod examination;
 mod extent_text;
 pub mod fonts;
 mod free_text;
@@ -41,6 +42,7 @@ pub use charts::{
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
+pub use examination::{Examination, show_examination};
 pub use extent_text::show_extent_latencies;
 pub use free_text::show_free;
 pub use judgement_text::{explain, show_judgement};

@@ -41,7 +41,8 @@ fn judgement(dir: &Path) -> Result<Judgement, Failure> {
     figures.summary.judgement.ok_or_else(nothing)
 }
 
-fn about(id: DetectorId) -> &'static str {
+/// Why what a detector finds matters.
+pub(super) fn about(id: DetectorId) -> &'static str {
     let known = DETECTORS.iter().find(|detector| detector.id == id).map(|detector| detector.about);
     known.unwrap_or(
         "What the claim needs cannot be seen from here, so the figure is neither confirmed nor refuted.",

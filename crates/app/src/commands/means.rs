@@ -118,6 +118,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         verify: io.verify.verification(),
         inject: io.verify.inject.clone(),
         claim: io.claim,
+        anyway: io.anyway,
         ..Plan::new(run_id, targets, vec![phase])
     }
 }

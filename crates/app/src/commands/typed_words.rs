@@ -23,6 +23,7 @@ const COMMON: &[(&str, &str)] = &[
     ("overlap.policy", "--overlap"),
     ("pacing.spin", "--spin"),
     ("claim", "--claim"),
+    ("anyway", "--anyway"),
     ("pacing.pin", "--pin"),
     ("pacing.nice", "--nice"),
     ("pacing.realtime", "--realtime"),

@@ -277,3 +277,102 @@ fn a_limit_of_this_machine_that_was_measured_is_told() {
     let judged = Judged(serde_json::from_str(&lab.run("judge r --json").out).unwrap());
     assert_eq!(judged.level("own-limit"), "fail", "{}{}{:#}", ended.out, ended.err, judged.0);
 }
+
+const A_MINUTE: &str = "--rw randread --bs 4k --runtime 1m --time-based --rate-iops 100 --no-progress";
+
+#[test]
+fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
+    let lab = lab();
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
+    let refused = lab.run(&format!("run -t sparse {A_MINUTE} -o r"));
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert!(
+        refused.err.contains("would take 01:00") && refused.err.contains("use --anyway"),
+        "{}",
+        refused.err
+    );
+    assert!(refused.err.contains("unmapped-target") && !lab.path("r").exists(), "{}", refused.err);
+    // What is written before it is read, what is no claim of a device, and what takes no minute, starts.
+    let starts = |words: &str, said: &str| {
+        let told = lab.run(&format!("run {words} -o r"));
+        assert!(told.code == 0 || told.code == 4, "{words}: {} {}", told.code, told.err);
+        assert_eq!(told.err.contains("  caution: unmapped-target"), said == "told", "{words}: {}", told.err);
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+    };
+    starts("-t sparse --rw randread --bs 4k --number-ios 100 --no-progress", "told");
+    starts(&format!("-t sparse {A_MINUTE} --number-ios 10 --claim cache"), "");
+    starts(&format!("-t sparse {A_MINUTE} --number-ios 10 --anyway"), "told");
+    starts(&format!("-t sparse {} --number-ios 10", A_MINUTE.replace("randread", "randrw")), "");
+}
+
+#[test]
+fn a_target_is_examined_without_a_run() {
+    needs!("mkfs.ext4");
+    let lab = lab();
+    full(&lab, "full", 8);
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(8 << 20).unwrap();
+    let examined = |target: &str, code: i32| -> Value {
+        let told = lab.run(&format!("doctor {target} --quiet 0s --json"));
+        assert_eq!(told.code, code, "{target}: {}{}", told.out, told.err);
+        serde_json::from_str(&told.out).unwrap()
+    };
+    let ids = |told: &Value| -> Vec<String> {
+        let all = told["found"].as_array().unwrap().iter();
+        let told = all.filter(|one| one["level"] != "info");
+        told.map(|one| one["id"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(ids(&examined("full", 0)), [] as [&str; 0]);
+    assert_eq!(ids(&examined("sparse", 4)), ["unmapped-target"]);
+    let memory = examined("/dev/shm", 4);
+    assert_eq!(ids(&memory), ["memory-target"]);
+    assert_eq!(memory["verdicts"]["cache"], "nothing speaks against it before a run");
+    // The file that was made in it is gone.
+    let before = std::fs::read_dir(lab.path("")).unwrap().count();
+    assert_eq!(ids(&examined(".", 0)), [] as [&str; 0]);
+    assert_eq!(std::fs::read_dir(lab.path("")).unwrap().count(), before);
+
+    let device = LoopDevice::random(16);
+    tool("losetup", &["--direct-io=off", device.text()]);
+    let through = examined(device.text(), 0);
+    assert_eq!(ids(&through), ["page-cache-in-path"]);
+    assert!(through["writing"].as_str().unwrap().starts_with("only with --destroy"), "{through:#}");
+    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", device.text()]);
+    let mounted = Mounted::new(device.path(), "");
+    assert!(examined(device.text(), 0)["writing"].as_str().unwrap().contains("mounted"));
+    drop(mounted);
+    let nowhere = lab.run("doctor nothing-here");
+    assert!(nowhere.code == 2 && nowhere.err.contains("check the spelling"), "{}", nowhere.err);
+}
+
+#[test]
+fn what_others_do_is_seen_before_a_run_and_during_it() {
+    needs!("fio");
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    let disturbs = |told: &Ended| {
+        let told: Value = serde_json::from_str(&told.out).unwrap();
+        let name = device.name().to_string();
+        let others = told["others"].as_array().unwrap().iter();
+        others.filter(|other| other["device"] == name.as_str()).any(|other| other["disturbs"] == true)
+    };
+    let doctor = format!("doctor {} --json", device.text());
+    assert!(!disturbs(&lab.run(&doctor)));
+    let signs = |told: &Ended| told.err.lines().filter(|line| line.contains("\"foreign ")).count();
+    let run = format!(
+        "run -t {} --rw randread --bs 16k --rate-iops 200 --runtime 4s --time-based --progress json --progress-every 1s",
+        device.text()
+    );
+    assert_eq!(signs(&lab.run(&format!("{run} -o alone"))), 0);
+    let mut fio = std::process::Command::new("fio")
+        .args(["--name=x", "--rw=randread", "--bs=64k", "--direct=1", "--time_based", "--runtime=60"])
+        .arg(format!("--filename={}", device.text()))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let (watched, ran) = (lab.run(&doctor), lab.run(&format!("{run} -o beside")));
+    fio.kill().unwrap();
+    fio.wait().unwrap();
+    assert!(disturbs(&watched), "{}", watched.out);
+    assert!(signs(&ran) > 0, "{}", ran.err);
+}

@@ -23,6 +23,8 @@ impl Settings {
         Plan {
             start_grace: self.start_grace,
             destroy: self.destroy,
+            // blkreplay starts, and its output says what the figures are worth.
+            anyway: true,
             engine: self.engine(),
             access: Access { buffered: self.buffered, sync: self.sync.into() },
             fill: Fill { random_percent: self.fill_random },

@@ -29,6 +29,8 @@ impl Settings {
         let targets = self.targets.iter().map(|target| self.target(target)).collect();
         let plan = Plan {
             destroy: global.destroy,
+            // XDD starts, and the verdict says what the figures are worth.
+            anyway: true,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: SyncFlag::None },
             // Targets name their data, as XDD does; nothing else is written.

@@ -185,6 +185,21 @@ impl TargetReady<'_> {
         self.claimed.looked.target.file.delete && self.claimed.looked.is_file()
     }
 
+    /// Its number in the plan.
+    pub fn number(&self) -> usize {
+        self.jobs.first().map_or(0, |job| job.job.target.into())
+    }
+
+    /// Whether jobs read it; where nobody knows, they do not.
+    pub fn is_read(&self) -> bool {
+        self.jobs.iter().any(|job| job.workload.reads())
+    }
+
+    /// Whether jobs, or what lays a file out before them, may change it.
+    pub fn is_written(&self) -> bool {
+        self.claimed.looked.facts.is_none() || self.jobs.iter().any(|job| job.workload.writes())
+    }
+
     /// What the scan of its first recorded load has counted; none of standard input and of generated workloads.
     pub fn load(&self) -> Option<&Facts> {
         self.jobs.iter().find_map(|job| job.workload.facts())

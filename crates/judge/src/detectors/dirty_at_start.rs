@@ -3,10 +3,10 @@
 use crate::detector::Most;
 use crate::thresholds::DIRTY;
 use crate::words::size;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::DirtyAtStart,
     channel: Channel::Environment,
     // On a machine with other disks it is usual, and says nothing of the target's.
@@ -19,10 +19,11 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "Dirty in /proc/meminfo, before the run";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let dirty = *case.before.memory.dirty.known()? as f64;
-    if !case.is_real() {
-        return None;
-    }
+    case.is_real().then(|| foresee(&case.outset()))?
+}
+
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    let dirty = *outset.before.memory.dirty.known()? as f64;
     let seen = match DIRTY.level(dirty) {
         Level::Ok => Seen::ok("Few pages waited to be written.", SOURCE),
         level => Seen::at(level, format!("{} waited to be written when the run began.", size(dirty)), SOURCE)

@@ -1,11 +1,12 @@
 //! Targets whose data ends in memory.
 
 use crate::detector::Most;
+use crate::outset::bottoms_of;
 use crate::stack::Bottom;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::MemoryTarget,
     channel: Channel::Mapping,
     most: Most::of_devices(Level::Fail),
@@ -24,11 +25,14 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "what lies below the targets (mountinfo, sysfs)";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    if !case.is_real() || case.before.targets.is_empty() {
+    case.is_real().then(|| foresee(&case.outset()))?
+}
+
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    if outset.before.targets.is_empty() {
         return None;
     }
-    let in_memory: Vec<String> = case
-        .bottoms()
+    let in_memory: Vec<String> = bottoms_of(outset.before)
         .into_iter()
         .filter_map(|bottom| match bottom {
             Bottom::Memory(what) => Some(what),

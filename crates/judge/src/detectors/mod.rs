@@ -3,14 +3,14 @@
 mod cannot_keep_up;
 mod coarse_clock;
 mod cpu_disturbed;
-mod dirty_at_start;
+pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
-mod memory_target;
+pub(crate) mod memory_target;
 mod noisy;
 mod not_steady;
-mod own_limit;
-mod page_cache_in_path;
+pub(crate) mod own_limit;
+pub(crate) mod page_cache_in_path;
 mod queue_depth_not_reached;
 mod read_amplification;
 mod reads_not_from_device;
@@ -19,11 +19,11 @@ mod requests_reshaped;
 mod settings_changed;
 mod stalls_hidden;
 mod too_short;
-mod trivial_data;
-mod unmapped_target;
+pub(crate) mod trivial_data;
+pub(crate) mod unmapped_target;
 mod volatile_cache;
 mod writes_not_on_device;
-mod wrong_size_device;
+pub(crate) mod wrong_size_device;
 
 use crate::Detector;
 

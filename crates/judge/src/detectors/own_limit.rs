@@ -3,11 +3,11 @@
 use crate::detector::Most;
 use crate::thresholds::NEAR_LIMIT;
 use crate::words::size;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::TargetFacts;
+use iosonar_evidence::{Environment, TargetFacts};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::OwnLimit,
     channel: Channel::Environment,
     most: Most { cache: Level::Info, ..Most::always(Level::Fail) },
@@ -26,11 +26,25 @@ struct IoLimit {
     is_read: bool,
 }
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+/// The lowest limits are those that a run meets.
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    let limits = limits(outset.before);
+    let lowest = |is_bytes| {
+        let of_kind = limits.iter().filter(move |limit| limit.is_bytes == is_bytes);
+        of_kind.min_by(|a, b| a.rate.total_cmp(&b.rate))
+    };
+    let texts: Vec<String> = [lowest(true), lowest(false)].into_iter().flatten().map(IoLimit::text).collect();
+    (!texts.is_empty()).then(|| {
+        Seen::info(format!("A control group limits this device to {}.", texts.join(" and ")), SOURCE)
+            .remedy(REMEDY)
+    })
+}
+
+/// Limits of all control groups above this process on the devices of the targets.
+fn limits(before: &Environment) -> Vec<IoLimit> {
     let devices =
-        || case.before.targets.iter().flat_map(TargetFacts::devices).map(|device| device.number.to_string());
-    let limits: Vec<IoLimit> = case
-        .before
+        || before.targets.iter().flat_map(TargetFacts::devices).map(|device| device.number.to_string());
+    before
         .cgroups
         .limits
         .iter()
@@ -40,7 +54,22 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             devices().any(|known| known == device).then(|| limits_of(file, rest))
         })
         .flatten()
-        .collect();
+        .collect()
+}
+
+const REMEDY: &str = "Lift the limit (io.max), or run outside of the control group.";
+
+impl IoLimit {
+    fn text(&self) -> String {
+        match self.is_bytes {
+            true => format!("{} per second", size(self.rate)),
+            false => format!("{:.0} requests per second", self.rate),
+        }
+    }
+}
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let limits = limits(case.before);
     if !case.is_real() || case.is_remote() {
         return None;
     }
@@ -52,18 +81,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return Some(Seen::ok("No control group limits this device.", SOURCE));
     };
     let (share, limit) = nearest;
-    let what = if limit.is_bytes {
-        format!("{} per second", size(limit.rate))
-    } else {
-        format!("{:.0} requests per second", limit.rate)
-    };
+    let what = limit.text();
     let seen = if (share - 1.0).abs() < NEAR_LIMIT {
         Seen::at(
             Level::Fail,
             format!("A control group limits this device to {what}, and that was measured."),
             SOURCE,
         )
-        .remedy("Lift the limit (io.max), or run outside of the control group.")
+        .remedy(REMEDY)
         .definitional()
     } else {
         Seen::info(

@@ -2,12 +2,12 @@
 
 use crate::detector::Most;
 use crate::stack::{Part, parts};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::Fact;
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, RegularFile, Role};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::PageCacheInPath,
     channel: Channel::Mapping,
     most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Fail },
@@ -26,11 +26,15 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, mount options";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    if !case.is_real() || !case.is_direct() || case.before.targets.is_empty() {
+    case.is_real().then(|| foresee(&case.outset()))?
+}
+
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    if !outset.is_direct() || outset.before.targets.is_empty() {
         return None;
     }
-    let has_writes = case.tally.traffic().writes.bytes > 0;
-    let all = case.before.targets.iter().flat_map(parts);
+    let has_writes = outset.has_writes();
+    let all = outset.before.targets.iter().flat_map(parts);
     let worst = all.filter_map(|part| of_part(part, has_writes));
     let Some((level, what, remedy)) = worst.max_by_key(|(level, ..)| *level) else {
         return Some(Seen::ok(

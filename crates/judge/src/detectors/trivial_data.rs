@@ -3,10 +3,10 @@
 use crate::detector::Most;
 use crate::stack::{Part, compresses, parts};
 use crate::thresholds::RANDOM_PERCENT;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::TrivialData,
     channel: Channel::Content,
     most: Most { filesystem: Level::Caution, cache: Level::Info, ..Most::always(Level::Caution) },
@@ -19,12 +19,16 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "the plan's data, and what lies below the targets";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let has_names = case.plan.jobs().any(|(_, job)| job.options.data.is_some());
-    if !case.is_real() || case.tally.traffic().writes.bytes == 0 || has_names {
+    case.is_real().then(|| foresee(&case.outset()))?
+}
+
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    let has_names = outset.plan.jobs().any(|(_, job)| job.options.data.is_some());
+    if !outset.has_writes() || has_names {
         return None;
     }
-    let percent = case.plan.fill.random_percent;
-    let gaining = case.before.targets.iter().flat_map(parts).find_map(gains);
+    let percent = outset.plan.fill.random_percent;
+    let gaining = outset.before.targets.iter().flat_map(parts).find_map(gains);
     let text = format!("{percent} % of the written data was random, the rest zeros");
     Some(match gaining {
         _ if percent >= RANDOM_PERCENT => Seen::ok(format!("{text}."), SOURCE),

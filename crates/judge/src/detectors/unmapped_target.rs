@@ -1,12 +1,13 @@
 //! Reads of places that hold no data.
 
 use crate::detector::Most;
+use crate::outset::PlannedTarget;
 use crate::thresholds::{NOT_FROM_DEVICE, UNMAPPED};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::UnmappedTarget,
     channel: Channel::Mapping,
     most: Most { device: Level::Fail, filesystem: Level::Caution, cache: Level::Ok, replay: Level::Fail },
@@ -27,27 +28,32 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() || reads.asked == 0.0 {
         return None;
     }
-    let reach = |target: &iosonar_archive::TargetInfo| match target.max_requested_end {
-        0 => target.size,
-        end => end.min(target.size),
-    };
-    let is_read = |number: usize| {
-        let counts = case.summary.targets.get(number).map(|target| target.counts.read);
-        counts.is_some_and(|counts| counts.total + counts.ramp > 0)
-    };
-    let read = case.run.targets.iter().enumerate().filter(|(number, _)| is_read(*number));
-    let (unmapped, all) = read.fold((0.0, 0.0), |(unmapped, all), (_, target)| {
-        (unmapped + target.hole_bytes as f64, all + reach(target) as f64)
-    });
-    if all == 0.0 {
-        return None;
-    }
-    let share = (unmapped / all).min(1.0);
+    let (unmapped, all) = of_read_targets(&case.outset(), |target| target.is_read)?;
     // A run that fills its target before it reads has no holes any more: the device has seen its reads.
     let came_from_device = reads.share().is_some_and(|share| NOT_FROM_DEVICE.level(1.0 - share) == Level::Ok);
+    Some(seen(unmapped, all, came_from_device))
+}
+
+/// What is written before it is read has data by then, so only what is read alone is foreseen.
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    let (unmapped, all) = of_read_targets(outset, |target| target.is_read && !target.is_written)?;
+    Some(seen(unmapped, all, false))
+}
+
+/// Bytes that hold no data, and all, of what is requested of these targets.
+fn of_read_targets(outset: &Outset<'_>, is_meant: fn(&PlannedTarget<'_>) -> bool) -> Option<(f64, f64)> {
+    let meant = outset.targets.iter().filter(|target| is_meant(target));
+    let (unmapped, all) = meant.fold((0.0, 0.0), |(unmapped, all), target| {
+        (unmapped + target.info.hole_bytes as f64, all + target.reach() as f64)
+    });
+    (all > 0.0).then_some((unmapped, all))
+}
+
+fn seen(unmapped: f64, all: f64, came_from_device: bool) -> Seen {
+    let share = (unmapped / all).min(1.0);
     let level = UNMAPPED.level(share);
     if level == Level::Ok {
-        return Some(Seen::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped));
+        return Seen::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped);
     }
     let text = format!(
         "{} of the {} that are read held no data when the run began ({}): reads of them give zeros and reach no device.",
@@ -57,11 +63,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     );
     let level = if came_from_device { Level::Info } else { level };
     let seen = Seen::at(level, text, SOURCE)
-        .remedy("Fill the range with random data before the run, and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
+        .remedy("Fill the range with random data before the run (iosonar fill), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
         .with("unmapped_bytes", unmapped)
         .with("range_bytes", all);
     let is_all = share > 0.99 && level == Level::Fail;
-    Some(if is_all { seen.definitional() } else { seen })
+    if is_all { seen.definitional() } else { seen }
 }
 
 #[cfg(test)]

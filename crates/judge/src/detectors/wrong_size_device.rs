@@ -2,11 +2,11 @@
 
 use crate::detector::Most;
 use crate::thresholds::WRONG_SIZE;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_plan::Workload;
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::WrongSizeDevice,
     channel: Channel::Schedule,
     most: Most { filesystem: Level::Info, cache: Level::Info, ..Most::always(Level::Caution) },
@@ -19,14 +19,20 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "the load's highest end and the target's size";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
+    if case.summary.run.is_recording() {
+        return None;
+    }
+    foresee(&case.outset())
+}
+
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     // Made workloads know the size of their target.
-    let is_recorded = case.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
-    let factors =
-        case.summary.targets.iter().filter_map(|target| Some((target.wraparound_factor?, &target.path)));
+    let is_recorded = outset.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
+    let factors = outset.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
     let away = |factor: f64| if factor > 1.0 { factor } else { 1.0 / factor };
     let (factor, path) =
         factors.filter(|(factor, _)| *factor > 0.0).max_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;
-    if !is_recorded || case.summary.run.is_recording() {
+    if !is_recorded {
         return None;
     }
     let seen = match WRONG_SIZE.level(away(factor)) {

@@ -1,0 +1,59 @@
+//! What is said before the first request: what would spoil the result, and whether a run is worth its time.
+
+use crate::exit::Failure;
+use crate::progress::clock;
+use crate::quiet;
+use anyhow::anyhow;
+use iosonar_analyze::{Detection, Level};
+use iosonar_engine::{Prepared, TargetReady};
+use iosonar_host::environment::Environment;
+use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
+use iosonar_plan::{Claim, Nanos};
+use std::time::Duration;
+
+/// A run of at least this time is refused if its figures will be fake, and is worth a look at what others do.
+const LONG: Nanos = Nanos::from_secs(60);
+/// How long that look takes.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What is known of a prepared run with a claim. Nothing is read or written.
+pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) -> Vec<Detection> {
+    let info = prepared.info("", "");
+    let planned = |target: &TargetReady<'_>| {
+        let info = info.targets.get(target.number())?;
+        Some(PlannedTarget { info, is_read: target.is_read(), is_written: target.is_written() })
+    };
+    let targets = prepared.targets().iter().filter_map(planned).collect();
+    foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
+}
+
+/// What somebody should know before a run: a line each. A long run whose figures will not be what they claim is refused.
+pub fn check(prepared: &Prepared, environment: &Environment) -> Result<Vec<String>, Failure> {
+    let plan = prepared.plan();
+    let found = foreseen(prepared, environment, plan.claim());
+    let told = || found.iter().filter(|one| one.level >= Level::Caution);
+    let span = prepared.expected_span().filter(|span| *span >= LONG);
+    if let Some((span, proof)) = span.zip(told().find(|one| one.definitional)).filter(|_| !plan.anyway) {
+        return Err(Failure::refused(anyhow!(
+            "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
+            clock(span),
+            plan.claim(),
+            line(proof)
+        )));
+    }
+    let mut lines: Vec<String> = told().map(|one| format!("  caution: {}", line(one))).collect();
+    if span.is_some() && plan.engine.is_real() {
+        let others = quiet::watch(&environment.targets, QUIET);
+        let disturbing = others.iter().filter(|other| other.disturbs());
+        lines.extend(disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))));
+    }
+    Ok(lines)
+}
+
+/// A detection in a line.
+fn line(detection: &Detection) -> String {
+    format!("{}: {} {}", detection.id, detection.text, detection.remedy)
+        .trim_end()
+        .trim_end_matches('.')
+        .into()
+}

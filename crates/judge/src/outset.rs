@@ -1,0 +1,95 @@
+//! What can be known of a run before its first request.
+
+use crate::detectors::{
+    dirty_at_start, memory_target, own_limit, page_cache_in_path, trivial_data, unmapped_target,
+    wrong_size_device,
+};
+use crate::stack::{Bottom, bottoms, is_in_another};
+use crate::{Detector, Seen};
+use iosonar_analyze::{Detection, Level};
+use iosonar_archive::TargetInfo;
+use iosonar_evidence::Environment;
+use iosonar_evidence::target::BlockDevice;
+use iosonar_plan::{Claim, Plan};
+
+/// A run before its first request.
+#[derive(Debug, Clone)]
+pub struct Outset<'a> {
+    /// What is going to be done.
+    pub plan: &'a Plan,
+    /// The machine.
+    pub before: &'a Environment,
+    /// To which targets.
+    pub targets: Vec<PlannedTarget<'a>>,
+}
+
+/// A target and what the plan does to it.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedTarget<'a> {
+    /// What is known of it.
+    pub info: &'a TargetInfo,
+    /// Whether it is read.
+    pub is_read: bool,
+    /// Whether it is written, so that what it lacks now may be there later.
+    pub is_written: bool,
+}
+
+impl PlannedTarget<'_> {
+    /// Bytes up to the end of what is requested.
+    pub(crate) fn reach(&self) -> u64 {
+        match self.info.max_requested_end {
+            0 => self.info.size,
+            end => end.min(self.info.size),
+        }
+    }
+}
+
+impl Outset<'_> {
+    /// Whether some target is written.
+    pub(crate) fn has_writes(&self) -> bool {
+        self.targets.iter().any(|target| target.is_written)
+    }
+
+    /// Whether no job goes through the page cache.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
+    }
+}
+
+/// Where the bytes of all targets end, each device once.
+pub fn bottoms_of(before: &Environment) -> Vec<Bottom<'_>> {
+    let mut all = Vec::new();
+    for bottom in before.targets.iter().flat_map(bottoms) {
+        if !all.contains(&bottom) {
+            all.push(bottom);
+        }
+    }
+    let devices: Vec<&BlockDevice> = all.iter().filter_map(Bottom::device).collect();
+    all.retain(|bottom| !bottom.device().is_some_and(|device| is_in_another(device, &devices)));
+    all
+}
+
+type Foresee = fn(&Outset<'_>) -> Option<Seen>;
+
+/// Detectors whose answer does not need the run.
+const FORESEEING: [(&Detector, Foresee); 7] = [
+    (&memory_target::DETECTOR, memory_target::foresee),
+    (&unmapped_target::DETECTOR, unmapped_target::foresee),
+    (&page_cache_in_path::DETECTOR, page_cache_in_path::foresee),
+    (&trivial_data::DETECTOR, trivial_data::foresee),
+    (&wrong_size_device::DETECTOR, wrong_size_device::foresee),
+    (&own_limit::DETECTOR, own_limit::foresee),
+    (&dirty_at_start::DETECTOR, dirty_at_start::foresee),
+];
+
+/// What would spoil, or may influence, the result of a run with a claim, worst first; nothing of runs without I/O. What is definitional
+/// makes the result fake.
+pub fn foresee(outset: &Outset<'_>, claim: Claim) -> Vec<Detection> {
+    if !outset.plan.engine.is_real() {
+        return Vec::new();
+    }
+    let all = FORESEEING.iter().filter_map(|(detector, see)| Some(see(outset)?.detection(detector, claim)));
+    let mut told: Vec<Detection> = all.filter(|one| one.level >= Level::Info).collect();
+    told.sort_by_key(|one| std::cmp::Reverse((one.level, one.definitional)));
+    told
+}
