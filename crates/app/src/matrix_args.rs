@@ -3,7 +3,7 @@
 use crate::args::{ProgressArgs, sync_flag};
 use clap::{Args, ValueEnum};
 use iosonar_campaign::{METHODS, test_names};
-use iosonar_plan::{ByteSize, SyncFlag};
+use iosonar_plan::{ByteSize, Claim, SyncFlag};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -102,6 +102,12 @@ pub struct WayArgs {
     /// Set the seed of the order of cells and of random requests
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
+    /// Set what the figures are said to be: device, filesystem, cache or replay
+    ///
+    /// Default: cache where all files fit in memory and are not evicted, filesystem otherwise, device
+    /// with --direct.
+    #[arg(long, value_name = "CLAIM")]
+    pub claim: Option<Claim>,
     /// Allow files that exist: overwrite them, and remove them at the end
     #[arg(long)]
     pub destroy: bool,

@@ -3,8 +3,8 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Executor, ExtraReads, Faults, FileLifecycle, InvalidPlan, Nanos, Order,
-    Overlap, OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
+    Access, ByteSize, Claim, Data, Engine, Executor, ExtraReads, Faults, FileLifecycle, InvalidPlan, Nanos,
+    Order, Overlap, OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
 };
 use std::path::PathBuf;
 
@@ -79,6 +79,8 @@ pub struct Matrix {
     pub keep: bool,
     /// Files that exist may be overwritten and deleted.
     pub destroy: bool,
+    /// What the figures are said to be; none: what [`Plan::claim`] makes of it.
+    pub claim: Option<Claim>,
     /// Of everything random.
     pub seed: u64,
     /// In written blocks.
@@ -203,9 +205,26 @@ impl Matrix {
             is_device: false,
             keep: false,
             destroy: false,
+            claim: None,
             seed: 1,
             run_id,
         }
+    }
+
+    /// Claims the speed of memory where nothing else is claimed, and all files that are in use at once stay in the page cache of a
+    /// machine with so many bytes of memory: IOzone's manual calls that the buffer cache.
+    #[must_use]
+    pub fn claiming(self, memory: Option<u64>) -> Matrix {
+        let most = |sizes: &mut dyn Iterator<Item = u64>| sizes.max().unwrap_or(0);
+        let largest = most(&mut self.pairs.iter().map(|pair| pair.file.0));
+        let streams = most(&mut self.streams.iter().map(|streams| u64::from(*streams)));
+        let is_cached = self.access == Access { buffered: true, sync: SyncFlag::None }
+            && !self.is_device
+            && !self.cold
+            && self.remount.is_none()
+            && memory.is_some_and(|memory| largest.saturating_mul(streams) < memory);
+        let claim = self.claim.or(is_cached.then_some(Claim::Cache));
+        Matrix { claim, ..self }
     }
 
     /// Its parts, in order: repetition after repetition, method after method, streams after streams, pair after pair.
@@ -245,6 +264,7 @@ impl Matrix {
         let plan = Plan {
             seed: self.seed,
             destroy: self.destroy,
+            claim: self.claim,
             engine: self.methods.first().copied().ok_or(MatrixError::Empty)?,
             access: self.access,
             pacing: Pacing { pin: self.cpus.clone(), ..Pacing::default() },
@@ -311,6 +331,20 @@ mod tests {
             assert!(cells.iter().enumerate().all(|(n, cell)| !cells[..n].contains(cell)));
             assert_eq!(cells[0].test, "write");
         }
+    }
+
+    #[test]
+    fn files_that_stay_in_the_page_cache_claim_memory() {
+        let warm = |more: Matrix| Matrix { cold: false, ..more };
+        let of = |matrix: Matrix, memory| matrix.claiming(memory).claim;
+        assert_eq!(of(warm(matrix(3)), Some(4 << 20)), Some(Claim::Cache));
+        assert_eq!(of(warm(matrix(3)), Some(3 << 20)), None);
+        assert_eq!(of(warm(matrix(3)), None), None);
+        assert_eq!(of(matrix(1), Some(1 << 30)), None);
+        let direct = Access { buffered: false, ..Access::default() };
+        assert_eq!(of(Matrix { access: direct, ..warm(matrix(1)) }, Some(1 << 30)), None);
+        let claimed = Matrix { claim: Some(Claim::Filesystem), ..warm(matrix(1)) };
+        assert_eq!(of(claimed, Some(1 << 30)), Some(Claim::Filesystem));
     }
 
     /// 100 KiB hold one whole record of 64 KiB.

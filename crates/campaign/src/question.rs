@@ -2,7 +2,7 @@
 
 use crate::shuffle::shuffle;
 use crate::{Calls, Matrix, TESTS, Test, Timed, Unit, pairs, test_names};
-use iosonar_plan::{Access, ByteSize, Engine, RunId, SyncFlag};
+use iosonar_plan::{Access, ByteSize, Claim, Engine, RunId, SyncFlag};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,9 @@ pub struct Question {
     pub keep: bool,
     /// Files that exist may be overwritten and deleted.
     pub destroy: bool,
+    /// What the figures are said to be; none: what suits the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
 }
 
 /// Methods that a matrix knows, as users type them.
@@ -167,6 +170,7 @@ impl Question {
             stride: self.stride,
             keep: self.keep,
             destroy: self.destroy,
+            claim: self.claim,
             seed: self.seed,
             ..Matrix::new(self.files.clone(), tests, pairs, run_id)
         })
@@ -208,6 +212,7 @@ pub(crate) mod tests {
             seed: 1,
             keep: false,
             destroy: false,
+            claim: None,
         }
     }
 

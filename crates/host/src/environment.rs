@@ -96,7 +96,8 @@ fn clock(root: &Root) -> Clock {
     }
 }
 
-fn memory(root: &Root) -> Memory {
+/// Memory of the machine.
+pub fn memory(root: &Root) -> Memory {
     let info = root.fact("/proc/meminfo");
     let bytes = |name: &str| {
         let text = field(&info, &[name], "/proc/meminfo");

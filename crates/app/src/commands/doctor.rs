@@ -19,6 +19,7 @@ use iosonar_plan::{
 use iosonar_runner::Ready;
 use iosonar_view::{Examination, show_examination, units};
 use serde_json::json;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -77,7 +78,28 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
 /// What is examined: a target, or a file that is made in a directory to find out what files in it can do.
 enum Place {
     Target(PathBuf),
-    Directory(tempfile::NamedTempFile),
+    Directory(Sample),
+}
+
+/// A file that is gone when this is dropped.
+struct Sample(PathBuf);
+
+impl Sample {
+    fn create(directory: &Path) -> std::io::Result<Sample> {
+        let path = directory.join(format!(".iosonar-doctor-{}", std::process::id()));
+        let mut file = iosonar_os::create::new_file(&path)?;
+        let sample = Sample(path);
+        // Without data it would be called a hole.
+        file.write_all(&[1; SAMPLE_BYTES])?;
+        file.sync_all()?;
+        Ok(sample)
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Place {
@@ -85,23 +107,16 @@ impl Place {
         if !path.is_dir() {
             return Ok(Place::Target(path.into()));
         }
-        let make = || -> std::io::Result<tempfile::NamedTempFile> {
-            let file = tempfile::Builder::new().prefix(".iosonar-doctor-").tempfile_in(path)?;
-            // Without data it would be called a hole.
-            std::fs::write(file.path(), vec![1; SAMPLE_BYTES])?;
-            file.as_file().sync_all()?;
-            Ok(file)
-        };
         let no_file = || {
             format!("no file can be made in {}: name a file in it, or run as a user who may", path.display())
         };
-        make().with_context(no_file).map(Place::Directory).map_err(Failure::refused)
+        Sample::create(path).with_context(no_file).map(Place::Directory).map_err(Failure::refused)
     }
 
     fn path(&self) -> &Path {
         match self {
             Place::Target(path) => path,
-            Place::Directory(file) => file.path(),
+            Place::Directory(Sample(path)) => path,
         }
     }
 

@@ -376,3 +376,29 @@ fn what_others_do_is_seen_before_a_run_and_during_it() {
     assert!(disturbs(&watched), "{}", watched.out);
     assert!(signs(&ran) > 0, "{}", ran.err);
 }
+
+#[test]
+fn matrices_and_other_front_ends_end_with_a_verdict() {
+    let lab = lab();
+    let memory = Mounted::tmpfs();
+    let in_memory = memory.path().join("f").display().to_string();
+    let cells = "--sizes 1m --records 64k --tests write,read --repeat 1";
+    for (words, code, said) in [
+        (format!("matrix f {cells} -o m"), 0, "iosonar: verdict: "),
+        (format!("matrix {in_memory} {cells} -o n"), 0, "iosonar: verdict: "),
+        (format!("matrix {in_memory} {cells} --direct -o o"), 4, "FAKE as a device result: memory-target"),
+        (format!("matrix {in_memory} {cells} --direct --claim cache -o p"), 0, "iosonar: verdict: "),
+        (format!("iozone -i 0 -i 1 -s 1m -r 64k -f {in_memory}"), 0, "iozone: verdict: "),
+        (
+            format!("iozone -I -i 0 -i 1 -s 1m -r 64k -f {in_memory}"),
+            4,
+            "FAKE as a device result: memory-target",
+        ),
+    ] {
+        let told = lab.run(&words);
+        assert_eq!(told.code, code, "{words}: {}{}", told.out, told.err);
+        assert!(told.err.contains(said), "{words}: {}", told.err);
+        let is_care = told.err.contains("reads-not-from-device") || told.err.contains("page-cache");
+        assert!(code == 4 || !is_care, "{words}: {}", told.err);
+    }
+}

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::knee_args::KneeArgs;
 use crate::output::{print, print_message};
 use crate::outputs::{PictureFolder, existing, gate_of};
-use crate::session::exit;
+use crate::session::{exit, is_fake, tell_verdict};
 use anyhow::Context;
 use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow};
 use iosonar_archive::{Archive, RunState, TOOL};
@@ -57,6 +57,11 @@ fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
             "iosonar: {failed} requests failed; 'iosonar show {}' says how",
             ramp.dir.display()
         ));
+    }
+    // A ramp goes beyond what the target can: of its verdict only a proof counts.
+    if let Some(fake) = ramps.iter().find(|ramp| is_fake(&ramp.summary)) {
+        tell_verdict("iosonar", &fake.summary);
+        return Exit::Fake;
     }
     let is_clear = !matches!(ramp.verdict, KneeVerdict::Unclear { .. });
     if is_clear && failed == 0 { Exit::Fine } else { Exit::Failed }

@@ -12,12 +12,12 @@ use crate::layout_args::RunArgs;
 use crate::new_load::check_absent;
 use crate::output::{print, print_message, unused_dated};
 use crate::progress::{self, ProgressOptions};
-use crate::session::{self, conclude, perform};
+use crate::session::{self, conclude, perform, tell_verdict};
 use crate::signals;
 use crate::timings::Timings;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::{CellStats, CountUntil, DeviceReads, Limits, device_reads};
-use iosonar_archive::{Archive, RunInfo};
+use iosonar_archive::Archive;
 use iosonar_campaign::creation::{
     Experiment, FileAnswer, ScanReads, Setting, Trial, creation_csv, creation_text,
 };
@@ -28,7 +28,7 @@ use iosonar_layout::{Map, MapsJson};
 use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::page_cache::page_bytes;
 use iosonar_plan::Plan;
-use iosonar_runner::Scene;
+use iosonar_runner::{Concluded, Scene};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -159,14 +159,15 @@ fn perform_part(
     let (wish, mut timings) = (ProgressOptions::line(&args.progress), Timings::new());
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let (ended, _listener) = perform(plan, check, |_| dir.to_path_buf(), show, &mut timings)?;
-    let info: RunInfo = conclude(ended, &Limits::default(), &mut timings)?.info;
+    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &mut timings)?;
+    let is_fake = tell_verdict("iosonar", &figures.summary);
     let archive = Archive::open(dir)?;
     let machine = machine(&archive).words;
     let reads = device_reads(&archive)?;
     let stats = stats_of(archive, &info, CountUntil::OwnEnd)?;
     stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
     let failed = stats.iter().any(|stats| !stats.is_whole);
-    Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false, false) })
+    Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false, is_fake) })
 }
 
 /// What the devices of all methods read. A scratch file system has its own, which nobody else uses; all others are in one directory.

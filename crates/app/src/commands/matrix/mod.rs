@@ -11,14 +11,16 @@ use crate::exit::{Exit, Failure};
 use crate::matrix_args::{CacheArg, MatrixArgs};
 use crate::output::{print, print_message};
 use crate::progress::{self, ProgressOptions};
-use crate::session::{self, conclude, perform};
+use crate::session::{self, conclude, perform, tell_verdict};
 use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
 use iosonar_campaign::{Machine, Matrix, Question, Timed, Unit};
 use iosonar_engine::Prepared;
-use iosonar_runner::Scene;
+use iosonar_host::Root;
+use iosonar_host::environment::memory;
+use iosonar_runner::{Concluded, Scene};
 use iosonar_view::units::number;
 use std::path::PathBuf;
 use study::Study;
@@ -85,6 +87,7 @@ fn question(args: &MatrixArgs) -> Result<Question, Failure> {
         seed: way.seed,
         keep: way.keep,
         destroy: way.destroy,
+        claim: way.claim,
     })
 }
 
@@ -117,7 +120,8 @@ fn measure(
     matrix: &Matrix,
     missing: &[Unit],
 ) -> Result<Option<Exit>, Failure> {
-    let plan = matrix.plan(missing).map_err(Failure::refused)?;
+    let memory = memory(&Root::default()).total.known().copied();
+    let plan = matrix.clone().claiming(memory).plan(missing).map_err(Failure::refused)?;
     if args.result.show_plan {
         print(&plan.to_toml())?;
         return Ok(None);
@@ -131,9 +135,12 @@ fn measure(
     let created = |_: &Prepared| study.create();
     let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &mut timings)?;
     // Nothing but cells is shown of a part: who wants its requests has its archive.
-    let info = match args.result.no_records {
-        true => ended.info,
-        false => conclude(ended, &Limits::default(), &mut timings)?.info,
+    let (info, is_fake) = match args.result.no_records {
+        true => (ended.info, false),
+        false => {
+            let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &mut timings)?;
+            (info, tell_verdict("iosonar", &figures.summary))
+        }
     };
     let archive = Archive::open(&dir)?;
     study.table.machine = machine(&archive);
@@ -153,7 +160,7 @@ fn measure(
             "iosonar: about {open} cells are missing; to measure them: iosonar matrix --resume {dir}"
         ));
     }
-    Ok(Some(session::exit(&info, open > 0, false, false)))
+    Ok(Some(session::exit(&info, open > 0, false, is_fake)))
 }
 
 pub fn machine(archive: &Archive) -> Machine {

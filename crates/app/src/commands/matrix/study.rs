@@ -194,7 +194,7 @@ fn difference(typed: &Question, kept: &Question) -> Option<String> {
     let (typed, kept) = (fields(typed), fields(kept));
     let typed = typed.as_object()?;
     // What becomes of files decides about no figure.
-    let decides = |name: &&String| *name != "keep" && *name != "destroy";
+    let decides = |name: &&String| !["keep", "destroy", "claim"].contains(&name.as_str());
     let mut fields = typed.iter().filter(|(name, _)| decides(name));
     fields.find(|(name, value)| kept.get(name.as_str()) != Some(*value)).map(|(name, _)| name.clone())
 }
