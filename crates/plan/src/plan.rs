@@ -258,6 +258,7 @@ pub(crate) mod tests {
             faults: Faults { max_errors: Some(0), short: ShortPolicy::Record },
             inject: Vec::new(),
             claim: Some(Claim::Device),
+            anyway: true,
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

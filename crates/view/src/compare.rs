@@ -334,6 +334,7 @@ mod tests {
             has_timetable: true,
             phases: &[],
             incomplete: Some("it was stopped by SIGTERM".into()),
+            fake: Some("FAKE as a device result: memory-target".into()),
         };
         let (a, b) = (of("the first \u{e4}", &a), of("the second", &b));
         let blocks = |run: &Run| Blocks::read(run.records, true).unwrap();
@@ -355,6 +356,7 @@ mod tests {
         let text = compare(&[judged(15, 5)]);
         fits(&text);
         assert!(text.starts_with("B is slower: latency.p50 +50"), "{text}");
+        assert!(text.contains("A: the verdict on it is FAKE as a device result"), "{text}");
         let text = compare(&[judged(15, 5), judged(10, 5), judged(15, 5), judged(15, 0)]);
         fits(&text);
         assert!(text.contains("Change from A") && text.contains("#4  the second"), "{text}");

@@ -78,6 +78,8 @@ pub struct Run<'a> {
     pub phases: &'a [PhaseTimes],
     /// Why it is not whole, as a sentence, where it is not.
     pub incomplete: Option<String>,
+    /// The sentence of its verdict, where its figures are not what they claim to be.
+    pub fake: Option<String>,
 }
 
 /// A run of a comparison in numbers.
@@ -336,6 +338,7 @@ fn cautions(
     let mut out = Vec::new();
     for (letter, run, blocks) in [("A", a, a_blocks), ("B", b, b_blocks)] {
         out.extend(run.incomplete.as_ref().map(|why| format!("{letter}: {why}")));
+        out.extend(run.fake.as_ref().map(|why| format!("{letter}: the verdict on it is {why}")));
         if blocks.failed > 0 {
             out.push(format!(
                 "{letter}: {} of {} requests failed; only completed ones are compared",

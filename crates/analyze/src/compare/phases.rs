@@ -91,6 +91,7 @@ fn part<'a>(run: &Run<'a>, records: &'a OfPhase<'a>) -> Run<'a> {
         has_timetable: run.has_timetable,
         phases: &[],
         incomplete: None,
+        fake: None,
     }
 }
 
@@ -177,6 +178,7 @@ mod tests {
             has_timetable: false,
             phases,
             incomplete: None,
+            fake: None,
         };
         let (a, b) = (of("a", &records_a, &phases_a), of("b", &records_b, &phases_b));
         let blocks = |run: &Run| Blocks::read(run.records, false).unwrap();

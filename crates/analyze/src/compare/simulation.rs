@@ -58,6 +58,7 @@ fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
         has_timetable: timetable,
         phases: &[],
         incomplete: None,
+        fake: None,
     };
     let (a, b) = (of("a", a), of("b", b));
     let blocks = |run: &Run| Blocks::read(run.records, timetable).unwrap();

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
 use iosonar_analyze::compare::{self, Blocks, Comparison, Condition, Judged, Judgement, Outcome, Run};
+use iosonar_analyze::{Limits, Verdict};
 use iosonar_archive::RunInfo;
 use iosonar_inputs::Input;
 use iosonar_plan::Plan;
@@ -72,7 +73,14 @@ fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
         has_timetable: plan.has_timetable(),
         phases: &info.phases,
         incomplete: None,
+        fake: fake(input),
     }
+}
+
+/// The verdict that is kept with a run, if that is one of fake figures. A run without a summary was not judged yet.
+fn fake(input: &Input) -> Option<String> {
+    let judgement = input.summary(&Limits::default())?.judgement?;
+    (judgement.verdict == Verdict::Fake).then_some(judgement.sentence)
 }
 
 /// Reads all runs at the same time.

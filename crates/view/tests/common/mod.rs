@@ -91,6 +91,7 @@ pub fn empty(targets: &[&str]) -> Run {
             seed: 1,
             start_grace: Nanos(0),
             claim: None,
+            anyway: false,
             sample_every: Nanos::SECOND,
             destroy: true,
             engine: Engine::Threads,
