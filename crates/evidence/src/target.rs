@@ -221,6 +221,9 @@ pub struct RegularFile {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
+    /// Bytes of the blocks that it has (stat(2)), those that were allocated and never written too.
+    #[serde(default)]
+    pub allocated: Fact<u64>,
     /// What the file system says about direct I/O on this file.
     pub direct_io: DirectIo,
     /// The file system that it is in.

@@ -89,7 +89,7 @@ impl Ready {
     pub fn begin(self, root: &Root, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
         let prepared = self.prepared();
         let info = prepared.info(TOOL, command);
-        let environment = as_json(&environment::capture(&prepared.facts(), root).by(TOOL));
+        let environment = as_json(&environment::capture_for(&prepared.facts(), dir, root).by(TOOL));
         let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
         Ok(Begun { ready: self, archive, info })
     }
