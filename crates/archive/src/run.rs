@@ -88,8 +88,11 @@ impl RunInfo {
 pub struct Recorded {
     /// Events that are there.
     pub events: u64,
-    /// Those that were lost because a buffer of the kernel was full; where it counts others too (`blktrace`), at most so many.
+    /// Those that were lost because a buffer of the kernel was full.
     pub lost: u64,
+    /// The kernel counted events that are not kept among the lost ones (`blktrace`): fewer may be missing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lost_at_most: bool,
     /// Events of segments that were removed to limit the size.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: u64,

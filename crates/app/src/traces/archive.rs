@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
     Archive, ArchiveError, ArchiveWriter, Fields, LogEnd, MadeRecords, Marks, Outcome, Part, RECORDS,
-    ROW_GROUP, Record, RecordFile, Recorded, RunInfo, RunState, TargetInfo, is_part_of_archive,
+    ROW_GROUP, Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_inputs::{Figures, Input};
@@ -291,7 +291,7 @@ impl NewArchive {
     }
 
     /// Keeps what became of the events that the records are made of.
-    pub fn recorded(&mut self, recorded: Recorded) {
+    pub fn recorded(&mut self, recorded: iosonar_archive::Recorded) {
         self.run.recorded = Some(recorded);
     }
 

@@ -44,8 +44,16 @@ fn lost(recorded: &Recorded) -> Option<Found> {
         return Some((Level::Caution, text, "Record again; look at the disk that holds the recording."));
     }
     let share = recorded.lost as f64 / (recorded.events + recorded.lost).max(1) as f64;
-    let level = LOST_EVENTS.level(share);
-    let text = format!("{} events were lost ({}): requests are missing.", recorded.lost, percent(share));
+    let (level, text) = match recorded.lost_at_most {
+        false => {
+            let text = format!("{} events were lost ({}): requests are missing.", recorded.lost, percent(share));
+            (LOST_EVENTS.level(share), text)
+        }
+        true => {
+            let text = format!("Up to {} events were lost: requests may be missing.", recorded.lost);
+            (LOST_EVENTS.level(share).min(Level::Caution), text)
+        }
+    };
     if level > Level::Ok {
         return Some((level, text, "Record again with a larger --buffer."));
     }
@@ -104,6 +112,7 @@ mod tests {
         );
         for recorded in [
             Recorded { lost: 1, ..whole() },
+            Recorded { lost: 10_902, lost_at_most: true, ..whole() },
             Recorded { no_end: 200, ..whole() },
             Recorded { ambiguous: 200, ..whole() },
             Recorded { damaged: 1, ..whole() },

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::session::command_line;
 use crate::traces::{Device, NewArchive, TOGETHER_IN_FILE};
 use anyhow::{Context, anyhow};
-use iosonar_archive::{Archive, ArchiveWriter, Recorded, RunInfo, RunState, TOOL, TargetInfo, is_whole};
+use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TOOL, TargetInfo, is_whole};
 use iosonar_capture::{Interface, Settings, Watch, segment_files};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
@@ -260,7 +260,7 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     remarks.extend(retried.map(|(what, count)| format!("{count} {what}")));
     let counts = facts.counts.as_ref();
     let told = RecordingFacts { kinds, pairings, lost, facts };
-    archive.recorded(Recorded {
+    archive.recorded(iosonar_archive::Recorded {
         events: counts.map_or(0, |counts| counts.events),
         removed: counts.map_or(0, |counts| counts.removed_events),
         requests: kept_requests,
@@ -282,9 +282,11 @@ struct RecordingFacts<'a> {
 }
 
 impl RecordingFacts<'_> {
-    fn recorded(&self) -> Recorded {
+    fn recorded(&self) -> iosonar_archive::Recorded {
         let [_, _, ambiguous, no_end, no_begin] = self.pairings;
-        Recorded { lost: self.lost, ambiguous, no_end, no_begin, ..Recorded::default() }
+        let lost_at_most = self.facts.interface == BLKTRACE;
+        let unknown = iosonar_archive::Recorded::default();
+        iosonar_archive::Recorded { lost: self.lost, lost_at_most, ambiguous, no_end, no_begin, ..unknown }
     }
 
     fn remarks(&self) -> Vec<String> {
