@@ -376,7 +376,9 @@ fn a_result_beside_the_file_that_is_measured_is_told() {
     let lab = lab();
     full(&lab, "f", 16);
     let read = "-t f --rw randread --bs 4k --number-ios 4000";
-    assert_eq!(Judged::of(&lab, read).level("archive-on-target"), "caution");
+    // A few percent fall silent where the level varies by more.
+    let told = Judged::of(&lab, read).told("archive-on-target").unwrap();
+    assert!(told.level != "ok" && told.text.contains("which is measured: 3.1 %"), "{told:?}");
     let mounted = Mounted::tmpfs();
     let out = mounted.path().join("r");
     lab.expect(0, &format!("run --no-progress --start-delay 0 {read} -o {}", out.display()));
