@@ -39,6 +39,10 @@ impl TargetFacts {
 /// Device or file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a plan has few targets, and their facts are not copied while it runs"
+)]
 pub enum TargetKind {
     /// A disk, a partition, or a device made of others.
     BlockDevice(Box<BlockDevice>),
