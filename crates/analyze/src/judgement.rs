@@ -75,6 +75,22 @@ detectors! {
     TooShort "too-short",
     /// The machine was set up otherwise at the end.
     SettingsChanged "settings-changed",
+    /// So little was touched that a cache holds it, or a small part of a device was used.
+    SmallFootprint "small-footprint",
+    /// Not all jobs were busy for the whole time.
+    StragglerTail "straggler-tail",
+    /// Checking of data takes part in the figures.
+    VerifyCosts "verify-costs",
+    /// Writes were no whole physical blocks.
+    Misaligned "misaligned",
+    /// Requests went late although nothing held them.
+    LateTimer "late-timer",
+    /// A recording lacks requests, or parts of them.
+    TraceIncomplete "trace-incomplete",
+    /// Files grew during the run.
+    AllocatingTarget "allocating-target",
+    /// The result was written to the device that was measured.
+    ArchiveOnTarget "archive-on-target",
     /// What the claim needs cannot be observed here.
     NotObservable "not-observable",
 }

@@ -7,6 +7,7 @@ use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
 use crate::others::OtherOps;
 use crate::parts::PartsTally;
+use crate::places::Places;
 use crate::span::Span;
 use crate::traffic::Traffic;
 use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
@@ -38,6 +39,7 @@ pub struct Tally {
     response: ByClass,
     pub(crate) others: OtherOps,
     traffic: Traffic,
+    places: Places,
 }
 
 impl Tally {
@@ -63,6 +65,7 @@ impl Tally {
             response: ByClass::default(),
             others: OtherOps::default(),
             traffic: Traffic::default(),
+            places: Places::new(targets),
         }
     }
 
@@ -72,6 +75,7 @@ impl Tally {
         self.counts[usize::from(record.target).min(unknown)].add(record);
         self.span.add(record);
         self.traffic.add(record);
+        self.places.add(record);
         if record.marks.has(Marks::RAMP) {
             self.ramp_submitted += u64::from(record.submitted.is_some());
             return;
@@ -116,6 +120,7 @@ impl Tally {
         self.response.merge(&other.response);
         self.others.merge(&other.others);
         self.traffic.merge(&other.traffic);
+        self.places.merge(&other.places);
     }
 
     /// Counts of all targets together.
@@ -133,6 +138,11 @@ impl Tally {
     /// What was moved, and the level over time.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
+    }
+
+    /// Where requests went.
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
     /// Distribution of completed − submitted, of completed requests.

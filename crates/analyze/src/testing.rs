@@ -95,6 +95,7 @@ impl Fixture {
             means: ResolvedSetup { engine: "threads".into(), ..ResolvedSetup::default() },
             cpu: Default::default(),
             is_import: false,
+            recorded: None,
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),

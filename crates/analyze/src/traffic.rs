@@ -156,6 +156,17 @@ impl Traffic {
         self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(*theirs));
     }
 
+    /// Completed requests and their bytes per second between two times, without the slices that these cut; none where no slice is left.
+    pub fn rate_between(&self, from_ns: u64, to_ns: u64) -> Option<(f64, f64)> {
+        let width = 1 << self.shift;
+        let (first, last) = (from_ns.div_ceil(width), (to_ns / width).min(self.slices.len() as u64));
+        let slices = self.slices.get(first as usize..last as usize).filter(|slices| !slices.is_empty())?;
+        let mut sum = Slice::default();
+        slices.iter().for_each(|slice| sum.merge(*slice));
+        let seconds = (slices.len() as u64 * width) as f64 / 1e9;
+        Some((sum.requests as f64 / seconds, sum.bytes as f64 / seconds))
+    }
+
     /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
     pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
         let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
@@ -219,6 +230,17 @@ mod tests {
         let mut other_way = late;
         other_way.merge(&of(early));
         assert_eq!(other_way, whole);
+    }
+
+    #[test]
+    fn a_rate_between_two_times_is_of_whole_slices() {
+        let fast = (0..10_000).map(|n| record(n * 10, 50_000, 512));
+        let slow = (0..1_000).map(|n| record(100_000 + n * 100, 50_000, 512));
+        let traffic = of(&fast.chain(slow).collect::<Vec<_>>());
+        let (requests, bytes) = traffic.rate_between(1_000_000, 99_000_000).unwrap();
+        assert!((requests - 1e5).abs() < 500.0 && (bytes / requests - 512.0).abs() < 1e-9, "{requests}");
+        assert!((traffic.rate_between(101_000_000, 200_000_000).unwrap().0 - 1e4).abs() < 100.0);
+        assert_eq!((traffic.rate_between(5, 6), traffic.rate_between(u64::MAX, u64::MAX)), (None, None));
     }
 
     #[test]

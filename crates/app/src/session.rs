@@ -115,7 +115,7 @@ pub fn perform(
     let environment = ready.environment(&Root::default());
     let cautions = preflight::check(ready.prepared(), &environment)?;
     let dir = name(ready.prepared());
-    let begun = ready.begin(&environment, &dir, &command_line()).map_err(Failure::refused)?;
+    let begun = ready.begin(environment, &dir, &command_line()).map_err(Failure::refused)?;
     announcement(begun.prepared()).iter().for_each(print_message);
     cautions.iter().for_each(print_message);
     listener.set_phase(Phase::Running);

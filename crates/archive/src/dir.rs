@@ -785,6 +785,7 @@ mod tests {
             means: Default::default(),
             cpu: Default::default(),
             is_import: false,
+            recorded: None,
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),

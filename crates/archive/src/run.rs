@@ -44,6 +44,9 @@ pub struct RunInfo {
     /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_import: bool,
+    /// What is known of a recording's events; absent of everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// What verification did and found; absent where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
@@ -72,11 +75,38 @@ impl RunInfo {
             means: ResolvedSetup::default(),
             cpu: CpuUse::default(),
             is_import: false,
+            recorded: None,
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),
         }
     }
+}
+
+/// What became of the events of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Events that are there.
+    pub events: u64,
+    /// Those that were lost because a buffer of the kernel was full.
+    pub lost: u64,
+    /// The kernel counted events that are not kept among the lost ones (`blktrace`): fewer may be missing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lost_at_most: bool,
+    /// Events of segments that were removed to limit the size.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removed: u64,
+    /// Requests that became records.
+    pub requests: u64,
+    /// Ends that may be those of other requests of the same kind, place and length.
+    pub ambiguous: u64,
+    /// Requests without an end.
+    pub no_end: u64,
+    /// Ends without a request.
+    pub no_begin: u64,
+    /// Places of the events that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: u64,
 }
 
 /// When a phase was executed, on the run's clock.

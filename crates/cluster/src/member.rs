@@ -178,7 +178,7 @@ pub fn take_part<W: Write + Send + 'static>(
     // Dropped here, the part takes back what was made for it.
     let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };
     let dir = archive.clone().unwrap_or_else(scratch);
-    let begun = match ready.begin(&environment, &dir, &command) {
+    let begun = match ready.begin(environment, &dir, &command) {
         Ok(begun) => begun,
         Err(error) => {
             refuse(error.to_string());

@@ -1,5 +1,6 @@
 //! The machine that a run happened on, as it was at one moment.
 
+use crate::target::FileSystem;
 use crate::{Fact, TargetFacts};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub struct Environment {
     /// One for each target, in the order of the plan; none where an earlier version wrote them otherwise.
     #[serde(deserialize_with = "all_or_none")]
     pub targets: Vec<TargetFacts>,
+    /// The file system that the result was written to.
+    pub result: Fact<FileSystem>,
 }
 
 /// The running kernel.
@@ -66,6 +69,8 @@ pub struct Cpu {
     pub cache_bytes: Fact<u64>,
     /// Simultaneous multithreading: `on`, `off`, `notsupported` …
     pub smt: Fact<String>,
+    /// How often processors have slowed themselves down because of heat, since the machine was started.
+    pub thermal_throttles: Fact<u64>,
 }
 
 /// How time is told.

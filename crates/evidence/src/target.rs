@@ -39,6 +39,10 @@ impl TargetFacts {
 /// Device or file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a plan has few targets, and their facts are not copied while it runs"
+)]
 pub enum TargetKind {
     /// A disk, a partition, or a device made of others.
     BlockDevice(Box<BlockDevice>),
@@ -221,6 +225,9 @@ pub struct RegularFile {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
+    /// Bytes of the blocks that it has (stat(2)), those that were allocated and never written too.
+    #[serde(default)]
+    pub allocated: Fact<u64>,
     /// What the file system says about direct I/O on this file.
     pub direct_io: DirectIo,
     /// The file system that it is in.

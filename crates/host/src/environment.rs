@@ -4,6 +4,7 @@ pub use iosonar_evidence::environment::*;
 
 use crate::{Fact, Root, TargetFacts, cgroup};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Capabilities that change what a run can do, by their bits.
 const CAPABILITIES: [(u32, &str); 6] = [
@@ -33,7 +34,16 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         process: process(root),
         cgroups: cgroup::capture(root),
         targets: targets.to_vec(),
+        result: Fact::absent("the result's directory was not named"),
     }
+}
+
+/// The file system that a result's directory is in, or will be in.
+pub fn file_system_for(result: &Path, root: &Root) -> Fact<crate::target::FileSystem> {
+    // Before the run the directory does not exist yet.
+    let path = std::path::absolute(result).unwrap_or_else(|_| result.to_owned());
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(&path);
+    crate::file_system_of(existing, root)
 }
 
 fn kernel(root: &Root) -> Kernel {
@@ -56,6 +66,7 @@ fn cpu(root: &Root) -> Cpu {
         governors: governors(root),
         cache_bytes: cache_bytes(root),
         smt: root.fact("/sys/devices/system/cpu/smt/control"),
+        thermal_throttles: thermal_throttles(root),
     }
 }
 
@@ -86,6 +97,18 @@ fn governors(root: &Root) -> Fact<Vec<String>> {
     found.sort();
     found.dedup();
     if found.is_empty() { Fact::absent(format!("{policies} names no governor")) } else { Fact::Known(found) }
+}
+
+/// Only processors that measure their temperature have these counters (x86 of Intel).
+fn thermal_throttles(root: &Root) -> Fact<u64> {
+    let cpus = "/sys/devices/system/cpu";
+    let names = root.list(cpus).unwrap_or_default();
+    let count = |name: &String| root.read(format!("{cpus}/{name}/thermal_throttle/core_throttle_count")).ok();
+    let counts: Vec<u64> = names.iter().filter_map(count).filter_map(|text| text.parse().ok()).collect();
+    match counts.is_empty() {
+        true => Fact::absent(format!("{cpus} has no thermal_throttle/core_throttle_count")),
+        false => Fact::Known(counts.iter().sum()),
+    }
 }
 
 fn clock(root: &Root) -> Clock {

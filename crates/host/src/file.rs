@@ -44,6 +44,7 @@ fn describe_below(path: &Path, node: &FileNode, root: &Root, depth: usize) -> Re
         device: node.device,
         inode: node.inode,
         size: node.size,
+        allocated: Fact::Known(node.allocated),
         direct_io: node.direct_io,
         file_system: file_system(path, node.mount_id, root, depth),
     }

@@ -42,6 +42,8 @@ pub(crate) struct FileNode {
     pub device: DevNumber,
     pub inode: u64,
     pub size: u64,
+    /// Bytes of its blocks.
+    pub allocated: u64,
     pub mount_id: Option<u64>,
     pub direct_io: DirectIo,
 }
@@ -84,6 +86,8 @@ fn file_node(path: &Path, stat: &Stat) -> FileNode {
         device: DevNumber::from_raw(stat.st_dev),
         inode: stat.st_ino,
         size: stat.st_size as u64,
+        // In units of 512 bytes, whatever the file system's blocks are (stat(2)).
+        allocated: stat.st_blocks as u64 * 512,
         mount_id: extra.and_then(|extra| extra.mount_id),
         direct_io: extra.map_or(DirectIo::NotReported, |extra| direct_io(extra.direct_io)),
     }

@@ -74,7 +74,8 @@ impl Input {
     /// # Errors
     /// The series of samples cannot be read.
     pub fn judge(&self, summary: &mut Summary, tally: &Tally, run: &RunInfo) -> Result<(), ArchiveError> {
-        let Some(archive) = self.archive().filter(|_| !run.is_import && !summary.run.is_recording()) else {
+        let is_known = run.recorded.is_some() || !run.is_import && !summary.run.is_recording();
+        let Some(archive) = self.archive().filter(|_| is_known) else {
             return Ok(());
         };
         let (before, after, samples) =

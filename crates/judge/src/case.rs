@@ -71,6 +71,11 @@ impl Case<'_> {
         self.plan.engine.is_real() && !self.run.is_import && !self.summary.run.is_recording()
     }
 
+    /// Whether it is a recording of what a system did, and how its events came is known.
+    pub fn is_recording(&self) -> bool {
+        self.run.recorded.is_some()
+    }
+
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.outset().is_direct()

@@ -10,6 +10,10 @@
 mod case;
 mod detector;
 mod detectors;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod lies;
 mod outset;
 mod quiet;
 mod samples;

@@ -115,6 +115,29 @@ fn is_in_memory(device: &BlockDevice) -> bool {
     device.driver.known().is_some_and(|driver| IN_MEMORY.contains(&driver.as_str()))
 }
 
+/// Disks at the bottom of a target, of partitions those that they are on.
+pub(crate) fn disks_of(target: &TargetFacts) -> Vec<&BlockDevice> {
+    disks(parts(target))
+}
+
+/// The same of a file system.
+pub(crate) fn disks_below(file_system: &FileSystem) -> Vec<&BlockDevice> {
+    let mut found = Vec::new();
+    of_file_system(file_system, &mut found);
+    disks(found)
+}
+
+fn disks(parts: Vec<Part<'_>>) -> Vec<&BlockDevice> {
+    let of_part = |part| match part {
+        Part::Device(device) if is_bottom(device) => Some(match &device.role {
+            Role::Partition { disk, .. } => disk.as_ref(),
+            _ => device,
+        }),
+        _ => None,
+    };
+    parts.into_iter().filter_map(of_part).collect()
+}
+
 /// Where the bytes of a target end.
 pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
     let mut found: Vec<Bottom<'_>> = Vec::new();

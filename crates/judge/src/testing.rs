@@ -2,7 +2,9 @@
 
 use crate::{Case, Detector, Samples, judge};
 use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
-use iosonar_archive::{Outcome, Record, ResolvedSetup, RunInfo, RunState, TargetInfo};
+use iosonar_archive::{
+    Outcome, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
+};
 use iosonar_evidence::{
     CgroupLimit, CpuState, DeviceCounter, Environment, Fact, IssuingThreads, OwnUse, Series, TargetFacts,
     Throttling,
@@ -22,6 +24,11 @@ pub(crate) struct Lab {
     after: Option<Environment>,
     samples: Samples,
     latency_ns: u64,
+    late_ns: u64,
+    /// Requests go to places below this.
+    within: u64,
+    /// The loop that issues.
+    worker: u16,
     delivered_share: Option<f64>,
     clock_cost_ns: f64,
 }
@@ -63,6 +70,9 @@ impl Lab {
             after: None,
             samples: Samples::default(),
             latency_ns: 100_000,
+            late_ns: 0,
+            within: 1 << 40,
+            worker: 0,
             delivered_share: None,
             clock_cost_ns: 20.0,
         }
@@ -128,21 +138,134 @@ impl Lab {
     }
 
     fn requests(mut self, op: Op, count: u64, bytes: u64) -> Lab {
+        let worker = self.worker;
+        let last = self.records.iter().rfind(|record| record.worker == worker);
+        let mut due = last.and_then(|record| record.completed).unwrap_or(Nanos(0));
         for _ in 0..count {
-            let submitted = self.records.last().and_then(|record| record.completed).unwrap_or(Nanos(0));
-            let extent = Extent { offset: 0, length: bytes };
+            let sequence = self.records.len() as u64;
+            // Spread over the range, and the same in each test.
+            let place = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            let extent = Extent { offset: place % (self.within / bytes) * bytes, length: bytes };
+            let submitted = Nanos(due.0 + self.late_ns);
+            let completed = Nanos(submitted.0 + self.latency_ns);
             self.records.push(Record {
-                sequence: self.records.len() as u64,
+                sequence,
+                worker,
                 op,
-                due: submitted,
+                due,
                 submitted: Some(submitted),
-                completed: Some(Nanos(submitted.0 + self.latency_ns)),
+                completed: Some(completed),
                 requested: extent,
                 executed: extent,
                 result: bytes as i64,
                 ..Record::default()
             });
+            due = completed;
         }
+        self
+    }
+
+    /// On a machine that was looked at, with the samples of its counters.
+    pub(crate) fn on_machine(
+        mut self,
+        before: Environment,
+        after: Environment,
+        samples: Vec<(u64, Series, f64)>,
+    ) -> Lab {
+        (self.before, self.after) = (before, Some(after));
+        samples.iter().for_each(|(time_ns, series, value)| self.samples.add(*time_ns, series, *value));
+        self
+    }
+
+    /// Requests from now on go to places below this.
+    pub(crate) fn within(self, within: u64) -> Lab {
+        Lab { within, ..self }
+    }
+
+    /// Requests from now on are those of another loop, which began at time zero, too.
+    pub(crate) fn by_another_loop(self) -> Lab {
+        Lab { worker: self.worker + 1, ..self }
+    }
+
+    /// Requests from now on go so long after their due time.
+    pub(crate) fn late_ns(self, late_ns: u64) -> Lab {
+        Lab { late_ns, ..self }
+    }
+
+    pub(crate) fn sequential(mut self) -> Lab {
+        if let Workload::Generated(generator) = &mut self.plan.phases[0].jobs[0].workload {
+            generator.order = Order::Sequential;
+        }
+        self
+    }
+
+    pub(crate) fn memory(mut self, bytes: u64) -> Lab {
+        self.before.memory.total = Fact::Known(bytes);
+        self
+    }
+
+    fn queue_of_target(&mut self) -> &mut iosonar_evidence::target::Queue {
+        match &mut self.before.targets[0].kind {
+            iosonar_evidence::TargetKind::BlockDevice(device) => &mut device.queue,
+            other => panic!("{other:?} is no device"),
+        }
+    }
+
+    pub(crate) fn rotational(mut self) -> Lab {
+        self.queue_of_target().rotational = Fact::Known(true);
+        self
+    }
+
+    pub(crate) fn physical_block(mut self, bytes: u64) -> Lab {
+        self.queue_of_target().physical_block_size = Fact::Known(bytes);
+        self
+    }
+
+    /// A partition that starts at a byte of a disk with such physical blocks.
+    pub(crate) fn on_partition(self, name: &str, start: u64, physical_block: u64) -> Lab {
+        let mut disk = disk("sda");
+        disk["number"] = json!("8:0");
+        disk["queue"]["physical_block_size"] = json!(physical_block);
+        let role = json!({"partition": {"index": 1, "start": start, "disk": disk}});
+        self.target(json!({"block-device": device(name, "sd", role)})).physical_block(physical_block)
+    }
+
+    /// The result is in ext4 on a disk.
+    pub(crate) fn result_on(mut self, name: &str) -> Lab {
+        let mut disk = disk(name);
+        if name != "vda" {
+            disk["number"] = json!("8:16");
+        }
+        let file = file("ext4", json!([{"block-device": disk}]), aligned());
+        self.before.result = serde_json::from_value(file["file_system"].clone()).unwrap();
+        self
+    }
+
+    /// Blocks of the file before and after the run.
+    pub(crate) fn allocated(mut self, before: u64, after: u64) -> Lab {
+        let set = |environment: &mut Environment, bytes: u64| {
+            if let iosonar_evidence::TargetKind::RegularFile(file) = &mut environment.targets[0].kind {
+                file.allocated = Fact::Known(bytes);
+            }
+        };
+        set(&mut self.before, before);
+        let mut environment = self.before.clone();
+        set(&mut environment, after);
+        self.after = Some(environment);
+        self
+    }
+
+    /// The plan verifies, and that read so many bytes beside the requests.
+    pub(crate) fn verified(mut self, modes: &str, added_bytes: u64) -> Lab {
+        self.plan.verify.modes = modes.parse().unwrap();
+        self.run.verified = Some(Verified { added_bytes, ..Verified::default() });
+        self
+    }
+
+    /// It was recorded, and not run.
+    pub(crate) fn recording(mut self, recorded: Recorded) -> Lab {
+        self.run.tool = RECORDING.into();
+        self.run.recorded = Some(recorded);
         self
     }
 
@@ -239,6 +362,16 @@ impl Lab {
 
     pub(crate) fn process_read(self, bytes: u64) -> Lab {
         self.grows(Series::Own(OwnUse::Read), bytes as f64)
+    }
+
+    pub(crate) fn process_written(self, bytes: u64) -> Lab {
+        self.grows(Series::Own(OwnUse::Written), bytes as f64)
+    }
+
+    /// Whether the target's device counts its requests.
+    pub(crate) fn iostats(mut self, counts: bool) -> Lab {
+        self.queue_of_target().iostats = Fact::Known(counts);
+        self
     }
 
     pub(crate) fn device_read(self, name: &str, bytes: u64) -> Lab {

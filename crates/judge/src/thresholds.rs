@@ -2,7 +2,7 @@
 //! numbers come from experiments on real devices; `docs/validity.md` has them.
 
 /// Raised when a number below changes.
-pub const THRESHOLDS_VERSION: u32 = 1;
+pub const THRESHOLDS_VERSION: u32 = 2;
 
 /// From which value on there is a caution, and from which on the figure fails.
 #[derive(Debug, Clone, Copy)]
@@ -94,3 +94,47 @@ pub(crate) const WRONG_SIZE: Limits = limits(2.0, NEVER);
 pub(crate) const RANDOM_PERCENT: u8 = 50;
 /// An effect below that on the headline figure is not told.
 pub(crate) const LEAST_EFFECT: f64 = 0.05;
+/// Memory, times this, has to be smaller than what is touched, so that the page cache cannot hold it (IOzone's rule).
+pub(crate) const FITS_IN_MEMORY: f64 = 2.0;
+/// Share of the bytes read that the page cache answered, above which it matters how much memory holds.
+pub(crate) const FROM_MEMORY: f64 = 0.02;
+/// Bytes that the cache of any drive or array holds.
+pub(crate) const SMALLEST_CACHE: f64 = 16.0 * 1024.0 * 1024.0;
+/// Share of the bytes that are of places visited before, from which on a cache answers most requests.
+pub(crate) const REVISITED: f64 = 0.5;
+/// Share of a device that requests did not reach (blkreplay manual 3.1.5).
+pub(crate) const SPAN_MISSING: Limits = limits(0.9, NEVER);
+/// A smaller share of a device is little of it.
+pub(crate) const TOUCHED_LITTLE: f64 = 0.01;
+/// Share of the time in which not all issuing loops were busy.
+pub(crate) const TAIL: Limits = limits(0.10, NEVER);
+/// Bytes that verification read, as a share of those of the requests.
+pub(crate) const ADDED_READS: Limits = limits(0.05, NEVER);
+/// Share of the time for which threads that check data had a CPU.
+pub(crate) const CHECKING_CPU: Limits = limits(0.5, NEVER);
+/// Share of writes that are no whole physical blocks.
+pub(crate) const MISALIGNED: Limits = limits(0.01, NEVER);
+/// Median lateness of requests that nothing held, as a share of the time between two requests of a loop.
+pub(crate) const LATE_OF_GAP: Limits = limits(0.10, NEVER);
+/// The same, as a share of the median latency.
+pub(crate) const LATE_OF_LATENCY: Limits = limits(0.20, NEVER);
+/// Lateness below that is the cost of a system call and of reading the clock.
+pub(crate) const LATE_FLOOR_NS: f64 = 5_000.0;
+/// Share of the events of a recording that were lost.
+pub(crate) const LOST_EVENTS: Limits = limits(0.0, 0.001);
+/// Share of recorded requests without their end or their start.
+pub(crate) const WITHOUT_END: Limits = limits(0.01, NEVER);
+/// Share of recorded requests whose end may be that of another one.
+pub(crate) const AMBIGUOUS: Limits = limits(0.01, NEVER);
+/// Requests per second below which a recorded system was idle.
+pub(crate) const IDLE_PER_SECOND: f64 = 1.0;
+/// Shortest recording that shows that.
+pub(crate) const LEAST_IDLE_SECONDS: f64 = 10.0;
+/// Share of the written bytes that were allocated, or written for the first time, during the run.
+pub(crate) const ALLOCATED: Limits = limits(0.01, NEVER);
+/// Share of a range without data from which on each write of it is a first one.
+pub(crate) const ALL_UNWRITTEN: f64 = 0.99;
+/// Bytes of the records, as a share of those of the requests, where both go to one device.
+pub(crate) const ARCHIVE: Limits = limits(0.005, 0.05);
+/// Share of direct requests on btrfs that are no whole sectors of it.
+pub(crate) const CUT_SECTORS: Limits = limits(0.01, 0.10);

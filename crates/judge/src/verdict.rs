@@ -16,6 +16,10 @@ const MOST_NAMED: usize = 3;
 pub fn judge(case: &Case<'_>) -> Judgement {
     let claim = case.claim();
     let mut detections = detect_all(case, DETECTORS);
+    if case.is_recording() {
+        // How a system behaved is what it is: what counts is whether all of it was recorded.
+        detections.retain(|one| one.id == DetectorId::TraceIncomplete);
+    }
     detections.extend(not_observable(claim, &detections));
     let spread = spread(&detections);
     detections.iter_mut().for_each(|detection| gate(detection, spread));
@@ -145,7 +149,7 @@ const WITNESSES: [DetectorId; 9] = [
 ];
 
 fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Verdict {
-    if !case.is_real() {
+    if !case.is_real() && !case.is_recording() {
         return Verdict::NotMeasured;
     }
     // One witness of what a figure is by definition, or two that cannot be one mistake.
@@ -193,6 +197,7 @@ fn reasons(detections: &[Detection]) -> String {
         DetectorId::WritesNotOnDevice,
         DetectorId::NotSteady,
         DetectorId::ForeignIo,
+        DetectorId::TraceIncomplete,
     ];
     let of = |id| detections.iter().find(|one: &&Detection| one.id == id && one.level == Level::Ok);
     let texts: Vec<&str> = ids.into_iter().filter_map(of).map(|one| one.text.trim_end_matches('.')).collect();
@@ -222,11 +227,13 @@ const REPLACED: [(CautionId, DetectorId); 4] = [
 ];
 
 /// Detections that a caution of the summary says already, with more of its numbers.
-const SAID: [(DetectorId, &[CautionId]); 2] = [
+const SAID: [(DetectorId, &[CautionId]); 4] = [
     (
         DetectorId::RequestsNotDone,
         &[CautionId::FailedRequests, CautionId::DroppedShare, CautionId::ShortTransfers],
     ),
+    (DetectorId::LateTimer, &[CautionId::IssuedLate]),
+    (DetectorId::VerifyCosts, &[CautionId::VerificationReads]),
     (DetectorId::CannotKeepUp, &[CautionId::BehindDemand, CautionId::HeldUp, CautionId::IssuedLate]),
 ];
 

@@ -36,7 +36,7 @@
 //! let folder = tempfile::tempdir()?;
 //! let ready = Ready::new(plan, &Default::default(), |_, _| {})?;
 //! let environment = ready.environment(&Default::default());
-//! let begun = ready.begin(&environment, &folder.path().join("result"), "an example")?;
+//! let begun = ready.begin(environment, &folder.path().join("result"), "an example")?;
 //! let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
 //! let concluded = ended.encode(&Default::default()).sum_up()?;
 //! assert_eq!(concluded.figures.summary.counts.all.completed, 1000);

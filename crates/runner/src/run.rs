@@ -5,7 +5,7 @@ use iosonar_engine::{
     Control, NoticeSink, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare, prepare_part,
 };
 use iosonar_host::Root;
-use iosonar_host::environment::{self, Environment};
+use iosonar_host::environment::{self, Environment, file_system_for};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use std::path::Path;
@@ -91,15 +91,12 @@ impl Ready {
     ///
     /// # Errors
     /// The archive cannot be made.
-    pub fn begin(
-        self,
-        environment: &Environment,
-        dir: &Path,
-        command: &str,
-    ) -> Result<Begun, ArchiveError> {
+    pub fn begin(self, environment: Environment, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
         let prepared = self.prepared();
         let info = prepared.info(TOOL, command);
-        let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &as_json(environment), &info)?;
+        let result = file_system_for(dir, &Root::default());
+        let environment = as_json(&Environment { result, ..environment });
+        let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
         Ok(Begun { ready: self, archive, info })
     }
 }

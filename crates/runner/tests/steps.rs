@@ -24,7 +24,7 @@ fn ready(file: &Path) -> Ready {
 fn begun(file: &Path, result: &Path) -> Result<Begun, ArchiveError> {
     let ready = ready(file);
     let environment = ready.environment(&Default::default());
-    ready.begin(&environment, result, "")
+    ready.begin(environment, result, "")
 }
 
 #[test]

@@ -261,6 +261,21 @@ impl Mounted {
         Mounted::in_memory("tmpfs")
     }
 
+    /// A directory in which writes to files of `lower` go to `upper`; `work` is empty and beside `upper`. An error where there is no overlayfs.
+    pub fn overlay(lower: &Path, upper: &Path, work: &Path) -> Result<Mounted, String> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let options =
+            format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+        let mounted = Command::new("mount")
+            .args(["-t", "overlay", "overlay", "-o", &options])
+            .arg(directory.path())
+            .output();
+        match mounted.map_err(|error| error.to_string())? {
+            output if output.status.success() => Ok(Mounted { directory }),
+            output => Err(format!("overlayfs: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+
     #[track_caller]
     fn in_memory(kind: &str) -> Mounted {
         let directory = tempfile::tempdir().expect("a temporary directory");

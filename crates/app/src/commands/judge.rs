@@ -35,7 +35,7 @@ fn judgement(dir: &Path) -> Result<Judgement, Failure> {
     let input = Input::of_archive(open(dir)?)?;
     let figures = Figures::of(&input, &Limits::default())?;
     let nothing = || {
-        let why = "it was made by another program, or recorded: nothing is known of the machine while it ran";
+        let why = "another program made it, or it was converted from a trace: nothing is known of the machine while it ran";
         Failure::refused(anyhow!("{}: it cannot be judged: {why}", dir.display()))
     };
     figures.summary.judgement.ok_or_else(nothing)

@@ -290,6 +290,11 @@ impl NewArchive {
         Some(target)
     }
 
+    /// Keeps what became of the events that the records are made of.
+    pub fn recorded(&mut self, recorded: iosonar_archive::Recorded) {
+        self.run.recorded = Some(recorded);
+    }
+
     /// Ends the records: they are there from now on, without a summary.
     fn finish(mut self, remarks: &[String]) -> Result<(Archive, RunInfo), Failure> {
         if !self.targets.is_empty() {

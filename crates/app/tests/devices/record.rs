@@ -99,6 +99,8 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
     let told = stop(running);
     drop(mounted);
     assert!(told.contains(" 0 lost"), "{told}");
+    let judged = lab.expect(0, "judge first");
+    assert!(judged.out.contains("verdict: trustworthy: All events of"), "{}", judged.out);
     lab.expect(0, "convert first load.load.gz");
 
     let other = LoopDevice::random(64);
@@ -328,6 +330,8 @@ fn what_the_buffers_cannot_hold_is_counted_exactly() {
     );
     let checked = lab.expect(0, "info rec");
     assert!(checked.out.contains("lost events, as the kernel says"), "{}", checked.out);
+    let judged = lab.expect(0, "judge rec");
+    assert!(judged.out.contains("verdict: read with care: trace-incomplete"), "{}", judged.out);
 }
 
 #[test]

@@ -20,7 +20,14 @@ impl Judged {
     /// Runs and judges; the exit code has to agree with the verdict.
     #[track_caller]
     fn of(lab: &Lab, words: &str) -> Judged {
-        let ended = lab.run(&format!("run --no-progress --start-delay 0 {words} -o r"));
+        Judged::under(lab, &[], words)
+    }
+
+    /// The same, started by another program.
+    #[track_caller]
+    fn under(lab: &Lab, wrapper: &[&str], words: &str) -> Judged {
+        let words = format!("run --no-progress --start-delay 0 {words} -o r");
+        let ended = Ended::of(lab.command_under(wrapper, &words).output().unwrap());
         let judged = lab.run("judge r --json");
         let judgement: Value =
             serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}{}", ended.err, judged.err));
@@ -220,6 +227,163 @@ fn a_file_system_whose_device_nobody_sees_is_not_called_fake() {
     let judged = Judged::of(&lab, &format!("-t seen/f {READ}"));
     tool("umount", &[seen.to_str().unwrap()]);
     judged.has("care", &[("not-observable", "caution"), ("reads-not-from-device", "unknown")]);
+}
+
+/// Lie 5 of docs/validity.md: cachestat through an overlay says that nothing is cached. It is not asked.
+#[test]
+fn what_an_overlay_reads_from_memory_is_told() {
+    let lab = lab();
+    for name in ["lower", "upper", "work"] {
+        std::fs::create_dir(lab.path(name)).unwrap();
+    }
+    full(&lab, "lower/f", 32);
+    let overlay = or_skip!(Mounted::overlay(&lab.path("lower"), &lab.path("upper"), &lab.path("work")));
+    let read = format!("-t {} {READ} --buffered --claim device", overlay.path().join("f").display());
+    Judged::of(&lab, &read).has("care", &[("reads-not-from-device", "ok")]);
+    Judged::of(&lab, &read).has("fake", &[("reads-not-from-device", "fail")]);
+}
+
+/// Lie 6: to others than the owner mincore says that all of a file is in memory. It is not asked.
+#[test]
+fn a_cold_file_of_another_user_is_not_called_cached() {
+    needs!("setpriv");
+    let lab = lab();
+    full(&lab, "f", 16);
+    let anybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(lab.path("."), anybody).unwrap();
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let read = format!("-t f {READ} --buffered --claim device");
+    Judged::under(&lab, &nobody, &read).has("care", &[("reads-not-from-device", "ok")]);
+    Judged::under(&lab, &nobody, &read).has("fake", &[("reads-not-from-device", "fail")]);
+}
+
+/// A new btrfs. What is declared last is dropped first.
+fn btrfs(options: &str) -> (LoopDevice, Mounted) {
+    let device = LoopDevice::random(256);
+    tool("mkfs.btrfs", &["-q", "-f", "-K", device.text()]);
+    let mounted = Mounted::new(device.path(), options);
+    (device, mounted)
+}
+
+/// Lie 7: what btrfs copied to make checksums of is no longer in the page cache afterwards.
+#[test]
+fn btrfs_that_copies_to_make_checksums_is_told() {
+    needs!("mkfs.btrfs");
+    let lab = lab();
+    for (options, level) in [("rw", "caution"), ("nodatasum", "ok")] {
+        let (_device, mounted) = btrfs(options);
+        let file = mounted.path().join("f");
+        let write = format!("-t {} --rw write --bs 64k --size 32m", file.display());
+        std::fs::write(&file, vec![7; 32 << 20]).unwrap();
+        tool("sync", &[file.to_str().unwrap()]);
+        let judged = Judged::of(&lab, &write);
+        assert_eq!(judged.level("page-cache-in-path"), level, "{options}: {:#}", judged.0);
+    }
+}
+
+/// Lie 16: btrfs accepts direct I/O on parts of its sectors, and does it through the page cache.
+#[test]
+fn btrfs_that_caches_what_is_no_whole_sector_is_told() {
+    needs!("mkfs.btrfs");
+    let lab = lab();
+    let (_device, mounted) = btrfs("nodatasum");
+    let file = mounted.path().join("f");
+    std::fs::write(&file, vec![7; 8 << 20]).unwrap();
+    tool("sync", &[file.to_str().unwrap()]);
+    for (size, level) in [("512", "fail"), ("4096", "ok")] {
+        lab.expect(0, &format!("layout evict {}", file.display()));
+        let read = format!("-t {} --rw randread --bs {size} --number-ios 4000", file.display());
+        let judged = Judged::of(&lab, &read);
+        assert_eq!(judged.level("page-cache-in-path"), level, "{size}: {:#}", judged.0);
+    }
+}
+
+/// Lie 8: a page that is written in a large folio is counted as the whole folio for the process.
+#[test]
+fn small_overwrites_of_large_folios_are_no_amplification() {
+    let lab = lab();
+    tool(
+        "dd",
+        &[
+            "if=/dev/urandom",
+            &format!("of={}", lab.path("f").display()),
+            "bs=1M",
+            "count=64",
+            "conv=fsync",
+            "status=none",
+        ],
+    );
+    let write = "-t f --rw randwrite --bs 4k --number-ios 500 --buffered --fsync 500 --claim device";
+    let judged = Judged::of(&lab, write);
+    judged.has("care", &[("writes-not-on-device", "ok"), ("page-cache-in-path", "-")]);
+    assert!(!["caution", "fail"].contains(&judged.level("read-amplification").as_str()), "{:#}", judged.0);
+    Judged::of(&lab, "-t f --rw randwrite --bs 4k --number-ios 500 --buffered --claim device")
+        .has("fake", &[("writes-not-on-device", "fail")]);
+}
+
+/// Lie 9: reading holes fills the page cache, and no device was read.
+#[test]
+fn pages_of_zeros_are_no_bytes_of_a_device() {
+    let lab = lab();
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
+    full(&lab, "full", 32);
+    let read = |name: &str| Judged::of(&lab, &format!("-t {name} {READ} --buffered --claim device"));
+    read("sparse").has("fake", &[("unmapped-target", "fail"), ("reads-not-from-device", "fail")]);
+    read("full").has("care", &[("unmapped-target", "ok"), ("reads-not-from-device", "ok")]);
+}
+
+/// Lie 12: extents that have no address yet hold data nevertheless.
+#[test]
+fn what_was_written_and_has_no_place_yet_is_no_hole() {
+    let lab = lab();
+    std::fs::write(lab.path("new"), vec![7; 16 << 20]).unwrap();
+    let judged = Judged::of(&lab, &format!("-t new {READ}"));
+    assert_eq!(judged.level("unmapped-target"), "ok", "{:#}", judged.0);
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(16 << 20).unwrap();
+    assert_eq!(Judged::of(&lab, &format!("-t sparse {READ}")).level("unmapped-target"), "fail");
+}
+
+/// Lie 14: XFS wants larger blocks for direct I/O once a file shares its blocks. It is asked at each start, for each file.
+#[test]
+fn a_file_that_became_a_copy_by_reference_keeps_its_direct_io() {
+    needs!("mkfs.xfs");
+    let lab = lab();
+    let device = LoopDevice::of(Image::sparse(400), &["--direct-io=on"]);
+    tool("mkfs.xfs", &["-q", "-f", device.text()]);
+    let mounted = Mounted::new(device.path(), "rw");
+    let (file, copy) = (mounted.path().join("f"), mounted.path().join("g"));
+    std::fs::write(&file, vec![7; 8 << 20]).unwrap();
+    tool("sync", &[file.to_str().unwrap()]);
+    let write = format!("-t {} --rw randwrite --bs 4096 --number-ios 500", file.display());
+    Judged::of(&lab, &write).has("care", &[("page-cache-in-path", "ok"), ("requests-not-done", "ok")]);
+    tool("cp", &["--reflink=always", file.to_str().unwrap(), copy.to_str().unwrap()]);
+    Judged::of(&lab, &write).has("care", &[("page-cache-in-path", "ok"), ("requests-not-done", "ok")]);
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_measured_is_told() {
+    let lab = lab();
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
+    full(&lab, "full", 32);
+    for (name, level) in [("sparse", "caution"), ("full", "ok")] {
+        let judged = Judged::of(&lab, &format!("-t {name} --rw write --bs 64k"));
+        assert_eq!(judged.level("allocating-target"), level, "{name}: {:#}", judged.0);
+    }
+}
+
+#[test]
+fn a_result_beside_the_file_that_is_measured_is_told() {
+    let lab = lab();
+    full(&lab, "f", 16);
+    let read = "-t f --rw randread --bs 4k --number-ios 4000";
+    // A few percent fall silent where the level varies by more.
+    let told = Judged::of(&lab, read).told("archive-on-target").unwrap();
+    assert!(told.level != "ok" && told.text.contains("which is measured: 3.1 %"), "{told:?}");
+    let mounted = Mounted::tmpfs();
+    let out = mounted.path().join("r");
+    lab.expect(0, &format!("run --no-progress --start-delay 0 {read} -o {}", out.display()));
+    let judged = lab.run(&format!("judge {} --json", out.display()));
+    assert_eq!(Judged(serde_json::from_str(&judged.out).unwrap()).level("archive-on-target"), "ok");
 }
 
 /// A control group of its own, with the word of its controller in version 1 of the interface.

@@ -5,7 +5,7 @@ use crate::thresholds::{CPU_WAIT, LEAST_CPU_NS, LEAST_PERIODS, LEAST_TICKS, STOL
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::{CpuState, IssuingThreads, Series, Throttling};
+use iosonar_evidence::{CpuState, Environment, IssuingThreads, Series, Throttling};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CpuDisturbed,
@@ -17,8 +17,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-const SOURCE: &str =
-    "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group";
+const SOURCE: &str = "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group, thermal_throttle";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let grown = |series: Series| case.samples.growth(&series);
@@ -41,6 +40,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if all.is_none() || issuing.is_none() {
         return Some(Seen::unknown("CPU times were not sampled over the whole run.", SOURCE));
     }
+    let slowed = slowed(case).unwrap_or(0);
     let worst = [
         (
             THROTTLED.level(throttled),
@@ -57,6 +57,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             format!("The issuing threads waited for a CPU for {waited:.2} times the time that they had one."),
             "Stop other programs, or pin the threads to CPUs of their own (--pin).",
         ),
+        (
+            if slowed > 0 { Level::Caution } else { Level::Ok },
+            format!("CPUs slowed themselves down because of heat, {slowed} times."),
+            "Cool the machine, and let it rest before a run.",
+        ),
     ];
     let (level, text, remedy) = worst.into_iter().rev().max_by_key(|(level, ..)| *level)?;
     let seen = match level {
@@ -64,6 +69,12 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         level => Seen::at(level, text, SOURCE).remedy(remedy),
     };
     Some(seen.with("throttled_share", throttled).with("stolen_share", stolen).with("wait_over_cpu", waited))
+}
+
+/// How often CPUs became too hot during the run; none where nobody counts that.
+fn slowed(case: &Case<'_>) -> Option<u64> {
+    let count = |environment: &Environment| environment.cpu.thermal_throttles.known().copied();
+    Some(count(case.after?)?.saturating_sub(count(case.before)?))
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
 //! The detectors, one file each.
 
+mod allocating_target;
+mod archive_on_target;
 mod cannot_keep_up;
 mod coarse_clock;
 mod cpu_disturbed;
 pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
+mod late_timer;
 pub(crate) mod memory_target;
+mod misaligned;
 mod noisy;
 mod not_steady;
 pub(crate) mod own_limit;
@@ -17,10 +21,14 @@ mod reads_not_from_device;
 mod requests_not_done;
 mod requests_reshaped;
 mod settings_changed;
+mod small_footprint;
 mod stalls_hidden;
+mod straggler_tail;
 mod too_short;
+mod trace_incomplete;
 pub(crate) mod trivial_data;
 pub(crate) mod unmapped_target;
+mod verify_costs;
 mod volatile_cache;
 mod writes_not_on_device;
 pub(crate) mod wrong_size_device;
@@ -52,5 +60,13 @@ pub const DETECTORS: &[Detector] = &[
     read_amplification::DETECTOR,
     coarse_clock::DETECTOR,
     volatile_cache::DETECTOR,
+    small_footprint::DETECTOR,
+    straggler_tail::DETECTOR,
+    verify_costs::DETECTOR,
+    misaligned::DETECTOR,
+    late_timer::DETECTOR,
+    trace_incomplete::DETECTOR,
+    allocating_target::DETECTOR,
+    archive_on_target::DETECTOR,
     too_short::DETECTOR,
 ];

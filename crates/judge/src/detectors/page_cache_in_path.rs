@@ -2,6 +2,8 @@
 
 use crate::detector::Most;
 use crate::stack::{Part, parts};
+use crate::thresholds::CUT_SECTORS;
+use crate::words::percent;
 use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::Fact;
@@ -26,24 +28,32 @@ pub(crate) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, mount options";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    case.is_real().then(|| foresee(&case.outset()))?
+    let outset = case.outset();
+    let parts = case.before.targets.iter().flat_map(parts);
+    let cut = parts.filter_map(|part| of_cut_sectors(case, part));
+    is_asked(&outset).then(|| seen(found(&outset).chain(cut))).filter(|_| case.is_real())
 }
 
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    if !outset.is_direct() || outset.before.targets.is_empty() {
-        return None;
-    }
+    is_asked(outset).then(|| seen(found(outset)))
+}
+
+fn is_asked(outset: &Outset<'_>) -> bool {
+    outset.is_direct() && !outset.before.targets.is_empty()
+}
+
+fn found(outset: &Outset<'_>) -> impl Iterator<Item = Found> {
     let has_writes = outset.has_writes();
     let all = outset.before.targets.iter().flat_map(parts);
-    let worst = all.filter_map(|part| of_part(part, has_writes));
-    let Some((level, what, remedy)) = worst.max_by_key(|(level, ..)| *level) else {
-        return Some(Seen::ok(
-            "Direct I/O is direct down to the device, as far as the kernel tells.",
-            SOURCE,
-        ));
+    all.filter_map(move |part| of_part(part, has_writes))
+}
+
+fn seen(found: impl Iterator<Item = Found>) -> Seen {
+    let Some((level, what, remedy)) = found.max_by_key(|(level, ..)| *level) else {
+        return Seen::ok("Direct I/O is direct down to the device, as far as the kernel tells.", SOURCE);
     };
     let seen = Seen::at(level, format!("Direct I/O was asked for, but {what}."), SOURCE).remedy(remedy);
-    Some(if level == Level::Fail { seen.definitional() } else { seen })
+    if level == Level::Fail { seen.definitional() } else { seen }
 }
 
 type Found = (Level, String, &'static str);
@@ -69,6 +79,25 @@ fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
     let remedy = "Set chattr +C on the empty file before it is written, or mount with nodatasum.";
     copies
         .map(|_| (Level::Caution, format!("btrfs copies what it writes to {name} to make checksums"), remedy))
+}
+
+/// Sectors of a btrfs, where it was made without other ones.
+const BTRFS_SECTOR: u64 = 4096;
+
+/// Direct I/O on parts of its sectors btrfs does through the page cache, without an error.
+fn of_cut_sectors(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
+    let Part::FileSystem(file_system) = part else { return None };
+    let places = case.tally.places();
+    let (reads, writes) = (places.misaligned_reads(BTRFS_SECTOR), places.misaligned_writes(BTRFS_SECTOR));
+    let share = (reads.0 + writes.0) as f64 / (reads.1 + writes.1).max(1) as f64;
+    let level = CUT_SECTORS.level(share);
+    (file_system.kind == "btrfs" && level > Level::Ok).then(|| {
+        let what = format!(
+            "btrfs does requests that are no whole sectors of {BTRFS_SECTOR} bytes through the page cache: {} of these",
+            percent(share)
+        );
+        (level, what, "Take offsets and lengths that are multiples of 4096.")
+    })
 }
 
 /// Whether a btrfs makes no checksums of data.
@@ -107,7 +136,15 @@ mod tests {
         assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
         let btrfs = Lab::new().on_file_system("btrfs", "vda");
         assert_eq!(btrfs.clone().writes(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Caution);
-        assert_eq!(btrfs.reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
+        assert_eq!(btrfs.clone().reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
+        let cut = btrfs.reads(1_000, 512).detection(&DETECTOR).unwrap();
+        assert!(
+            cut.level == Level::Fail && cut.text.contains("no whole sectors of 4096 bytes"),
+            "{}",
+            cut.text
+        );
+        let ext4 = Lab::new().on_file_system("ext4", "vda").reads(1_000, 512);
+        assert_eq!(ext4.detection(&DETECTOR).unwrap().level, Level::Ok);
     }
 
     #[test]

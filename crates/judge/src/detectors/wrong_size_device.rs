@@ -10,7 +10,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::WrongSizeDevice,
     channel: Channel::Schedule,
     most: Most { filesystem: Level::Info, cache: Level::Info, ..Most::always(Level::Caution) },
-    explains: &[],
+    explains: &[DetectorId::SmallFootprint],
     about: "A load that reaches further than the device wraps around: several of its blocks become one, seeks get shorter, and caches hit more \
             often. A load that uses a small part of a device has short seeks, too (blkreplay manual 3.1.4).",
     detect,

@@ -128,6 +128,7 @@ pub fn empty(targets: &[&str]) -> Run {
             },
             cpu: Default::default(),
             is_import: false,
+            recorded: None,
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),

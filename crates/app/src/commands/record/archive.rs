@@ -230,7 +230,7 @@ fn paired(dir: &Path, facts: &Facts, timing: Timing, at: At) -> Result<FromSegme
 fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Failure> {
     let mut requests = paired(dir, facts, Timing::Exact, facts.at())?;
     let (mut kinds, mut pairings, mut remarks) = ([0u64; Kind::ALL.len()], [0u64; 5], Vec::new());
-    let (mut names, mut damaged) = (Vec::new(), 0);
+    let (mut names, mut damaged, mut kept_requests) = (Vec::new(), 0, 0);
     while let Some(entry) = requests.next().with_context(|| dir.display().to_string())? {
         match entry {
             Entry::One(request) => {
@@ -241,7 +241,8 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
                 }
                 let name = &names[request.device as usize];
                 let kept = archive.push(&request, Device { number: request.device, name });
-                kept.with_context(|| format!("cannot write {}", dir.display()))?;
+                let is_kept = kept.with_context(|| format!("cannot write {}", dir.display()))?;
+                kept_requests += u64::from(is_kept);
             }
             Entry::Bad(bad) => {
                 damaged += 1;
@@ -257,7 +258,15 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     let lost = facts.counts.as_ref().map_or(requests.events().lost(), |counts| counts.lost_events);
     let retried = requests.besides().into_iter().find(|(what, _)| what == RETRIED);
     remarks.extend(retried.map(|(what, count)| format!("{count} {what}")));
+    let counts = facts.counts.as_ref();
     let told = RecordingFacts { kinds, pairings, lost, facts };
+    archive.recorded(iosonar_archive::Recorded {
+        events: counts.map_or(0, |counts| counts.events),
+        removed: counts.map_or(0, |counts| counts.removed_events),
+        requests: kept_requests,
+        damaged,
+        ..told.recorded()
+    });
     remarks.extend(told.remarks());
     let text =
         told.text() + &remarks.iter().map(|r| format!("  note               {r}\n")).collect::<String>();
@@ -273,6 +282,13 @@ struct RecordingFacts<'a> {
 }
 
 impl RecordingFacts<'_> {
+    fn recorded(&self) -> iosonar_archive::Recorded {
+        let [_, _, ambiguous, no_end, no_begin] = self.pairings;
+        let lost_at_most = self.facts.interface == BLKTRACE;
+        let unknown = iosonar_archive::Recorded::default();
+        iosonar_archive::Recorded { lost: self.lost, lost_at_most, ambiguous, no_end, no_begin, ..unknown }
+    }
+
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.lost > 0 {

@@ -70,6 +70,7 @@ pub fn run(plan: &Plan) -> RunInfo {
         means: Default::default(),
         cpu: Default::default(),
         is_import: false,
+        recorded: None,
         verified: None,
         phases: Vec::new(),
         passes: Vec::new(),

@@ -1,0 +1,98 @@
+//! Writes that a device has to read before it can write them.
+
+use crate::detector::Most;
+use crate::thresholds::MISALIGNED;
+use crate::words::percent;
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::TargetFacts;
+use iosonar_evidence::target::{BlockDevice, Role};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::Misaligned,
+    channel: Channel::Schedule,
+    most: Most { device: Level::Caution, filesystem: Level::Info, cache: Level::Ok, replay: Level::Caution },
+    explains: &[],
+    about: "A device that addresses 512 bytes and stores blocks of 4096 reads a block before it writes a part of it. That happens to all writes in \
+            a partition that starts inside of such a block.",
+    detect,
+};
+
+const SOURCE: &str =
+    "offset and length of the writes, physical_block_size of the devices, start of partitions";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    if !case.is_real() || !case.is_direct() || case.tally.traffic().writes.bytes == 0 {
+        return None;
+    }
+    let devices: Vec<&BlockDevice> = case.before.targets.iter().flat_map(TargetFacts::devices).collect();
+    if let Some((device, start, block)) = devices.iter().find_map(|device| shifted(device)) {
+        let text = format!(
+            "{} starts at byte {start}, inside of a physical block of {block} bytes: each write of a block touches two.",
+            device.name
+        );
+        let seen = Seen::at(Level::Caution, text, SOURCE)
+            .remedy("Make the partition again, at a multiple of 1 MiB.");
+        return Some(seen.with("physical_block_bytes", block as f64));
+    }
+    // The records of several targets are counted together: the smallest block cannot accuse wrongly.
+    let block = devices.iter().filter_map(|device| physical_block(device)).min()?;
+    let (misaligned, writes) = case.tally.places().misaligned_writes(block);
+    let share = misaligned as f64 / writes.max(1) as f64;
+    let seen = match MISALIGNED.level(share) {
+        Level::Ok => Seen::ok(format!("Writes are whole physical blocks of {block} bytes."), SOURCE),
+        level => Seen::at(
+            level,
+            format!("{} of the writes are no whole physical blocks of {block} bytes: the device reads before it writes.", percent(share)),
+            SOURCE,
+        )
+        .remedy("Take request sizes and offsets that are multiples of the physical block; of a recorded load, say so in the report."),
+    };
+    Some(seen.with("share", share).with("physical_block_bytes", block as f64))
+}
+
+fn physical_block(device: &BlockDevice) -> Option<u64> {
+    device.queue.physical_block_size.known().copied().filter(|block| block.is_power_of_two())
+}
+
+/// A partition that starts inside of a physical block: where, and how large the block is.
+fn shifted<'a>(device: &&'a BlockDevice) -> Option<(&'a BlockDevice, u64, u64)> {
+    let Role::Partition { start, disk, .. } = &device.role else { return None };
+    let (start, block) = (*start.known()?, physical_block(disk)?);
+    (start % block != 0).then_some((*device, start, block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn parts_of_physical_blocks_and_shifted_partitions_are_told() {
+        let lab = Lab::new().writes(980, 4096).writes(20, 512).on_disk("vda").physical_block(4096);
+        let seen = lab.detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(
+            seen.text.starts_with("2 % of the writes are no whole physical blocks of 4096"),
+            "{}",
+            seen.text
+        );
+        let shifted = Lab::new().writes(1_000, 4096).on_partition("sda1", 63 * 512, 4096);
+        assert!(shifted.detection(&DETECTOR).unwrap().text.contains("sda1 starts at byte 32256"));
+    }
+
+    #[test]
+    fn whole_blocks_and_reads_are_fine() {
+        let whole = Lab::new().writes(1_000, 4096).on_disk("vda").physical_block(4096);
+        assert_eq!(whole.detection(&DETECTOR).unwrap().level, Level::Ok);
+        let small = Lab::new().writes(1_000, 512).on_disk("vda").physical_block(512);
+        assert_eq!(small.detection(&DETECTOR).unwrap().level, Level::Ok);
+        let partition = Lab::new().writes(1_000, 4096).on_partition("sda1", 1 << 20, 4096);
+        assert_eq!(partition.detection(&DETECTOR).unwrap().level, Level::Ok);
+        assert_eq!(
+            Lab::new().reads(1_000, 512).on_disk("vda").physical_block(4096).detection(&DETECTOR),
+            None
+        );
+        assert_eq!(Lab::new().writes(1_000, 512).on_disk("vda").detection(&DETECTOR), None, "nobody knows");
+    }
+}

@@ -1,0 +1,103 @@
+//! Time at the begin and at the end of a run in which not all issuing loops had work.
+
+use crate::detector::Most;
+use crate::thresholds::TAIL;
+use crate::words::{percent, size};
+use crate::{Case, Detector, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level, PartStats};
+
+pub(super) const DETECTOR: Detector = Detector {
+    id: DetectorId::StragglerTail,
+    channel: Channel::Schedule,
+    most: Most::always(Level::Caution),
+    explains: &[DetectorId::NotSteady, DetectorId::Noisy, DetectorId::QueueDepthNotReached],
+    about: "Where jobs of equal size run at unequal speed, the fast ones end first, and the rest of the time measures the slow ones alone. The sum \
+            of the jobs' rates is then too high, and bytes divided by the whole time too low. IOzone stops all when the first has ended.",
+    detect,
+};
+
+const SOURCE: &str = "first due time and last completion of each issuing loop";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let [phase] = case.plan.phases.as_slice() else { return None };
+    // Loops that wait for each other, or for due times, are idle because the plan says so.
+    if !case.is_real() || phase.coordination.is_coupled() || case.plan.has_timetable() {
+        return None;
+    }
+    let ends: Vec<(u64, u64)> = case.summary.parts.workers.iter().filter_map(begin_and_end).collect();
+    let all_begun = ends.iter().map(|(begin, _)| *begin).max()?;
+    let first_end = ends.iter().map(|(_, end)| *end).min()?;
+    let whole = ends.iter().map(|(_, end)| *end).max()? - ends.iter().map(|(begin, _)| *begin).min()?;
+    if ends.len() < 2 || whole == 0 {
+        return None;
+    }
+    let tail = 1.0 - first_end.saturating_sub(all_begun) as f64 / whole as f64;
+    let level = TAIL.level(tail);
+    if level == Level::Ok {
+        let text =
+            format!("All {} issuing loops were busy for {} of the time.", ends.len(), percent(1.0 - tail));
+        return Some(Seen::ok(text, SOURCE).with("tail_share", tail));
+    }
+    let within = case.tally.traffic().rate_between(all_begun, first_end);
+    let figure = match within {
+        Some((requests, bytes)) => {
+            format!(" While all were busy: {requests:.0} requests and {} per second.", size(bytes))
+        }
+        None => " There was hardly any time at which all were busy.".into(),
+    };
+    let text = format!(
+        "Fewer than all {} issuing loops were busy for {} of the time.{figure}",
+        ends.len(),
+        percent(tail)
+    );
+    let seen = Seen::at(level, text, SOURCE)
+        .remedy("Give the figure while all were busy; end the run by time (--runtime), or when the first has ended (ends = \"first\").")
+        .with("tail_share", tail);
+    Some(match within {
+        Some((requests, bytes)) => {
+            let whole_rate =
+                case.summary.throughput.delivered.map_or(requests, |rate| rate.requests_per_second);
+            seen.with("requests_per_second", requests)
+                .with("bytes_per_second", bytes)
+                .effect(requests / whole_rate)
+        }
+        None => seen,
+    })
+}
+
+fn begin_and_end(worker: &PartStats) -> Option<(u64, u64)> {
+    let begin = worker.begin_ns.filter(|_| worker.number.is_some())?;
+    Some((begin, begin + worker.delivered?.duration_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    fn pair(fast_ns: u64, slow_ns: u64) -> Lab {
+        let fast = Lab::new().latency_ns(fast_ns).reads(5_000, 65_536);
+        fast.by_another_loop().latency_ns(slow_ns).reads(5_000, 65_536).on_disk("vda")
+    }
+
+    #[test]
+    fn a_slow_job_that_goes_on_alone_is_told_with_the_figure_of_all() {
+        let seen = pair(100_000, 800_000).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(
+            seen.text.starts_with("Fewer than all 2 issuing loops were busy for 87.5 % of the time."),
+            "{}",
+            seen.text
+        );
+        let rate = seen.evidence.iter().find(|one| one.name == "requests_per_second").unwrap().value;
+        // Of the fast one 10 000 a second, of the slow one 1 250.
+        assert!((rate - 11_250.0).abs() < 150.0, "{rate}");
+    }
+
+    #[test]
+    fn jobs_that_end_together_are_fine_and_one_job_has_no_tail() {
+        assert_eq!(pair(100_000, 105_000).detection(&DETECTOR).unwrap().level, Level::Ok);
+        assert_eq!(Lab::new().reads(5_000, 65_536).detection(&DETECTOR), None);
+        assert_eq!(pair(100_000, 800_000).timed().detection(&DETECTOR), None);
+    }
+}

@@ -1,0 +1,354 @@
+//! Machines that are not at hand, as trees of `/proc` and `/sys`: through the code that reads them to the detectors. The files have the form that
+//! the kernel's documentation and such machines give them; the run on them is made up.
+
+use crate::detectors::DETECTORS;
+use crate::testing::Lab;
+use crate::{Detector, device_of};
+use iosonar_analyze::{Detection, DetectorId, Level, Verdict};
+use iosonar_evidence::{Environment, Fact, Series, TargetFacts};
+use iosonar_host::sampler::Sampler;
+use iosonar_host::{Root, environment, identify};
+use iosonar_testkit::KernelTree;
+
+const MIB: u64 = 1 << 20;
+
+/// A tree, and the file `/f` in it as the target.
+struct Machine {
+    tree: KernelTree,
+}
+
+/// What a run of 64 MiB was on it, by counters at its start and at its end.
+struct Seen {
+    before: Environment,
+    after: Environment,
+    samples: Vec<(u64, Series, f64)>,
+}
+
+impl Machine {
+    /// `mount` is the end of a line of mountinfo: number, root, place, options and what follows them.
+    fn new(mount: &str) -> Machine {
+        let tree = KernelTree::new();
+        tree.file("/f", "data").mountinfo("self", &format!("1 0 {mount}\n"));
+        tree.file(
+            "/proc/devices",
+            "Character devices:\n  1 mem\n\nBlock devices:\n  8 sd\n 65 sd\n254 virtblk\n259 blkext\n",
+        );
+        tree.file("/proc/self/statm", "100 7 3 1 0 5 0\n");
+        tree.file("/proc/meminfo", "MemTotal:       32595812 kB\nMemAvailable:   30112344 kB\nDirty:               392 kB\nWriteback:             0 kB\nCached:          1522332 kB\n");
+        let machine = Machine { tree };
+        machine.cpu(100_000, 0).own(0);
+        machine
+    }
+
+    fn nvme() -> Machine {
+        let machine = Machine::new("259:0 / / rw,relatime shared:1 - ext4 /dev/nvme0n1 rw");
+        let directory = "devices/pci0000:00/0000:00:1d.0/0000:03:00.0/nvme/nvme0/nvme0n1";
+        machine.tree.device(directory, "nvme0n1", "259:0", 1_953_525_168);
+        // The disk's own directory holds these, and so does the controller's, to which `device` leads.
+        machine.files(
+            directory,
+            &[
+                ("diskseq", "9\n"),
+                ("wwid", "eui.0025385b11b2cd44\n"),
+                ("device/model", "Samsung SSD 980 PRO 1TB                 \n"),
+                ("device/serial", "S5P2NG0R123456A     \n"),
+                ("queue/scheduler", "[none] mq-deadline kyber bfq \n"),
+                ("queue/nr_requests", "1023\n"),
+                ("queue/rotational", "0\n"),
+                ("queue/write_cache", "write back\n"),
+                ("queue/fua", "1\n"),
+                ("queue/iostats", "1\n"),
+                ("queue/logical_block_size", "512\n"),
+                ("queue/physical_block_size", "512\n"),
+            ],
+        );
+        machine.nvme_counts(0, 0, 0);
+        machine
+    }
+
+    /// Counters of the SSD after so many bytes and flushes: 17 fields.
+    fn nvme_counts(&self, read_bytes: u64, written_bytes: u64, flushes: u64) {
+        let [read, written] = [read_bytes, written_bytes].map(|bytes| bytes / 512);
+        let (reads, writes) = (4_512_345 + read / 128, 8_123_456 + written / 128);
+        let text = format!(
+            "{reads:8} 12345 {:8} 987654 {writes:8} 456789 {:8} 7654321        0  3456789  9876543    12345        0 98765432    23456 {:8}    34567\n",
+            361_234_567 + read,
+            912_345_678 + written,
+            654_321 + flushes
+        );
+        self.tree.file("/sys/class/block/nvme0n1/stat", &text);
+    }
+
+    /// A disk of 7200 turns a minute with a partition, on a kernel before 4.18: 11 fields.
+    fn scsi(start: u64) -> Machine {
+        let machine = Machine::new("8:1 / / rw,relatime shared:1 - xfs /dev/sda1 rw");
+        let disk = "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
+        machine.tree.device(disk, "sda", "8:0", 15_628_053_168);
+        machine.tree.device(&format!("{disk}/sda1"), "sda1", "8:1", 15_628_050_432);
+        machine.files(
+            disk,
+            &[
+                ("device/model", "ST8000VN004-2M21\n"),
+                ("device/wwid", "naa.5000c500c8a1b2c3\n"),
+                ("queue/scheduler", "noop [deadline] cfq \n"),
+                ("queue/rotational", "1\n"),
+                ("queue/write_cache", "write back\n"),
+                ("queue/logical_block_size", "512\n"),
+                ("queue/physical_block_size", "4096\n"),
+                ("sda1/partition", "1\n"),
+                ("sda1/start", &format!("{start}\n")),
+            ],
+        );
+        for name in ["sda", "sda1"] {
+            machine
+                .tree
+                .file(&format!("/sys/class/block/{name}/stat"), "  100 0 2000 50 300 0 4000 80 0 120 130\n");
+        }
+        machine
+    }
+
+    fn files(&self, directory: &str, files: &[(&str, &str)]) {
+        files.iter().for_each(|(path, text)| {
+            self.tree.file(&format!("/sys/{directory}/{path}"), text);
+        });
+    }
+
+    /// Ticks of two CPUs that were idle, and that were stolen.
+    fn cpu(&self, idle: u64, steal: u64) -> &Machine {
+        let text = format!(
+            "cpu  3357 0 4313 {idle} 1238 0 214 {steal} 0 0\ncpu0 1678 0 2156 {idle} 619 0 107 0 0 0\nintr 114930548 113 0\nctxt 1990473\nsoftirq 183433 0 21755\n"
+        );
+        self.tree.file("/proc/stat", &text);
+        self
+    }
+
+    /// Bytes that this process had read from devices.
+    fn own(&self, read: u64) -> &Machine {
+        let text = format!(
+            "rchar: 4292\nwchar: 0\nsyscr: 13\nsyscw: 0\nread_bytes: {read}\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"
+        );
+        self.tree.file("/proc/self/io", &text);
+        self
+    }
+
+    /// A control group of version 2 with these files.
+    fn cgroup(self, files: &[(&str, &str)]) -> Machine {
+        let root = "1 0 259:0 / / rw,relatime shared:1 - ext4 /dev/nvme0n1 rw\n";
+        let groups = "26 25 0:23 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+        self.tree.mountinfo("self", &format!("{root}{groups}"));
+        self.tree.file("/proc/self/cgroup", "0::/user.slice/user-1000.slice/bench.scope\n");
+        for (file, text) in files {
+            self.tree.file(&format!("/sys/fs/cgroup/user.slice/user-1000.slice/{file}"), text);
+        }
+        self
+    }
+
+    fn root(&self) -> Root {
+        Root::new(self.tree.prefix())
+    }
+
+    fn target(&self) -> TargetFacts {
+        identify(&self.tree.path("/f"), &self.root()).unwrap()
+    }
+
+    /// Looks at the machine, lets `run` change it, and looks again.
+    fn seen(&self, run: impl FnOnce(&Machine)) -> Seen {
+        let (root, targets) = (self.root(), [self.target()]);
+        let before = environment::capture(&targets, &root);
+        let mut sampler = Sampler::of_machine(&targets, &root);
+        let mut samples = self.sample(&mut sampler, 0);
+        run(self);
+        samples.extend(self.sample(&mut sampler, 60_000_000_000));
+        Seen { before, after: environment::capture(&targets, &root), samples }
+    }
+
+    fn sample(&self, sampler: &mut Sampler, time_ns: u64) -> Vec<(u64, Series, f64)> {
+        let mut values = Vec::new();
+        sampler.sample(&mut values);
+        let named = values
+            .into_iter()
+            .map(|(id, value)| (time_ns, sampler.series()[usize::from(id.0)].clone(), value));
+        named.collect()
+    }
+}
+
+impl Seen {
+    /// With requests of 64 MiB.
+    fn with(self, lab: Lab) -> Lab {
+        lab.on_machine(self.before, self.after, self.samples).issuing(1e9, 0.0)
+    }
+
+    fn reading(self) -> Lab {
+        self.with(Lab::new().latency_ns(90_000).reads(1_024, 65_536))
+    }
+
+    fn writing(self) -> Lab {
+        self.with(Lab::new().latency_ns(90_000).writes(1_024, 65_536))
+    }
+}
+
+#[track_caller]
+fn of(lab: &Lab, id: DetectorId) -> Detection {
+    let detector: &Detector = DETECTORS.iter().find(|detector| detector.id == id).unwrap();
+    lab.detection(detector).unwrap()
+}
+
+#[track_caller]
+fn level(lab: &Lab, id: DetectorId) -> Level {
+    of(lab, id).level
+}
+
+#[test]
+fn nvme_is_identified_and_its_bytes_are_accounted_for() {
+    let target = Machine::nvme().target();
+    let device = device_of(&target).unwrap();
+    assert_eq!(
+        (device.name.as_str(), device.size, device.is_virtual),
+        ("nvme0n1", 1_953_525_168 * 512, false)
+    );
+    assert_eq!(device.driver, Fact::Known("blkext".into()));
+    assert_eq!(device.model, Fact::Known("Samsung SSD 980 PRO 1TB".into()));
+    assert_eq!(device.serial, Fact::Known("S5P2NG0R123456A".into()));
+    assert_eq!(device.queue.scheduler, Fact::Known("none".into()));
+    let read = |machine: &Machine| machine.own(64 * MIB).nvme_counts(64 * MIB, 0, 0);
+    assert_eq!(level(&Machine::nvme().seen(read).reading(), DetectorId::ReadsNotFromDevice), Level::Ok);
+    let cached = Machine::nvme().seen(|_| ()).reading();
+    assert_eq!(level(&cached, DetectorId::ReadsNotFromDevice), Level::Fail);
+    assert_eq!(cached.judgement().verdict, Verdict::Fake);
+}
+
+#[test]
+fn nvme_with_a_volatile_cache_is_told_from_one_that_was_flushed() {
+    let without = Machine::nvme().seen(|machine| machine.nvme_counts(0, 64 * MIB, 0)).writing();
+    assert_eq!(level(&without, DetectorId::VolatileCache), Level::Info);
+    let with = Machine::nvme().seen(|machine| machine.nvme_counts(0, 64 * MIB, 7)).writing();
+    assert_eq!(level(&with, DetectorId::VolatileCache), Level::Ok);
+    assert_eq!(level(&with, DetectorId::WritesNotOnDevice), Level::Ok);
+}
+
+#[test]
+fn scsi_disks_of_old_kernels_count_no_flushes_and_nobody_guesses_them() {
+    let lab = Machine::scsi(2048).seen(|_| ()).writing();
+    assert_eq!(level(&lab, DetectorId::VolatileCache), Level::Unknown);
+    assert_eq!(
+        level(&lab, DetectorId::WritesNotOnDevice),
+        Level::Fail,
+        "the partition's counters stood still"
+    );
+}
+
+#[test]
+fn scsi_partitions_inside_of_a_physical_block_are_told() {
+    let target = Machine::scsi(2048).target();
+    let names: Vec<&str> = target.devices().iter().map(|device| device.name.as_str()).collect();
+    assert_eq!(names, ["sda1", "sda"]);
+    assert_eq!(target.devices()[1].queue.scheduler, Fact::Known("deadline".into()));
+    assert_eq!(target.devices()[1].queue.rotational, Fact::Known(true));
+    let shifted = Machine::scsi(63).seen(|_| ()).writing();
+    assert_eq!(level(&shifted, DetectorId::Misaligned), Level::Caution);
+    assert_eq!(level(&Machine::scsi(2048).seen(|_| ()).writing(), DetectorId::Misaligned), Level::Ok);
+}
+
+#[test]
+fn nfs_is_not_observable_and_never_fake() {
+    let mount = "0:52 / / rw,relatime shared:1 - nfs4 server:/export rw,vers=4.2,rsize=1048576,wsize=1048576,addr=10.0.0.2";
+    let seen = Machine::new(mount).seen(|_| ());
+    // Faster than any device and with nothing counted: as a cache would look, and as a fast server may look.
+    let lab = seen.with(Lab::new().latency_ns(700).reads(20_000, 4096));
+    assert_eq!(level(&lab, DetectorId::ReadsNotFromDevice), Level::Unknown);
+    let judgement = lab.judgement();
+    assert!(judgement.of(DetectorId::NotObservable).is_some(), "{judgement:?}");
+    assert_eq!(judgement.verdict, Verdict::Care);
+    let local = Machine::nvme().seen(|_| ()).with(Lab::new().latency_ns(700).reads(20_000, 4096));
+    assert_eq!(local.judgement().verdict, Verdict::Fake);
+}
+
+#[test]
+fn cpu_limits_of_control_groups_version_2_are_told_where_they_were_used_up() {
+    let limited = || {
+        let stat = "usage_usec 7123456\nuser_usec 5123456\nsystem_usec 2000000\nnr_periods 100\nnr_throttled 3\nthrottled_usec 81234\n";
+        Machine::nvme().cgroup(&[
+            ("cpu.max", "20000 100000\n"),
+            ("bench.scope/cpu.max", "max 100000\n"),
+            ("cpu.stat", stat),
+        ])
+    };
+    let count = |machine: &Machine, periods: u64, throttled: u64| {
+        let text = format!(
+            "usage_usec 9123456\nuser_usec 6123456\nsystem_usec 3000000\nnr_periods {periods}\nnr_throttled {throttled}\nthrottled_usec 4381234\n"
+        );
+        machine.cpu(111_000, 0).tree.file("/sys/fs/cgroup/user.slice/user-1000.slice/cpu.stat", &text);
+    };
+    let held = limited().seen(|machine| count(machine, 700, 600)).reading();
+    let seen = of(&held, DetectorId::CpuDisturbed);
+    assert!(seen.level == Level::Fail && seen.text.contains("CPU limit"), "{seen:?}");
+    let free = limited().seen(|machine| count(machine, 700, 4)).reading();
+    assert_eq!(level(&free, DetectorId::CpuDisturbed), Level::Ok);
+}
+
+#[test]
+fn io_limits_of_control_groups_version_2_are_told_where_they_were_measured() {
+    // 64 MiB in 92 ms are 728 MB/s.
+    let at = |line: &str| Machine::nvme().cgroup(&[("io.max", line)]).seen(|_| ()).reading();
+    let lab = at("259:0 rbps=728000000 wbps=max riops=max wiops=max\n");
+    assert_eq!(level(&lab, DetectorId::OwnLimit), Level::Fail);
+    assert_eq!(
+        level(&at("259:0 rbps=2000000000 wbps=max riops=max wiops=max\n"), DetectorId::OwnLimit),
+        Level::Info
+    );
+    assert_eq!(
+        level(&at("8:0 rbps=728000000 wbps=max riops=max wiops=max\n"), DetectorId::OwnLimit),
+        Level::Ok
+    );
+}
+
+#[test]
+fn stolen_time_is_told() {
+    let with = |steal: u64| {
+        Machine::nvme()
+            .seen(|machine| {
+                machine.cpu(100_000 + 12_000 - steal, steal);
+            })
+            .reading()
+    };
+    let seen = of(&with(720), DetectorId::CpuDisturbed);
+    assert!(seen.level == Level::Fail && seen.text.starts_with("The hypervisor gave 6 %"), "{seen:?}");
+    assert_eq!(level(&with(48), DetectorId::CpuDisturbed), Level::Ok);
+}
+
+#[test]
+fn heat_and_governors_are_told() {
+    let heat = |machine: &Machine, count: u64| {
+        for cpu in 0..2 {
+            machine.tree.file(
+                &format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count"),
+                &format!("{count}\n"),
+            );
+        }
+        machine.cpu(112_000, 0);
+    };
+    let machine = || {
+        let machine = Machine::nvme();
+        heat(&machine, 17);
+        machine
+            .cpu(100_000, 0)
+            .tree
+            .file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n");
+        machine
+    };
+    let hot = machine().seen(|machine| heat(machine, 21)).reading();
+    let seen = of(&hot, DetectorId::CpuDisturbed);
+    assert!(seen.level == Level::Caution && seen.text.contains("because of heat, 8 times"), "{seen:?}");
+    let cool = machine().seen(|machine| heat(machine, 17)).reading();
+    assert_eq!(level(&cool, DetectorId::CpuDisturbed), Level::Ok);
+    assert_eq!(level(&cool, DetectorId::SettingsChanged), Level::Ok);
+    let saving = |machine: &Machine| {
+        machine.tree.file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n");
+    };
+    let changed = of(&machine().seen(saving).reading(), DetectorId::SettingsChanged);
+    assert!(
+        changed.level == Level::Caution
+            && changed.text.contains("CPU governors from [performance] to [powersave]"),
+        "{changed:?}"
+    );
+}
