@@ -10,6 +10,8 @@
 mod case;
 mod detector;
 mod detectors;
+#[cfg(test)]
+mod rates;
 mod samples;
 mod stack;
 #[cfg(test)]
