@@ -28,7 +28,7 @@ WAYS=(
     'stalls-hidden:a closed loop while the file system is frozen for 1 s'
     'queue-depth-not-reached:depth 32 on a device with a queue of 4'
     'foreign-io:dd reads the same device'
-    'own-limit:a control group limits the device to 8 MiB/s'
+    'own-limit:a control group limits the device to 4 MiB/s'
     'cpu-disturbed:4 programs compute on the CPU of the run'
     'settings-changed:nomerges of the device is set during the run'
     'noisy:the run is paused now and then'
@@ -121,9 +121,9 @@ fake_own_limit() {
     local device group
     control_group group || return
     lab_loop device 64 || return
-    limit_reads "$group" "$device" $((8 << 20)) || return
+    limit_reads "$group" "$device" $((4 << 20)) || return
     UNDER=(bash -c 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"' _ "$group")
-    bad_run -t "$device" --rw read --bs 64k --size 24m
+    bad_run -t "$device" --rw read --bs 64k --size 12m
 }
 
 fake_cpu_disturbed() {

@@ -99,8 +99,8 @@ LINE = re.compile(r"\| (?P<what>[^|]*) \| `(?P<name>[a-z-]+)` \| (?P<found>\d+) 
 
 def rates(bench):
     """The simulated device keeps its level. Levels that change are drawn beside the detectors, by a test of their room."""
-    if not shutil.which("cargo"):
-        say("no cargo: the rates of crates/judge/src/rates.rs are not measured")
+    if bench.args.programs or not shutil.which("cargo"):
+        say("nothing is built: the rates of crates/judge/src/rates.rs are not counted")
         return []
     command = ["cargo", "test", "--release", "--locked", "--quiet", "--manifest-path", os.path.join(bench.args.home, "Cargo.toml"),
                "--target-dir", bench.args.target_dir, "-p", "iosonar-judge", "--lib", "--", "--ignored", "--nocapture", "detection_rates"]
