@@ -129,11 +129,13 @@ fake_own_limit() {
 fake_cpu_disturbed() {
     local file _
     full_file file || return
+    cat "$file" > /dev/null || return
     for _ in 1 2 3 4; do
         in_background taskset -c 0 bash -c 'while :; do :; done'
     done
     UNDER=(taskset -c 0)
-    bad_run -t "$file" --rw randread --bs 4k --iodepth 4 --runtime 3 --time-based
+    # A run that never waits for a device needs its CPU all the time.
+    bad_run -t "$file" --rw randread --bs 4k --buffered --claim cache --runtime 3 --time-based
 }
 
 fake_settings_changed() {
