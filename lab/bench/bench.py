@@ -23,6 +23,7 @@ import history
 import iozone
 import record
 import series
+import validity
 import verify
 from core import BLOCK, ENDING, Bench, Failed, Row, Skip, as_fast, at_least, at_most, per_request, say
 
@@ -566,7 +567,7 @@ def line_live(bench):
 
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
 LINES |= {"convert": convert.line_convert, "record": record.line_record, "iozone": iozone.line_iozone,
-          "series": series.line_series, "verify": verify.line_verify}
+          "series": series.line_series, "validity": validity.line_validity, "verify": verify.line_verify}
 
 
 # --- printing ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ mod fixtures;
 mod lies;
 mod outset;
 mod quiet;
+#[cfg(test)]
+mod rates;
 mod samples;
 mod signs;
 mod stack;
