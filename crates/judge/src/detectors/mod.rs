@@ -6,6 +6,7 @@ mod cpu_disturbed;
 mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
+mod generator_bound;
 mod memory_target;
 mod noisy;
 mod not_steady;
@@ -38,6 +39,7 @@ pub const DETECTORS: &[Detector] = &[
     requests_not_done::DETECTOR,
     cannot_keep_up::DETECTOR,
     stalls_hidden::DETECTOR,
+    generator_bound::DETECTOR,
     queue_depth_not_reached::DETECTOR,
     foreign_io::DETECTOR,
     own_limit::DETECTOR,

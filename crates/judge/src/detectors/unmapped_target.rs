@@ -14,6 +14,7 @@ pub(super) const DETECTOR: Detector = Detector {
         DetectorId::ReadsNotFromDevice,
         DetectorId::FasterThanAnyDevice,
         DetectorId::QueueDepthNotReached,
+        DetectorId::GeneratorBound,
     ],
     about: "Holes of a sparse file, extents that were allocated and never written, and blocks that were discarded hold no data. Reading them \
             gives zeros and costs no device anything (blkreplay manual 3.1.1). Making a file system discards what a device held.",
