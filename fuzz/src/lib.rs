@@ -19,6 +19,7 @@ options! {
     compare_args = "../../crates/app/src/compare_args.rs",
     convert_args = "../../crates/app/src/convert_args.rs",
     derive_args = "../../crates/app/src/derive_args.rs",
+    fill_args = "../../crates/app/src/fill_args.rs",
     knee_args = "../../crates/app/src/knee_args.rs",
     later_args = "../../crates/app/src/later_args.rs",
     layout_args = "../../crates/app/src/layout_args.rs",

@@ -6,6 +6,7 @@ use crate::check_args::CheckArgs;
 use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::derive_args::DeriveArgs;
+use crate::fill_args::FillArgs;
 use crate::knee_args::KneeArgs;
 use crate::later_args::LaterArgs;
 use crate::layout_args::LayoutArgs;
@@ -55,6 +56,8 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Run a plan, or a workload in fio's words
     Run(Box<RunArgs>),
+    /// Fill a device or a file with incompressible data, so that what is measured is stored
+    Fill(Box<FillArgs>),
     /// Print the summary of a run
     Show(ShowArgs),
     /// Judge what the figures of a run are worth, with today's thresholds
@@ -728,6 +731,7 @@ mod tests {
         "Exclude",
         "Export",
         "Fail",
+        "Fill",
         "Flush",
         "Go",
         "Grow",

@@ -13,6 +13,7 @@ mod compare_args;
 mod convert_args;
 mod derive_args;
 mod exit;
+mod fill_args;
 mod fio_words;
 mod help;
 mod knee_args;
@@ -95,6 +96,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
+        Command::Fill(args) => commands::fill(&args),
         Command::Knee(args) => commands::knee(&args),
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),

@@ -19,6 +19,7 @@ mod examples;
 mod exchange;
 mod figures;
 mod file_steps;
+mod fill;
 mod filter;
 mod fio_lines;
 mod flushes;
