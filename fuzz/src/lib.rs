@@ -15,6 +15,7 @@ options! {
     analyze_args = "../../crates/app/src/analyze_args.rs",
     args = "../../crates/app/src/args.rs",
     blkreplay_args = "../../crates/app/src/blkreplay_args.rs",
+    calibrate_args = "../../crates/app/src/calibrate_args.rs",
     check_args = "../../crates/app/src/check_args.rs",
     compare_args = "../../crates/app/src/compare_args.rs",
     convert_args = "../../crates/app/src/convert_args.rs",

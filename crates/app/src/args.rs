@@ -2,6 +2,7 @@
 //! resolved in the command that takes them.
 
 use crate::analyze_args::AnalyzeArgs;
+use crate::calibrate_args::CalibrateArgs;
 use crate::check_args::CheckArgs;
 use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
@@ -58,6 +59,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Fill a device or a file with incompressible data, so that what is measured is stored
     Fill(Box<FillArgs>),
+    /// Measure what this program itself costs on this machine, by engine
+    Calibrate(CalibrateArgs),
     /// Print the summary of a run
     Show(ShowArgs),
     /// Judge what the figures of a run are worth, with today's thresholds

@@ -7,6 +7,7 @@ mod analysis;
 mod analyze_args;
 mod args;
 mod blkreplay_args;
+mod calibrate_args;
 mod check_args;
 mod commands;
 mod compare_args;
@@ -97,6 +98,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
         Command::Fill(args) => commands::fill(&args),
+        Command::Calibrate(args) => commands::calibrate(&args),
         Command::Knee(args) => commands::knee(&args),
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod blkreplay;
+mod calibrate;
 mod cells;
 mod check;
 mod compare;
@@ -36,6 +37,7 @@ mod xdd;
 
 pub use analyze::analyze;
 pub use blkreplay::{as_blkreplay, blkreplay};
+pub use calibrate::calibrate;
 pub use check::check;
 pub use compare::compare;
 pub use convert::convert;

@@ -5,6 +5,7 @@
 
 mod analyze;
 mod blkreplay;
+mod calibrate;
 mod check;
 mod compare;
 mod conflicts;
