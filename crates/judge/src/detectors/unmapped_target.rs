@@ -58,7 +58,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     );
     let level = if came_from_device { Level::Info } else { level };
     let seen = Seen::at(level, text, SOURCE)
-        .remedy("Fill the range with random data before the run, and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
+        .remedy("Fill the range before the run ('iosonar fill'), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
         .with("unmapped_bytes", unmapped)
         .with("range_bytes", all);
     let is_all = share > 0.99 && level == Level::Fail;
