@@ -57,6 +57,8 @@ detectors! {
     RequestsReshaped "requests-reshaped",
     /// The generator had to wait for a CPU.
     CpuDisturbed "cpu-disturbed",
+    /// The issuing thread was the limit, and not the target.
+    GeneratorBound "generator-bound",
     /// A limit of this machine was measured.
     OwnLimit "own-limit",
     /// Requests were faster than any block device.

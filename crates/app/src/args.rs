@@ -2,10 +2,12 @@
 //! resolved in the command that takes them.
 
 use crate::analyze_args::AnalyzeArgs;
+use crate::calibrate_args::CalibrateArgs;
 use crate::check_args::CheckArgs;
 use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::derive_args::DeriveArgs;
+use crate::fill_args::FillArgs;
 use crate::knee_args::KneeArgs;
 use crate::later_args::LaterArgs;
 use crate::layout_args::LayoutArgs;
@@ -55,6 +57,10 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Run a plan, or a workload in fio's words
     Run(Box<RunArgs>),
+    /// Fill a device or a file with incompressible data, so that what is measured is stored
+    Fill(Box<FillArgs>),
+    /// Measure what this program itself costs on this machine, by engine
+    Calibrate(CalibrateArgs),
     /// Print the summary of a run
     Show(ShowArgs),
     /// Judge what the figures of a run are worth, with today's thresholds
@@ -763,6 +769,7 @@ mod tests {
         "Exclude",
         "Export",
         "Fail",
+        "Fill",
         "Flush",
         "Go",
         "Grow",

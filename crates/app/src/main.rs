@@ -7,12 +7,14 @@ mod analysis;
 mod analyze_args;
 mod args;
 mod blkreplay_args;
+mod calibrate_args;
 mod check_args;
 mod commands;
 mod compare_args;
 mod convert_args;
 mod derive_args;
 mod exit;
+mod fill_args;
 mod fio_words;
 mod help;
 mod knee_args;
@@ -98,6 +100,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
+        Command::Fill(args) => commands::fill(&args),
+        Command::Calibrate(args) => commands::calibrate(&args),
         Command::Knee(args) => commands::knee(&args),
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),

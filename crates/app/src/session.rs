@@ -97,6 +97,15 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
 }
 
+/// What is left of a run when a second signal ends the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Its records, in the directory of its result.
+    Result,
+    /// Nothing: nobody wanted a result.
+    Nothing,
+}
+
 /// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
 /// While the listener lives, a first signal lets the result be finished, and a second one ends the program.
 pub fn perform(
@@ -106,8 +115,23 @@ pub fn perform(
     show: impl Fn(&Scene<'_>) + Sync,
     timings: &mut Timings,
 ) -> Result<(Ended, Listener), Failure> {
+    perform_kept(Kept::Result, plan, check, name, show, timings)
+}
+
+/// The same for a run whose result may be wanted by nobody.
+pub fn perform_kept(
+    kept: Kept,
+    plan: Plan,
+    check: impl FnOnce(&Prepared) -> Result<(), Failure>,
+    name: impl FnOnce(&Prepared) -> PathBuf,
+    show: impl Fn(&Scene<'_>) + Sync,
+    timings: &mut Timings,
+) -> Result<(Ended, Listener), Failure> {
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
+    if kept == Kept::Nothing {
+        listener.set_kept("no result is kept");
+    }
     let notice = |path: &Path, notice: &Notice| print_message(notice.text(path));
     let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.

@@ -22,6 +22,8 @@ mod discards;
 mod documented;
 #[path = "devices/faults.rs"]
 mod faults;
+#[path = "devices/fill.rs"]
+mod fill;
 #[path = "devices/flushes.rs"]
 mod flushes;
 #[path = "devices/guard.rs"]

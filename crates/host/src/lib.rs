@@ -22,6 +22,7 @@ pub mod remount;
 mod root;
 pub mod sampler;
 mod size;
+mod stored;
 
 pub use file::file_system_of;
 pub use identify::{TargetError, identify, identify_growing};
@@ -34,3 +35,4 @@ pub use iosonar_evidence::{DevNumber, Fact};
 pub use loops::{LoopFile, loop_files};
 pub use mounts::mount_points;
 pub use root::Root;
+pub use stored::{Emptiness, emptiness};

@@ -3,7 +3,7 @@
 use crate::{Case, Detector, Samples, judge};
 use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
 use iosonar_archive::{
-    Outcome, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
+    Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
 };
 use iosonar_evidence::{
     CgroupLimit, CpuState, DeviceCounter, Environment, Fact, IssuingThreads, OwnUse, Series, TargetFacts,
@@ -417,6 +417,14 @@ impl Lab {
     pub(crate) fn issuing(self, cpu_ns: f64, wait_ns: f64) -> Lab {
         self.grows(Series::Issuing(IssuingThreads::Cpu), cpu_ns)
             .grows(Series::Issuing(IssuingThreads::Wait), wait_ns)
+    }
+
+    /// The issuing thread used a CPU for such a share of a second.
+    pub(crate) fn thread_cpu_share(mut self, share: f64) -> Lab {
+        let (start, end, cpu_ns) = (Nanos(0), Nanos::SECOND, (share * 1e9) as u64);
+        self.run.passes =
+            vec![PassTimes { target: 0, job: 0, phase: 0, pass: 0, start, end, cpu_ns, open_ns: 0 }];
+        self
     }
 
     pub(crate) fn throttled(self, periods: u64, throttled: u64) -> Lab {

@@ -80,7 +80,9 @@ pub(crate) const LEAST_TICKS: f64 = 500.0;
 pub(crate) const LEAST_PERIODS: f64 = 20.0;
 /// The same of a look that is a second after the last one; most limits have ten periods in it.
 pub(crate) const LEAST_PERIODS_OF_A_SECOND: f64 = 5.0;
-/// Shortest CPU time of the issuing threads for that.
+/// Share of its time that the thread of a closed loop used a CPU.
+pub(crate) const GENERATOR_BUSY: Limits = limits(0.80, 0.95);
+/// Shortest CPU time, or time, of issuing threads of which a share says anything.
 pub(crate) const LEAST_CPU_NS: f64 = 50e6;
 /// How near to a limit of this machine a result is that shows the limit.
 pub(crate) const NEAR_LIMIT: f64 = 0.05;

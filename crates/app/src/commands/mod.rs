@@ -2,6 +2,7 @@
 
 mod analyze;
 mod blkreplay;
+mod calibrate;
 mod cells;
 mod check;
 mod compare;
@@ -11,6 +12,7 @@ mod coordination;
 mod derive;
 mod doctor;
 mod export;
+mod fill;
 mod filter;
 mod generate;
 mod import;
@@ -35,12 +37,14 @@ mod xdd;
 
 pub use analyze::analyze;
 pub use blkreplay::{as_blkreplay, blkreplay};
+pub use calibrate::calibrate;
 pub use check::check;
 pub use compare::compare;
 pub use convert::convert;
 pub use derive::derive;
 pub use doctor::doctor;
 pub use export::export;
+pub use fill::fill;
 pub use filter::filter;
 pub use generate::generate;
 pub use import::import;

@@ -19,7 +19,11 @@ const STANDS_FOR: [(&str, &str); 6] = [
 ];
 
 /// The same in less time. Replays are exact, only faster.
-const SHORTENED: [(&str, &str); 16] = [
+const SHORTENED: [(&str, &str); 20] = [
+    ("fill a.img", "fill a.img --size 1m"),
+    ("fill sdx.img --destroy", "fill sdx.img --size 1m --destroy"),
+    ("fill sdx.img --percent 50", "fill sdx.img --size 1m"),
+    ("iosonar calibrate", "iosonar calibrate --duration 10ms"),
     ("iosonar replay", "iosonar replay --speed 20000 --start-grace 0"),
     ("iosonar knee", "iosonar knee --engine sim --most 5000"),
     ("--replay-duration=3600", "--replay-duration=1 --start-grace=0"),

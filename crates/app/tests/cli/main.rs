@@ -5,6 +5,7 @@
 
 mod analyze;
 mod blkreplay;
+mod calibrate;
 mod check;
 mod compare;
 mod conflicts;
@@ -19,6 +20,7 @@ mod examples;
 mod exchange;
 mod figures;
 mod file_steps;
+mod fill;
 mod filter;
 mod fio_lines;
 mod flushes;

@@ -5,11 +5,9 @@ use crate::error::PrepareError;
 use crate::files::name_of_pass;
 use iosonar_host::guard::Intent;
 use iosonar_host::{
-    DevNumber, Fact, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing,
+    DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, emptiness, identify, identify_growing,
 };
-use iosonar_os::empty_bytes;
 use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
-use std::fs::File;
 use std::path::PathBuf;
 
 /// A target that was looked at.
@@ -88,21 +86,10 @@ impl Looked {
         name_of_pass(&self.target.path, &self.target.file, 0)
     }
 
-    /// Bytes up to `end` of the file, or of the file behind the loop device, that hold no data: they were never written, or were discarded.
-    /// 0 where nobody tells.
+    /// Bytes up to `end` that hold no data: they were never written, or were discarded. 0 where nobody tells.
     pub(crate) fn hole_bytes(&self, end: u64) -> u64 {
-        let (path, start) = match self.facts.as_ref().map(|f| &f.kind) {
-            Some(TargetKind::RegularFile(_)) => (self.target.path.clone(), 0),
-            Some(TargetKind::BlockDevice(device)) => match &device.role {
-                Role::Loop { backing_file, offset, .. } => {
-                    (PathBuf::from(backing_file), offset.known().copied().unwrap_or(0))
-                }
-                _ => return 0,
-            },
-            Some(TargetKind::MemoryDevice(_)) | None => return 0,
-        };
-        let empty = File::open(path).and_then(|file| empty_bytes(&file, start..start.saturating_add(end)));
-        empty.unwrap_or(0)
+        let told = self.facts.as_ref().and_then(|facts| emptiness(facts, 0..end).ok());
+        told.map_or(0, |told| told.empty)
     }
 
     /// What is done to it, where jobs write or only read: deleting is as bad as writing.

@@ -8,6 +8,7 @@ mod cpu_disturbed;
 pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
+mod generator_bound;
 mod late_timer;
 pub(crate) mod memory_target;
 mod misaligned;
@@ -46,6 +47,7 @@ pub const DETECTORS: &[Detector] = &[
     requests_not_done::DETECTOR,
     cannot_keep_up::DETECTOR,
     stalls_hidden::DETECTOR,
+    generator_bound::DETECTOR,
     queue_depth_not_reached::DETECTOR,
     foreign_io::DETECTOR,
     own_limit::DETECTOR,

@@ -18,6 +18,7 @@ pub(crate) const DETECTOR: Detector = Detector {
         DetectorId::WritesNotOnDevice,
         DetectorId::FasterThanAnyDevice,
         DetectorId::QueueDepthNotReached,
+        DetectorId::GeneratorBound,
     ],
     about: "O_DIRECT opens without an error where it has no effect. A file system that cannot do it (ext4 with data=journal) goes through \
             the page cache; btrfs copies what it checksums; a loop device without direct I/O reads and writes its file through the page \

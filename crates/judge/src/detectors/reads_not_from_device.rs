@@ -9,7 +9,7 @@ pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::ReadsNotFromDevice,
     channel: Channel::Accounting,
     most: crate::detector::Most::of_devices(Level::Fail),
-    explains: &[DetectorId::FasterThanAnyDevice, DetectorId::SmallFootprint],
+    explains: &[DetectorId::FasterThanAnyDevice, DetectorId::SmallFootprint, DetectorId::GeneratorBound],
     about: "A read that is answered by a cache, or that lies in a hole, costs no device anything: it is a copy in memory. The bytes that \
             were asked for are compared with what the kernel counted for this process and on the devices below the target. They agree \
             to a thousandth where requests reach the device.",

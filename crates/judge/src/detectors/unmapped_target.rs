@@ -15,6 +15,7 @@ pub(crate) const DETECTOR: Detector = Detector {
         DetectorId::ReadsNotFromDevice,
         DetectorId::FasterThanAnyDevice,
         DetectorId::QueueDepthNotReached,
+        DetectorId::GeneratorBound,
     ],
     about: "Holes of a sparse file, extents that were allocated and never written, and blocks that were discarded hold no data. Reading them \
             gives zeros and costs no device anything (blkreplay manual 3.1.1). Making a file system discards what a device held.",
@@ -63,7 +64,7 @@ fn seen(unmapped: f64, all: f64, came_from_device: bool) -> Seen {
     );
     let level = if came_from_device { Level::Info } else { level };
     let seen = Seen::at(level, text, SOURCE)
-        .remedy("Fill the range with random data before the run (iosonar fill), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
+        .remedy("Fill the range before the run ('iosonar fill'), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
         .with("unmapped_bytes", unmapped)
         .with("range_bytes", all);
     let is_all = share > 0.99 && level == Level::Fail;

@@ -1,0 +1,166 @@
+//! One round: a plan that runs as any other, and what its records say.
+
+use crate::commands::replay::new_run_id;
+use crate::session::command_line;
+use anyhow::{Context, anyhow};
+use iosonar_archive::{Archive, Outcome, PassTimes, Record, RunInfo, RunState};
+use iosonar_engine::{Alone, Control};
+use iosonar_host::Root;
+use iosonar_plan::{
+    Access, ByteSize, Decimal, Engine, Generator, Job, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing,
+    Phase, Plan, Process, Stop, Target, Workload,
+};
+use iosonar_runner::Ready;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a request.
+pub const BLOCK: ByteSize = ByteSize(4096);
+/// Requests in a second that the timer is looked at with.
+const TIMED: u64 = 2_000;
+
+/// So many rounds may end before their thread got a CPU, until that is told.
+const TRIES: u32 = 5;
+
+/// How fast an engine was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speed {
+    pub requests: u64,
+    /// Of the clock, for each request.
+    pub ns: f64,
+    /// Of the issuing thread's CPU, for each request.
+    pub cpu_ns: f64,
+}
+
+/// How late requests were.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lateness {
+    pub requests: u64,
+    /// How long the issuing thread spun before a due time.
+    pub spin: Nanos,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+}
+
+/// Runs rounds.
+pub struct Rounds {
+    dir: PathBuf,
+    file: PathBuf,
+    length: Nanos,
+}
+
+impl Rounds {
+    /// Rounds of a length on a file; their results are in `dir` for a moment.
+    pub fn new(dir: &Path, file: PathBuf, length: Nanos) -> Rounds {
+        Rounds { dir: dir.to_path_buf(), file, length }
+    }
+
+    /// A closed loop of random reads.
+    ///
+    /// # Errors
+    /// Why the engine cannot be measured here.
+    pub fn speed(&self, engine: Engine, depth: u32) -> anyhow::Result<Speed> {
+        for _ in 0..TRIES {
+            let mut completed = 0;
+            let count = &mut |record: &Record| completed += u64::from(record.outcome == Outcome::Completed);
+            let info = self.run(self.plan(engine, depth, Pace::Closed), count)?;
+            if let Some(why) = info.means.fallback {
+                return Err(anyhow!(why));
+            }
+            if completed > 0 {
+                return speed(&info.passes, completed);
+            }
+        }
+        Err(anyhow!("no request completed in {TRIES} rounds of {}: give a longer --duration", self.length))
+    }
+
+    /// Requests at fixed times that go nowhere.
+    ///
+    /// # Errors
+    /// They cannot be issued here.
+    pub fn lateness(&self, spin: Option<Nanos>) -> anyhow::Result<Lateness> {
+        let pace = Pace::Rate { iops: Decimal::whole(TIMED), process: Process::Constant };
+        let plan = self.plan(Engine::Null, 1, pace);
+        let mut late = Vec::new();
+        let look = &mut |record: &Record| {
+            late.extend(record.submitted.map(|submitted| submitted.saturating_sub(record.due).0));
+        };
+        let info = self.run(Plan { pacing: Pacing { spin, ..Pacing::default() }, ..plan }, look)?;
+        lateness(late, info.means.spin).context("no request was issued")
+    }
+
+    fn plan(&self, engine: Engine, depth: u32, pace: Pace) -> Plan {
+        let generator = Generator {
+            pace,
+            stop: Stop { runtime: Some(self.length), ..Stop::default() },
+            ..Generator::new(Order::Random, BLOCK)
+        };
+        let target = Target { size: Some(ByteSize(super::FILE)), ..Target::new(&self.file) };
+        let size = target.size.filter(|_| !engine.is_real());
+        let job = Job::new(0, depth, Workload::Generated(generator));
+        Plan {
+            engine,
+            // Not every file system in memory has direct I/O, and some engines never use it.
+            access: Access { buffered: true, ..Access::default() },
+            overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
+            ..Plan::new(new_run_id(), vec![Target { size, ..target }], vec![Phase::of(vec![job])])
+        }
+    }
+
+    /// Executes a plan, and lets each of its records be seen. Nothing of its result is left.
+    fn run(&self, plan: Plan, see: &mut dyn FnMut(&Record)) -> anyhow::Result<RunInfo> {
+        plan.validate()?;
+        let (root, dir) = (Root::default(), self.dir.join("run"));
+        let ready = Ready::new(plan, &root, |_, _| {})?;
+        let environment = ready.environment(&root);
+        let begun = ready.begin(environment, &dir, &command_line())?;
+        let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
+        Archive::open(&dir)?.for_each_record(see)?;
+        std::fs::remove_dir_all(&dir)?;
+        match ended.info.state {
+            RunState::Finished => Ok(ended.info),
+            state => Err(anyhow!("the round ended early: {state:?}")),
+        }
+    }
+}
+
+fn speed(passes: &[PassTimes], requests: u64) -> anyhow::Result<Speed> {
+    let pass = passes.first().context("the round has no times")?;
+    let each = |ns: u64| ns as f64 / requests as f64;
+    Ok(Speed { requests, ns: each(pass.end.saturating_sub(pass.start).0), cpu_ns: each(pass.cpu_ns) })
+}
+
+fn lateness(mut late: Vec<u64>, spin: Nanos) -> Option<Lateness> {
+    late.sort_unstable();
+    // The least value that such a share of all does not exceed.
+    let at = |percent: usize| late.get((late.len() * percent).div_ceil(100).max(1) - 1).copied();
+    Some(Lateness { requests: late.len() as u64, spin, p50_ns: at(50)?, p99_ns: at(99)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_a_round_are_those_of_one_request() {
+        let pass = PassTimes {
+            target: 0,
+            job: 0,
+            phase: 0,
+            pass: 0,
+            start: Nanos(1_000),
+            end: Nanos(11_000),
+            cpu_ns: 5_000,
+            open_ns: 0,
+        };
+        assert_eq!(speed(&[pass], 100).unwrap(), Speed { requests: 100, ns: 100.0, cpu_ns: 50.0 });
+        assert!(speed(&[], 1).is_err());
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let seen = lateness((1..=100).rev().collect(), Nanos(7)).unwrap();
+        assert_eq!(seen, Lateness { requests: 100, spin: Nanos(7), p50_ns: 50, p99_ns: 99 });
+        assert_eq!(lateness(vec![5], Nanos(0)).map(|seen| (seen.p50_ns, seen.p99_ns)), Some((5, 5)));
+        assert_eq!(lateness(Vec::new(), Nanos(0)), None);
+    }
+}

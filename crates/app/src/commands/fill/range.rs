@@ -1,0 +1,202 @@
+//! Which bytes are filled.
+
+use crate::exit::Failure;
+use crate::fill_args::FillArgs;
+use anyhow::anyhow;
+use iosonar_host::{Root, TargetError, TargetFacts, TargetKind, identify_growing};
+use iosonar_plan::{ByteSize, SECTOR, Space};
+use std::io::ErrorKind;
+
+/// A share of a target ends at a multiple of this many bytes: the largest block that devices have.
+const SHARE_UNIT: u64 = 4096;
+
+/// The bytes that are filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// Where they start.
+    pub start: u64,
+    /// How many they are; never 0.
+    pub length: u64,
+    /// The file does not exist, or is empty.
+    pub is_new: bool,
+    /// What direct I/O counts in.
+    block: u64,
+}
+
+impl Range {
+    /// What the options mean on this target.
+    pub fn of(args: &FillArgs) -> Result<Range, Failure> {
+        let wanted = Wanted { name: args.target.display().to_string(), ..Wanted::of(args) };
+        let found = match identify_growing(&args.target, &Root::default()) {
+            Ok(facts) => wanted.on(&facts),
+            Err(TargetError::Unreachable { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                wanted.on_new(SECTOR, "does not exist")
+            }
+            Err(error) => return Err(Failure::refused(error)),
+        };
+        found.map_err(|why| Failure::refused(anyhow!(why)))
+    }
+
+    /// Of a target that exists, from its start.
+    #[cfg(test)]
+    pub fn whole(length: u64) -> Range {
+        Range { start: 0, length, is_new: false, block: SECTOR }
+    }
+
+    /// Whether it is not made of whole blocks, so that direct I/O cannot write it.
+    pub fn is_odd(&self) -> bool {
+        !self.start.is_multiple_of(self.block) || !self.length.is_multiple_of(self.block)
+    }
+}
+
+/// What the options say.
+#[derive(Debug, Clone)]
+struct Wanted {
+    name: String,
+    offset: u64,
+    length: Option<Space>,
+    /// The option that gave it.
+    option: &'static str,
+}
+
+impl Wanted {
+    fn of(args: &FillArgs) -> Wanted {
+        let range = &args.range;
+        let (length, option) = match range.percent {
+            Some(percent) => (Some(Space::Percent(percent)), "--percent"),
+            None => (range.size, "--size"),
+        };
+        Wanted { name: String::new(), offset: range.offset.0, length, option }
+    }
+
+    fn on(&self, facts: &TargetFacts) -> Result<Range, String> {
+        let name = &self.name;
+        let block = facts.logical_block_size.bytes.max(SECTOR);
+        match facts.kind {
+            TargetKind::MemoryDevice(_) => {
+                return Err(format!(
+                    "{name} keeps nothing, so it cannot be filled: name a block device or a file"
+                ));
+            }
+            TargetKind::RegularFile(_) if facts.size == 0 => return self.on_new(block, "is empty"),
+            TargetKind::RegularFile(_) | TargetKind::BlockDevice(_) => {}
+        }
+        let (start, size) = (self.offset, facts.size);
+        if start >= size {
+            let offset = ByteSize(start);
+            return Err(format!("--offset {offset}: {name} ends at byte {size}: start before that"));
+        }
+        let room = size - start;
+        let length = match self.length {
+            None => room,
+            Some(Space::Bytes(bytes)) if bytes.0 > room => {
+                return Err(format!(
+                    "--size {bytes}: from --offset {} on, {name} has {room} bytes: give less, or remove --size",
+                    ByteSize(start)
+                ));
+            }
+            Some(Space::Bytes(bytes)) => bytes.0,
+            Some(Space::Percent(percent)) => {
+                self.check_share(percent)?;
+                Space::Percent(percent).of(size).next_multiple_of(SHARE_UNIT).min(room)
+            }
+        };
+        self.range(length, false, block)
+    }
+
+    /// Of a file that is made.
+    fn on_new(&self, block: u64, state: &str) -> Result<Range, String> {
+        let (name, option) = (&self.name, self.option);
+        if self.offset > 0 {
+            let offset = ByteSize(self.offset);
+            return Err(format!(
+                "--offset {offset}: {name} {state}: a new file is filled from its start: remove it"
+            ));
+        }
+        match self.length {
+            Some(Space::Bytes(bytes)) => self.range(bytes.0, true, block),
+            Some(share @ Space::Percent(_)) => {
+                Err(format!("{option} {share}: {name} {state}: give --size in bytes, to create it"))
+            }
+            None => Err(format!("{name} {state}: check the spelling, or give --size, to create it")),
+        }
+    }
+
+    fn check_share(&self, percent: u8) -> Result<(), String> {
+        let option = self.option;
+        match (1..=100).contains(&percent) {
+            true => Ok(()),
+            false => Err(format!("{option} {percent}%: a share lies between 1% and 100%")),
+        }
+    }
+
+    fn range(&self, length: u64, is_new: bool, block: u64) -> Result<Range, String> {
+        match length {
+            0 => Err("--size 0: nothing would be filled: give a size above 0".into()),
+            _ => Ok(Range { start: self.offset, length, is_new, block }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_host::identify_growing;
+
+    const MIB: u64 = 1 << 20;
+
+    fn wanted(offset: u64, length: Option<Space>) -> Wanted {
+        Wanted { name: "a.img".into(), offset, length, option: "--size" }
+    }
+
+    /// On a file of so many bytes.
+    fn on(size: u64, wanted: &Wanted) -> Result<Range, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(size).unwrap();
+        wanted.on(&identify_growing(file.path(), &Root::default()).unwrap())
+    }
+
+    fn bytes(bytes: u64) -> Option<Space> {
+        Some(Space::Bytes(ByteSize(bytes)))
+    }
+
+    #[test]
+    fn without_a_size_it_goes_to_the_end() {
+        let range = on(8 * MIB, &wanted(MIB, None)).unwrap();
+        assert_eq!((range.start, range.length, range.is_new, range.is_odd()), (MIB, 7 * MIB, false, false));
+        assert!(on(1000, &wanted(0, None)).unwrap().is_odd());
+        assert!(on(8 * MIB, &wanted(100, bytes(MIB))).unwrap().is_odd());
+    }
+
+    #[test]
+    fn a_share_is_one_of_the_target_and_ends_with_a_block() {
+        let share = |percent| Some(Space::Percent(percent));
+        assert_eq!(on(8 * MIB, &wanted(0, share(50))).unwrap().length, 4 * MIB);
+        assert_eq!(on(MIB, &wanted(0, share(1))).unwrap().length, 12_288);
+        assert_eq!(on(8 * MIB, &wanted(6 * MIB, share(50))).unwrap().length, 2 * MIB);
+        assert_eq!(on(1000, &wanted(0, share(1))).unwrap().length, 1000);
+        assert!(on(MIB, &wanted(0, share(101))).unwrap_err().contains("between 1% and 100%"));
+        assert!(on(MIB, &wanted(0, share(0))).is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_option() {
+        for (size, wanted, word) in [
+            (MIB, wanted(MIB, None), "--offset 1MiB: a.img ends at byte 1048576"),
+            (MIB, wanted(4096, bytes(MIB)), "--size 1MiB: from --offset 4KiB on, a.img has 1044480 bytes"),
+            (MIB, wanted(0, bytes(0)), "--size 0"),
+            (0, wanted(0, None), "a.img is empty: check the spelling, or give --size"),
+            (0, wanted(0, Some(Space::Percent(50))), "--size 50%: a.img is empty: give --size in bytes"),
+            (0, wanted(4096, bytes(MIB)), "--offset 4KiB: a.img is empty"),
+        ] {
+            let why = on(size, &wanted).unwrap_err();
+            assert!(why.contains(word), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_gets_the_size() {
+        let range = on(0, &wanted(0, bytes(MIB))).unwrap();
+        assert_eq!((range.start, range.length, range.is_new), (0, MIB, true));
+    }
+}

@@ -1,0 +1,140 @@
+//! Which bytes of a target hold no data, as far as anybody on this machine knows.
+
+use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
+use iosonar_os::empty_bytes;
+use iosonar_os::open_to_inspect;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What the lowest file below a target says of a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emptiness {
+    /// Bytes of the range that hold no data: holes, extents that were allocated and never written, discarded blocks.
+    pub empty: u64,
+    /// The file that was asked: the target itself, or the backing file of a loop device.
+    pub file: PathBuf,
+}
+
+/// Asks for the bytes of a range of a target that hold no data. A file answers for itself. A loop device, or a partition of one, is
+/// answered for by its backing file.
+///
+/// # Errors
+/// Why nobody can tell: other devices do not report which of their blocks are stored.
+pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, String> {
+    match &target.kind {
+        // The name as typed is the one that is sure to lead to it.
+        TargetKind::RegularFile(file) => of_file(&target.path, file, range),
+        TargetKind::BlockDevice(device) => of_device(device, range),
+        TargetKind::MemoryDevice(_) => Err(format!("{} stores nothing", target.path.display())),
+    }
+}
+
+fn of_device(device: &BlockDevice, range: Range<u64>) -> Result<Emptiness, String> {
+    let moved = |by: u64| range.start.saturating_add(by)..range.end.saturating_add(by);
+    match &device.role {
+        Role::Loop { backing_file, offset, below, .. } => {
+            let range = moved(offset.known().copied().unwrap_or(0));
+            match &**below {
+                Layer::RegularFile(file) => of_file(backing_file, file, range),
+                Layer::BlockDevice(below) => of_device(below, range),
+                Layer::FileSystem(_) => Err(format!("what {} lies on is no file", device.name)),
+                Layer::Unknown(why) => Err(format!("what {} lies on is unknown: {why}", device.name)),
+            }
+        }
+        Role::Partition { start, disk, .. } => match start.known() {
+            Some(start) => of_device(disk, moved(*start)),
+            None => Err(format!("where {} starts on its disk is unknown", device.name)),
+        },
+        Role::Disk | Role::Stacked { .. } => {
+            Err(format!("{} does not report which of its blocks are stored", device.name))
+        }
+    }
+}
+
+fn of_file(path: &Path, known: &RegularFile, range: Range<u64>) -> Result<Emptiness, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = open_to_inspect(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() || found.ino() != known.inode {
+        return Err(format!("{} leads to another file here", path.display()));
+    }
+    let empty = empty_bytes(&file, range).map_err(failed)?;
+    Ok(Emptiness { empty, file: path.to_path_buf() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fact, Root, identify};
+    use std::os::unix::fs::FileExt;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A sparse file of 4 MiB with data in its second.
+    fn sparse() -> (tempfile::TempDir, TargetFacts) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(4 * MIB).unwrap();
+        file.write_all_at(&vec![7; MIB as usize], MIB).unwrap();
+        file.sync_all().unwrap();
+        let facts = identify(&path, &Root::default()).unwrap();
+        (dir, facts)
+    }
+
+    fn device(name: &str, role: Role) -> BlockDevice {
+        BlockDevice {
+            number: crate::DevNumber { major: 7, minor: 0 },
+            name: name.into(),
+            size: 4 * MIB,
+            read_only: Fact::Known(false),
+            driver: Fact::Known("loop".into()),
+            is_virtual: true,
+            diskseq: Fact::absent("not here"),
+            model: Fact::absent("not here"),
+            serial: Fact::absent("not here"),
+            queue: Default::default(),
+            role,
+            partitions: Vec::new(),
+        }
+    }
+
+    /// A loop device that shows a file from its second mebibyte on.
+    fn on_file(facts: &TargetFacts) -> BlockDevice {
+        let TargetKind::RegularFile(file) = &facts.kind else { panic!("it is a file") };
+        let role = Role::Loop {
+            backing_file: facts.path.clone(),
+            offset: Fact::Known(MIB),
+            direct_io: Fact::Known(true),
+            below: Box::new(Layer::RegularFile(file.clone())),
+        };
+        device("loop0", role)
+    }
+
+    #[test]
+    fn a_file_answers_for_itself_and_for_the_loop_device_on_it() {
+        let (_dir, facts) = sparse();
+        let of_file = emptiness(&facts, 0..4 * MIB).unwrap();
+        assert_eq!(of_file, Emptiness { empty: 3 * MIB, file: facts.path.clone() });
+        let device = on_file(&facts);
+        assert_eq!(of_device(&device, 0..MIB).unwrap().empty, 0);
+        assert_eq!(of_device(&device, 0..3 * MIB).unwrap().empty, 2 * MIB);
+        let partition =
+            Role::Partition { index: Fact::Known(1), start: Fact::Known(MIB / 2), disk: Box::new(device) };
+        assert_eq!(of_device(&self::device("loop0p1", partition), 0..MIB).unwrap().empty, MIB / 2);
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_told_with_its_reason() {
+        let (_dir, facts) = sparse();
+        let disk = of_device(&device("sda", Role::Disk), 0..MIB).unwrap_err();
+        assert_eq!(disk, "sda does not report which of its blocks are stored");
+        let other = tempfile::NamedTempFile::new().unwrap();
+        let mut moved = on_file(&facts);
+        if let Role::Loop { backing_file, .. } = &mut moved.role {
+            *backing_file = other.path().to_path_buf();
+        }
+        assert!(of_device(&moved, 0..MIB).unwrap_err().ends_with("leads to another file here"));
+    }
+}
