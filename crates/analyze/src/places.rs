@@ -7,7 +7,7 @@ use iosonar_plan::Direction;
 const KEPT: usize = 256;
 /// Alignments that are told apart: powers of two from 1 byte to 1 MiB.
 const ALIGNMENTS: usize = 21;
-/// Multiplier of a hash of 64 bits (the golden ratio).
+/// 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What requests reached of one target.
@@ -108,11 +108,12 @@ struct Distinct {
     kept: Vec<(u64, u64)>,
 }
 
-/// Spreads the bits of a number over all 64.
+/// Spreads the bits of a number over all 64 (the output function of SplitMix64): places that lie regularly must not hash regularly.
 fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_mul(GOLDEN);
-    let number = (number ^ (number >> 32)).wrapping_mul(GOLDEN);
-    number ^ (number >> 29)
+    let number = number.wrapping_add(GOLDEN);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 impl Distinct {
