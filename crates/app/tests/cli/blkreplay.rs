@@ -141,8 +141,9 @@ fn options_ask_for_what_replay_is_asked_for() {
         };
         // The original writes zeros where nothing else is asked for, and skips flushes and discards as comments.
         let fill = if other.contains("--fill-random") { "" } else { "--fill-random 0" };
-        let replay =
-            shown(&format!("replay - -t dev --start-grace 15 --flush drop --discard drop {fill} {other}"));
+        let replay = shown(&format!(
+            "replay - -t dev --start-grace 15 --anyway --flush drop --discard drop {fill} {other}"
+        ));
         assert_eq!(shown(&format!("blkreplay {own} dev")), replay, "{own}");
     }
 }
