@@ -209,6 +209,7 @@ fake_read_amplification() {
 BACKGROUND=()
 MADE=()
 CHANGED=()
+WAS_WITHOUT_IO=
 RUN=
 REASON=
 SAID=
@@ -250,6 +251,10 @@ undo() {
         ((tries < 50)) || lab_say "$path could not be removed"
     done
     MADE=()
+    if [[ -n $WAS_WITHOUT_IO ]]; then
+        echo -io > "$WAS_WITHOUT_IO/cgroup.subtree_control"
+        WAS_WITHOUT_IO=
+    fi
     lab_undo
 }
 
@@ -310,6 +315,7 @@ control_group() { # VARIABLE
     if [[ ! -d $_parent ]]; then
         _parent=/sys/fs/cgroup
         grep -qsw io "$_parent/cgroup.controllers" || { lacks 'there is no blkio or io controller of control groups'; return; }
+        grep -qw io "$_parent/cgroup.subtree_control" || WAS_WITHOUT_IO=$_parent
         echo +io > "$_parent/cgroup.subtree_control" || { lacks 'the io controller cannot be used'; return; }
     fi
     local _group=$_parent/iosonar-fakes.$$

@@ -9,6 +9,8 @@ use iosonar_engine::{Prepared, TargetReady};
 use iosonar_host::environment::Environment;
 use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
 use iosonar_plan::{Claim, Nanos};
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A run of at least this time is refused if its figures will be fake, and is worth a look at what others do.
@@ -19,11 +21,16 @@ const QUIET: Duration = Duration::from_secs(1);
 /// What is known of a prepared run with a claim. Nothing is read or written.
 pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) -> Vec<Detection> {
     let info = prepared.info("", "");
+    let all = prepared.targets();
+    // Several targets may be one file.
+    let file = |target: &TargetReady<'_>| target.path().canonicalize().unwrap_or(target.path().clone());
+    let written: HashSet<PathBuf> = all.iter().filter(|target| target.is_written()).map(file).collect();
     let planned = |target: &TargetReady<'_>| {
         let info = info.targets.get(target.number())?;
-        Some(PlannedTarget { info, is_read: target.is_read(), is_written: target.is_written() })
+        let is_written = written.contains(&file(target));
+        Some(PlannedTarget { info, is_read: target.is_read(), is_written })
     };
-    let targets = prepared.targets().iter().filter_map(planned).collect();
+    let targets = all.iter().filter_map(planned).collect();
     foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
 }
 

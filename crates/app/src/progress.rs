@@ -183,7 +183,7 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
             if let Some(view) = &mut view {
                 view.state.feed(&interval);
                 view.state.set_moment(moment);
-                if signs != before && !signs.is_empty() {
+                if kinds(&signs) != kinds(&before) && !signs.is_empty() {
                     view.note(witness::text(&signs));
                 }
                 break_if_asked(view);
@@ -205,6 +205,11 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
         view.leave();
     }
     screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, &signs, width()), verdict(scene)));
+}
+
+/// What signs there are, whatever their numbers.
+fn kinds(signs: &[Sign]) -> Vec<std::mem::Discriminant<Sign>> {
+    signs.iter().map(std::mem::discriminant).collect()
 }
 
 /// Tests let the view break, to see that the terminal and the run survive it.

@@ -1,11 +1,11 @@
 //! Looks at the counters of the machine each second of a run, for signs that its result is going to be doubtful.
 
 use crate::quiet::look;
-use iosonar_engine::Prepared;
+use iosonar_engine::{Prepared, TargetReady};
 use iosonar_evidence::{CpuState, DeviceCounter, Series, TargetFacts, TargetKind, Throttling};
 use iosonar_host::Root;
 use iosonar_host::sampler::Sampler;
-use iosonar_judge::{Bottom, Growth, Sign, bottoms};
+use iosonar_judge::{Bottom, Growth, Sign, bottoms_of};
 use iosonar_plan::{Claim, SECTOR};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub struct Witness {
     sampler: Sampler,
     /// Devices at the bottom; none where some of it cannot be seen, or need not be crossed.
     devices: Option<HashSet<String>>,
-    /// The targets, if all of them are block devices.
+    /// The target, if it is one block device.
     targets: Option<HashSet<String>>,
     last: Vec<(Series, f64)>,
     last_bytes: u64,
@@ -34,12 +34,18 @@ impl Witness {
         }
         let facts = prepared.facts();
         let is_needed = matches!(prepared.plan().claim(), Claim::Device | Claim::Replay);
+        // Discards are no sectors, and what verification reads beside the requests is not counted with them.
+        let has_dataless = prepared.targets().iter().any(TargetReady::has_dataless_changes);
+        let is_counted = !has_dataless && !prepared.plan().verify.modes.checks_requests();
         let mut sampler = Sampler::of_machine(&facts, &Root::default());
         let last = look(&mut sampler);
         Some(Witness {
             sampler,
-            devices: if is_needed { devices(&facts) } else { None },
-            targets: facts.iter().map(device_name).collect(),
+            devices: if is_needed && is_counted { devices(&facts) } else { None },
+            targets: match facts.as_slice() {
+                [target] if is_counted => device_name(target).map(|name| HashSet::from([name])),
+                _ => None,
+            },
             last,
             last_bytes: 0,
             looked: Instant::now(),
@@ -96,8 +102,8 @@ fn device_name(target: &TargetFacts) -> Option<String> {
 
 /// Names of the devices at the bottom of all targets; none where some bytes end elsewhere.
 fn devices(targets: &[TargetFacts]) -> Option<HashSet<String>> {
-    let bottoms = targets.iter().flat_map(bottoms);
-    let names: Option<HashSet<String>> = bottoms
+    let names: Option<HashSet<String>> = bottoms_of(targets)
+        .into_iter()
         .map(|bottom| match bottom {
             Bottom::Device(device) => Some(device.name.clone()),
             Bottom::Memory(_) | Bottom::Unseen(_) => None,

@@ -308,6 +308,10 @@ pub struct TargetInfo {
     /// them costs nothing. Known up to the highest requested end.
     #[serde(default)]
     pub hole_bytes: u64,
+    /// Bytes among which [`TargetInfo::hole_bytes`] were looked for: from the first to the last byte that may be requested. 0 in results
+    /// of earlier versions, which looked from 0 to the highest requested end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hole_range_bytes: u64,
     /// Flushes of its load, and writes with FUA or a preflush, that were skipped or made plain (`--flush drop`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out_flushes: u64,

@@ -121,6 +121,9 @@ impl Prepared {
         sources.dedup();
         let facts = || jobs.iter().filter_map(|(_, job)| job.workload.facts());
         let size = jobs.iter().map(|(_, job)| job.placement.size()).max().unwrap_or(0);
+        let ranges = || jobs.iter().map(|(phase, job)| job.range(phase.passes));
+        let start = ranges().map(|range| range.start).min().unwrap_or(0);
+        let range = start..ranges().map(|range| range.end).max().unwrap_or(0).max(start);
         let max_requested_end = facts().map(|facts| facts.max_end).max().unwrap_or(0);
         TargetInfo {
             path: claimed.looked.target.path.display().to_string(),
@@ -136,11 +139,8 @@ impl Prepared {
             expected_requests: jobs.iter().map(|(phase, job)| job.expected_requests(phase.passes)).sum(),
             ended_early: None,
             issued_hash: String::new(),
-            hole_bytes: claimed.looked.hole_bytes(if max_requested_end > 0 {
-                max_requested_end.min(size)
-            } else {
-                size
-            }),
+            hole_bytes: claimed.looked.hole_bytes(range.clone()),
+            hole_range_bytes: range.end - range.start,
             left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
             left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),
             checks: None,

@@ -92,7 +92,7 @@ impl Case<'_> {
 
     /// Where the bytes of all targets end, each device once.
     pub(crate) fn bottoms(&self) -> Vec<Bottom<'_>> {
-        bottoms_of(self.before)
+        bottoms_of(&self.before.targets)
     }
 
     /// What was known before its first request, and what was done to the targets since.

@@ -8,8 +8,8 @@ use crate::stack::{Bottom, bottoms, is_in_another};
 use crate::{Detector, Seen};
 use iosonar_analyze::{Detection, Level};
 use iosonar_archive::TargetInfo;
-use iosonar_evidence::Environment;
 use iosonar_evidence::target::BlockDevice;
+use iosonar_evidence::{Environment, TargetFacts};
 use iosonar_plan::{Claim, Plan};
 
 /// A run before its first request.
@@ -35,11 +35,12 @@ pub struct PlannedTarget<'a> {
 }
 
 impl PlannedTarget<'_> {
-    /// Bytes up to the end of what is requested.
+    /// Bytes among which holes were looked for.
     pub(crate) fn reach(&self) -> u64 {
-        match self.info.max_requested_end {
-            0 => self.info.size,
-            end => end.min(self.info.size),
+        match (self.info.hole_range_bytes, self.info.max_requested_end) {
+            (0, 0) => self.info.size,
+            (0, end) => end.min(self.info.size),
+            (range, _) => range,
         }
     }
 }
@@ -57,9 +58,9 @@ impl Outset<'_> {
 }
 
 /// Where the bytes of all targets end, each device once.
-pub fn bottoms_of(before: &Environment) -> Vec<Bottom<'_>> {
+pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
     let mut all = Vec::new();
-    for bottom in before.targets.iter().flat_map(bottoms) {
+    for bottom in targets.iter().flat_map(bottoms) {
         if !all.contains(&bottom) {
             all.push(bottom);
         }

@@ -1,11 +1,7 @@
 //! What happens on the devices while nothing is measured.
 
+use crate::thresholds::{QUIET_BUSY, QUIET_REQUESTS};
 use iosonar_evidence::{DeviceCounter, Series};
-
-/// Requests per second that nobody of this run issued, above which a device is not quiet.
-const QUIET_REQUESTS: f64 = 10.0;
-/// Share of the time in which they keep it busy.
-const QUIET_BUSY: f64 = 0.01;
 
 /// What others do with a device.
 #[derive(Debug, Clone, PartialEq)]

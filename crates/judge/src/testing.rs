@@ -187,6 +187,28 @@ impl Lab {
         Lab { worker: self.worker + 1, ..self }
     }
 
+    /// With the times of each loop's pass.
+    pub(crate) fn with_passes(mut self) -> Lab {
+        for record in &self.records {
+            let (start, end) = (record.due, record.completed.unwrap());
+            let job = record.worker;
+            match self.run.passes.iter_mut().find(|pass| pass.job == job) {
+                Some(pass) => (pass.start, pass.end) = (pass.start.min(start), pass.end.max(end)),
+                None => self.run.passes.push(PassTimes {
+                    target: 0,
+                    job,
+                    phase: 0,
+                    pass: 0,
+                    start,
+                    end,
+                    cpu_ns: 0,
+                    open_ns: 0,
+                }),
+            }
+        }
+        self
+    }
+
     /// Requests from now on go so long after their due time.
     pub(crate) fn late_ns(self, late_ns: u64) -> Lab {
         Lab { late_ns, ..self }

@@ -84,6 +84,10 @@ pub(crate) const LEAST_PERIODS_OF_A_SECOND: f64 = 5.0;
 pub(crate) const GENERATOR_BUSY: Limits = limits(0.80, 0.95);
 /// Shortest CPU time, or time, of issuing threads of which a share says anything.
 pub(crate) const LEAST_CPU_NS: f64 = 50e6;
+/// Requests per second of others, above which a device is not quiet before a run.
+pub(crate) const QUIET_REQUESTS: f64 = 10.0;
+/// Share of the time in which they keep it busy.
+pub(crate) const QUIET_BUSY: f64 = 0.01;
 /// How near to a limit of this machine a result is that shows the limit.
 pub(crate) const NEAR_LIMIT: f64 = 0.05;
 /// Pages that wait to be written, in bytes.
@@ -136,6 +140,8 @@ pub(crate) const LEAST_IDLE_SECONDS: f64 = 10.0;
 pub(crate) const ALLOCATED: Limits = limits(0.01, NEVER);
 /// Share of a range without data from which on each write of it is a first one.
 pub(crate) const ALL_UNWRITTEN: f64 = 0.99;
+/// Bytes of a record in the log, packed against the one before; measured with random 4 KiB reads.
+pub(crate) const PACKED_RECORD: f64 = 16.0;
 /// Bytes of the records, as a share of those of the requests, where both go to one device.
 pub(crate) const ARCHIVE: Limits = limits(0.005, 0.05);
 /// Share of direct requests on btrfs that are no whole sectors of it.

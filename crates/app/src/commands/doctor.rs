@@ -37,11 +37,16 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::refused(anyhow!("{}: nothing is known of it", args.target.display())))?;
     let of = |claim| foreseen(ready.prepared(), &environment, claim);
     let found = of(args.claim);
+    place.remove_sample();
     let time = Duration::from_nanos(args.quiet.0);
     let others = if time.is_zero() { Vec::new() } else { quiet::watch(&environment.targets, time) };
     let verdicts: Vec<(String, String)> = [Claim::Device, Claim::Filesystem, Claim::Cache]
         .into_iter()
-        .map(|claim| (claim.to_string(), verdict(&of(claim), &others)))
+        .map(|claim| {
+            // No device is crossed by what is claimed of memory.
+            let others = if claim == Claim::Cache { &[] } else { others.as_slice() };
+            (claim.to_string(), verdict(&of(claim), others))
+        })
         .collect();
     let writing = place.is_file().then(|| writing(facts));
     let text = if args.json {
@@ -94,11 +99,15 @@ impl Sample {
         file.sync_all()?;
         Ok(sample)
     }
+
+    fn remove(&self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Drop for Sample {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        self.remove();
     }
 }
 
@@ -111,6 +120,13 @@ impl Place {
             format!("no file can be made in {}: name a file in it, or run as a user who may", path.display())
         };
         Sample::create(path).with_context(no_file).map(Place::Directory).map_err(Failure::refused)
+    }
+
+    /// Removes what was made, which is needed no more.
+    fn remove_sample(&self) {
+        if let Place::Directory(sample) = self {
+            sample.remove();
+        }
     }
 
     fn path(&self) -> &Path {

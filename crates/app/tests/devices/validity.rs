@@ -97,6 +97,15 @@ fn holes_and_extents_that_were_never_written_are_not_read() {
     let judged = Judged::of(&lab, &format!("-t full {READ}"));
     judged
         .has("care", &[("unmapped-target", "ok"), ("reads-not-from-device", "ok"), ("memory-target", "ok")]);
+    // Holes where nothing is requested do not count.
+    std::fs::File::create(lab.path("part")).unwrap().set_len(64 << 20).unwrap();
+    lab.expect(0, "fill part --offset 16m --size 8m --no-progress");
+    lab.expect(0, "layout evict part");
+    for (range, level) in [("--offset 16m --size 8m", "ok"), ("--offset 8m --size 8m", "fail"), ("", "fail")]
+    {
+        let judged = Judged::of(&lab, &format!("-t part {READ} {range}"));
+        assert_eq!(judged.level("unmapped-target"), level, "{range}: {:#}", judged.0);
+    }
     let small = Judged::of(&lab, "-t sparse --rw randread --bs 4k --number-ios 4000");
     small.has("fake", &[("faster-than-any-device", "fail"), ("unmapped-target", "fail")]);
     let of_device = Judged::of(&lab, "-t full --rw randread --bs 4k --number-ios 4000");
@@ -375,7 +384,7 @@ fn a_file_that_grows_while_it_is_measured_is_told() {
 fn a_result_beside_the_file_that_is_measured_is_told() {
     let lab = lab();
     full(&lab, "f", 16);
-    let read = "-t f --rw randread --bs 4k --number-ios 4000";
+    let read = "-t f --rw randread --bs 512 --number-ios 4000";
     // A few percent fall silent where the level varies by more.
     let told = Judged::of(&lab, read).told("archive-on-target").unwrap();
     assert!(told.level != "ok" && told.text.contains("which is measured: 3.1 %"), "{told:?}");

@@ -8,6 +8,7 @@ use iosonar_plan::{
     AtEnd, BetweenPasses, Engine, FileStep, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan,
     SECTOR, Space, Strong, Workload,
 };
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -26,6 +27,22 @@ pub(crate) struct Fitted {
     pub(crate) workload: Known,
     /// The target is a file that grows by what it writes beyond its end.
     pub(crate) grows: bool,
+}
+
+impl Fitted {
+    /// Bytes of its target among which its requests lie in so many passes, as far as that is known before the start.
+    pub(crate) fn range(&self, passes: u32) -> Range<u64> {
+        let size = self.placement.size();
+        match &self.workload {
+            Known::Trace(_, facts) => 0..facts.as_ref().map_or(size, |facts| facts.max_end.min(size)),
+            Known::Generated { generator, list: None } if generator.pass_offset.0 == 0 => {
+                let start = generator.offset.0.min(size);
+                let region = start + generator.region_on(size);
+                start..self.workload.end(passes).map_or(region, |end| end.min(region)).max(start)
+            }
+            Known::Generated { .. } => 0..size,
+        }
+    }
 }
 
 /// Fits a job to a target that has `size` bytes when its phase starts.

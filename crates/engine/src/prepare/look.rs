@@ -8,6 +8,7 @@ use iosonar_host::{
     DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, emptiness, identify, identify_growing,
 };
 use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// A target that was looked at.
@@ -86,9 +87,9 @@ impl Looked {
         name_of_pass(&self.target.path, &self.target.file, 0)
     }
 
-    /// Bytes up to `end` that hold no data: they were never written, or were discarded. 0 where nobody tells.
-    pub(crate) fn hole_bytes(&self, end: u64) -> u64 {
-        let told = self.facts.as_ref().and_then(|facts| emptiness(facts, 0..end).ok());
+    /// Bytes of a range that hold no data: they were never written, or were discarded. 0 where nobody tells.
+    pub(crate) fn hole_bytes(&self, range: Range<u64>) -> u64 {
+        let told = self.facts.as_ref().and_then(|facts| emptiness(facts, range).ok());
         told.map_or(0, |told| told.empty)
     }
 

@@ -200,6 +200,11 @@ impl TargetReady<'_> {
         self.claimed.looked.facts.is_none() || self.jobs.iter().any(|job| job.workload.writes())
     }
 
+    /// Whether jobs discard or zero ranges; where nobody knows, they do not.
+    pub fn has_dataless_changes(&self) -> bool {
+        self.jobs.iter().any(|job| job.workload.has_dataless_changes())
+    }
+
     /// What the scan of its first recorded load has counted; none of standard input and of generated workloads.
     pub fn load(&self) -> Option<&Facts> {
         self.jobs.iter().find_map(|job| job.workload.facts())

@@ -61,15 +61,11 @@ fn allocated(targets: &[TargetFacts]) -> Option<u64> {
 /// Of targets that held no data at all where they were used: what was touched. Their blocks may have been allocated before.
 fn fresh(case: &Case<'_>) -> Option<f64> {
     let reach = |number: usize| case.tally.places().reach_of(number);
+    let outset = case.outset();
     let used =
-        case.run.targets.iter().enumerate().filter_map(|(number, target)| Some((target, reach(number)?)));
+        outset.targets.iter().enumerate().filter_map(|(number, target)| Some((target, reach(number)?)));
     let is_fresh = used.clone().all(|(target, reach)| {
-        let range = if target.max_requested_end > 0 {
-            target.max_requested_end.min(target.size)
-        } else {
-            target.size
-        };
-        target.hole_bytes as f64 >= ALL_UNWRITTEN * range as f64 && reach.span() > 0
+        target.info.hole_bytes as f64 >= ALL_UNWRITTEN * target.reach() as f64 && reach.span() > 0
     });
     (is_fresh && used.count() > 0).then(|| case.tally.places().touched_bytes() as f64)
 }

@@ -2,11 +2,10 @@
 
 use crate::detector::Most;
 use crate::stack::{disks_below, disks_of};
-use crate::thresholds::ARCHIVE;
+use crate::thresholds::{ARCHIVE, PACKED_RECORD};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_archive::RECORD_BYTES;
 use iosonar_evidence::target::BlockDevice;
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -33,7 +32,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     };
     let traffic = case.tally.traffic();
     let moved = (traffic.reads.bytes + traffic.writes.bytes).max(1) as f64;
-    let records = (case.summary.counts.records() * RECORD_BYTES as u64) as f64;
+    let records = case.summary.counts.records() as f64 * PACKED_RECORD;
     let share = records / moved;
     let text = format!(
         "The result is written to {}, which is measured: {} of what the requests moved.",
@@ -53,15 +52,15 @@ mod tests {
     #[test]
     fn a_result_on_the_same_disk_is_told_by_how_much_it_writes() {
         let lab = || Lab::new().on_disk("vda").result_on("vda");
-        let small = lab().reads(4_000, 4096).detection(&DETECTOR).unwrap();
+        let small = lab().reads(4_000, 512).detection(&DETECTOR).unwrap();
         assert_eq!(small.level, Level::Caution);
         assert!(
             small.text.starts_with("The result is written to vda, which is measured: 3.1 %"),
             "{}",
             small.text
         );
-        assert_eq!(lab().reads(4_000, 512).detection(&DETECTOR).unwrap().level, Level::Fail);
-        assert_eq!(lab().reads(4_000, 65_536).detection(&DETECTOR).unwrap().level, Level::Info);
+        assert_eq!(lab().reads(4_000, 256).detection(&DETECTOR).unwrap().level, Level::Fail);
+        assert_eq!(lab().reads(4_000, 4096).detection(&DETECTOR).unwrap().level, Level::Info);
     }
 
     #[test]

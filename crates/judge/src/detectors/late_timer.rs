@@ -27,9 +27,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let loops = case.plan.phases.iter().map(iosonar_plan::Phase::loops).max()?.max(1) as f64;
     // Each loop has a timetable of its own.
     let gap = 1e9 * loops / demanded;
-    let is_late = LATE_OF_LATENCY.level(late / latency).max(LATE_OF_GAP.level(late / gap));
+    // Beside a long time to the next request, lateness changes the response time and bunches nothing.
+    let is_late = match LATE_OF_GAP.level(late / gap) {
+        Level::Ok => LATE_OF_LATENCY.level(late / latency).min(Level::Info),
+        level => level,
+    };
     let (late_us, gap_us, latency_us) = (late / 1e3, gap / 1e3, latency / 1e3);
-    let seen = if late < LATE_FLOOR_NS || is_late < Level::Caution {
+    let seen = if late < LATE_FLOOR_NS || is_late < Level::Info {
         Seen::ok(
             format!("Half of the requests that nothing held went within {late_us:.1} us of their due time."),
             SOURCE,

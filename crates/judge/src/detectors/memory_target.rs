@@ -33,7 +33,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     if outset.before.targets.is_empty() {
         return None;
     }
-    let in_memory: Vec<String> = bottoms_of(outset.before)
+    let in_memory: Vec<String> = bottoms_of(&outset.before.targets)
         .into_iter()
         .filter_map(|bottom| match bottom {
             Bottom::Memory(what) => Some(what),

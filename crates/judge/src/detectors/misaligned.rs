@@ -36,7 +36,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return Some(seen.with("physical_block_bytes", block as f64));
     }
     // The records of several targets are counted together: the smallest block cannot accuse wrongly.
-    let block = devices.iter().filter_map(|device| physical_block(device)).min()?;
+    let block = devices.iter().filter_map(|device| physical_block(device)).min()?.min(SURE_BLOCK);
     let (misaligned, writes) = case.tally.places().misaligned_writes(block);
     let share = misaligned as f64 / writes.max(1) as f64;
     let seen = match MISALIGNED.level(share) {
@@ -50,6 +50,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     };
     Some(seen.with("share", share).with("physical_block_bytes", block as f64))
 }
+
+/// Drives without moving parts name larger blocks than they need to read before they write.
+const SURE_BLOCK: u64 = 4096;
 
 fn physical_block(device: &BlockDevice) -> Option<u64> {
     device.queue.physical_block_size.known().copied().filter(|block| block.is_power_of_two())

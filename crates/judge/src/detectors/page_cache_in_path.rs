@@ -6,8 +6,8 @@ use crate::thresholds::CUT_SECTORS;
 use crate::words::percent;
 use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::Fact;
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, RegularFile, Role};
+use iosonar_evidence::{Fact, TargetFacts, TargetKind};
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::PageCacheInPath,
@@ -30,8 +30,7 @@ const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, 
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let outset = case.outset();
-    let parts = case.before.targets.iter().flat_map(parts);
-    let cut = parts.filter_map(|part| of_cut_sectors(case, part));
+    let cut = of_cut_sectors(case);
     is_asked(&outset).then(|| seen(found(&outset).chain(cut))).filter(|_| case.is_real())
 }
 
@@ -86,13 +85,20 @@ fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
 const BTRFS_SECTOR: u64 = 4096;
 
 /// Direct I/O on parts of its sectors btrfs does through the page cache, without an error.
-fn of_cut_sectors(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
-    let Part::FileSystem(file_system) = part else { return None };
+fn of_cut_sectors(case: &Case<'_>) -> Option<Found> {
+    // The requests of all targets are counted together, so each has to be a file in btrfs.
+    let is_in_btrfs = |target: &TargetFacts| match &target.kind {
+        TargetKind::RegularFile(file) => file.file_system.known().is_some_and(|found| found.kind == "btrfs"),
+        TargetKind::BlockDevice(_) | TargetKind::MemoryDevice(_) => false,
+    };
+    if !case.before.targets.iter().all(is_in_btrfs) {
+        return None;
+    }
     let places = case.tally.places();
     let (reads, writes) = (places.misaligned_reads(BTRFS_SECTOR), places.misaligned_writes(BTRFS_SECTOR));
     let share = (reads.0 + writes.0) as f64 / (reads.1 + writes.1).max(1) as f64;
     let level = CUT_SECTORS.level(share);
-    (file_system.kind == "btrfs" && level > Level::Ok).then(|| {
+    (level > Level::Ok).then(|| {
         let what = format!(
             "btrfs does requests that are no whole sectors of {BTRFS_SECTOR} bytes through the page cache: {} of these",
             percent(share)

@@ -90,7 +90,10 @@ fn is_narrow(case: &Case<'_>) -> Option<Found> {
     let text =
         format!("Requests reached {} of {} ({})", percent(part), device.name, size(reach.span() as f64));
     let remedy = "Take the whole device, or say in the report how much of it was measured.";
-    let is_disk = device.queue.rotational == Fact::Known(true);
+    // Virtual disks say that they rotate, because nobody has told them otherwise.
+    let is_disk = device.queue.rotational == Fact::Known(true)
+        && !device.is_virtual
+        && device.driver.known().is_some_and(|driver| driver == "sd");
     if SPAN_MISSING.level(1.0 - part) == Level::Ok || has_trace(case) {
         let is_little = touched < TOUCHED_LITTLE;
         return is_little.then(|| {
@@ -167,7 +170,9 @@ mod tests {
     fn a_small_part_of_a_device_is_told_by_what_it_changes() {
         let narrow = Lab::new().within(4 * GIB).reads(4_000, 65_536);
         assert_eq!(level(&narrow.clone().on_disk("vda")), Level::Caution);
-        assert_eq!(level(&narrow.clone().on_disk("sda").rotational()), Level::Fail);
+        assert_eq!(level(&narrow.clone().on_device("sda", "sd").rotational()), Level::Fail);
+        // Virtual disks say that they rotate.
+        assert_eq!(level(&narrow.clone().on_disk("vda").rotational()), Level::Caution);
         assert_eq!(level(&narrow.clone().on_disk("sda").rotational().sequential()), Level::Info);
         assert_eq!(level(&narrow.on_file_system("ext4", "vda")), Level::Ok);
         let wide = Lab::new().reads(4_000, 65_536).on_disk("sda").rotational();

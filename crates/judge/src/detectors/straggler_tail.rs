@@ -4,7 +4,9 @@ use crate::detector::Most;
 use crate::thresholds::TAIL;
 use crate::words::{percent, size};
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level, PartStats};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_archive::PassTimes;
+use std::collections::BTreeMap;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::StragglerTail,
@@ -16,7 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-const SOURCE: &str = "first due time and last completion of each issuing loop";
+const SOURCE: &str = "start and end of the passes of each issuing loop";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let [phase] = case.plan.phases.as_slice() else { return None };
@@ -24,7 +26,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() || phase.coordination.is_coupled() || case.plan.has_timetable() {
         return None;
     }
-    let ends: Vec<(u64, u64)> = case.summary.parts.workers.iter().filter_map(begin_and_end).collect();
+    // Who begins later does so because the plan says so.
+    if phase.jobs.iter().any(|job| job.options.start_delay.0 > 0) {
+        return None;
+    }
+    let ends = begin_and_end(&case.run.passes);
     let all_begun = ends.iter().map(|(begin, _)| *begin).max()?;
     let first_end = ends.iter().map(|(_, end)| *end).min()?;
     let whole = ends.iter().map(|(_, end)| *end).max()? - ends.iter().map(|(begin, _)| *begin).min()?;
@@ -65,9 +71,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
-fn begin_and_end(worker: &PartStats) -> Option<(u64, u64)> {
-    let begin = worker.begin_ns.filter(|_| worker.number.is_some())?;
-    Some((begin, begin + worker.delivered?.duration_ns))
+/// From the start of its first pass to the end of its last one, of each issuing loop.
+fn begin_and_end(passes: &[PassTimes]) -> Vec<(u64, u64)> {
+    let mut loops: BTreeMap<(u16, u16), (u64, u64)> = BTreeMap::new();
+    for pass in passes {
+        let (begin, end) = loops.entry((pass.target, pass.job)).or_insert((pass.start.0, pass.end.0));
+        (*begin, *end) = ((*begin).min(pass.start.0), (*end).max(pass.end.0));
+    }
+    loops.into_values().collect()
 }
 
 #[cfg(test)]
@@ -77,7 +88,7 @@ mod tests {
 
     fn pair(fast_ns: u64, slow_ns: u64) -> Lab {
         let fast = Lab::new().latency_ns(fast_ns).reads(5_000, 65_536);
-        fast.by_another_loop().latency_ns(slow_ns).reads(5_000, 65_536).on_disk("vda")
+        fast.by_another_loop().latency_ns(slow_ns).reads(5_000, 65_536).on_disk("vda").with_passes()
     }
 
     #[test]
@@ -97,7 +108,7 @@ mod tests {
     #[test]
     fn jobs_that_end_together_are_fine_and_one_job_has_no_tail() {
         assert_eq!(pair(100_000, 105_000).detection(&DETECTOR).unwrap().level, Level::Ok);
-        assert_eq!(Lab::new().reads(5_000, 65_536).detection(&DETECTOR), None);
+        assert_eq!(Lab::new().reads(5_000, 65_536).with_passes().detection(&DETECTOR), None);
         assert_eq!(pair(100_000, 800_000).timed().detection(&DETECTOR), None);
     }
 }

@@ -23,7 +23,7 @@ type Found = (Level, String, &'static str);
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let recorded = case.run.recorded?;
-    let findings = [lost(&recorded), unpaired(&recorded), idle(case, &recorded)];
+    let findings = [lost(&recorded), damaged(&recorded), unpaired(&recorded), idle(case, &recorded)];
     let worst = findings.into_iter().flatten().rev().max_by_key(|(level, ..)| *level);
     let seen = match worst {
         Some((level, text, remedy)) => Seen::at(level, text, SOURCE).remedy(remedy),
@@ -38,11 +38,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(numbers.into_iter().fold(seen, |seen, (name, value)| seen.with(name, value as f64)))
 }
 
+fn damaged(recorded: &Recorded) -> Option<Found> {
+    let text = format!("{} places of the events cannot be read.", recorded.damaged);
+    let remedy = "Record again; look at the disk that holds the recording.";
+    (recorded.damaged > 0).then_some((Level::Caution, text, remedy))
+}
+
 fn lost(recorded: &Recorded) -> Option<Found> {
-    if recorded.damaged > 0 {
-        let text = format!("{} places of the events cannot be read.", recorded.damaged);
-        return Some((Level::Caution, text, "Record again; look at the disk that holds the recording."));
-    }
     let share = recorded.lost as f64 / (recorded.events + recorded.lost).max(1) as f64;
     let (level, text) = match recorded.lost_at_most {
         false => {
@@ -65,7 +67,7 @@ fn lost(recorded: &Recorded) -> Option<Found> {
 fn unpaired(recorded: &Recorded) -> Option<Found> {
     let share = |count: u64| count as f64 / recorded.requests.max(1) as f64;
     let (open, ambiguous) = (share(recorded.no_end + recorded.no_begin), share(recorded.ambiguous));
-    // Those that are in flight at the start and at the end of a recording are no loss.
+    // Those that are in flight at the start and at the end of a recording count: how many they are is not kept.
     let level = WITHOUT_END.level(open);
     if level > Level::Ok {
         let text = format!("{} of the requests lack their start or their end.", percent(open));

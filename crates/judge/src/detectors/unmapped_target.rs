@@ -30,9 +30,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return None;
     }
     let (unmapped, all) = of_read_targets(&case.outset(), |target| target.is_read)?;
-    // A run that fills its target before it reads has no holes any more: the device has seen its reads.
-    let came_from_device = reads.share().is_some_and(|share| NOT_FROM_DEVICE.level(1.0 - share) == Level::Ok);
-    Some(seen(unmapped, all, came_from_device))
+    // A run that fills its target before it reads has no holes any more: the device has seen its reads. Where nobody sees the device, the
+    // run may have filled it.
+    let may_be_filled = || case.outset().targets.iter().any(|target| target.is_written);
+    let is_mapped = match reads.share() {
+        Some(share) => NOT_FROM_DEVICE.level(1.0 - share) == Level::Ok,
+        None => may_be_filled(),
+    };
+    Some(seen(unmapped, all, is_mapped))
 }
 
 /// What is written before it is read has data by then, so only what is read alone is foreseen.
@@ -50,19 +55,18 @@ fn of_read_targets(outset: &Outset<'_>, is_meant: fn(&PlannedTarget<'_>) -> bool
     (all > 0.0).then_some((unmapped, all))
 }
 
-fn seen(unmapped: f64, all: f64, came_from_device: bool) -> Seen {
+fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Seen {
     let share = (unmapped / all).min(1.0);
     let level = UNMAPPED.level(share);
     if level == Level::Ok {
         return Seen::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped);
     }
     let text = format!(
-        "{} of the {} that are read held no data when the run began ({}): reads of them give zeros and reach no device.",
+        "{} of the {} that are read held no data when the run began: reads of that give zeros and reach no device.",
         percent(share),
-        size(all),
-        size(unmapped)
+        size(all)
     );
-    let level = if came_from_device { Level::Info } else { level };
+    let level = if is_mapped { Level::Info } else { level };
     let seen = Seen::at(level, text, SOURCE)
         .remedy("Fill the range before the run ('iosonar fill'), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
         .with("unmapped_bytes", unmapped)

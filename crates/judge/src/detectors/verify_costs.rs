@@ -6,6 +6,7 @@ use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{IssuingThreads, Series};
+use iosonar_plan::Engine;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::VerifyCosts,
@@ -51,6 +52,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 
 /// Share of the time for which an issuing thread had a CPU; none where that was not sampled.
 fn busy_share(case: &Case<'_>) -> Option<f64> {
+    // Threads that wait for a due time, or look for completions, without a rest are busy anyway.
+    let is_polled = case
+        .plan
+        .jobs()
+        .any(|(_, job)| matches!(job.engine(case.plan.engine), Engine::Uring(options) if options.hipri));
+    if case.plan.has_timetable() || is_polled {
+        return None;
+    }
     let cpu = case.samples.growth(&Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > LEAST_CPU_NS)?;
     let loops = case.plan.phases.iter().map(iosonar_plan::Phase::loops).max()?.max(1) as f64;
     Some(cpu / case.summary.span.duration_ns()? as f64 / loops)

@@ -78,6 +78,7 @@ pub fn empty(targets: &[&str]) -> Run {
         max_in_flight: Some(0),
         expected_requests: None,
         hole_bytes: 0,
+        hole_range_bytes: 0,
         left_out_flushes: 0,
         left_out_discards: 0,
         checks: None,

@@ -47,6 +47,7 @@ fn target(path: &str) -> TargetInfo {
         max_in_flight: Some(4),
         expected_requests: None,
         hole_bytes: 0,
+        hole_range_bytes: 0,
         left_out_flushes: 0,
         left_out_discards: 0,
         checks: None,
