@@ -38,7 +38,11 @@ impl Fitted {
             Known::Generated { generator, list: None } if generator.pass_offset.0 == 0 => {
                 let start = generator.offset.0.min(size);
                 let region = start + generator.region_on(size);
-                start..self.workload.end(passes).map_or(region, |end| end.min(region)).max(start)
+                // Others jump to any place of the region.
+                let in_order =
+                    matches!(generator.order, Order::Sequential | Order::Interleaved { .. } | Order::Fixed);
+                let end = if in_order { self.workload.end(passes) } else { None };
+                start..end.map_or(region, |end| end.min(region)).max(start)
             }
             Known::Generated { .. } => 0..size,
         }

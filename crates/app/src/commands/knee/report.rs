@@ -10,6 +10,7 @@ use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::session::{exit, is_fake, tell_verdict};
 use anyhow::Context;
 use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow};
+use iosonar_analyze::{DetectorId, Summary};
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_os::create::new_file;
 use iosonar_plan::RisingShape;
@@ -58,13 +59,19 @@ fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
             ramp.dir.display()
         ));
     }
-    // A ramp goes beyond what the target can: of its verdict only a proof counts.
-    if let Some(fake) = ramps.iter().find(|ramp| is_fake(&ramp.summary)) {
+    if let Some(fake) = ramps.iter().find(|ramp| is_of_another_place(&ramp.summary)) {
         tell_verdict("iosonar", &fake.summary);
         return Exit::Fake;
     }
     let is_clear = !matches!(ramp.verdict, KneeVerdict::Unclear { .. });
     if is_clear && failed == 0 { Exit::Fine } else { Exit::Failed }
+}
+
+/// Whether a verdict says that the figures are those of another place. A ramp goes beyond what the target can, and finds limits of this
+/// machine on purpose: nothing else in its verdict counts.
+fn is_of_another_place(summary: &Summary) -> bool {
+    let proofs = summary.judgement.iter().flat_map(|judgement| &judgement.detections);
+    is_fake(summary) && proofs.into_iter().any(|one| one.definitional && one.id != DetectorId::OwnLimit)
 }
 
 fn draw(ramp: &Ramp, out: &Path) -> Result<Vec<PathBuf>, Failure> {
