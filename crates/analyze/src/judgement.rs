@@ -185,6 +185,11 @@ impl Detection {
     pub fn is_told(&self) -> bool {
         self.level >= Level::Caution && self.explained_by.is_none()
     }
+
+    /// Its name, what was seen, and the remedy, in a line.
+    pub fn line(&self) -> String {
+        format!("{}: {} {}", self.id, self.text, self.remedy).trim_end().to_string()
+    }
 }
 
 /// What a result is worth.

@@ -45,22 +45,15 @@ pub fn check(prepared: &Prepared, environment: &Environment) -> Result<Vec<Strin
             "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
             clock(span),
             plan.claim(),
-            line(proof)
+            proof.line().trim_end_matches('.')
         )));
     }
-    let mut lines: Vec<String> = told().map(|one| format!("  caution: {}", line(one))).collect();
+    let mut lines: Vec<String> =
+        told().map(|one| format!("  caution: {}", one.line().trim_end_matches('.'))).collect();
     if span.is_some() && plan.engine.is_real() {
         let others = quiet::watch(&environment.targets, QUIET);
         let disturbing = others.iter().filter(|other| other.disturbs());
         lines.extend(disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))));
     }
     Ok(lines)
-}
-
-/// A detection in a line.
-fn line(detection: &Detection) -> String {
-    format!("{}: {} {}", detection.id, detection.text, detection.remedy)
-        .trim_end()
-        .trim_end_matches('.')
-        .into()
 }

@@ -139,7 +139,7 @@ impl Prepared {
             expected_requests: jobs.iter().map(|(phase, job)| job.expected_requests(phase.passes)).sum(),
             ended_early: None,
             issued_hash: String::new(),
-            hole_bytes: claimed.looked.hole_bytes(range.clone()),
+            hole_bytes: *claimed.hole_bytes.get_or_init(|| claimed.looked.hole_bytes(range.clone())),
             hole_range_bytes: range.end - range.start,
             left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
             left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),

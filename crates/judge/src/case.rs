@@ -1,8 +1,8 @@
 //! Everything that the detectors look at.
 
-use crate::outset::{Outset, PlannedTarget, bottoms_of};
+use crate::outset::{Outset, PlannedTarget};
 use crate::samples::Samples;
-use crate::stack::Bottom;
+use crate::stack::{Bottom, bottoms_of};
 use iosonar_analyze::{Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};

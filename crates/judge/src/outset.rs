@@ -4,12 +4,10 @@ use crate::detectors::{
     dirty_at_start, memory_target, own_limit, page_cache_in_path, trivial_data, unmapped_target,
     wrong_size_device,
 };
-use crate::stack::{Bottom, bottoms, is_in_another};
 use crate::{Detector, Seen};
 use iosonar_analyze::{Detection, Level};
 use iosonar_archive::TargetInfo;
-use iosonar_evidence::target::BlockDevice;
-use iosonar_evidence::{Environment, TargetFacts};
+use iosonar_evidence::Environment;
 use iosonar_plan::{Claim, Plan};
 
 /// A run before its first request.
@@ -55,19 +53,6 @@ impl Outset<'_> {
     pub(crate) fn is_direct(&self) -> bool {
         self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
     }
-}
-
-/// Where the bytes of all targets end, each device once.
-pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
-    let mut all = Vec::new();
-    for bottom in targets.iter().flat_map(bottoms) {
-        if !all.contains(&bottom) {
-            all.push(bottom);
-        }
-    }
-    let devices: Vec<&BlockDevice> = all.iter().filter_map(Bottom::device).collect();
-    all.retain(|bottom| !bottom.device().is_some_and(|device| is_in_another(device, &devices)));
-    all
 }
 
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;

@@ -167,6 +167,19 @@ pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
     found
 }
 
+/// Where the bytes of all targets end, each device once.
+pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
+    let mut all = Vec::new();
+    for bottom in targets.iter().flat_map(bottoms) {
+        if !all.contains(&bottom) {
+            all.push(bottom);
+        }
+    }
+    let devices: Vec<&BlockDevice> = all.iter().filter_map(Bottom::device).collect();
+    all.retain(|bottom| !bottom.device().is_some_and(|device| is_in_another(device, &devices)));
+    all
+}
+
 /// Whether the counters of a device are the last on the way down. The disk of a partition is not asked, unless it is memory.
 fn is_bottom(device: &BlockDevice) -> bool {
     match &device.role {

@@ -250,7 +250,7 @@ pub fn cautions(of_summary: &[Caution], judgement: &Judgement) -> Vec<Caution> {
     let added = judgement.told().filter(|one| !is_said(one)).map(|one| Caution {
         id: CautionId::Detected(one.id),
         severity: if one.level == Level::Fail { Severity::Severe } else { Severity::Warning },
-        text: format!("{}: {} {}", one.id, one.text, one.remedy).trim_end().to_string(),
+        text: one.line(),
     });
     let mut all: Vec<Caution> = kept.chain(added).collect();
     all.sort_by_key(|caution| Reverse(caution.severity));

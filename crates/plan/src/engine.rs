@@ -63,6 +63,11 @@ impl Engine {
         matches!(self, Engine::Stdio(_) | Engine::Mmap(_))
     }
 
+    /// Whether it looks for completions without rest, so that its thread is busy whatever the target does.
+    pub fn is_polled(self) -> bool {
+        matches!(self, Engine::Uring(options) if options.hipri)
+    }
+
     /// Whether it can discard and zero ranges.
     pub fn can_discard(self) -> bool {
         !matches!(self, Engine::Aio | Engine::Posixaio)

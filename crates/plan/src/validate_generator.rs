@@ -5,7 +5,7 @@ use crate::rising::validate_rising;
 use crate::think_time::validate_think_time;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
-    AtEnd, BlockSizes, ByteSize, Decimal, Engine, FlushRule, Generator, InvalidPlan, Job, Nanos, Order,
+    AtEnd, BlockSizes, ByteSize, Decimal, FlushRule, Generator, InvalidPlan, Job, Nanos, Order,
     OverlapPolicy, Pace, Phase, Plan, SizeRange, SizeShare, Space, Zone,
 };
 use std::path::Path;
@@ -71,7 +71,7 @@ fn flush(generator: &Generator, plan: &Plan) -> Result {
     require(generator.writes(), || {
         InvalidPlan::of("flush", "the workload writes nothing").remedy("remove it, or lower `read_percent`")
     })?;
-    let is_polled = matches!(plan.engine, Engine::Uring(options) if options.hipri);
+    let is_polled = plan.engine.is_polled();
     require(!is_polled, || {
         InvalidPlan::of("flush", "the completion of a flush cannot be polled for")
             .remedy("remove it, or `engine.hipri = true`")

@@ -5,8 +5,8 @@ use super::look::Looked;
 use crate::error::PrepareError;
 use iosonar_load::{Generated, Known, PatternError, Setting};
 use iosonar_plan::{
-    AtEnd, BetweenPasses, Engine, FileStep, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan,
-    SECTOR, Space, Strong, Workload,
+    AtEnd, BetweenPasses, FileStep, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR,
+    Space, Strong, Workload,
 };
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -133,13 +133,12 @@ fn dataless_obstacle(plan: &Plan, job: &Job, workload: &Known, looked: &Looked) 
         return None;
     }
     let engine = job.engine(plan.engine);
-    let is_polled = matches!(&engine, Engine::Uring(options) if options.hipri);
     let cases = [
         (!engine.can_discard(), {
             "its workload discards or zeroes ranges, and asynchronous requests have no such call: use --engine uring or threads, or drop \
              them (--discard drop of a replay)"
         }),
-        (is_polled, {
+        (engine.is_polled(), {
             "its workload discards or zeroes ranges, and their completion cannot be polled for: remove --hipri, or drop them \
              (--discard drop of a replay)"
         }),

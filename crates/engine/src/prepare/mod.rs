@@ -32,7 +32,7 @@ use look::look;
 use memory::fit_memory;
 use remounts::check_remounts;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// ParseCounters of lines that are skipped and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
@@ -55,6 +55,9 @@ pub(crate) struct Claimed {
     pub(crate) looked: Looked,
     /// None where nothing is opened.
     claim: Option<Claim>,
+    /// Bytes without data where its requests lie. Looking for them takes time on a file of many extents, and they are told before the
+    /// run, in its facts and in its progress.
+    pub(crate) hole_bytes: OnceLock<u64>,
 }
 
 /// A job whose target is claimed.
@@ -111,7 +114,8 @@ fn prepare_until_stopped(
     check_remounts(&plan, root)?;
     let claims = claim_all(&plan, &mut looked, &phases, root, control)?;
     let claimed = looked.into_iter().zip(claims);
-    let targets = claimed.map(|(looked, claim)| Claimed { looked, claim }).collect();
+    let targets =
+        claimed.map(|(looked, claim)| Claimed { looked, claim, hole_bytes: OnceLock::new() }).collect();
     let ready = |fitted| JobReady { fitted, told: Arc::default() };
     let phases = phases.into_iter().map(|jobs| jobs.into_iter().map(ready).collect()).collect();
     Ok(Prepared { plan, whole: None, max_waiting, targets, phases, notices })

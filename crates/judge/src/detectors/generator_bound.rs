@@ -6,7 +6,7 @@ use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_archive::PassTimes;
-use iosonar_plan::{Engine, Job};
+use iosonar_plan::Job;
 use std::collections::BTreeMap;
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -30,7 +30,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let share = busiest(&case.run.passes, |pass| {
         let phase = case.plan.phases.get(usize::from(pass.phase));
         let job = phase.and_then(|phase| phase.jobs.iter().find(|job| job.target == pass.target));
-        job.is_some_and(|job| is_closed(job) && !is_polled(job.engine(case.plan.engine)))
+        job.is_some_and(|job| is_closed(job) && !job.engine(case.plan.engine).is_polled())
     })?;
     let seen = match GENERATOR_BUSY.level(share) {
         Level::Ok => Seen::ok("The issuing threads had time left.", SOURCE),
@@ -53,11 +53,6 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 fn is_closed(job: &Job) -> bool {
     let pauses = job.workload.generator().is_some_and(|generator| generator.thinktime.is_some());
     !job.workload.has_timetable() && !pauses
-}
-
-/// Whether its thread looks for completions without rest: it is busy all the time, whatever the target does.
-fn is_polled(engine: Engine) -> bool {
-    matches!(engine, Engine::Uring(options) if options.hipri)
 }
 
 /// The greatest share of its time that a thread used a CPU; none where no thread was at work for long enough to tell. Passes that

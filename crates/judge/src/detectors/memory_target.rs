@@ -1,8 +1,7 @@
 //! Targets whose data ends in memory.
 
 use crate::detector::Most;
-use crate::outset::bottoms_of;
-use crate::stack::Bottom;
+use crate::stack::{Bottom, bottoms_of};
 use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 

@@ -6,7 +6,6 @@ use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{IssuingThreads, Series};
-use iosonar_plan::Engine;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::VerifyCosts,
@@ -53,10 +52,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 /// Share of the time for which an issuing thread had a CPU; none where that was not sampled.
 fn busy_share(case: &Case<'_>) -> Option<f64> {
     // Threads that wait for a due time, or look for completions, without a rest are busy anyway.
-    let is_polled = case
-        .plan
-        .jobs()
-        .any(|(_, job)| matches!(job.engine(case.plan.engine), Engine::Uring(options) if options.hipri));
+    let is_polled = case.plan.jobs().any(|(_, job)| job.engine(case.plan.engine).is_polled());
     if case.plan.has_timetable() || is_polled {
         return None;
     }
