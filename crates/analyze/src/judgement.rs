@@ -146,6 +146,15 @@ pub struct Evidence {
     pub value: f64,
 }
 
+/// A stretch of a run that shows something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct During {
+    /// Its begin, in nanoseconds of the run's clock.
+    pub from_ns: u64,
+    /// Its end.
+    pub to_ns: u64,
+}
+
 /// What one detector says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Detection {
@@ -168,6 +177,9 @@ pub struct Detection {
     /// By which factor the headline figure may be wrong, where that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<f64>,
+    /// When it shows; absent where it does all the time, or where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub during: Option<During>,
     /// The figure contradicts its claim by definition, whatever the noise: one witness is enough.
     #[serde(default, skip_serializing_if = "is_false")]
     pub definitional: bool,

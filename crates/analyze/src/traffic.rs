@@ -1,6 +1,7 @@
 //! What requests moved, and at what pace: the account that is compared with what devices counted, and the level of the run over
 //! time.
 
+use crate::During;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
 
@@ -59,8 +60,10 @@ struct Slice {
 }
 
 /// Levels of the measured time in equal parts, without the first and the last slice, which may be covered in part.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LevelsOverTime {
+    /// The time of all parts together.
+    pub during: During,
     /// Completed requests per second.
     pub requests: Vec<f64>,
     /// Their bytes per second.
@@ -167,12 +170,35 @@ impl Traffic {
         Some((sum.requests as f64 / seconds, sum.bytes as f64 / seconds))
     }
 
+    /// The longest time between two slices with completions in which nothing was completed; none where each slice has some.
+    pub fn longest_pause(&self) -> Option<During> {
+        let is_pause = |slice: &Slice| slice.requests == 0;
+        let first = self.slices.iter().position(|slice| !is_pause(slice))?;
+        let (mut longest, mut begin) = (0..0, first);
+        for (index, slice) in self.slices.iter().enumerate().skip(first) {
+            if !is_pause(slice) {
+                begin = index + 1;
+            } else if index + 1 - begin > longest.len() {
+                longest = begin..index + 1;
+            }
+        }
+        let of_slice = |index: usize| (index as u64) << self.shift;
+        (!longest.is_empty())
+            .then(|| During { from_ns: of_slice(longest.start), to_ns: of_slice(longest.end) })
+    }
+
     /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
     pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
         let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
         let last = self.slices.len().checked_sub(1).filter(|last| *last >= first + parts)?;
         let border = |part: usize| first + part * (last - first) / parts;
-        let mut levels = LevelsOverTime::default();
+        let of_slice = |index: usize| (index as u64) << self.shift;
+        let mut levels = LevelsOverTime {
+            during: During { from_ns: of_slice(first), to_ns: of_slice(last) },
+            requests: Vec::new(),
+            bytes: Vec::new(),
+            latency: Vec::new(),
+        };
         for part in 0..parts {
             let slices = &self.slices[border(part)..border(part + 1)];
             let seconds = ((slices.len() as u64) << self.shift) as f64 / 1e9;
@@ -241,6 +267,17 @@ mod tests {
         assert!((requests - 1e5).abs() < 500.0 && (bytes / requests - 512.0).abs() < 1e-9, "{requests}");
         assert!((traffic.rate_between(101_000_000, 200_000_000).unwrap().0 - 1e4).abs() < 100.0);
         assert_eq!((traffic.rate_between(5, 6), traffic.rate_between(u64::MAX, u64::MAX)), (None, None));
+    }
+
+    #[test]
+    fn the_longest_time_without_completions_is_found() {
+        let busy = |from: u64| (from..from + 1_000).map(|at| record(at, 5_000, 512));
+        let all: Vec<Record> = busy(0).chain(busy(1_500)).chain(busy(9_000)).collect();
+        let pause = of(&all).longest_pause().unwrap();
+        assert!((2_490_000..2_530_000).contains(&pause.from_ns), "{pause:?}");
+        assert!((8_970_000..9_010_000).contains(&pause.to_ns), "{pause:?}");
+        assert_eq!(of(&busy(0).collect::<Vec<_>>()).longest_pause(), None);
+        assert_eq!(Traffic::default().longest_pause(), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::Case;
 use crate::thresholds::Limits;
-use iosonar_analyze::{Channel, Detection, DetectorId, Evidence, Level};
+use iosonar_analyze::{Channel, Detection, DetectorId, During, Evidence, Level};
 use iosonar_plan::Claim;
 
 /// One detector.
@@ -65,6 +65,7 @@ pub struct Seen {
     evidence: Vec<Evidence>,
     source: String,
     effect: Option<f64>,
+    during: Option<During>,
     definitional: bool,
 }
 
@@ -93,6 +94,7 @@ impl Seen {
             evidence: Vec::new(),
             source: source.to_string(),
             effect: None,
+            during: None,
             definitional: false,
         }
     }
@@ -121,6 +123,13 @@ impl Seen {
         self
     }
 
+    /// When it shows.
+    #[must_use]
+    pub fn during(mut self, during: Option<During>) -> Seen {
+        self.during = during;
+        self
+    }
+
     /// One witness is enough, if it fails.
     #[must_use]
     pub fn definitional(mut self) -> Seen {
@@ -141,6 +150,7 @@ impl Seen {
             evidence: self.evidence,
             source: self.source,
             effect: self.effect,
+            during: self.during,
             definitional: self.definitional && level == Level::Fail,
             explained_by: None,
         }

@@ -1,15 +1,40 @@
 //! What the samples of a run amount to: how much each counter grew.
 
+use iosonar_analyze::During;
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::HashMap;
 
-/// First and last sample of each series.
+/// First and last sample of each series, and where it grew fastest.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
-    ends: HashMap<Series, [(u64, f64); 2]>,
+    series: HashMap<Series, Course>,
     /// The time that they have to cover to say anything: first and last, in nanoseconds of the run's clock.
     needed: Option<(u64, u64)>,
+}
+
+/// What is kept of a series.
+#[derive(Debug, Clone, Copy)]
+struct Course {
+    first: (u64, f64),
+    last: (u64, f64),
+    /// The two samples that follow each other between which it grew fastest, and by how much in a nanosecond.
+    steepest: Option<(During, f64)>,
+}
+
+impl Course {
+    fn add(&mut self, time_ns: u64, value: f64) {
+        let during = During { from_ns: self.last.0, to_ns: time_ns };
+        let pace = (value - self.last.1) / during.to_ns.saturating_sub(during.from_ns) as f64;
+        if pace.is_finite() && self.steepest.is_none_or(|(_, most)| pace > most) {
+            self.steepest = Some((during, pace));
+        }
+        self.last = (time_ns, value);
+    }
+
+    fn mean_pace(&self) -> f64 {
+        (self.last.1 - self.first.1) / self.last.0.saturating_sub(self.first.0) as f64
+    }
 }
 
 impl Samples {
@@ -31,10 +56,11 @@ impl Samples {
     }
 
     pub(crate) fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
-        match self.ends.get_mut(series) {
-            Some([_, last]) => *last = (time_ns, value),
+        match self.series.get_mut(series) {
+            Some(course) => course.add(time_ns, value),
             None => {
-                self.ends.insert(series.clone(), [(time_ns, value); 2]);
+                let only = (time_ns, value);
+                self.series.insert(series.clone(), Course { first: only, last: only, steepest: None });
             }
         }
     }
@@ -42,12 +68,19 @@ impl Samples {
     /// How much a counter grew from the first sample to the last; none where it was sampled once, not at all, or not over the whole
     /// run.
     pub fn growth(&self, series: &Series) -> Option<f64> {
-        let [(begin, first), (end, last)] = *self.ends.get(series)?;
+        let Course { first: (begin, first), last: (end, last), .. } = *self.series.get(series)?;
         let is_whole = self.needed.is_none_or(|(from, to)| begin <= from && end >= to);
         (end > begin && is_whole).then(|| (last - first).max(0.0))
     }
 
-    /// The same of a device.
+    /// Between which two samples a counter grew fastest; none where it grew at no time twice as fast as over the whole run.
+    pub(crate) fn steepest(&self, series: &Series) -> Option<During> {
+        let course = self.series.get(series)?;
+        let (during, pace) = course.steepest?;
+        (pace > 2.0 * course.mean_pace()).then_some(during)
+    }
+
+    /// How much a counter of a device grew.
     pub fn of_device(&self, name: &str, counter: DeviceCounter) -> Option<f64> {
         self.growth(&Series::device(name, counter))
     }
@@ -57,6 +90,19 @@ impl Samples {
 mod tests {
     use super::*;
     use iosonar_evidence::OwnUse;
+
+    #[test]
+    fn a_counter_that_leaps_shows_when() {
+        let series = Series::Own(OwnUse::Read);
+        let steepest = |values: &[f64]| {
+            let mut samples = Samples::default();
+            (0..).zip(values).for_each(|(second, value)| samples.add(second, &series, *value));
+            samples.steepest(&series)
+        };
+        assert_eq!(steepest(&[0.0, 1.0, 2.0, 12.0, 13.0]), Some(During { from_ns: 2, to_ns: 3 }));
+        assert_eq!(steepest(&[0.0, 1.0, 2.0, 3.0]), None);
+        assert_eq!(steepest(&[0.0]), None);
+    }
 
     #[test]
     fn growth_is_from_the_first_sample_to_the_last() {

@@ -58,6 +58,7 @@ fn not_observable(claim: Claim, detections: &[Detection]) -> Option<Detection> {
         evidence: Vec::new(),
         source: blind.source.clone(),
         effect: None,
+        during: None,
         definitional: false,
         explained_by: None,
     })

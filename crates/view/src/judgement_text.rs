@@ -2,7 +2,8 @@
 
 use crate::lines::Lines;
 use crate::text::COLUMNS;
-use iosonar_analyze::{Detection, DetectorId, Judgement, Level};
+use crate::units::{self, Charset};
+use iosonar_analyze::{Detection, DetectorId, During, Judgement, Level};
 
 fn word(level: Level) -> &'static str {
     match level {
@@ -30,20 +31,24 @@ pub fn show_judgement(judgement: &Judgement) -> String {
 }
 
 /// Each detection that is told at length, with its symptoms; then what is not known, and what was found as it should be.
-/// `about` says of a detector why it matters.
-pub fn explain(judgement: &Judgement, about: &dyn Fn(DetectorId) -> &'static str) -> String {
+/// `about` says of a detector why it matters; `page` is the address of the report page, for links to a time.
+pub fn explain(judgement: &Judgement, about: &dyn Fn(DetectorId) -> &'static str, page: &str) -> String {
     let mut out = Lines::new(COLUMNS);
     out.paragraph("verdict: ", &judgement.sentence);
     let is_symptom_of = |one: &&Detection, cause| one.explained_by == Some(cause);
     for told in judgement.told() {
         at_length(&mut out, told, about);
+        link(&mut out, told, page);
         for symptom in judgement.detections.iter().filter(|one| is_symptom_of(one, told.id)) {
             out.paragraph("  explains    ", &format!("{}: {}", symptom.id, symptom.text));
         }
     }
     let infos =
         judgement.detections.iter().filter(|one| one.level == Level::Info && one.explained_by.is_none());
-    infos.for_each(|one| at_length(&mut out, one, about));
+    infos.for_each(|one| {
+        at_length(&mut out, one, about);
+        link(&mut out, one, page);
+    });
     missing(&mut out, judgement);
     for (level, heading) in [(Level::Unknown, "Not known"), (Level::Ok, "As it should be")] {
         let of_level: Vec<&Detection> =
@@ -56,12 +61,29 @@ pub fn explain(judgement: &Judgement, about: &dyn Fn(DetectorId) -> &'static str
     out.finish()
 }
 
+fn link(out: &mut Lines, one: &Detection, page: &str) {
+    if let Some(during) = one.during {
+        out.line(&format!("  picture     {page}#{}", hash(during)));
+    }
+}
+
+/// What follows `#` in the address of a page that shows this time, and as much before and behind it.
+pub(crate) fn hash(during: During) -> String {
+    let length = during.to_ns.saturating_sub(during.from_ns).max(1);
+    let seconds = |ns: u64| units::plain((ns as f64 / 1e6).round() / 1e3);
+    format!("t={}-{}", seconds(during.from_ns.saturating_sub(length)), seconds(during.to_ns + length))
+}
+
 pub(crate) fn at_length(out: &mut Lines, one: &Detection, about: &dyn Fn(DetectorId) -> &'static str) {
     out.heading(&format!("{} ({})", one.id, word(one.level)));
     out.paragraph("  seen        ", &one.text);
     out.paragraph("  why         ", about(one.id));
     if !one.remedy.is_empty() {
         out.paragraph("  remedy      ", &one.remedy);
+    }
+    if let Some(During { from_ns, to_ns }) = one.during {
+        let moment = |ns| units::moment(ns, Charset::Ascii);
+        out.paragraph("  when        ", &format!("from {} to {}", moment(from_ns), moment(to_ns)));
     }
     out.paragraph("  source      ", &one.source);
     for number in &one.evidence {
@@ -97,6 +119,7 @@ mod tests {
             evidence: vec![Evidence { name: "share".into(), value: 0.25 }],
             source: "a file".into(),
             effect: None,
+            during: None,
             definitional: false,
             explained_by,
         }
@@ -111,16 +134,20 @@ mod tests {
             sentence: "FAKE as a device result: unmapped-target".into(),
             missing: vec!["whether the level stays".into()],
             detections: vec![
-                detection(DetectorId::UnmappedTarget, Level::Fail, None),
+                Detection {
+                    during: Some(During { from_ns: 3_000_000_000, to_ns: 4_500_000_000 }),
+                    ..detection(DetectorId::UnmappedTarget, Level::Fail, None)
+                },
                 detection(DetectorId::ReadsNotFromDevice, Level::Fail, Some(DetectorId::UnmappedTarget)),
                 detection(DetectorId::RequestsNotDone, Level::Ok, None),
             ],
         };
-        let text = explain(&judgement, &|_| "Because.");
+        let text = explain(&judgement, &|_| "Because.", "r/report.html");
         let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
         assert!(at("verdict: FAKE") < at("unmapped-target (fail)"), "{text}");
         assert!(at("explains    reads-not-from-device") < at("As it should be"), "{text}");
         assert!(text.contains("why         Because.") && text.contains("0.2500"), "{text}");
+        assert!(text.contains("picture     r/report.html#t=1.5-6\n"), "{text}");
         assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
         let table = show_judgement(&judgement);
         assert!(

@@ -28,6 +28,9 @@ pub enum Outcome {
 pub struct Answer {
     /// In a word.
     pub outcome: Outcome,
+    /// `no-difference` where no change is shown over the whole run: a name like those of the detectors of one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<&'static str>,
     /// In a sentence, with the figures that matter most.
     pub text: String,
     /// How far the answer reaches: two runs do not tell how runs differ by themselves, and a plan that differs may be the
@@ -68,7 +71,7 @@ impl Answer {
     ) -> Answer {
         let covers = what_it_covers(plan);
         if let Some(text) = nothing("A", a).or_else(|| nothing("B", b)) {
-            return Answer { outcome: Outcome::Nothing, text, covers, smallest_visible_percent: None };
+            return Answer { outcome: Outcome::Nothing, id: None, text, covers, smallest_visible_percent: None };
         }
         let smallest =
             figures.iter().find(|f| f.name == "latency.p50").and_then(|f| f.smallest_visible_percent);
@@ -95,7 +98,8 @@ impl Answer {
                 (outcome, format!("{text}: {}", list(&of_both_kinds(times, outcome))))
             }
         };
-        Answer { outcome, text, covers, smallest_visible_percent: smallest }
+        let id = matches!(outcome, Outcome::NotShown | Outcome::AtTimes).then_some("no-difference");
+        Answer { outcome, id, text, covers, smallest_visible_percent: smallest }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::args::{ExplainArgs, JudgeArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::{DetectorId, Judgement, Limits, Verdict};
+use iosonar_analyze::{DetectorId, Judgement, Level, Limits, Verdict};
 use iosonar_inputs::{Figures, Input};
 use iosonar_judge::DETECTORS;
 use std::path::Path;
@@ -27,7 +27,16 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
 
 /// Prints the verdict at length.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
-    print(&iosonar_view::explain(&judgement(&args.dir)?, &about))?;
+    let page = args.dir.join("report.html");
+    let judgement = judgement(&args.dir)?;
+    print(&iosonar_view::explain(&judgement, &about, &page.display().to_string()))?;
+    let has_link = judgement.detections.iter().any(|one| one.during.is_some() && one.level >= Level::Info);
+    if has_link && !page.exists() {
+        print(&format!(
+            "\nThe page that the pictures are on is written by: iosonar report {}\n",
+            args.dir.display()
+        ))?;
+    }
     Ok(Exit::Fine)
 }
 

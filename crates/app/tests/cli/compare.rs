@@ -30,6 +30,7 @@ fn equal_systems_show_no_difference_and_a_slower_one_is_found() {
     let [equal, slower] = [&both["comparisons"][0], &both["comparisons"][1]];
     assert_eq!(both["version"], 1);
     assert_eq!(equal["answer"]["outcome"], "not-shown", "{}", equal["answer"]["text"]);
+    assert_eq!(equal["answer"]["id"], "no-difference");
     assert_eq!(equal["load"], "different");
     assert_eq!(equal["plan"][0]["field"], "seed");
     assert_eq!(equal["plan"].as_array().unwrap().len(), 1, "{}", equal["plan"]);

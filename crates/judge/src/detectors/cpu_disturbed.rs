@@ -46,27 +46,33 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             THROTTLED.level(throttled),
             format!("Its control group used up its CPU limit in {} of the periods.", percent(throttled)),
             "Lift the limit (cpu.max).",
+            Some(Series::Cgroup(Throttling::Throttled)),
         ),
         (
             STOLEN.level(stolen),
             format!("The hypervisor gave {} of the CPU time to others.", percent(stolen)),
             "Run when the host is idle, or give the machine CPUs of its own.",
+            Some(Series::Cpu(CpuState::Steal)),
         ),
         (
             CPU_WAIT.level(waited),
             format!("The issuing threads waited for a CPU for {waited:.2} times the time that they had one."),
             "Stop other programs, or pin the threads to CPUs of their own (--pin).",
+            Some(Series::Issuing(IssuingThreads::Wait)),
         ),
         (
             if slowed > 0 { Level::Caution } else { Level::Ok },
             format!("CPUs slowed themselves down because of heat, {slowed} times."),
             "Cool the machine, and let it rest before a run.",
+            None,
         ),
     ];
-    let (level, text, remedy) = worst.into_iter().rev().max_by_key(|(level, ..)| *level)?;
+    let (level, text, remedy, series) = worst.into_iter().rev().max_by_key(|(level, ..)| *level)?;
     let seen = match level {
         Level::Ok => Seen::ok("The generator had its CPUs.", SOURCE),
-        level => Seen::at(level, text, SOURCE).remedy(remedy),
+        level => Seen::at(level, text, SOURCE)
+            .remedy(remedy)
+            .during(series.and_then(|series| case.samples.steepest(&series))),
     };
     Some(seen.with("throttled_share", throttled).with("stolen_share", stolen).with("wait_over_cpu", waited))
 }

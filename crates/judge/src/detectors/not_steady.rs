@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::{LEAST_REQUESTS, PARTS};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::findings::{SplitResult, SplitTest, SteadyQuantity, split_levels};
-use iosonar_analyze::{Channel, DetectorId, Level, LevelsOverTime};
+use iosonar_analyze::{Channel, DetectorId, During, Level, LevelsOverTime};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::NotSteady,
@@ -46,7 +46,16 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .remedy("Run longer, leave the beginning out (--ramp), and give both levels.")
         .with("t", worst.t)
         .with("level_ratio", ratio);
-    Some(seen.effect(ratio))
+    Some(seen.effect(ratio).during(Some(around(&worst, levels.during))))
+}
+
+/// The time around a change: two parts before it and two behind.
+fn around(test: &SplitTest, whole: During) -> During {
+    let part = |number: u64| whole.from_ns + (whole.to_ns - whole.from_ns) * number / test.bins as u64;
+    During {
+        from_ns: part(test.at_ns.saturating_sub(2)),
+        to_ns: part((test.at_ns + 2).min(test.bins as u64)),
+    }
 }
 
 fn sentence(test: &SplitTest) -> String {
@@ -82,6 +91,8 @@ mod tests {
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Fail);
         assert!(seen.text.contains("changed by a factor of"), "{}", seen.text);
+        let during = seen.during.unwrap();
+        assert!(during.from_ns < 600_000_000 && during.to_ns > 600_000_000, "{during:?}");
     }
 
     #[test]

@@ -48,7 +48,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             ),
             SOURCE,
         )
-        .remedy("Give requests times of their own (--rate), and read the response column."),
+        .remedy("Give requests times of their own (--rate), and read the response column.")
+        .during(case.tally.traffic().longest_pause()),
     };
     Some(seen.with("never_sent", missed).with("stalled", count as f64))
 }
@@ -65,6 +66,8 @@ mod tests {
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
         assert!(seen.text.contains("about 1037 requests were never sent"), "{}", seen.text);
+        let during = seen.during.unwrap();
+        assert!(during.from_ns >= 3_000_000_000 && during.to_ns <= 4_037_000_000, "{during:?}");
     }
 
     #[test]

@@ -5,14 +5,15 @@ use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
 use super::{faults, figures};
+use crate::judgement_text::hash;
 use crate::units::{self, Charset};
 use crate::{Picture, Style, Theme, escape, health, raster, show_demand, show_extent_latencies};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
 use iosonar_analyze::{
-    ByScope, Caution, Counts, LimitResult, LimitVerdict, MachineSeries, ROWS, ROWS_PER_DECADE, Scope,
-    Severity, Summary, TILE_COLUMNS, TargetSummary, TimeStats,
+    ByScope, Caution, CautionId, Counts, During, LimitResult, LimitVerdict, MachineSeries, ROWS,
+    ROWS_PER_DECADE, Scope, Severity, Summary, TILE_COLUMNS, TargetSummary, TimeStats,
 };
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -255,17 +256,26 @@ fn warnings(out: &mut String, name: &str, run: &ReportRun<'_>) {
         return;
     }
     out.push_str("<section class=\"cautions\" aria-label=\"Cautions\">\n<ul>\n");
-    subject.cautions.iter().for_each(|c| caution(out, name, c));
+    let judgement = run.material.run.as_ref().and_then(|run| run.summary.judgement.as_ref());
+    for one in &subject.cautions {
+        let during = match one.id {
+            CautionId::Detected(id) => judgement.and_then(|judgement| judgement.of(id)?.during),
+            _ => None,
+        };
+        caution(out, name, one, during);
+    }
     out.push_str("</ul>\n</section>\n");
 }
 
-fn caution(out: &mut String, name: &str, caution: &Caution) {
+fn caution(out: &mut String, name: &str, caution: &Caution, during: Option<During>) {
     let word = match caution.severity {
         Severity::Severe => "Severe",
         Severity::Warning => "Warning",
         Severity::Note => "Note",
     };
-    _ = writeln!(out, "<li><b>⚠ {name}{word}.</b> {}</li>", escape(&caution.text));
+    let link =
+        during.map_or(String::new(), |during| format!(" <a href=\"#{}\">Show the time</a>", hash(during)));
+    _ = writeln!(out, "<li><b>⚠ {name}{word}.</b> {}{link}</li>", escape(&caution.text));
 }
 
 fn verdicts(out: &mut String, run: &str, s: &Summary) {
