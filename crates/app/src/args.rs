@@ -259,6 +259,12 @@ pub struct IoArgs {
     /// Where that is known before the first request, such a run is refused. Goes with a plan, too.
     #[arg(long)]
     pub anyway: bool,
+    /// Watch whether requests overtake others on their way to the device
+    ///
+    /// An I/O scheduler may sort what is submitted together. The kernel's tracepoints tell, which needs root
+    /// and some CPU time. The verdict has the share.
+    #[arg(long)]
+    pub watch_order: bool,
     /// Open targets with O_SYNC, or with another flag: --sync=dsync, --sync=rsync
     ///
     /// On Linux O_RSYNC is O_SYNC.

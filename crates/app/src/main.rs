@@ -25,6 +25,7 @@ mod matrix_args;
 mod means_args;
 mod members;
 mod new_load;
+mod order_watch;
 mod output;
 mod outputs;
 mod places;

@@ -3,6 +3,7 @@
 use crate::analysis::deskew;
 use crate::args::{ProgressArg, SessionArgs};
 use crate::exit::{Exit, Failure};
+use crate::order_watch::OrderWatch;
 use crate::output::{self, print_message};
 use crate::preflight;
 use crate::progress::{self, ProgressOptions};
@@ -139,7 +140,12 @@ pub fn perform_kept(
     let environment = ready.environment(&Root::default());
     let cautions = preflight::check(ready.prepared(), &environment)?;
     let dir = name(ready.prepared());
-    let begun = ready.begin(environment, &dir, &command_line()).map_err(Failure::refused)?;
+    let order =
+        if ready.prepared().plan().watch_order { Some(OrderWatch::start(&environment)?) } else { None };
+    let mut begun = ready.begin(environment, &dir, &command_line()).map_err(Failure::refused)?;
+    if let Some(order) = order {
+        begun = begun.noting(move |after| after.issue_order = order.end());
+    }
     announcement(begun.prepared()).iter().for_each(print_message);
     cautions.iter().for_each(print_message);
     listener.set_phase(Phase::Running);

@@ -40,6 +40,7 @@ mod category {
 fn mask(watch: Watch) -> u16 {
     match watch {
         Watch::Queue => category::QUEUE | category::COMPLETE,
+        Watch::Order => category::QUEUE | category::ISSUE,
         Watch::Issue => category::ISSUE | category::REQUEUE | category::COMPLETE,
     }
 }
@@ -49,6 +50,7 @@ fn mask(watch: Watch) -> u16 {
 fn actions(watch: Watch) -> &'static [Action] {
     match watch {
         Watch::Queue => &[Action::Queue, Action::Complete],
+        Watch::Order => &[Action::Queue, Action::Issue],
         Watch::Issue => &[Action::Issue, Action::Requeue, Action::Complete],
     }
 }

@@ -14,6 +14,8 @@ pub enum Watch {
     /// What the driver was given (`block_rq_issue`, blktrace's D), joined and split. Devices without requests (zram) have
     /// none.
     Issue,
+    /// What was requested and what the driver was given, for the order of both.
+    Order,
 }
 
 /// Where the kernel tells of them.

@@ -15,6 +15,7 @@ const ENDS: [&str; 2] = ["block_rq_complete", "block_bio_complete"];
 fn events_of(watch: Watch) -> &'static [&'static str] {
     match watch {
         Watch::Queue => &["block_bio_queue", ENDS[0], ENDS[1]],
+        Watch::Order => &["block_bio_queue", "block_rq_issue"],
         Watch::Issue => &["block_rq_issue", "block_rq_requeue", ENDS[0]],
     }
 }

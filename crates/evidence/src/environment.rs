@@ -37,6 +37,20 @@ pub struct Environment {
     pub targets: Vec<TargetFacts>,
     /// The file system that the result was written to.
     pub result: Fact<FileSystem>,
+    /// In which order requests went to the devices during the run: known after a run for which this was watched.
+    pub issue_order: Fact<IssueOrder>,
+}
+
+/// In which order the kernel gave requests to the drivers, by its tracepoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IssueOrder {
+    /// Requests that were given to a driver.
+    pub issued: u64,
+    /// Those of them that had been requested before the one that was given to the driver last.
+    pub out_of_order: u64,
+    /// Events that the kernel could not keep.
+    pub lost_events: u64,
 }
 
 /// The running kernel.

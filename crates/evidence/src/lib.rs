@@ -7,7 +7,7 @@ mod number;
 mod series;
 pub mod target;
 
-pub use environment::{CgroupLimit, Cgroups, Environment};
+pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder};
 pub use fact::Fact;
 pub use number::DevNumber;
 pub use series::{

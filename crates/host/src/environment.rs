@@ -35,6 +35,7 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         cgroups: cgroup::capture(root),
         targets: targets.to_vec(),
         result: Fact::absent("the result's directory was not named"),
+        issue_order: Fact::absent("it was not watched (--watch-order)"),
     }
 }
 

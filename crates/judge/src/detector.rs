@@ -99,6 +99,11 @@ impl Seen {
         }
     }
 
+    /// How much it matters, before the claim limits that.
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
     /// How to mend it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Seen {

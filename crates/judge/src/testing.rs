@@ -6,8 +6,8 @@ use iosonar_archive::{
     Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
 };
 use iosonar_evidence::{
-    CgroupLimit, CpuState, DeviceCounter, Environment, Fact, IssuingThreads, OwnUse, Series, TargetFacts,
-    Throttling,
+    CgroupLimit, CpuState, DeviceCounter, Environment, Fact, IssueOrder, IssuingThreads, OwnUse, Series,
+    TargetFacts, Throttling,
 };
 use iosonar_plan::*;
 use serde_json::{Value, json};
@@ -129,6 +129,13 @@ impl Lab {
             device.queue.scheduler = Fact::Known(scheduler.into());
         }
         self.after = Some(after);
+        self
+    }
+
+    /// So many requests went to the driver, some of them before others that had been submitted earlier.
+    pub(crate) fn issued(mut self, issued: u64, out_of_order: u64) -> Lab {
+        let after = self.after.get_or_insert_with(|| self.before.clone());
+        after.issue_order = Fact::Known(IssueOrder { issued, out_of_order, lost_events: 0 });
         self
     }
 

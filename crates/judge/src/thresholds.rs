@@ -66,6 +66,8 @@ pub(crate) const FOREIGN: Limits = limits(0.02, 0.25);
 pub(crate) const MERGED: Limits = limits(0.05, 0.20);
 /// Requests of the device for each of ours, above 1.
 pub(crate) const SPLIT: Limits = limits(0.2, NEVER);
+/// Share of requests that were issued before one that had been requested earlier.
+pub(crate) const REORDERED: Limits = limits(0.05, NEVER);
 /// Mean size in bytes up to which merging and splitting change what is measured.
 pub(crate) const SMALL_MEAN: u64 = 64 << 10;
 /// Share of the CPU time that a hypervisor gave to others.

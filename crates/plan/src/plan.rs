@@ -80,6 +80,8 @@ pub struct Plan {
     pub claim: Option<Claim>,
     /// Whether a long run starts although its figures will not be what they claim.
     pub anyway: bool,
+    /// Whether the kernel's tracepoints are watched for requests that overtake others.
+    pub watch_order: bool,
 }
 
 impl Plan {
@@ -105,6 +107,7 @@ impl Plan {
             phases,
             claim: None,
             anyway: false,
+            watch_order: false,
         }
     }
 }
@@ -259,6 +262,7 @@ pub(crate) mod tests {
             inject: Vec::new(),
             claim: Some(Claim::Device),
             anyway: true,
+            watch_order: true,
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

@@ -97,7 +97,7 @@ impl Ready {
         let result = file_system_for(dir, &Root::default());
         let environment = as_json(&Environment { result, ..environment });
         let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
-        Ok(Begun { ready: self, archive, info })
+        Ok(Begun { ready: self, archive, info, note: Box::new(|_| {}) })
     }
 }
 
@@ -111,6 +111,7 @@ pub struct Begun {
     ready: Ready,
     archive: ArchiveWriter,
     info: RunInfo,
+    note: Box<dyn FnOnce(&mut Environment)>,
 }
 
 /// A run that goes on, for somebody who shows its progress.
@@ -151,6 +152,12 @@ impl Begun {
         self.ready.prepared()
     }
 
+    /// Lets `note` add to what is known of the machine after the run what somebody has watched meanwhile.
+    #[must_use]
+    pub fn noting(self, note: impl FnOnce(&mut Environment) + 'static) -> Begun {
+        Begun { note: Box::new(note), ..self }
+    }
+
     /// Carries the plan out, together with `others`. `show` runs in a thread of its own and returns when the scene is over;
     /// that it breaks costs no result.
     ///
@@ -162,7 +169,7 @@ impl Begun {
         others: &dyn Rendezvous,
         show: impl Fn(&Scene<'_>) + Sync,
     ) -> Result<Ended, CarryOutError> {
-        let Begun { mut ready, archive, info } = self;
+        let Begun { mut ready, archive, info, note } = self;
         let prepared = ready.prepared();
         let (progress, is_over) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
         let ran = std::thread::scope(|scope| {
@@ -180,7 +187,8 @@ impl Begun {
             let _ = std::fs::remove_dir_all(archive.dir());
         })?;
         // An addition: without it, only what has changed is not known.
-        let after = environment::capture(&ready.prepared().facts_now(), &Root::default()).by(TOOL);
+        let mut after = environment::capture(&ready.prepared().facts_now(), &Root::default()).by(TOOL);
+        note(&mut after);
         let _ = archive.write_environment_after(&as_json(&after));
         ready.prepared.has_begun = true;
         archive.write_run(&info)?;

@@ -119,6 +119,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         inject: io.verify.inject.clone(),
         claim: io.claim,
         anyway: io.anyway,
+        watch_order: io.watch_order,
         ..Plan::new(run_id, targets, vec![phase])
     }
 }

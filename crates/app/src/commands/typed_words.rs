@@ -24,6 +24,7 @@ const COMMON: &[(&str, &str)] = &[
     ("pacing.spin", "--spin"),
     ("claim", "--claim"),
     ("anyway", "--anyway"),
+    ("watch_order", "--watch-order"),
     ("pacing.pin", "--pin"),
     ("pacing.nice", "--nice"),
     ("pacing.realtime", "--realtime"),

@@ -1,8 +1,8 @@
-//! Requests that the kernel merged or split.
+//! Requests that the kernel merged, split or put into another order.
 
 use crate::detector::Most;
 use crate::stack::device_of;
-use crate::thresholds::{MERGED, SMALL_MEAN, SPLIT};
+use crate::thresholds::{MERGED, REORDERED, SMALL_MEAN, SPLIT};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
@@ -14,13 +14,51 @@ pub(super) const DETECTOR: Detector = Detector {
     most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Fail },
     explains: &[],
     about: "Neighbours that are submitted together become one request of the device, whatever the scheduler. The device then answers other \
-            requests than those that were asked for; below 1 % is usual (blkreplay manual 2.3).",
+            requests than those that were asked for; below 1 % is usual (blkreplay manual 2.3). An I/O scheduler sorts requests that wait \
+            together, so a device gets them in a better order than the recorded one.",
     detect,
 };
 
 const SOURCE: &str = "requests and merges in the target's stat file";
 
+const ORDER_SOURCE: &str = "block_bio_queue and block_rq_issue, by the kernel's tracepoints";
+
 fn detect(case: &Case<'_>) -> Option<Seen> {
+    let out_of_order = out_of_order(case);
+    let told = [out_of_order.map(reordered), reshaped(case)];
+    let worst = told.into_iter().flatten().max_by_key(Seen::level)?;
+    Some(match out_of_order {
+        Some(share) => worst.with("out_of_order_share", share),
+        None => worst,
+    })
+}
+
+/// The share of requests that were issued before one that had been requested earlier; none where that was not watched.
+fn out_of_order(case: &Case<'_>) -> Option<f64> {
+    let order = case.after?.issue_order.known()?;
+    // Of events that were lost nobody knows the order.
+    let is_known = order.issued >= 100 && order.lost_events as f64 <= order.issued as f64 * REORDERED.caution;
+    is_known.then(|| order.out_of_order as f64 / order.issued as f64)
+}
+
+fn reordered(share: f64) -> Seen {
+    match REORDERED.level(share) {
+        Level::Ok => {
+            Seen::ok("The device got the requests in the order in which they were submitted.", ORDER_SOURCE)
+        }
+        level => {
+            let text = format!(
+                "{} of the requests went to the device before one that was submitted earlier.",
+                percent(share)
+            );
+            Seen::at(level, text, ORDER_SOURCE).remedy(
+                "Set the scheduler of the device's queue to none, or submit one at a time (--depth 1).",
+            )
+        }
+    }
+}
+
+fn reshaped(case: &Case<'_>) -> Option<Seen> {
     let [target] = case.before.targets.as_slice() else { return None };
     let device = &device_of(target)?.name;
     let grown = |counters: [DeviceCounter; 2]| {
@@ -85,6 +123,29 @@ mod tests {
             .detection(&DETECTOR)
             .unwrap();
         assert_eq!(split.level, Level::Caution);
+    }
+
+    #[test]
+    fn requests_that_overtake_others_are_told_where_that_was_watched() {
+        let lab = || {
+            Lab::new()
+                .reads(1_000, 4096)
+                .on_disk("vda")
+                .scheduler_after("mq-deadline")
+                .device_ios("vda", 1_010, 3)
+        };
+        let sorted = lab().issued(1_000, 479).detection(&DETECTOR).unwrap();
+        assert_eq!(sorted.level, Level::Caution);
+        assert!(
+            sorted.text.starts_with("47.9 % of the requests went to the device before one"),
+            "{}",
+            sorted.text
+        );
+        let kept = lab().issued(1_000, 1).detection(&DETECTOR).unwrap();
+        assert_eq!(kept.level, Level::Ok);
+        assert!(kept.evidence.iter().any(|one| one.name == "out_of_order_share" && one.value == 0.001));
+        let not_watched = lab().detection(&DETECTOR).unwrap();
+        assert!(not_watched.evidence.iter().all(|one| one.name != "out_of_order_share"));
     }
 
     #[test]

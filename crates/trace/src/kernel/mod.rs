@@ -6,6 +6,7 @@ pub mod blktrace;
 mod event;
 pub mod ftrace;
 mod merge;
+mod order;
 mod pairing;
 mod retry;
 pub mod ring;
@@ -13,5 +14,6 @@ pub mod segment;
 
 pub use event::{Action, Counts, Device, Event, Events, Rwbs};
 pub use merge::{Merged, SharedNames};
+pub use order::IssueOrder;
 pub use pairing::{At, Paired, Timing};
 pub use retry::RETRIED;

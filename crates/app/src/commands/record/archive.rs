@@ -2,11 +2,12 @@
 
 use super::Recorded;
 use crate::exit::Failure;
+use crate::record_args::{InterfaceArg, RecordArgs, WatchArg};
 use crate::session::command_line;
 use crate::traces::{Device, NewArchive, TOGETHER_IN_FILE};
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TOOL, TargetInfo, is_whole};
-use iosonar_capture::{Interface, Settings, Watch, segment_files};
+use iosonar_capture::segment_files;
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
@@ -84,7 +85,7 @@ impl Begun {
         dir: &Path,
         facts: &[TargetFacts],
         devices: &[(TargetFacts, BlockDevice)],
-        settings: &Settings,
+        args: &RecordArgs,
     ) -> Result<Begun, Failure> {
         let (mut plan, mut run) = recording("recording", 0);
         let of = |(_, device): &(TargetFacts, BlockDevice)| TargetInfo {
@@ -105,14 +106,14 @@ impl Begun {
             (super::number(device).to_string(), device.dev_path().display().to_string())
         };
         let facts = Facts {
-            at: match settings.watch {
-                Watch::Queue => At::QUEUE.word(),
-                Watch::Issue => At::ISSUE.word(),
+            at: match args.at {
+                WatchArg::Queue => At::QUEUE.word(),
+                WatchArg::Issue => At::ISSUE.word(),
             }
             .to_string(),
-            interface: match settings.interface {
-                Interface::Tracepoints => "tracepoints",
-                Interface::Blktrace => BLKTRACE,
+            interface: match args.interface {
+                InterfaceArg::Tracepoints => "tracepoints",
+                InterfaceArg::Blktrace => BLKTRACE,
             }
             .to_string(),
             origin_monotonic_ns: run.origin_monotonic_ns,

@@ -65,7 +65,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     kernel.set(true);
     let recorder = Recorder::start(&settings).map_err(Failure::refused)?;
     let facts: Vec<TargetFacts> = devices.iter().map(|(facts, _)| facts.clone()).collect();
-    let begun = archive::Begun::create(&dir, &facts, &devices, &settings)?;
+    let begun = archive::Begun::create(&dir, &facts, &devices, args)?;
     warn_of_itself(&dir, &devices);
     let presence = Presence::of(devices.iter().map(|(_, device)| device));
     let recording = match Recording::new(args, recorder, presence, &begun, &end) {

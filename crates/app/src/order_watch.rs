@@ -1,0 +1,101 @@
+//! Watches by the kernel's tracepoints whether requests overtake others between the system call and the driver.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use iosonar_capture::{CaptureError, Interface, Recorder, Settings, Watch};
+use iosonar_evidence::target::{BlockDevice, Role};
+use iosonar_evidence::{DevNumber, Environment, Fact, IssueOrder, TargetFacts};
+use iosonar_judge::device_of;
+use iosonar_trace::kernel;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Between two looks at the kernel's buffers.
+const EVERY: Duration = Duration::from_millis(50);
+/// Bytes of these: some 200 000 events, more than devices here do in that time.
+const BUFFERS: u64 = 32 << 20;
+
+/// A thread that counts while a run goes on.
+pub struct OrderWatch {
+    thread: Option<JoinHandle<Result<IssueOrder, CaptureError>>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl OrderWatch {
+    /// Begins to watch the devices of the targets.
+    ///
+    /// # Errors
+    /// A target is on no device, or the kernel does not let us watch.
+    pub fn start(environment: &Environment) -> Result<OrderWatch, Failure> {
+        let mut devices = Vec::new();
+        for target in &environment.targets {
+            devices.extend(numbers(target)?);
+        }
+        let settings = Settings {
+            devices,
+            watch: Watch::Order,
+            interface: Interface::Tracepoints,
+            buffer_bytes: BUFFERS,
+        };
+        let recorder = Recorder::start(&settings).map_err(|why| {
+            Failure::refused(anyhow!("--watch-order: {why}; without it, only the order stays unknown"))
+        })?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let told = is_over.clone();
+        let thread =
+            std::thread::Builder::new().name("order".into()).spawn(move || count(recorder, &told))?;
+        Ok(OrderWatch { thread: Some(thread), is_over })
+    }
+
+    /// Ends it, and says what was seen.
+    pub fn end(mut self) -> Fact<IssueOrder> {
+        match self.stop() {
+            Some(Ok(Ok(order))) => Fact::Known(order),
+            Some(Ok(Err(why))) => Fact::absent(why.to_string()),
+            Some(Err(_)) | None => Fact::absent("the thread that watched the order has failed"),
+        }
+    }
+
+    fn stop(&mut self) -> Option<std::thread::Result<Result<IssueOrder, CaptureError>>> {
+        self.is_over.store(true, Relaxed);
+        Some(self.thread.take()?.join())
+    }
+}
+
+/// A run that does not begin leaves nothing in the kernel.
+impl Drop for OrderWatch {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+fn count(mut recorder: Recorder, is_over: &AtomicBool) -> Result<IssueOrder, CaptureError> {
+    let (mut order, mut lost_events) = (kernel::IssueOrder::default(), 0);
+    while !is_over.load(Relaxed) {
+        std::thread::sleep(EVERY);
+        lost_events += recorder.round()?.lost;
+        recorder.events().iter().for_each(|event| order.add(event));
+    }
+    let (left, round) = recorder.stop()?;
+    left.iter().for_each(|event| order.add(event));
+    let (issued, out_of_order) = (order.issued(), order.out_of_order());
+    Ok(IssueOrder { issued, out_of_order, lost_events: lost_events + round.lost })
+}
+
+/// The device that a target's requests reach first. Requests of a partition are queued under its number, and issued under the disk's.
+fn numbers(target: &TargetFacts) -> Result<Vec<kernel::Device>, Failure> {
+    let path = target.path.display();
+    let device = device_of(target).ok_or_else(|| {
+        Failure::refused(anyhow!(
+            "--watch-order: {path} is not on one block device, so there is no order to watch"
+        ))
+    })?;
+    let disk: Option<&BlockDevice> = match &device.role {
+        Role::Partition { disk, .. } => Some(disk.as_ref()),
+        _ => None,
+    };
+    let packed = |number: DevNumber| kernel::Device::new(number.major, number.minor);
+    Ok([Some(device), disk].into_iter().flatten().filter_map(|device| packed(device.number)).collect())
+}

@@ -1,0 +1,108 @@
+//! Whether requests are given to the driver in the order in which they were requested.
+
+use super::{Action, Event};
+use std::collections::HashMap;
+
+/// Places that are remembered at most: of requests that were joined with others, the driver is never given the place.
+const MOST: usize = 1 << 16;
+
+/// Compares the order of `Q` (somebody requested it) with that of `D` (it was handed to the driver). Requests are known by their first
+/// sector, so a request that was joined with the one before it is a part of that one.
+#[derive(Debug, Clone, Default)]
+pub struct IssueOrder {
+    /// Number of the last `Q` of each place.
+    queued: HashMap<u64, u64>,
+    number: u64,
+    /// Number of the request that was issued last.
+    last: u64,
+    issued: u64,
+    behind: u64,
+}
+
+impl IssueOrder {
+    /// Takes the next event into account; events have to come in the order of time.
+    pub fn add(&mut self, event: &Event) {
+        if event.bytes == 0 {
+            return;
+        }
+        match event.action {
+            Action::Queue => {
+                self.number += 1;
+                self.queued.insert(event.sector, self.number);
+                if self.queued.len() > MOST {
+                    let recent = self.number - MOST as u64 / 2;
+                    self.queued.retain(|_, number| *number > recent);
+                }
+            }
+            Action::Issue => {
+                let Some(number) = self.queued.remove(&event.sector) else { return };
+                self.issued += 1;
+                self.behind += u64::from(number < self.last);
+                self.last = number;
+            }
+            _ => {}
+        }
+    }
+
+    /// Requests that were given to the driver.
+    pub fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    /// Those of them that had been requested before the one that was issued last.
+    pub fn out_of_order(&self) -> u64 {
+        self.behind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(events: &[(Action, u64)]) -> (u64, u64) {
+        let mut order = IssueOrder::default();
+        for (action, sector) in events {
+            order.add(&Event { action: *action, sector: *sector, bytes: 4096, ..Event::default() });
+        }
+        (order.issued(), order.out_of_order())
+    }
+
+    #[test]
+    fn what_is_issued_as_it_came_is_in_order() {
+        let events: Vec<_> = [80, 8, 40]
+            .into_iter()
+            .flat_map(|sector| [(Action::Queue, sector), (Action::Issue, sector)])
+            .collect();
+        assert_eq!(order(&events), (3, 0));
+        assert_eq!(order(&[]), (0, 0));
+    }
+
+    #[test]
+    fn what_an_elevator_sorts_is_out_of_order() {
+        let queued = [80, 8, 40, 16].map(|sector| (Action::Queue, sector));
+        let issued = [8, 16, 40, 80].map(|sector| (Action::Issue, sector));
+        // 8 (2), 16 (4), 40 (3), 80 (1): two were requested before the one that went last.
+        assert_eq!(order(&[queued, issued].concat()), (4, 2));
+    }
+
+    #[test]
+    fn joined_requests_and_those_of_nobody_are_not_counted_and_memory_is_bounded() {
+        assert_eq!(
+            order(&[(Action::Queue, 8), (Action::Queue, 16), (Action::Issue, 8), (Action::Issue, 99)]),
+            (1, 0)
+        );
+        let mut order = IssueOrder::default();
+        for sector in 0..1_000_000 {
+            order.add(&Event { action: Action::Queue, sector, bytes: 4096, ..Event::default() });
+        }
+        assert!(order.queued.len() <= MOST, "{}", order.queued.len());
+    }
+
+    #[test]
+    fn a_flush_has_no_place() {
+        let mut order = IssueOrder::default();
+        order.add(&Event { action: Action::Queue, ..Event::default() });
+        order.add(&Event { action: Action::Issue, ..Event::default() });
+        assert_eq!(order.issued(), 0);
+    }
+}
