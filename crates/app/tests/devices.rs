@@ -20,6 +20,8 @@ mod data;
 mod discards;
 #[path = "devices/documented.rs"]
 mod documented;
+#[path = "devices/experiments.rs"]
+mod experiments;
 #[path = "devices/faults.rs"]
 mod faults;
 #[path = "devices/fill.rs"]

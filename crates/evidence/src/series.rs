@@ -213,6 +213,8 @@ family! {
         Read: "read_bytes" Bytes Counter,
         /// What they had written to storage, or to pages that wait to be written.
         Written: "write_bytes" Bytes Counter,
+        /// Time in which it did not run although a thread of it should have woken up: it was stopped, or nobody gave it a CPU.
+        Halted: "halted_ns" Nanoseconds Counter,
     }
 }
 

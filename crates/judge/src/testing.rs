@@ -397,6 +397,11 @@ impl Lab {
         self.grows(Series::Own(OwnUse::Written), bytes as f64)
     }
 
+    /// The process did not run for so long.
+    pub(crate) fn halted(self, ns: f64) -> Lab {
+        self.grows(Series::Own(OwnUse::Halted), ns)
+    }
+
     /// Whether the target's device counts its requests.
     pub(crate) fn iostats(mut self, counts: bool) -> Lab {
         self.queue_of_target().iostats = Fact::Known(counts);

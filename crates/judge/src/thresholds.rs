@@ -74,6 +74,10 @@ pub(crate) const SMALL_MEAN: u64 = 64 << 10;
 pub(crate) const STOLEN: Limits = limits(0.01, 0.05);
 /// Share of the periods of a CPU limit in which it was used up.
 pub(crate) const THROTTLED: Limits = limits(0.01, 0.05);
+/// Share of the time in which no thread of the generator ran although one should have.
+pub(crate) const HALTED: Limits = limits(0.01, 0.05);
+/// Shortest such time in nanoseconds: virtual CPUs are taken away for a moment everywhere.
+pub(crate) const LEAST_HALT_NS: f64 = 300e6;
 /// Time that issuing threads waited for a CPU, divided by the time that they had one.
 pub(crate) const CPU_WAIT: Limits = limits(0.25, 1.0);
 /// Fewest ticks of all CPUs, and fewest periods of a limit, of which a share says anything.

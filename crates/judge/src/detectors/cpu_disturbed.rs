@@ -1,11 +1,13 @@
 //! A generator that had to wait for a CPU.
 
 use crate::detector::Most;
-use crate::thresholds::{CPU_WAIT, LEAST_CPU_NS, LEAST_PERIODS, LEAST_TICKS, STOLEN, THROTTLED};
+use crate::thresholds::{
+    CPU_WAIT, HALTED, LEAST_CPU_NS, LEAST_HALT_NS, LEAST_PERIODS, LEAST_TICKS, STOLEN, THROTTLED,
+};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::{CpuState, Environment, IssuingThreads, Series, Throttling};
+use iosonar_evidence::{CpuState, Environment, IssuingThreads, OwnUse, Series, Throttling};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CpuDisturbed,
@@ -20,61 +22,128 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group, thermal_throttle";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let grown = |series: Series| case.samples.growth(&series);
-    let share = |part: Option<f64>, whole: Option<f64>| Some(part? / whole.filter(|whole| *whole > 0.0)?);
-    let all: Option<f64> = CpuState::ALL.iter().map(|state| grown(Series::Cpu(*state))).sum();
-    // A single tick or period of a short run says nothing.
-    let ticks = all.filter(|all| *all >= LEAST_TICKS);
-    let stolen = share(grown(Series::Cpu(CpuState::Steal)), ticks).unwrap_or(0.0);
-    let throttled = share(
-        grown(Series::Cgroup(Throttling::Throttled)),
-        grown(Series::Cgroup(Throttling::Periods)).filter(|periods| *periods >= LEAST_PERIODS),
-    )
-    .unwrap_or(0.0);
-    let cpu = grown(Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > LEAST_CPU_NS);
-    let waited = share(grown(Series::Issuing(IssuingThreads::Wait)), cpu).unwrap_or(0.0);
     if !case.is_real() {
         return None;
     }
-    let issuing = grown(Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > 0.0);
-    if all.is_none() || issuing.is_none() {
+    let issuing = grown(case, Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > 0.0);
+    if ticks(case).is_none() || issuing.is_none() {
         return Some(Seen::unknown("CPU times were not sampled over the whole run.", SOURCE));
     }
-    let slowed = slowed(case).unwrap_or(0);
-    let worst = [
-        (
-            THROTTLED.level(throttled),
-            format!("Its control group used up its CPU limit in {} of the periods.", percent(throttled)),
-            "Lift the limit (cpu.max).",
-            Some(Series::Cgroup(Throttling::Throttled)),
-        ),
-        (
-            STOLEN.level(stolen),
-            format!("The hypervisor gave {} of the CPU time to others.", percent(stolen)),
-            "Run when the host is idle, or give the machine CPUs of its own.",
-            Some(Series::Cpu(CpuState::Steal)),
-        ),
-        (
-            CPU_WAIT.level(waited),
-            format!("The issuing threads waited for a CPU for {waited:.2} times the time that they had one."),
-            "Stop other programs, or pin the threads to CPUs of their own (--pin).",
-            Some(Series::Issuing(IssuingThreads::Wait)),
-        ),
-        (
-            if slowed > 0 { Level::Caution } else { Level::Ok },
-            format!("CPUs slowed themselves down because of heat, {slowed} times."),
-            "Cool the machine, and let it rest before a run.",
-            None,
-        ),
-    ];
-    let (level, text, remedy, series) = worst.into_iter().rev().max_by_key(|(level, ..)| *level)?;
-    let seen = match level {
+    let shares = Shares::of(case);
+    // Of causes that matter as much, the first.
+    let worst = shares.causes().into_iter().rev().max_by_key(|cause| cause.level)?;
+    let seen = match worst.level {
         Level::Ok => Seen::ok("The generator had its CPUs.", SOURCE),
-        level => Seen::at(level, text, SOURCE)
-            .remedy(remedy)
-            .during(series.and_then(|series| case.samples.steepest(&series))),
+        level => Seen::at(level, worst.text, SOURCE)
+            .remedy(worst.remedy)
+            .during(worst.series.and_then(|series| case.samples.steepest(&series))),
     };
-    Some(seen.with("throttled_share", throttled).with("stolen_share", stolen).with("wait_over_cpu", waited))
+    let seen = seen.with("throttled_share", shares.throttled).with("stolen_share", shares.stolen);
+    Some(seen.with("wait_over_cpu", shares.waited).with("halted_share", shares.halted))
+}
+
+fn grown(case: &Case<'_>, series: Series) -> Option<f64> {
+    case.samples.growth(&series)
+}
+
+/// Ticks of all CPUs.
+fn ticks(case: &Case<'_>) -> Option<f64> {
+    CpuState::ALL.iter().map(|state| grown(case, Series::Cpu(*state))).sum()
+}
+
+/// What the generator lacked.
+struct Shares {
+    /// Of the periods of a CPU limit.
+    throttled: f64,
+    /// Of the CPU time.
+    stolen: f64,
+    /// Time without a CPU by time with one.
+    waited: f64,
+    halted_ns: f64,
+    /// Of the time.
+    halted: f64,
+    /// How often.
+    slowed: u64,
+}
+
+/// What disturbed it, and when.
+struct Cause {
+    level: Level,
+    text: String,
+    remedy: &'static str,
+    series: Option<Series>,
+}
+
+impl Shares {
+    fn of(case: &Case<'_>) -> Shares {
+        let share = |part: Series, whole: Option<f64>| {
+            let whole = whole.filter(|whole| *whole > 0.0);
+            grown(case, part).zip(whole).map_or(0.0, |(part, whole)| part / whole)
+        };
+        let periods = grown(case, Series::Cgroup(Throttling::Periods));
+        let cpu = grown(case, Series::Issuing(IssuingThreads::Cpu));
+        let halted_ns = halted_ns(case);
+        Shares {
+            throttled: share(Series::Cgroup(Throttling::Throttled), periods.filter(|n| *n >= LEAST_PERIODS)),
+            // A single tick or period of a short run says nothing.
+            stolen: share(Series::Cpu(CpuState::Steal), ticks(case).filter(|all| *all >= LEAST_TICKS)),
+            waited: share(Series::Issuing(IssuingThreads::Wait), cpu.filter(|ns| *ns > LEAST_CPU_NS)),
+            halted_ns,
+            halted: halted_ns / case.summary.span.duration_ns().unwrap_or(0).max(1) as f64,
+            slowed: slowed(case).unwrap_or(0),
+        }
+    }
+
+    fn causes(&self) -> [Cause; 5] {
+        [
+            Cause {
+                level: THROTTLED.level(self.throttled),
+                text: format!(
+                    "Its control group used up its CPU limit in {} of the periods.",
+                    percent(self.throttled)
+                ),
+                remedy: "Lift the limit (cpu.max).",
+                series: Some(Series::Cgroup(Throttling::Throttled)),
+            },
+            Cause {
+                level: STOLEN.level(self.stolen),
+                text: format!("The hypervisor gave {} of the CPU time to others.", percent(self.stolen)),
+                remedy: "Run when the host is idle, or give the machine CPUs of its own.",
+                series: Some(Series::Cpu(CpuState::Steal)),
+            },
+            Cause {
+                level: CPU_WAIT.level(self.waited),
+                text: format!(
+                    "The issuing threads waited for a CPU for {:.2} times the time that they had one.",
+                    self.waited
+                ),
+                remedy: "Stop other programs, or pin the threads to CPUs of their own (--pin).",
+                series: Some(Series::Issuing(IssuingThreads::Wait)),
+            },
+            Cause {
+                level: HALTED.level(self.halted),
+                text: format!(
+                    "The generator stood still for {:.2} s: it was stopped, or nobody gave it a CPU.",
+                    self.halted_ns / 1e9
+                ),
+                remedy: "Do not stop it while it measures, and leave it a CPU.",
+                series: Some(Series::Own(OwnUse::Halted)),
+            },
+            Cause {
+                level: if self.slowed > 0 { Level::Caution } else { Level::Ok },
+                text: format!("CPUs slowed themselves down because of heat, {} times.", self.slowed),
+                remedy: "Cool the machine, and let it rest before a run.",
+                series: None,
+            },
+        ]
+    }
+}
+
+/// Time in which nothing of the generator ran. Threads with real-time priority may keep the one that notices that from running,
+/// and measure all the same.
+fn halted_ns(case: &Case<'_>) -> f64 {
+    let halted = grown(case, Series::Own(OwnUse::Halted)).filter(|ns| *ns >= LEAST_HALT_NS);
+    halted.filter(|_| case.plan.pacing.realtime.is_none()).unwrap_or(0.0)
 }
 
 /// How often CPUs became too hot during the run; none where nobody counts that.
@@ -100,6 +169,12 @@ mod tests {
         );
         let waiting = calm().issuing(1e9, 3.34e9).detection(&DETECTOR).unwrap();
         assert!(waiting.text.contains("3.34 times"), "{}", waiting.text);
+        // Ten seconds; a moment of it is nothing.
+        let halted =
+            |ns: f64| Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0).halted(ns);
+        let stopped = halted(700e6).detection(&DETECTOR).unwrap();
+        assert!(stopped.text.starts_with("The generator stood still for 0.70 s"), "{}", stopped.text);
+        assert_eq!(halted(200e6).detection(&DETECTOR).unwrap().level, Level::Ok);
     }
 
     #[test]

@@ -1,0 +1,278 @@
+//! The experiments that the rules of validity come from, where they are not definitions: each caution appears with one set-up on a
+//! real device, and not with the other. Levels that change are drawn from seeds (`judge/src/rates.rs`), because no machine of the
+//! tests keeps a level.
+
+use crate::common::*;
+use crate::validity::{Judged, full};
+use iosonar_testkit::{Ended, Lab, LoopDevice, Mounted, tool};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A setting of a device's queue, set back at the end: a loop device keeps it for whoever has its number next.
+struct Setting {
+    file: PathBuf,
+    before: String,
+}
+
+impl Setting {
+    fn new(device: &LoopDevice, name: &str, value: &str) -> Setting {
+        let file = PathBuf::from(format!("/sys/block/{}/queue/{name}", device.name()));
+        let text = std::fs::read_to_string(&file).unwrap();
+        // Of several, the one in use stands in brackets.
+        let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        let before = chosen.map_or(text.trim(), |(chosen, _)| chosen).to_string();
+        std::fs::write(&file, value).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+        Setting { file, before }
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.file, &self.before);
+    }
+}
+
+/// What a detector says, and of the requests that went wrong the run may say so, too.
+#[track_caller]
+fn judged_with_errors(lab: &Lab, words: &str) -> Value {
+    let ended = lab.run(&format!("run --no-progress --start-delay 0 {words} -o r"));
+    let judged = lab.run("judge r --json");
+    let judgement =
+        serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}{}", ended.err, judged.err));
+    std::fs::remove_dir_all(lab.path("r")).unwrap();
+    judgement
+}
+
+#[track_caller]
+fn level_in(judgement: &Value, id: &str) -> String {
+    Judged(judgement.clone()).level(id)
+}
+
+/// H1: neighbours that wait together become one request, whatever the scheduler.
+#[test]
+fn neighbours_are_joined_where_they_wait_together() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    for (depth, level) in [(32, "fail"), (1, "ok")] {
+        let read = format!("-t {} --rw read --bs 4k --iodepth {depth} --number-ios 4000", device.text());
+        let judged = Judged::of(&lab, &read);
+        assert_eq!(judged.level("requests-reshaped"), level, "{depth}: {:#}", judged.0);
+    }
+}
+
+/// H2: an elevator sorts what waits together. Its name proves nothing, so it is watched.
+#[test]
+fn requests_that_a_scheduler_sorts_are_told_where_that_is_watched() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(64);
+    let write =
+        format!("-t {} --destroy --rw randwrite --bs 4k --iodepth 32 --number-ios 6000", device.text());
+    let out_of_order = |judged: &Judged| {
+        let all = judged.0["detections"].as_array().unwrap();
+        let shape = all.iter().find(|one| one["id"] == "requests-reshaped").unwrap();
+        let evidence = shape["evidence"].as_array().unwrap();
+        evidence
+            .iter()
+            .find(|one| one["name"] == "out_of_order_share")
+            .map(|one| one["value"].as_f64().unwrap())
+    };
+    for (scheduler, is_sorted) in [("mq-deadline", true), ("none", false)] {
+        let _setting = Setting::new(&device, "scheduler", scheduler);
+        let judged = Judged::of(&lab, &format!("{write} --watch-order"));
+        assert_eq!(out_of_order(&judged).unwrap() > 0.05, is_sorted, "{scheduler}: {:#}", judged.0);
+        assert_eq!(judged.level("requests-reshaped") == "caution", is_sorted, "{scheduler}: {:#}", judged.0);
+    }
+    assert_eq!(out_of_order(&Judged::of(&lab, &write)), None);
+    // What cannot be watched is refused before anything is written.
+    let memory = Mounted::tmpfs();
+    let file = memory.path().join("f");
+    std::fs::write(&file, [7; 1 << 20]).unwrap();
+    let refused = lab.expect(2, &format!("run -t {} --rw write --bs 4k --watch-order -o r", file.display()));
+    assert!(refused.err.contains("is not on one block device"), "{}", refused.err);
+    assert_eq!(std::fs::read(&file).unwrap(), [7; 1 << 20]);
+    assert!(!lab.path("r").exists());
+}
+
+/// H3: a queue on the way that is shorter than what was asked for.
+#[test]
+fn a_depth_that_the_device_does_not_see_is_told() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    let read = format!("-t {} --rw randread --bs 16k --iodepth 32 --runtime 2 --time-based", device.text());
+    for (requests, level) in [("4", "fail"), ("128", "ok")] {
+        let _setting = Setting::new(&device, "nr_requests", requests);
+        let judged = Judged::of(&lab, &read);
+        assert_eq!(judged.level("queue-depth-not-reached"), level, "{requests}: {:#}", judged.0);
+    }
+}
+
+/// H5: the machine is not the same at the end.
+#[test]
+fn a_setting_that_changes_during_a_run_is_told() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    let run = format!(
+        "run --no-progress --start-delay 0 -t {} --rw randread --bs 16k --runtime 2 --time-based -o r",
+        device.text()
+    );
+    let level = |change: bool| {
+        let running = Background::start(lab.command(&run));
+        std::thread::sleep(Duration::from_secs(1));
+        let _setting = change.then(|| Setting::new(&device, "nomerges", "2"));
+        assert_eq!(running.wait().code, 0);
+        let judgement = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        level_in(&judgement, "settings-changed")
+    };
+    assert_eq!((level(true).as_str(), level(false).as_str()), ("caution", "ok"));
+}
+
+/// G1: what was demanded and what was delivered.
+#[test]
+fn a_rate_that_is_not_reached_is_told() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    for (rate, level) in [("200000 --number-ios 6000", "fail"), ("50 --number-ios 50", "ok")] {
+        let read = format!("-t {} --rw randread --bs 4k --rate-iops {rate}", device.text());
+        let judged = Judged::of(&lab, &read);
+        assert_eq!(judged.level("cannot-keep-up"), level, "{rate}: {:#}", judged.0);
+    }
+}
+
+/// F4: a read behind the end of a file does nothing, in half a microsecond.
+#[test]
+fn reads_behind_the_end_of_a_file_are_not_requests() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 8);
+    for (size, level) in [("16m", "fail"), ("8m", "ok")] {
+        let words = format!("-t f --steps random --rw read --bs 64k --size {size} --number-ios 200");
+        assert_eq!(level_in(&judged_with_errors(&lab, &words), "requests-not-done"), level, "{size}");
+    }
+}
+
+/// A10: random reads of mapped memory read ahead.
+#[test]
+fn reads_of_mapped_memory_read_more_than_they_need() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 64);
+    let mapped = "-t f --engine mmap --buffered --rw randread --bs 4k --number-ios 300 --claim device";
+    let judged = Judged::of(&lab, mapped);
+    assert!(["caution", "fail"].contains(&judged.level("read-amplification").as_str()), "{:#}", judged.0);
+    lab.expect(0, "layout evict f");
+    let direct = Judged::of(&lab, "-t f --rw randread --bs 4k --number-ios 300");
+    assert_eq!(direct.level("read-amplification"), "ok", "{:#}", direct.0);
+}
+
+/// F2: what fits in any cache.
+#[test]
+fn little_that_is_visited_again_and_again_is_told() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    let read = format!("-t {} --rw randread --bs 4k", device.text());
+    for (what, level) in
+        [("--size 1m --norandommap --number-ios 2000", "caution"), ("--number-ios 8000", "ok")]
+    {
+        let judged = Judged::of(&lab, &format!("{read} {what}"));
+        assert_eq!(judged.level("small-footprint"), level, "{what}: {:#}", judged.0);
+    }
+}
+
+/// F1: a load of a larger device is folded; known before the first request.
+#[test]
+fn a_load_of_a_larger_device_is_told() {
+    needs!();
+    let lab = lab();
+    let line = |number: u64| {
+        format!(
+            "{}.{:03} ; {} ; 8 ; R ; 0.0 ; 0.0\n",
+            number / 500,
+            number % 500 * 2,
+            number * 7919 % 16_384 * 8
+        )
+    };
+    let load: String = (0..500).map(line).collect();
+    std::fs::write(
+        lab.path("load"),
+        format!("start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n{load}"),
+    )
+    .unwrap();
+    for (mebibytes, level) in [(16, "caution"), (64, "ok")] {
+        let device = LoopDevice::random(mebibytes);
+        let ended = lab.run(&format!("replay load -t {} --no-progress -o r", device.text()));
+        let judgement = serde_json::from_str(&lab.run("judge r --json").out).unwrap();
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        assert_eq!(
+            level_in(&judgement, "wrong-size-device"),
+            level,
+            "{mebibytes}: {}{judgement:#}",
+            ended.err
+        );
+        assert_eq!(ended.err.contains("caution: wrong-size-device"), level == "caution", "{}", ended.err);
+    }
+}
+
+/// G3 and G8: while a file system is frozen for a second, a closed loop sends nothing, and its percentiles do not show it; an open
+/// loop waits for its turn. While the process itself is stopped, the target is not to blame.
+#[test]
+fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
+    needs!("mkfs.ext4", "fsfreeze");
+    let lab = lab();
+    let device = LoopDevice::random(96);
+    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", device.text()]);
+    let mounted = Mounted::new(device.path(), "defaults");
+    let file = mounted.path().join("f");
+    lab.expect(0, &format!("fill {} --size 32m --no-progress", file.display()));
+    let run = |options: &str, disturb: &dyn Fn(&Background)| -> Judged {
+        let words = format!(
+            "run --no-progress --start-delay 0 -t {} --rw randwrite --bs 4k --runtime 4 --time-based {options} -o r",
+            file.display()
+        );
+        let running = Background::start(lab.command(&words));
+        std::thread::sleep(Duration::from_millis(1500));
+        disturb(&running);
+        let ended: Ended = running.wait();
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let judgement = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        Judged(judgement)
+    };
+    let freeze = |_: &Background| {
+        let mount = mounted.path().to_str().unwrap();
+        tool("fsfreeze", &["-f", mount]);
+        std::thread::sleep(Duration::from_secs(1));
+        tool("fsfreeze", &["-u", mount]);
+    };
+    let closed = run("", &freeze);
+    assert_eq!(closed.level("stalls-hidden"), "caution", "{:#}", closed.0);
+    assert_ne!(closed.told("cpu-disturbed").unwrap().text, "", "{:#}", closed.0);
+    assert!(!stood_still(&closed), "{:#}", closed.0);
+    let open = run("--rate-iops 500", &freeze);
+    assert_eq!(open.level("stalls-hidden"), "-", "{:#}", open.0);
+    let stopped = run("", &|running: &Background| {
+        running.signal("STOP");
+        std::thread::sleep(Duration::from_millis(900));
+        running.signal("CONT");
+    });
+    assert!(stood_still(&stopped), "{:#}", stopped.0);
+    let explained =
+        stopped.0["detections"].as_array().unwrap().iter().find(|one| one["id"] == "stalls-hidden");
+    let blamed = explained.is_some_and(|one| one["level"] == "caution" && one["explained_by"].is_null());
+    assert!(!blamed, "{:#}", stopped.0);
+}
+
+/// Whether the evidence says that the generator did not run for a while, whatever else disturbed it.
+fn stood_still(judged: &Judged) -> bool {
+    let all = judged.0["detections"].as_array().unwrap();
+    let cpu = all.iter().find(|one| one["id"] == "cpu-disturbed").unwrap();
+    let evidence = cpu["evidence"].as_array().unwrap();
+    evidence.iter().any(|one| one["name"] == "halted_share" && one["value"].as_f64().unwrap() > 0.05)
+}
