@@ -76,6 +76,8 @@ WRONG = [
     ("1.2 times the rate that the device can do", "cannot-keep-up",
      lambda seed: [*device(seed, 1500, 500, 4), "--sim-channels", "1", "--rate-iops", "600", "--rate-process", "poisson",
                    "--time-based", "--runtime", str(SECONDS)]),
+    ("a closed loop that is 2.5 times as slow from 40 % of the time on", "not-steady",
+     lambda seed: [*device(seed, 1500, 500, 1), "--sim-change", f"250@{SECONDS * 2 // 5}s", "--time-based", "--runtime", str(SECONDS)]),
     ("one request in 500 fails", "requests-not-done",
      lambda seed: [*device(seed, 1500, 500, 1), "--sim-errors", "500", "--time-based", "--runtime", str(SECONDS)]),
 ]

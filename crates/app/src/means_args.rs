@@ -1,7 +1,7 @@
 //! What can be typed about the means of a run: engine, pacing, memory, faults.
 
 use clap::{Args, ValueEnum};
-use iosonar_plan::{ByteSize, Nanos};
+use iosonar_plan::{ByteSize, Nanos, SimChange};
 
 /// What carries the requests out.
 #[derive(Debug, Args)]
@@ -53,6 +53,9 @@ pub struct EngineArgs {
     /// Complete nothing for LENGTH in every PERIOD (simulated engine)
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub sim_stall: Option<StallArg>,
+    /// From TIME on, serve requests in PERCENT of the time (simulated engine): 250@16s
+    #[arg(long, value_name = "PERCENT@TIME")]
+    pub sim_change: Option<ChangeArg>,
 }
 
 /// How exactly requests go, with what memory, and what happens when they fail.
@@ -180,6 +183,22 @@ fn cpus(text: &str) -> Result<Cpus, String> {
         }
     }
     Ok(Cpus(all))
+}
+
+/// Another level from some time on.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeArg(pub SimChange);
+
+impl std::str::FromStr for ChangeArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ChangeArg, String> {
+        let (percent, at) = text.split_once('@').ok_or("give PERCENT@TIME, for example 250@16s")?;
+        let percent =
+            percent.trim_end_matches('%').parse().map_err(|_| format!("'{percent}' is no percentage"))?;
+        let at = at.parse::<Nanos>().map_err(|e| e.to_string())?;
+        Ok(ChangeArg(SimChange { at, percent }))
+    }
 }
 
 /// A stall that comes again and again.

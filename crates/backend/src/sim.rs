@@ -109,7 +109,13 @@ impl Sim {
     fn service(&mut self) -> Nanos {
         let unit = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let addition = -(1.0 - unit).ln() * self.model.jitter.0 as f64;
-        Nanos(self.model.service.0.saturating_add(addition as u64))
+        let service = self.model.service.0.saturating_add(addition as u64);
+        match self.model.change.filter(|change| self.now >= change.at) {
+            Some(change) => {
+                Nanos((u128::from(service) * u128::from(change.percent) / 100).try_into().unwrap_or(u64::MAX))
+            }
+            None => Nanos(service),
+        }
     }
 
     /// When an operation that comes now ends: it waits for a channel, is served, and waits out a stall.
@@ -224,7 +230,7 @@ mod tests {
     use super::*;
     use crate::Token;
     use iosonar_os::Buffer;
-    use iosonar_plan::{Durability, Extent, SimStall};
+    use iosonar_plan::{Durability, Extent, SimChange, SimStall};
 
     fn run(model: SimModel, count: u32, depth: u32) -> Vec<Completion> {
         let mut sim = Sim::new(model, depth, 1);
@@ -271,6 +277,16 @@ mod tests {
             let done = run(model, 40, 4);
             assert!(done.iter().all(|c| c.submitted <= c.completed && c.completed <= END_OF_TIME));
         }
+    }
+
+    #[test]
+    fn from_some_time_on_it_is_slower() {
+        let change = SimChange { at: Nanos(100_000), percent: 250 };
+        let model = SimModel { service: Nanos(100), change: Some(change), ..SimModel::default() };
+        let done = run(model, 2_000, 1);
+        let took = |c: &Completion| c.completed.0 - c.submitted.0;
+        assert!(done.iter().all(|c| took(c) == if c.submitted.0 < 100_000 { 100 } else { 250 }));
+        assert!(done.last().unwrap().submitted.0 > 100_000);
     }
 
     #[test]

@@ -208,6 +208,9 @@ pub struct SimModel {
     /// Times at which nothing completes.
     #[serde(default)]
     pub stall: Option<SimStall>,
+    /// A time from which on it is slower, or faster, for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<SimChange>,
 }
 
 fn default_service() -> Nanos {
@@ -223,8 +226,19 @@ impl Default for SimModel {
             error_every: 0,
             short_every: 0,
             stall: None,
+            change: None,
         }
     }
+}
+
+/// Another level from some time on, as of a cache that is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimChange {
+    /// From when on, by the run's clock.
+    pub at: Nanos,
+    /// Service times from then on, in percent of those before; at least 1.
+    pub percent: u32,
 }
 
 /// A stall that comes again and again: every `period` the device completes nothing for `length`.

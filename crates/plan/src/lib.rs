@@ -54,7 +54,8 @@ pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, T
 pub use data::{Fill, RunId};
 pub use dedupe::Dedupe;
 pub use engine::{
-    Engine, MapAdvice, MmapOptions, MsyncPolicy, SimModel, SimStall, StdioOptions, UringOptions, Vectors,
+    Engine, MapAdvice, MmapOptions, MsyncPolicy, SimChange, SimModel, SimStall, StdioOptions, UringOptions,
+    Vectors,
 };
 pub use executor::{Executor, Host};
 pub use extent::Extent;

@@ -132,6 +132,10 @@ pub(crate) fn utf8(name: &str, path: &Path) -> Result {
 fn validate_model(model: &SimModel) -> Result {
     time("engine.service", model.service)?;
     time("engine.jitter", model.jitter)?;
+    if let Some(change) = model.change {
+        time("engine.change.at", change.at)?;
+        within("engine.change.percent", change.percent.into(), 1, 1_000_000)?;
+    }
     let Some(stall) = model.stall else { return Ok(()) };
     time("engine.stall.period", stall.period)?;
     require(stall.length < stall.period, || {
@@ -239,6 +243,7 @@ pub(crate) mod tests {
             ("random_percent", |p| p.fill.random_percent = 101),
             ("max_waiting", |p| p.overlap.max_waiting = 0),
             ("stall", |p| model(p).stall = Some(SimStall { period: Nanos(1), length: Nanos(1) })),
+            ("change.percent", |p| model(p).change = Some(SimChange { at: Nanos(1), percent: 0 })),
             ("window", |p| load(p).window.end = Some(load(p).window.start)),
             ("stop", |p| pattern(p).stop = Stop::default()),
             ("block_size", |p| pattern(p).block_size = ByteSize(0).into()),
@@ -266,6 +271,7 @@ pub(crate) mod tests {
             ("service", |p| model(p).service = LONG),
             ("jitter", |p| model(p).jitter = LONG),
             ("stall.period", |p| model(p).stall = Some(SimStall { period: LONG, length: Nanos(1) })),
+            ("change.at", |p| model(p).change = Some(SimChange { at: LONG, percent: 9 })),
             ("window.start", |p| load(p).window.start = LONG),
             ("window.end", |p| load(p).window.end = Some(LONG)),
             ("runtime", |p| pattern(p).stop.runtime = Some(LONG)),
@@ -303,6 +309,7 @@ pub(crate) mod tests {
             error_every: u32::MAX,
             short_every: u32::MAX,
             stall: Some(stall),
+            change: Some(SimChange { at: MAX_TIME, percent: 1_000_000 }),
         };
         load(&mut plan).window = Window { start: Nanos(MAX_TIME.0 - 1), end: Some(MAX_TIME) };
         load(&mut plan).file = "a \"quoted\"\n\u{1}\\name".into();

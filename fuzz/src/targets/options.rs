@@ -10,7 +10,7 @@ pub fn run(data: &[u8]) {
     let _ = args::Cli::try_parse_from(["iosonar"].into_iter().chain(text.split_whitespace()));
     // Most that is wrong with a word is found in the options that have a form of their own.
     for option in
-        ["--bs", "--bsrange", "--bssplit", "--random-distribution", "--pin", "--sim-stall", "--rate"]
+        ["--bs", "--bsrange", "--bssplit", "--random-distribution", "--pin", "--sim-stall", "--sim-change", "--rate"]
     {
         let _ = args::Cli::try_parse_from(["iosonar", "run", option, text]);
     }

@@ -12,7 +12,7 @@ use iosonar_plan::{
 /// Refuses options of another engine than the chosen one.
 pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
     const SIM: &[&str] = &["sim"];
-    let given: [(&str, &[&str], bool); 12] = [
+    let given: [(&str, &[&str], bool); 13] = [
         ("--hipri", &["uring"], args.hipri),
         ("--sqpoll", &["uring"], args.sqpoll),
         ("--vectors", &["vsync", "pvsync"], args.vectors.is_some()),
@@ -25,6 +25,7 @@ pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
         ("--sim-errors", SIM, args.sim_errors.is_some()),
         ("--sim-short", SIM, args.sim_short.is_some()),
         ("--sim-stall", SIM, args.sim_stall.is_some()),
+        ("--sim-change", SIM, args.sim_change.is_some()),
     ];
     match given.iter().find(|(_, engines, given)| *given && !engines.contains(&engine(args).name())) {
         Some((name, engines, _)) => Err(Failure::refused(anyhow!(
@@ -98,6 +99,7 @@ pub(super) fn engine(args: &EngineArgs) -> Engine {
             channels: args.sim_channels.unwrap_or_default(),
             error_every: args.sim_errors.unwrap_or_default(),
             short_every: args.sim_short.unwrap_or_default(),
+            change: args.sim_change.map(|change| change.0),
             stall: args.sim_stall.map(|s| SimStall { period: s.period, length: s.length }),
         }),
     }

@@ -18,6 +18,8 @@ const COMMON: &[(&str, &str)] = &[
     ("access.buffered", "--buffered"),
     ("engine.jitter", "--sim-jitter"),
     ("engine.stall", "--sim-stall"),
+    ("engine.change.at", "the time of --sim-change"),
+    ("engine.change.percent", "the percentage of --sim-change"),
     ("engine.stall.period", "the period of --sim-stall"),
     ("fill.random_percent", "--fill-random"),
     ("overlap.policy", "--overlap"),

@@ -29,6 +29,7 @@ mod install;
 mod iozone;
 mod iozone_options;
 mod iozone_requests;
+mod judged;
 mod knee;
 mod layout;
 mod live;

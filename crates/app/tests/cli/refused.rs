@@ -331,6 +331,9 @@ fn options_that_are_none() {
         ("--dry-run --engine sim", &["--dry-run", "--engine"]),
         ("--depth 1 --depth 2", &["--depth", "multiple times"]),
         ("--engine sim --sim-stall 2s", &["--sim-stall", "LENGTH/PERIOD"]),
+        ("--engine sim --sim-change 250", &["--sim-change", "PERCENT@TIME"]),
+        ("--engine sim --sim-change x@1s", &["--sim-change", "percentage"]),
+        ("--engine sim --sim-change 0@1s", &["the percentage of --sim-change", "between 1 and"]),
         ("--engine sim --sim-stall 2s/1s", &["stall", "longer"]),
     ] {
         refuses(&lab, &format!("replay good.load {REPLAY} {options}"), words);

@@ -1,0 +1,64 @@
+//! What is said of simulated runs: levels, stalls and rates of a device that behaves as it is told, from several seeds. Real devices
+//! are in `devices/validity.rs` and `devices/experiments.rs`, counts over many seeds in `./bench validity`.
+
+use crate::*;
+use serde_json::Value;
+
+/// The judgement of 20 000 reads in 40 s of the simulated clock.
+fn judgement(lab: &Lab, seed: u64, options: &str) -> Value {
+    let device = "-t dev --engine sim --size 1g --rw randread --bs 4k --time-based --runtime 40s";
+    lab.run(&format!("run {device} --seed {seed} {options} --no-progress -o r"));
+    let judgement = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
+    std::fs::remove_dir_all(lab.path("r")).unwrap();
+    judgement
+}
+
+/// Names of its cautions.
+fn cautions(judgement: &Value) -> Vec<&str> {
+    let all = judgement["detections"].as_array().unwrap().iter();
+    let told = all.filter(|one| one["level"] == "caution" || one["level"] == "fail");
+    told.map(|one| one["id"].as_str().unwrap()).collect()
+}
+
+const CLEAN: &str = "--sim-service 1500us --sim-jitter 500us";
+
+#[test]
+fn a_device_that_keeps_its_level_gets_no_caution_and_one_that_does_not_gets_its_own() {
+    let lab = lab();
+    for seed in 1..=4 {
+        let clean = judgement(&lab, seed, CLEAN);
+        assert_eq!(cautions(&clean), [""; 0], "seed {seed}: {clean:#}");
+        for (options, id) in [
+            (format!("{CLEAN} --sim-change 250@16s"), "not-steady"),
+            (format!("{CLEAN} --sim-stall 1s/10s"), "stalls-hidden"),
+            (
+                format!("{CLEAN} --sim-channels 1 --iodepth 4 --rate-iops 600 --rate-process poisson"),
+                "cannot-keep-up",
+            ),
+            (format!("{CLEAN} --sim-errors 500"), "requests-not-done"),
+        ] {
+            let judged = judgement(&lab, seed, &options);
+            assert!(cautions(&judged).contains(&id), "seed {seed}, {options}: {judged:#}");
+        }
+    }
+}
+
+#[test]
+fn a_change_is_told_with_its_time_and_where_to_see_it() {
+    let lab = lab();
+    lab.run(&format!(
+        "run -t dev --engine sim --size 1g --rw randread --bs 4k --time-based --runtime 40s {CLEAN} --sim-change 250@16s --no-progress -o r"
+    ));
+    let judgement: Value = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
+    let all = judgement["detections"].as_array().unwrap();
+    let during = &all.iter().find(|one| one["id"] == "not-steady").unwrap()["during"];
+    let [from, to] = ["from_ns", "to_ns"].map(|end| during[end].as_u64().unwrap());
+    assert!(from < 16_000_000_000 && to > 16_000_000_000, "{during}");
+    let text = lab.expect(0, "explain r").out;
+    assert!(text.contains("  picture     r/report.html#t="), "{text}");
+    assert!(text.contains("is written by: iosonar report r"), "{text}");
+    lab.expect(0, "report r");
+    assert!(!lab.expect(0, "explain r").out.contains("is written by"), "{text}");
+    let page = std::fs::read_to_string(lab.path("r/report.html")).unwrap();
+    assert!(page.contains("<a href=\"#t=") && page.contains("Show the time</a>"), "no link in the page");
+}
