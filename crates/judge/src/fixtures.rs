@@ -263,6 +263,20 @@ fn nfs_is_not_observable_and_never_fake() {
     assert_eq!(local.judgement().verdict, Verdict::Fake);
 }
 
+/// The thirteenth lie of spec 2.3: an idle machine under pressure.
+#[test]
+fn pressure_of_an_idle_machine_disturbs_nobody() {
+    let machine = Machine::nvme();
+    let pressure = "some avg10=18.42 avg60=17.90 avg300=16.31 total=";
+    machine.tree.file("/proc/pressure/cpu", &format!("{pressure}123456789\n"));
+    let seen = machine.seen(|machine| {
+        machine.tree.file("/proc/pressure/cpu", &format!("{pressure}987654321\n"));
+        machine.cpu(111_000, 0).own(64 * MIB).nvme_counts(64 * MIB, 0, 0);
+    });
+    let lab = seen.reading().issuing(1e9, 0.04e9);
+    assert_eq!(level(&lab, DetectorId::CpuDisturbed), Level::Ok);
+}
+
 #[test]
 fn cpu_limits_of_control_groups_version_2_are_told_where_they_were_used_up() {
     let limited = || {
