@@ -3,7 +3,7 @@
 use crate::plan_text::PlanText;
 use crate::{
     ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory,
-    Nanos, Overlap, Pacing, Phase, RunId, SyncFlag, Verification,
+    Nanos, Overlap, Pacing, Phase, Probe, RunId, SyncFlag, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -80,6 +80,8 @@ pub struct Plan {
     pub claim: Option<Claim>,
     /// Whether a long run starts although its figures will not be what they claim.
     pub anyway: bool,
+    /// Whether random blocks of the targets are read twice before the run.
+    pub probe: Probe,
 }
 
 impl Plan {
@@ -105,6 +107,7 @@ impl Plan {
             phases,
             claim: None,
             anyway: false,
+            probe: Probe::Auto,
         }
     }
 }
@@ -259,6 +262,7 @@ pub(crate) mod tests {
             inject: Vec::new(),
             claim: Some(Claim::Device),
             anyway: true,
+            probe: Probe::Off,
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

@@ -93,6 +93,7 @@ pub fn empty(targets: &[&str]) -> Run {
             start_grace: Nanos(0),
             claim: None,
             anyway: false,
+            probe: Probe::Auto,
             sample_every: Nanos::SECOND,
             destroy: true,
             engine: Engine::Threads,
