@@ -119,6 +119,7 @@ pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phas
         inject: io.verify.inject.clone(),
         claim: io.claim,
         anyway: io.anyway,
+        probe: io.probe.unwrap_or_default(),
         ..Plan::new(run_id, targets, vec![phase])
     }
 }

@@ -24,6 +24,7 @@ const COMMON: &[(&str, &str)] = &[
     ("pacing.spin", "--spin"),
     ("claim", "--claim"),
     ("anyway", "--anyway"),
+    ("probe", "--probe"),
     ("pacing.pin", "--pin"),
     ("pacing.nice", "--nice"),
     ("pacing.realtime", "--realtime"),
