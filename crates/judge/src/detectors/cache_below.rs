@@ -112,7 +112,10 @@ impl Probed {
             );
             Seen::at(most, text, SOURCE).remedy(REMEDY)
         } else {
-            Seen::ok(format!("Blocks read a second time are not faster: {of_p50}, {of_p90}."), SOURCE)
+            Seen::ok(
+                format!("That blocks come faster a second time is not shown: {of_p50}, {of_p90}."),
+                SOURCE,
+            )
         };
         let seen = seen.with("p50_ratio", times.p50.ratio()).with("p90_ratio", times.p90.ratio());
         seen.with("first_p50_us", times.p50.first_ns as f64 / 1e3)
