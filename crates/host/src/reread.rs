@@ -182,7 +182,8 @@ mod tests {
         let places = random_places(range.clone(), 4096).unwrap();
         assert_eq!(places.len(), MOST);
         assert_eq!(places.iter().collect::<HashSet<_>>().len(), MOST);
-        let is_within = |place: &u64| place % 4096 == 0 && *place > 3 * MIB && place + 4096 <= 40 * MIB;
+        let is_within =
+            |place: &u64| place.is_multiple_of(4096) && *place > 3 * MIB && place + 4096 <= 40 * MIB;
         assert!(places.iter().all(is_within), "{places:?}");
         assert_ne!(places, random_places(range, 4096).unwrap());
         assert_eq!(random_places(0..16 * MIB, 4096).unwrap().len(), 512);
