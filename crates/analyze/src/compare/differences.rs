@@ -73,6 +73,7 @@ mod tests {
         let a = json!({
             "run_id": 1, "depth": 8, "load_average": [1.0, 2.0], "memory": {"available": 1, "total": 8},
             "cpu": {"governors": {"absent": "no file"}}, "targets": [{"model": "X"}],
+            "reread": [{"seen": {"blocks": 300}}],
         });
         let b = json!({
             "run_id": 2, "depth": 8, "load_average": [3.0, 2.0], "memory": {"available": 2, "total": 9},
