@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Damages a run on purpose, in 20 ways, and shows which caution appears. Each way makes a loop device, a file system or a
+# Damages a run on purpose, in 22 ways, and shows which caution appears. Each way makes a loop device, a file system or a
 # zram device of its own, runs for at most 10 s, and undoes everything, also after Ctrl-C. Needs root.
 #
 #   lab/fakes.sh [OPTION]... [SCRATCH]   SCRATCH is a directory on a disk; default: $TMPDIR, else /var/tmp
@@ -37,6 +37,8 @@ WAYS=(
     'wrong-size-device:a load of 256 MiB on a device of 32 MiB'
     'requests-reshaped:neighbours of 4 KiB are submitted together'
     'read-amplification:random pages are read through mmap'
+    'cache-below:a loop device without direct I/O reads a cold image'
+    'zeroes-short-cut:every other MiB of a loop device is discarded'
 )
 
 fake_memory_target() {
@@ -201,6 +203,23 @@ fake_read_amplification() {
     local file
     full_file file || return
     bad_run -t "$file" --engine mmap --buffered --rw randread --bs 4k --number-ios 500 --claim device
+}
+
+fake_cache_below() {
+    local device
+    lab_loop device 64 || return
+    losetup --direct-io=off "$device" || return
+    "$IOSONAR" layout evict "$(losetup -n -O BACK-FILE "$device")" > /dev/null || return
+    bad_run -t "$device" --rw randread --bs 4k --number-ios 2000 --probe on
+}
+
+fake_zeroes_short_cut() {
+    local device mebibyte
+    lab_loop device 64 || return
+    for ((mebibyte = 0; mebibyte < 64; mebibyte += 2)); do
+        blkdiscard -o "$((mebibyte << 20))" -l 1048576 "$device" || return
+    done
+    bad_run -t "$device" --rw randread --bs 4k --number-ios 2000 --probe on
 }
 
 # --- setting up, undoing ------------------------------------------------------------------------------------------

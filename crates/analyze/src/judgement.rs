@@ -35,6 +35,10 @@ detectors! {
     WritesNotOnDevice "writes-not-on-device",
     /// A layer keeps data in the page cache although direct I/O was asked for.
     PageCacheInPath "page-cache-in-path",
+    /// Blocks that were read a second time came faster: a cache below Linux answers.
+    CacheBelow "cache-below",
+    /// Blocks of zeros are answered without reading them.
+    ZeroesShortCut "zeroes-short-cut",
     /// The data ends in memory.
     MemoryTarget "memory-target",
     /// Requests were not carried out as asked.

@@ -18,7 +18,7 @@ use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use crate::verify_args::VerifyArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Claim, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed, SyncFlag};
+use iosonar_plan::{ByteSize, Claim, Decimal, IssuePolicy, Nanos, Pipeline, Probe, Space, Speed, SyncFlag};
 use std::path::PathBuf;
 
 /// The version, and the commit where there is one. A fuzz target takes this module without the build script.
@@ -265,6 +265,12 @@ pub struct IoArgs {
     /// and some CPU time. The verdict has the share.
     #[arg(long)]
     pub watch_order: bool,
+    /// Read random blocks twice before the run, to find caches below Linux: auto, on or off
+    ///
+    /// Takes up to 4 s for each target, and writes nothing. auto, the default: before runs of a minute
+    /// or more with direct I/O that claim a device or a replay. Goes with a plan, too.
+    #[arg(long, value_name = "WHEN")]
+    pub probe: Option<Probe>,
     /// Open targets with O_SYNC, or with another flag: --sync=dsync, --sync=rsync
     ///
     /// On Linux O_RSYNC is O_SYNC.
@@ -396,6 +402,8 @@ pub struct ExplainArgs {
 Prints what the target is, what lies below it, whether others use it, and what would make the figures \
 of a run fake: for a device, a file system, and memory. Nothing is written to a device or to a file. In \
 a directory, a small file is made for a moment, because direct I/O is a property of files.
+Of devices and files of 16 MiB or more, 300 to 1000 random blocks are read twice, in up to 4 s: what is \
+faster the second time came from a cache below Linux.
 The exit code is 4 if a result with --claim would be fake.
 
   iosonar doctor /dev/sdx

@@ -32,6 +32,7 @@ mod places;
 mod playback;
 mod plot_args;
 mod preflight;
+mod probe;
 mod progress;
 mod quiet;
 mod record_args;

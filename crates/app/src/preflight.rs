@@ -2,12 +2,12 @@
 
 use crate::exit::Failure;
 use crate::progress::clock;
-use crate::quiet;
+use crate::{probe, quiet};
 use anyhow::anyhow;
-use iosonar_analyze::{Detection, Level};
+use iosonar_analyze::Detection;
 use iosonar_engine::{Prepared, TargetReady};
 use iosonar_host::environment::Environment;
-use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
+use iosonar_judge::{Outset, PlannedTarget, foresee};
 use iosonar_plan::{Claim, Nanos};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -34,13 +34,18 @@ pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) ->
     foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
 }
 
-/// What somebody should know before a run: a line each. A long run whose figures will not be what they claim is refused.
-pub fn check(prepared: &Prepared, environment: &Environment) -> Result<Vec<String>, Failure> {
+/// What somebody should know before a run: a line each. A long run whose figures will not be what they claim is refused. What is read of the
+/// targets to find that out is kept in the environment; `is_stopped` ends that early.
+pub fn check(
+    prepared: &Prepared,
+    environment: &mut Environment,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Vec<String>, Failure> {
     let plan = prepared.plan();
     let found = foreseen(prepared, environment, plan.claim());
-    let told = || found.iter().filter(|one| one.level >= Level::Caution);
     let span = prepared.expected_span().filter(|span| *span >= LONG);
-    if let Some((span, proof)) = span.zip(told().find(|one| one.definitional)).filter(|_| !plan.anyway) {
+    let proof = found.iter().find(|one| one.is_told() && one.definitional);
+    if let Some((span, proof)) = span.zip(proof).filter(|_| !plan.anyway) {
         return Err(Failure::refused(anyhow!(
             "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
             clock(span),
@@ -48,12 +53,16 @@ pub fn check(prepared: &Prepared, environment: &Environment) -> Result<Vec<Strin
             proof.line().trim_end_matches('.')
         )));
     }
-    let mut lines: Vec<String> =
-        told().map(|one| format!("  caution: {}", one.line().trim_end_matches('.'))).collect();
-    if span.is_some() && plan.engine.is_real() {
-        let others = quiet::watch(&environment.targets, QUIET);
-        let disturbing = others.iter().filter(|other| other.disturbs());
-        lines.extend(disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))));
+    // Before the probe, whose reads would be those of somebody.
+    let is_watched = span.is_some() && plan.engine.is_real();
+    let others = if is_watched { quiet::watch(&environment.targets, QUIET) } else { Vec::new() };
+    if plan.is_probed(span.is_some()) {
+        probe::probe(prepared, environment, is_stopped);
     }
-    Ok(lines)
+    let found = foreseen(prepared, environment, plan.claim());
+    let told = found.iter().filter(|one| one.is_told());
+    let disturbing = others.iter().filter(|other| other.disturbs());
+    let cautions = told.map(|one| one.line().trim_end_matches('.').to_string());
+    let cautions = cautions.chain(disturbing.map(quiet::sentence)).map(|text| format!("  caution: {text}"));
+    Ok(probe::lines(environment).chain(cautions).collect())
 }

@@ -137,8 +137,9 @@ pub fn perform_kept(
     let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
-    let environment = ready.environment(&Root::default());
-    let cautions = preflight::check(ready.prepared(), &environment)?;
+    let mut environment = ready.environment(&Root::default());
+    let is_stopped = || control.signal().is_some();
+    let cautions = preflight::check(ready.prepared(), &mut environment, &is_stopped)?;
     let dir = name(ready.prepared());
     let order =
         if ready.prepared().plan().watch_order { Some(OrderWatch::start(&environment)?) } else { None };

@@ -48,6 +48,8 @@ mod layout_latency;
 mod layout_run;
 #[path = "devices/outputs.rs"]
 mod outputs;
+#[path = "devices/probe.rs"]
+mod probe;
 #[path = "devices/readers.rs"]
 mod readers;
 #[path = "devices/record.rs"]

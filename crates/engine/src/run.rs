@@ -121,9 +121,7 @@ impl Prepared {
         sources.dedup();
         let facts = || jobs.iter().filter_map(|(_, job)| job.workload.facts());
         let size = jobs.iter().map(|(_, job)| job.placement.size()).max().unwrap_or(0);
-        let ranges = || jobs.iter().map(|(phase, job)| job.range(phase.passes));
-        let start = ranges().map(|range| range.start).min().unwrap_or(0);
-        let range = start..ranges().map(|range| range.end).max().unwrap_or(0).max(start);
+        let range = self.range_of(number);
         let max_requested_end = facts().map(|facts| facts.max_end).max().unwrap_or(0);
         TargetInfo {
             path: claimed.looked.target.path.display().to_string(),

@@ -6,8 +6,8 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::{Marks, Outcome, Record, RunState};
 use iosonar_plan::{
-    ByteSize, Engine, Job, Nanos, Op, Overlap, OverlapPolicy, Phase, Plan, SimModel, SimStall, Strong,
-    Target, TraceReplay, Workload,
+    ByteSize, Engine, Job, Nanos, Op, Overlap, OverlapPolicy, Phase, Plan, SimChange, SimModel, SimStall,
+    Strong, Target, TraceReplay, Workload,
 };
 use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
@@ -47,6 +47,8 @@ fn model(dice: &mut Dice, faults: bool) -> SimModel {
         short_every: if faults { dice.below(3) as u32 * 13 } else { 0 },
         stall: stalls
             .then(|| SimStall { period: Nanos(3_000_000), length: Nanos(1 + dice.below(2_500_000)) }),
+        change: (dice.below(4) == 0)
+            .then(|| SimChange { at: Nanos(dice.below(5_000_000)), percent: 1 + dice.below(500) as u32 }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The machine that a run happened on, as it was at one moment.
 
 use crate::target::FileSystem;
-use crate::{Fact, TargetFacts};
+use crate::{Fact, Reread, TargetFacts};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct Environment {
     /// One for each target, in the order of the plan; none where an earlier version wrote them otherwise.
     #[serde(deserialize_with = "all_or_none")]
     pub targets: Vec<TargetFacts>,
+    /// The re-read probe of each target that was probed, in the order of the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reread: Vec<Reread>,
     /// The file system that the result was written to.
     pub result: Fact<FileSystem>,
     /// In which order requests went to the devices during the run: known after a run for which this was watched.

@@ -4,12 +4,14 @@
 pub mod environment;
 mod fact;
 mod number;
+mod reread;
 mod series;
 pub mod target;
 
 pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder};
 pub use fact::Fact;
 pub use number::DevNumber;
+pub use reread::{Compared, Reread, RereadTimes};
 pub use series::{
     CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind,
     Throttling, Unit,

@@ -34,6 +34,7 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         process: process(root),
         cgroups: cgroup::capture(root),
         targets: targets.to_vec(),
+        reread: Vec::new(),
         result: Fact::absent("the result's directory was not named"),
         issue_order: Fact::absent("it was not watched (--watch-order)"),
     }

@@ -19,6 +19,7 @@ mod mounts;
 mod node;
 pub mod output;
 pub mod remount;
+mod reread;
 mod root;
 pub mod sampler;
 mod size;
@@ -34,5 +35,6 @@ pub use iosonar_evidence::target::{
 pub use iosonar_evidence::{DevNumber, Fact};
 pub use loops::{LoopFile, loop_files};
 pub use mounts::mount_points;
+pub use reread::reread;
 pub use root::Root;
 pub use stored::{Emptiness, emptiness};

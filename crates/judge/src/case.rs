@@ -6,7 +6,7 @@ use crate::stack::{Bottom, bottoms_of};
 use iosonar_analyze::{Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
-use iosonar_plan::{Claim, Executor, Plan, SECTOR};
+use iosonar_plan::{Claim, Executor, Order, Plan, SECTOR, Workload};
 
 /// A result with the evidence beside it.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +79,17 @@ impl Case<'_> {
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.outset().is_direct()
+    }
+
+    /// Whether generated requests go to other places than the next one.
+    pub(crate) fn has_seeks(&self) -> bool {
+        let order = |workload: &'_ Workload| match workload {
+            Workload::Generated(generator) => Some(generator.order.clone()),
+            Workload::Trace(_) => None,
+        };
+        let mut orders = self.plan.jobs().filter_map(|(_, job)| order(&job.workload));
+        orders
+            .any(|order| !matches!(order, Order::Sequential | Order::Interleaved { every: 1 } | Order::Fixed))
     }
 
     /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.

@@ -34,6 +34,6 @@ pub use outset::{Outset, PlannedTarget, foresee};
 pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;
 pub use signs::{Growth, Sign, signs};
-pub use stack::{Bottom, bottoms, bottoms_of, device_of};
+pub use stack::{Bottom, bottoms, bottoms_of, device_of, why_not_reread};
 pub use thresholds::THRESHOLDS_VERSION;
 pub use verdict::{cautions, judge};

@@ -1,13 +1,14 @@
 //! What can be known of a run before its first request.
 
 use crate::detectors::{
-    dirty_at_start, memory_target, own_limit, page_cache_in_path, trivial_data, unmapped_target,
-    wrong_size_device,
+    cache_below, dirty_at_start, memory_target, own_limit, page_cache_in_path, trivial_data, unmapped_target,
+    wrong_size_device, zeroes_short_cut,
 };
+use crate::verdict::explain;
 use crate::{Detector, Seen};
 use iosonar_analyze::{Detection, Level};
 use iosonar_archive::TargetInfo;
-use iosonar_evidence::Environment;
+use iosonar_evidence::{Environment, Fact, RereadTimes};
 use iosonar_plan::{Claim, Plan};
 
 /// A run before its first request.
@@ -49,6 +50,12 @@ impl Outset<'_> {
         self.targets.iter().any(|target| target.is_written)
     }
 
+    /// What the re-read probe has shown of a target; none where there was no probe.
+    pub(crate) fn reread_of(&self, target: &PlannedTarget<'_>) -> Option<&Fact<RereadTimes>> {
+        let is_meant = |path: &std::path::Path| path.display().to_string() == target.info.path;
+        self.before.reread.iter().find(|one| is_meant(&one.target)).map(|one| &one.seen)
+    }
+
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
@@ -58,10 +65,12 @@ impl Outset<'_> {
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;
 
 /// Detectors whose answer does not need the run.
-const FORESEEING: [(&Detector, Foresee); 7] = [
+const FORESEEING: [(&Detector, Foresee); 9] = [
     (&memory_target::DETECTOR, memory_target::foresee),
     (&unmapped_target::DETECTOR, unmapped_target::foresee),
     (&page_cache_in_path::DETECTOR, page_cache_in_path::foresee),
+    (&cache_below::DETECTOR, cache_below::foresee),
+    (&zeroes_short_cut::DETECTOR, zeroes_short_cut::foresee),
     (&trivial_data::DETECTOR, trivial_data::foresee),
     (&wrong_size_device::DETECTOR, wrong_size_device::foresee),
     (&own_limit::DETECTOR, own_limit::foresee),
@@ -69,13 +78,34 @@ const FORESEEING: [(&Detector, Foresee); 7] = [
 ];
 
 /// What would spoil, or may influence, the result of a run with a claim, worst first; nothing of runs without I/O. What is definitional
-/// makes the result fake.
+/// makes the result fake. Symptoms whose cause is told are left out.
 pub fn foresee(outset: &Outset<'_>, claim: Claim) -> Vec<Detection> {
     if !outset.plan.engine.is_real() {
         return Vec::new();
     }
     let all = FORESEEING.iter().filter_map(|(detector, see)| Some(see(outset)?.detection(detector, claim)));
     let mut told: Vec<Detection> = all.filter(|one| one.level >= Level::Info).collect();
+    explain(&mut told);
+    told.retain(|one| one.explained_by.is_none());
     told.sort_by_key(|one| std::cmp::Reverse((one.level, one.definitional)));
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Lab;
+    use iosonar_analyze::DetectorId;
+
+    #[test]
+    fn what_the_probe_has_shown_is_told_before_the_run_and_symptoms_are_not() {
+        let ids = |lab: &Lab| lab.foreseen().iter().map(|one| one.id).collect::<Vec<DetectorId>>();
+        let cached =
+            |lab: Lab| lab.reads(100, 4096).reread((155_000, 48_000, 290, 10), (300_000, 60_000, 200, 5));
+        assert_eq!(ids(&cached(Lab::new().on_disk("vda"))), [DetectorId::CacheBelow]);
+        assert_eq!(ids(&cached(Lab::new().on_loop(false))), [DetectorId::PageCacheInPath]);
+        let sparse =
+            Lab::new().on_disk("vda").reads(100, 4096).reread_of_kinds((150, 43_000, 10), (150, 99_000, 140));
+        assert_eq!(ids(&sparse), [DetectorId::ZeroesShortCut, DetectorId::TrivialData]);
+        assert_eq!(ids(&Lab::new().on_disk("vda").reads(100, 4096)), []);
+    }
 }

@@ -1,6 +1,6 @@
 //! What lies below a target: down to devices whose counters close the account of bytes, or to where nobody can look.
 
-use iosonar_evidence::target::{BlockDevice, FileSystem, Layer, RegularFile, Role};
+use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, Layer, RegularFile, Role};
 use iosonar_evidence::{Fact, TargetFacts, TargetKind};
 
 /// Where the bytes of a target end.
@@ -115,6 +115,10 @@ fn is_in_memory(device: &BlockDevice) -> bool {
     device.driver.known().is_some_and(|driver| IN_MEMORY.contains(&driver.as_str()))
 }
 
+fn is_of_memory(file_system: &FileSystem) -> bool {
+    MEMORY_FILE_SYSTEMS.contains(&file_system.kind.as_str())
+}
+
 /// Disks at the bottom of a target, of partitions those that they are on.
 pub(crate) fn disks_of(target: &TargetFacts) -> Vec<&BlockDevice> {
     disks(parts(target))
@@ -167,6 +171,25 @@ pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
     found
 }
 
+/// Why reading blocks of a target twice would show nothing of what is below Linux; none where it may. What zram stores depends on its
+/// content, so that is looked at.
+pub fn why_not_reread(target: &TargetFacts) -> Option<String> {
+    let of_memory = |what: &str| Some(format!("its data is in memory ({what})"));
+    if let TargetKind::RegularFile(file) = &target.kind
+        && file.direct_io == DirectIo::Unsupported
+    {
+        return Some("its file system does direct I/O through the page cache".into());
+    }
+    parts(target).into_iter().find_map(|part| match part {
+        Part::Device(device) if is_in_memory(device) => {
+            device.driver.known().filter(|driver| *driver != "zram").and_then(|driver| of_memory(driver))
+        }
+        Part::FileSystem(file_system) if is_of_memory(file_system) => of_memory(&file_system.kind),
+        Part::Nothing => Some("it keeps nothing".into()),
+        Part::Device(_) | Part::File(_) | Part::FileSystem(_) | Part::Unseen(_) => None,
+    })
+}
+
 /// Where the bytes of all targets end, each device once.
 pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
     let mut all = Vec::new();
@@ -199,7 +222,7 @@ pub(crate) fn compresses(file_system: &FileSystem) -> bool {
 /// Where a file system keeps its data, if that is on no device that can be seen.
 fn of_no_device<'a>(file_system: &FileSystem) -> Option<Bottom<'a>> {
     let kind = file_system.kind.as_str();
-    if MEMORY_FILE_SYSTEMS.contains(&kind) {
+    if is_of_memory(file_system) {
         return Some(Bottom::Memory(kind.into()));
     }
     if compresses(file_system) {
@@ -208,4 +231,27 @@ fn of_no_device<'a>(file_system: &FileSystem) -> Option<Bottom<'a>> {
     // A FUSE file system may have a device in its mount line; its server reads it, and this process is not counted.
     let is_elsewhere = file_system.below.is_empty() || kind.starts_with("fuse");
     is_elsewhere.then(|| Bottom::Unseen(format!("the data of {kind} comes from elsewhere")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+
+    #[test]
+    fn what_is_in_memory_is_not_read_twice_to_find_a_cache_below() {
+        let why = |lab: Lab| why_not_reread(lab.facts());
+        assert_eq!(why(Lab::new().on_file_system("tmpfs", "")).unwrap(), "its data is in memory (tmpfs)");
+        assert_eq!(why(Lab::new().on_device("ram0", "ramdisk")).unwrap(), "its data is in memory (ramdisk)");
+        let pretended = why(Lab::new().on_file_system("ext4", "vda").pretended()).unwrap();
+        assert!(pretended.contains("through the page cache"), "{pretended}");
+        for lab in [
+            Lab::new().on_disk("vda"),
+            Lab::new().on_loop(false),
+            Lab::new().on_file_system("ext4", "vda"),
+            Lab::new().on_device("zram0", "zram"),
+        ] {
+            assert_eq!(why(lab), None);
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Small results for tests: records one after the other, a target, and what counters said.
 
-use crate::{Case, Detector, Samples, judge};
+use crate::{Case, Detector, Samples, foresee, judge};
 use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
 use iosonar_archive::{
     Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
 };
 use iosonar_evidence::{
-    CgroupLimit, CpuState, DeviceCounter, Environment, Fact, IssueOrder, IssuingThreads, OwnUse, Series,
-    TargetFacts, Throttling,
+    CgroupLimit, Compared, CpuState, DeviceCounter, Environment, Fact, IssueOrder, IssuingThreads, OwnUse,
+    Reread, RereadTimes, Series, TargetFacts, Throttling,
 };
 use iosonar_plan::*;
 use serde_json::{Value, json};
@@ -50,6 +50,10 @@ fn file(file_system: &str, below: Value, direct_io: Value) -> Value {
 
 fn aligned() -> Value {
     json!({"aligned": {"memory": 4, "offset": 512}})
+}
+
+fn compared((first_ns, second_ns, first_above, second_above): (u64, u64, u64, u64)) -> Compared {
+    Compared { first_ns, second_ns, first_above, second_above }
 }
 
 impl Lab {
@@ -114,6 +118,39 @@ impl Lab {
             file.direct_io = iosonar_evidence::target::DirectIo::Unsupported;
         }
         self
+    }
+
+    fn probed(mut self, seen: Fact<RereadTimes>) -> Lab {
+        self.before.reread = vec![Reread { target: "/target".into(), seen }];
+        self
+    }
+
+    /// Random blocks were read twice before the run: p50 and p90 of both readings in nanoseconds, and of each the reads above the border of
+    /// both.
+    pub(crate) fn reread(self, p50: (u64, u64, u64, u64), p90: (u64, u64, u64, u64)) -> Lab {
+        let [p50, p90] = [p50, p90].map(compared);
+        let (block_bytes, blocks, zero_blocks, data_and_zeros) = (4096, 300, 0, None);
+        let times = RereadTimes { block_bytes, blocks, p50, p90, zero_blocks, data_and_zeros };
+        self.probed(Fact::Known(times))
+    }
+
+    /// Some of these blocks were zeros, others data: how many of each, their medians, and how many took longer than the border of both.
+    pub(crate) fn reread_of_kinds(self, zeros: (u64, u64, u64), data: (u64, u64, u64)) -> Lab {
+        let p50 = compared((data.1, data.1, 0, 0));
+        let has_both = zeros.0 > 0 && data.0 > 0;
+        self.probed(Fact::Known(RereadTimes {
+            block_bytes: 4096,
+            blocks: zeros.0 + data.0,
+            p50,
+            p90: p50,
+            zero_blocks: zeros.0,
+            data_and_zeros: has_both.then(|| compared((data.1, zeros.1, data.2, zeros.2))),
+        }))
+    }
+
+    /// The probe had no answer.
+    pub(crate) fn not_reread(self, why: &str) -> Lab {
+        self.probed(Fact::absent(why))
     }
 
     pub(crate) fn write_cache(mut self, mode: &str) -> Lab {
@@ -494,6 +531,16 @@ impl Lab {
     /// What one detector says.
     pub(crate) fn detection(&self, detector: &Detector) -> Option<Detection> {
         self.with_case(|case| Some((detector.detect)(case)?.detection(detector, case.claim())))
+    }
+
+    /// What is known of its target.
+    pub(crate) fn facts(&self) -> &TargetFacts {
+        &self.before.targets[0]
+    }
+
+    /// What is known before its first request.
+    pub(crate) fn foreseen(&self) -> Vec<Detection> {
+        self.with_case(|case| foresee(&case.outset(), case.claim()))
     }
 
     pub(crate) fn judgement(&self) -> Judgement {

@@ -2,7 +2,7 @@
 //! numbers come from experiments on real devices; `docs/validity.md` has them.
 
 /// Raised when a number below changes.
-pub const THRESHOLDS_VERSION: u32 = 2;
+pub const THRESHOLDS_VERSION: u32 = 3;
 
 /// From which value on there is a caution, and from which on the figure fails.
 #[derive(Debug, Clone, Copy)]
@@ -152,3 +152,19 @@ pub(crate) const PACKED_RECORD: f64 = 16.0;
 pub(crate) const ARCHIVE: Limits = limits(0.005, 0.05);
 /// Share of direct requests on btrfs that are no whole sectors of it.
 pub(crate) const CUT_SECTORS: Limits = limits(0.01, 0.10);
+/// By this factor the median of blocks that are read a second time is shorter where a cache below has them.
+pub(crate) const REREAD_P50: f64 = 1.5;
+/// The same of the 90th percentile.
+pub(crate) const REREAD_P90: f64 = 3.0;
+/// Standard deviations by which the shares of slow reads have to differ for that: where reads have two levels, quantiles jump by chance.
+pub(crate) const SURE_SIGMAS: f64 = 4.0;
+/// Median of the run's reads, as a share of that of blocks that nobody had read, below which such a cache has answered the run.
+pub(crate) const CACHED_RUN: f64 = 0.5;
+/// Touched bytes that the cache of an array or of a host may hold.
+pub(crate) const LARGE_CACHE: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
+/// Median of blocks with data divided by that of blocks of zeros, above which zeros are not read.
+pub(crate) const ZEROS_FASTER: f64 = 1.5;
+/// Fewest blocks of each kind for that.
+pub(crate) const LEAST_OF_KIND: u64 = 100;
+/// Share of the blocks of a target that hold nothing but zeros.
+pub(crate) const ZERO_BLOCKS: f64 = 0.01;

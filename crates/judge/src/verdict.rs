@@ -79,7 +79,7 @@ fn gate(detection: &mut Detection, spread: f64) {
 }
 
 /// A symptom whose cause is told as well is not told beside it.
-fn explain(detections: &mut [Detection]) {
+pub(crate) fn explain(detections: &mut [Detection]) {
     for detector in DETECTORS {
         let is_cause = |one: &Detection| one.id == detector.id && one.is_told();
         if !detections.iter().any(is_cause) {
@@ -137,7 +137,7 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
 
 /// Detections that say what a figure is instead. That a level changed, that others used the device or that a rate was not reached makes a
 /// figure vague, and is no proof that it is another one.
-const WITNESSES: [DetectorId; 9] = [
+const WITNESSES: [DetectorId; 11] = [
     DetectorId::MemoryTarget,
     DetectorId::UnmappedTarget,
     DetectorId::PageCacheInPath,
@@ -147,6 +147,8 @@ const WITNESSES: [DetectorId; 9] = [
     DetectorId::RequestsNotDone,
     DetectorId::QueueDepthNotReached,
     DetectorId::OwnLimit,
+    DetectorId::CacheBelow,
+    DetectorId::ZeroesShortCut,
 ];
 
 fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Verdict {

@@ -22,6 +22,18 @@ pub(crate) fn size(bytes: f64) -> String {
     }
 }
 
+/// A time in microseconds, without the unit: `102`, `2.6`.
+pub(crate) fn micros(ns: u64) -> String {
+    let digits = if ns < 9_950 { 1 } else { 0 };
+    format!("{:.digits$}", ns as f64 / 1e3)
+}
+
+/// A factor: `1.7`, `41`.
+pub(crate) fn factor(value: f64) -> String {
+    let digits = if value < 9.95 { 1 } else { 0 };
+    format!("{value:.digits$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +45,7 @@ mod tests {
             ["0.05 %", "9.3 %", "100 %", "100 %", "25 %"]
         );
         assert_eq!([100.0, 1536.0, 2e9].map(size), ["100 bytes", "1.5 KiB", "1.9 GiB"]);
+        assert_eq!([2_600, 9_960, 4_150_000].map(micros), ["2.6", "10", "4150"]);
+        assert_eq!([1.69, 40.7].map(factor), ["1.7", "41"]);
     }
 }

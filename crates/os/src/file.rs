@@ -67,6 +67,15 @@ pub fn open_to_inspect(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
+/// The same past the page cache (`O_DIRECT`).
+///
+/// # Errors
+/// Those of open(2); `EINVAL` where the file system has no direct I/O.
+pub fn open_to_read_directly(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
 /// Bytes of a block of the file system of an open file.
 ///
 /// # Errors

@@ -37,8 +37,8 @@ pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
 pub use descriptor::{LockKind, close, lock_range, try_lock, unlock, unlock_range};
 pub use file::{
-    allocate, block_bytes, discard, extend, free_space, open_to_inspect, sync_file_system, write_durably_at,
-    write_zeroes,
+    allocate, block_bytes, discard, extend, free_space, open_to_inspect, open_to_read_directly,
+    sync_file_system, write_durably_at, write_zeroes,
 };
 pub use holes::empty_bytes;
 pub use huge::vec_for_huge_pages;

@@ -3,7 +3,7 @@
 use crate::plan_text::PlanText;
 use crate::{
     ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory,
-    Nanos, Overlap, Pacing, Phase, RunId, SyncFlag, Verification,
+    Nanos, Overlap, Pacing, Phase, Probe, RunId, SyncFlag, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -82,6 +82,8 @@ pub struct Plan {
     pub anyway: bool,
     /// Whether the kernel's tracepoints are watched for requests that overtake others.
     pub watch_order: bool,
+    /// Whether random blocks of the targets are read twice before the run.
+    pub probe: Probe,
 }
 
 impl Plan {
@@ -108,6 +110,7 @@ impl Plan {
             claim: None,
             anyway: false,
             watch_order: false,
+            probe: Probe::Auto,
         }
     }
 }
@@ -263,6 +266,7 @@ pub(crate) mod tests {
             claim: Some(Claim::Device),
             anyway: true,
             watch_order: true,
+            probe: Probe::Off,
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

@@ -5,8 +5,8 @@ use crate::strict::is_default;
 use crate::version1::OldOptions;
 use crate::{
     Access, ByteSize, Cell, Claim, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
-    InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Verification,
-    Workload,
+    InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, Probe, RunId, Target,
+    Verification, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub(crate) struct PlanText {
     anyway: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     watch_order: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    probe: Probe,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passes: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,7 +158,7 @@ impl TryFrom<PlanText> for Plan {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
         let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
-        let PlanText { coordination, targets, phases, claim, anyway, watch_order, .. } = text;
+        let PlanText { coordination, targets, phases, claim, anyway, watch_order, probe, .. } = text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
             targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -196,6 +198,7 @@ impl TryFrom<PlanText> for Plan {
             claim,
             anyway,
             watch_order,
+            probe,
         })
     }
 }
@@ -278,7 +281,7 @@ impl From<Plan> for PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
         let Plan { pacing, memory, faults, verify, inject, sample_every, targets, .. } = plan;
-        let Plan { mut phases, claim, anyway, watch_order, .. } = plan;
+        let Plan { mut phases, claim, anyway, watch_order, probe, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -302,6 +305,7 @@ impl From<Plan> for PlanText {
             claim,
             anyway,
             watch_order,
+            probe,
             passes,
             depth,
             destroy,

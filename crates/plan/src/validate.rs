@@ -1,5 +1,6 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
+use crate::probe::validate_probe;
 use crate::rising::validate_rising;
 use crate::validate_engine::validate_engine;
 use crate::validate_executor::validate_executors;
@@ -61,6 +62,7 @@ impl Plan {
             named(&format!("target {}", target.path.display()), validate_target(target))
         })?;
         validate_executors(self)?;
+        validate_probe(self)?;
         validate_verification(self)?;
         validate_injections(self)?;
         validate_phases(self)

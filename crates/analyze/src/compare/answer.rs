@@ -71,7 +71,13 @@ impl Answer {
     ) -> Answer {
         let covers = what_it_covers(plan);
         if let Some(text) = nothing("A", a).or_else(|| nothing("B", b)) {
-            return Answer { outcome: Outcome::Nothing, id: None, text, covers, smallest_visible_percent: None };
+            return Answer {
+                outcome: Outcome::Nothing,
+                id: None,
+                text,
+                covers,
+                smallest_visible_percent: None,
+            };
         }
         let smallest =
             figures.iter().find(|f| f.name == "latency.p50").and_then(|f| f.smallest_visible_percent);

@@ -5,7 +5,7 @@ use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::preflight::foreseen;
-use crate::quiet;
+use crate::{probe, quiet};
 use anyhow::{Context, anyhow};
 use iosonar_analyze::{Detection, Level};
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, Layer, RegularFile, Role};
@@ -30,16 +30,23 @@ const SAMPLE_BYTES: usize = 1 << 16;
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let place = Place::of(&args.target)?;
     let ready = prepare(place.path())?;
-    let environment = ready.environment(&Root::default());
+    let mut environment = ready.environment(&Root::default());
+    // Its holes are looked for once. Then what was made in a directory is needed no more.
+    ready.prepared().info("", "");
+    place.remove_sample();
+    let time = Duration::from_nanos(args.quiet.0);
+    let others = if time.is_zero() { Vec::new() } else { quiet::watch(&environment.targets, time) };
+    // After the look at what others do: its reads would be taken for theirs.
+    if place.is_file() {
+        probe::probe(ready.prepared(), &mut environment, &|| false);
+    }
     let facts = environment
         .targets
         .first()
         .ok_or_else(|| Failure::refused(anyhow!("{}: nothing is known of it", args.target.display())))?;
+    let probed = environment.reread.first().map(|one| &one.seen);
     let of = |claim| foreseen(ready.prepared(), &environment, claim);
     let found = of(args.claim);
-    place.remove_sample();
-    let time = Duration::from_nanos(args.quiet.0);
-    let others = if time.is_zero() { Vec::new() } else { quiet::watch(&environment.targets, time) };
     let verdicts: Vec<(String, String)> = [Claim::Device, Claim::Filesystem, Claim::Cache]
         .into_iter()
         .map(|claim| {
@@ -53,7 +60,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         let others: Vec<_> = others.iter().map(other_json).collect();
         let verdicts: serde_json::Map<_, _> =
             verdicts.iter().map(|(claim, text)| (claim.clone(), json!(text))).collect();
-        let all = json!({"target": args.target, "claim": args.claim, "facts": facts, "writing": writing, "others": others,
+        let all = json!({"target": args.target, "claim": args.claim, "facts": facts, "writing": writing, "others": others, "probe": probed,
                          "found": found, "verdicts": verdicts});
         format!("{all:#}\n")
     } else {
@@ -61,6 +68,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         let mut known = Vec::new();
         known.extend(writing.map(|text| ("writing", text)));
         known.extend(quiet_text(&others, time).map(|text| ("others", text)));
+        known.extend(probed.map(|seen| ("probe", probe::sentence(seen))));
         let examination = Examination {
             target: &target,
             layers: &layers(facts, place.is_file()),

@@ -60,9 +60,10 @@ fn visible(text: &str) -> String {
 }
 
 /// Fields whose options go with a plan.
-const WITH_PLAN: [&str; 17] = [
+const WITH_PLAN: [&str; 18] = [
     "plan",
     "anyway",
+    "probe",
     "name",
     "json",
     "percentile_list",
@@ -90,7 +91,12 @@ fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
     }
     let text = read_text(file, TEXT_LIMIT).map_err(|unread| Failure::refused(not_read(file, &unread)))?;
     let plan = Plan::from_toml(&text).map_err(|why| Failure::refused(no_plan(file, &text, why.into())))?;
-    Ok(Plan { destroy: plan.destroy || args.io.destroy, anyway: plan.anyway || args.io.anyway, ..plan })
+    Ok(Plan {
+        destroy: plan.destroy || args.io.destroy,
+        anyway: plan.anyway || args.io.anyway,
+        probe: args.io.probe.unwrap_or(plan.probe),
+        ..plan
+    })
 }
 
 /// A job file of fio is told as such, with the words that say the same.

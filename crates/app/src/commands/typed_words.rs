@@ -27,6 +27,7 @@ const COMMON: &[(&str, &str)] = &[
     ("claim", "--claim"),
     ("anyway", "--anyway"),
     ("watch_order", "--watch-order"),
+    ("probe", "--probe"),
     ("pacing.pin", "--pin"),
     ("pacing.nice", "--nice"),
     ("pacing.realtime", "--realtime"),

@@ -31,6 +31,7 @@ use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
 use look::look;
 use memory::fit_memory;
 use remounts::check_remounts;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -71,6 +72,7 @@ pub(crate) struct JobReady {
 pub struct TargetReady<'a> {
     claimed: &'a Claimed,
     jobs: Vec<&'a Fitted>,
+    range: Range<u64>,
 }
 
 /// The same for the part of a plan on some of its targets; other processes execute the rest. A signal in `control` ends it.
@@ -194,6 +196,11 @@ impl TargetReady<'_> {
         self.jobs.first().map_or(0, |job| job.job.target.into())
     }
 
+    /// Bytes among which its requests lie, as far as that is known before the start.
+    pub fn range(&self) -> Range<u64> {
+        self.range.clone()
+    }
+
     /// Whether jobs read it; where nobody knows, they do not.
     pub fn is_read(&self) -> bool {
         self.jobs.iter().any(|job| job.workload.reads())
@@ -247,14 +254,24 @@ impl Prepared {
 
     /// The targets with a job here, in the plan's order.
     pub fn targets(&self) -> Vec<TargetReady<'_>> {
-        let mut targets: Vec<TargetReady<'_>> =
-            self.targets.iter().map(|claimed| TargetReady { claimed, jobs: Vec::new() }).collect();
+        let ready =
+            |(number, claimed)| TargetReady { claimed, jobs: Vec::new(), range: self.range_of(number) };
+        let mut targets: Vec<TargetReady<'_>> = self.targets.iter().enumerate().map(ready).collect();
         for (_, job) in self.jobs() {
             targets[usize::from(job.fitted.job.target)].jobs.push(&job.fitted);
         }
         // Others are executed elsewhere.
         targets.retain(|target| !target.jobs.is_empty());
         targets
+    }
+
+    /// Bytes of a target among which the requests of its jobs lie, as far as that is known before the start.
+    pub(crate) fn range_of(&self, target: usize) -> Range<u64> {
+        let jobs = self.jobs().filter(|(_, job)| usize::from(job.fitted.job.target) == target);
+        let ranges = jobs.map(|(phase, job)| job.fitted.range(phase.passes));
+        let hull = |a: Range<u64>, b: Range<u64>| a.start.min(b.start)..a.end.max(b.end);
+        let range = ranges.reduce(hull).unwrap_or(0..0);
+        range.start..range.end.max(range.start)
     }
 
     /// The jobs of all phases, each with its phase.

@@ -15,6 +15,8 @@ pub(crate) const DETECTOR: Detector = Detector {
         DetectorId::FasterThanAnyDevice,
         DetectorId::QueueDepthNotReached,
         DetectorId::PageCacheInPath,
+        DetectorId::ZeroesShortCut,
+        DetectorId::CacheBelow,
         DetectorId::GeneratorBound,
     ],
     about: "A file in tmpfs, a RAM disk, zram, or a loop device on one of these keeps its data in memory. Opening it for direct I/O works, \

@@ -2,6 +2,7 @@
 
 mod allocating_target;
 mod archive_on_target;
+pub(crate) mod cache_below;
 mod cannot_keep_up;
 mod coarse_clock;
 mod cpu_disturbed;
@@ -33,6 +34,7 @@ mod verify_costs;
 mod volatile_cache;
 mod writes_not_on_device;
 pub(crate) mod wrong_size_device;
+pub(crate) mod zeroes_short_cut;
 
 use crate::Detector;
 
@@ -41,6 +43,8 @@ pub const DETECTORS: &[Detector] = &[
     memory_target::DETECTOR,
     unmapped_target::DETECTOR,
     page_cache_in_path::DETECTOR,
+    zeroes_short_cut::DETECTOR,
+    cache_below::DETECTOR,
     reads_not_from_device::DETECTOR,
     writes_not_on_device::DETECTOR,
     faster_than_any_device::DETECTOR,

@@ -14,6 +14,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     channel: Channel::Mapping,
     most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Fail },
     explains: &[
+        DetectorId::CacheBelow,
         DetectorId::ReadsNotFromDevice,
         DetectorId::WritesNotOnDevice,
         DetectorId::FasterThanAnyDevice,

@@ -8,7 +8,7 @@ use crate::words::{percent, size};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Fact, TargetKind};
-use iosonar_plan::{Claim, Order, Workload};
+use iosonar_plan::{Claim, Workload};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::SmallFootprint,
@@ -100,7 +100,7 @@ fn is_narrow(case: &Case<'_>) -> Option<Found> {
             (Level::Info, format!("{} of {} were touched.", percent(touched), device.name), remedy)
         });
     }
-    Some(match (has_seeks(case), is_disk) {
+    Some(match (case.has_seeks(), is_disk) {
         (true, true) => (Level::Fail, format!("{text}: its seeks are short."), remedy),
         (true, false) => (Level::Caution, format!("{text}."), remedy),
         (false, _) => (Level::Info, format!("{text}."), remedy),
@@ -110,17 +110,6 @@ fn is_narrow(case: &Case<'_>) -> Option<Found> {
 /// Of recorded loads `wrong-size-device` says how far they reach.
 fn has_trace(case: &Case<'_>) -> bool {
     case.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)))
-}
-
-fn has_seeks(case: &Case<'_>) -> bool {
-    let order = |workload: &Workload| match workload {
-        Workload::Generated(generator) => Some(generator.order.clone()),
-        Workload::Trace(_) => None,
-    };
-    let orders = case.plan.jobs().filter_map(|(_, job)| order(&job.workload));
-    orders
-        .into_iter()
-        .any(|order| !matches!(order, Order::Sequential | Order::Interleaved { every: 1 } | Order::Fixed))
 }
 
 #[cfg(test)]

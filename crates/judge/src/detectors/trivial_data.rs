@@ -1,8 +1,9 @@
-//! Written data that a target can make smaller.
+//! Data that a target can make smaller: what is written, and what is read alone.
 
 use crate::detector::Most;
 use crate::stack::{Part, compresses, parts};
-use crate::thresholds::RANDOM_PERCENT;
+use crate::thresholds::{RANDOM_PERCENT, ZERO_BLOCKS};
+use crate::words::percent;
 use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
@@ -16,13 +17,43 @@ pub(crate) const DETECTOR: Detector = Detector {
     detect,
 };
 
-const SOURCE: &str = "the plan's data, and what lies below the targets";
+const SOURCE: &str =
+    "the plan's data, random blocks that were read before the run, and what lies below the targets";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     case.is_real().then(|| foresee(&case.outset()))?
 }
 
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    match (of_writes(outset), of_reads(outset)) {
+        // What is read is told only where it matters.
+        (Some(_), Some((seen, Level::Caution))) | (None, Some((seen, _))) => Some(seen),
+        (of_writes, _) => of_writes,
+    }
+}
+
+/// Zeros in what is read and not written, as far as a probe has looked.
+fn of_reads(outset: &Outset<'_>) -> Option<(Seen, Level)> {
+    let read = outset.targets.iter().filter(|target| target.is_read && !target.is_written);
+    let probed = || read.clone().filter_map(|target| outset.reread_of(target)?.known());
+    let (zeros, blocks) =
+        probed().fold((0, 0), |(zeros, blocks), times| (zeros + times.zero_blocks, blocks + times.blocks));
+    if blocks == 0 {
+        return None;
+    }
+    let share = zeros as f64 / blocks as f64;
+    let text = format!("{} of {blocks} random blocks hold nothing but zeros", percent(share));
+    let (level, text) = match outset.before.targets.iter().flat_map(parts).find_map(gains) {
+        _ if share <= ZERO_BLOCKS => (Level::Ok, format!("{text}.")),
+        Some(what) => (Level::Caution, format!("{text}; {what} stores these in next to nothing.")),
+        None => (Level::Info, format!("{text}; nothing below the target is known to compress.")),
+    };
+    let seen = Seen::at(level, text, SOURCE)
+        .remedy("Fill the target with random data before the run ('iosonar fill').");
+    Some((seen.with("zero_share", share), level))
+}
+
+fn of_writes(outset: &Outset<'_>) -> Option<Seen> {
     let has_names = outset.plan.jobs().any(|(_, job)| job.options.data.is_some());
     if !outset.has_writes() || has_names {
         return None;
@@ -72,6 +103,27 @@ mod tests {
             .unwrap();
         assert_eq!(seen.level, Level::Caution);
         assert!(seen.text.contains("zram1 (zram) stores that in less space"), "{}", seen.text);
+    }
+
+    #[test]
+    fn zeros_that_are_only_read_are_told_where_the_target_compresses() {
+        let of = |lab: Lab| {
+            lab.reread_of_kinds((30, 50_000, 15), (270, 60_000, 140)).reads(1_000, 4096).detection(&DETECTOR)
+        };
+        let seen = of(Lab::new().on_device("zram1", "zram")).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(
+            seen.text.starts_with("10 % of 300 random blocks hold nothing but zeros; zram1"),
+            "{}",
+            seen.text
+        );
+        assert_eq!(of(Lab::new().on_disk("vda")).unwrap().level, Level::Info);
+        let full = Lab::new().on_device("zram1", "zram").reread_of_kinds((3, 50_000, 1), (297, 60_000, 150));
+        assert_eq!(full.reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
+        // What the run writes itself is judged by its plan.
+        let written =
+            of(Lab::new().on_device("zram1", "zram").random_percent(100).writes(1_000, 4096)).unwrap();
+        assert_eq!(written.level, Level::Ok);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     channel: Channel::Mapping,
     most: Most { device: Level::Fail, filesystem: Level::Caution, cache: Level::Ok, replay: Level::Fail },
     explains: &[
+        DetectorId::ZeroesShortCut,
         DetectorId::ReadsNotFromDevice,
         DetectorId::FasterThanAnyDevice,
         DetectorId::QueueDepthNotReached,

@@ -94,6 +94,7 @@ pub fn empty(targets: &[&str]) -> Run {
             claim: None,
             anyway: false,
             watch_order: false,
+            probe: Probe::Auto,
             sample_every: Nanos::SECOND,
             destroy: true,
             engine: Engine::Threads,

@@ -1,0 +1,213 @@
+//! Caches below Linux: of a hypervisor, an array or a drive.
+
+use crate::detector::Most;
+use crate::outset::PlannedTarget;
+use crate::stack::{Part, compresses, parts};
+use crate::thresholds::{CACHED_RUN, LARGE_CACHE, REREAD_P50, REREAD_P90, SURE_SIGMAS};
+use crate::words::{factor, micros, size};
+use crate::{Case, Detector, Outset, Seen};
+use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::{Compared, Fact, RereadTimes};
+
+pub(crate) const DETECTOR: Detector = Detector {
+    id: DetectorId::CacheBelow,
+    channel: Channel::Latency,
+    most: Most { device: Level::Fail, filesystem: Level::Info, cache: Level::Ok, replay: Level::Caution },
+    explains: &[],
+    about: "The cache of a hypervisor, an array or a drive shows in no counter of Linux. What it holds is fast, whatever lies below it, and \
+            how much that is nobody here knows (blkreplay manual 3.1.2.2). The memory of a drive answers a second read almost always, so this \
+            alone makes no result fake. That nothing is told proves nothing: a cache that holds the whole range already looks like fast storage.",
+    detect,
+};
+
+const SOURCE: &str = "random blocks that were read twice with O_DIRECT, before the run";
+
+const REMEDY: &str = "Take a range larger than that cache, run once after a fill, and note the cache mode of the host or the array.";
+
+fn detect(case: &Case<'_>) -> Option<Seen> {
+    let outset = case.outset();
+    let probed = probed(&outset).filter(|_| case.is_real())?;
+    Some(match answered_by_cache(case, &probed) {
+        Some(text) => probed.seen(Level::Fail, &text),
+        None => probed.seen(Level::Caution, ""),
+    })
+}
+
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    Some(probed(outset)?.seen(Level::Caution, ""))
+}
+
+/// What is known of the targets that are read.
+struct Probed {
+    /// Those with an answer.
+    times: Vec<RereadTimes>,
+    /// Why there is none of others.
+    why_not: Option<String>,
+}
+
+fn probed(outset: &Outset<'_>) -> Option<Probed> {
+    let mut probed = Probed { times: Vec::new(), why_not: None };
+    for target in outset.targets.iter().filter(|target| target.is_read) {
+        match outset.reread_of(target) {
+            Some(Fact::Known(_)) if is_compressed(outset, target) => {
+                let why =
+                    "its file system compresses, and reads what it has compressed through the page cache";
+                probed.why_not = Some(why.into());
+            }
+            Some(Fact::Known(times)) => probed.times.push(*times),
+            Some(Fact::Absent { absent }) => probed.why_not = Some(absent.clone()),
+            None => {}
+        }
+    }
+    (!probed.times.is_empty() || probed.why_not.is_some()).then_some(probed)
+}
+
+fn is_compressed(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> bool {
+    let facts =
+        outset.before.targets.iter().find(|facts| facts.path.display().to_string() == target.info.path);
+    let mut parts = facts.into_iter().flat_map(parts);
+    parts.any(|part| matches!(part, Part::FileSystem(file_system) if compresses(file_system)))
+}
+
+/// How much faster the second reading was, as a share of what shows a cache: from 1 on there is one. 0 where that may be chance.
+fn weight(times: &RereadTimes) -> f64 {
+    by_median(times).max(sure_ratio(&times.p90, times.blocks) / REREAD_P90)
+}
+
+/// The same by the medians alone.
+fn by_median(times: &RereadTimes) -> f64 {
+    sure_ratio(&times.p50, times.blocks) / REREAD_P50
+}
+
+fn sure_ratio(compared: &Compared, blocks: u64) -> f64 {
+    if compared.sigmas((blocks, blocks)) > SURE_SIGMAS { compared.ratio() } else { 0.0 }
+}
+
+impl Probed {
+    /// That of the target whose second reading was faster than those of others.
+    fn worst(&self) -> Option<&RereadTimes> {
+        self.times.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))
+    }
+
+    /// At most as much as `most`, and `more` after what the probe has shown.
+    fn seen(&self, most: Level, more: &str) -> Seen {
+        let Some(times) = self.worst() else {
+            let why = self.why_not.as_deref().unwrap_or_default();
+            return Seen::unknown(
+                format!("Whether a cache below Linux answers is not known: {why}."),
+                SOURCE,
+            );
+        };
+        let of = |name: &str, times: &Compared| {
+            format!("{name} ({} -> {} us)", micros(times.first_ns), micros(times.second_ns))
+        };
+        let (of_p50, of_p90) = (of("p50", &times.p50), of("p90", &times.p90));
+        let seen = if weight(times) >= 1.0 {
+            let is_p50 = by_median(times) >= weight(times);
+            let (ratio, place) =
+                if is_p50 { (times.p50.ratio(), of_p50) } else { (times.p90.ratio(), of_p90) };
+            let text = format!(
+                "Blocks read a second time come {} x faster at {place}: a cache below Linux answers.{more}",
+                factor(ratio)
+            );
+            Seen::at(most, text, SOURCE).remedy(REMEDY)
+        } else {
+            Seen::ok(
+                format!("That blocks come faster a second time is not shown: {of_p50}, {of_p90}."),
+                SOURCE,
+            )
+        };
+        let seen = seen.with("p50_ratio", times.p50.ratio()).with("p90_ratio", times.p90.ratio());
+        seen.with("first_p50_us", times.p50.first_ns as f64 / 1e3)
+    }
+}
+
+/// What tells that the cache has answered the run itself: its reads are much faster than blocks that nobody had read. Requests that go on where
+/// the one before ended are faster anyhow, because drives read ahead.
+fn answered_by_cache(case: &Case<'_>, probed: &Probed) -> Option<String> {
+    let cold = probed.times.iter().map(|times| times.p50.first_ns).min()?;
+    let own = case.summary.latency.read?.p50_ns;
+    let touched = case.tally.places().touched_bytes() as f64;
+    let is_alike = case.is_direct() && case.has_seeks() && probed.why_not.is_none();
+    let is_cached = probed.times.iter().all(|times| by_median(times) >= 1.0);
+    (is_alike && is_cached && (own as f64) < CACHED_RUN * cold as f64 && touched < LARGE_CACHE).then(|| {
+        format!(
+            " Half of the reads of the run took at most {} us, half of the blocks that nobody had read {} us; {} were touched.",
+            micros(own),
+            micros(cold),
+            size(touched)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Lab;
+    use iosonar_analyze::Verdict;
+    use iosonar_plan::Claim;
+
+    /// A device of the specification: 103 us, and 10 % of the blocks in 4.15 ms, the first time alone.
+    fn virtual_disk() -> Lab {
+        Lab::new().on_disk("vda").reread((103_000, 100_000, 160, 140), (4_150_000, 102_000, 36, 2))
+    }
+
+    /// All that is read again comes from a cache.
+    fn cached(lab: Lab) -> Lab {
+        lab.reread((155_000, 48_000, 290, 10), (300_000, 60_000, 200, 5))
+    }
+
+    #[test]
+    fn blocks_that_come_faster_a_second_time_are_told_and_alone_make_nothing_fake() {
+        let lab = virtual_disk().latency_ns(45_000).reads(4_000, 4096);
+        let seen = lab.detection(&DETECTOR).unwrap();
+        assert_eq!((seen.level, seen.definitional), (Level::Caution, false));
+        let expected = "Blocks read a second time come 41 x faster at p90 (4150 -> 102 us): a cache below Linux answers.";
+        assert_eq!(seen.text, expected);
+        let of = |claim| lab.claiming(claim).detection(&DETECTOR).unwrap().level;
+        let levels = [Claim::Filesystem, Claim::Cache, Claim::Replay].map(of);
+        assert_eq!(levels, [Level::Info, Level::Ok, Level::Caution]);
+        let by_median = cached(Lab::new().on_disk("vda")).reads(4_000, 4096).detection(&DETECTOR).unwrap();
+        assert!(by_median.text.contains("3.2 x faster at p50 (155 -> 48 us)"), "{}", by_median.text);
+        // Another layer that is seen says why.
+        let judgement = cached(Lab::new().on_loop(false)).reads(4_000, 4096).judgement();
+        assert_eq!(
+            judgement.of(DetectorId::CacheBelow).unwrap().explained_by,
+            Some(DetectorId::PageCacheInPath)
+        );
+    }
+
+    #[test]
+    fn a_run_that_is_as_fast_as_the_cache_fails_with_a_second_witness_alone() {
+        let fast = cached(Lab::new().on_disk("vda")).latency_ns(50_000);
+        let lab = fast.clone().within(1 << 30).reads(4_000, 4096);
+        let seen = lab.detection(&DETECTOR).unwrap();
+        assert!(seen.level == Level::Fail && !seen.definitional, "{seen:?}");
+        assert!(seen.text.contains("the reads of the run took at most 50 us"), "{}", seen.text);
+        assert_eq!(lab.claiming(Claim::Replay).detection(&DETECTOR).unwrap().level, Level::Caution);
+        assert_ne!(lab.judgement().verdict, Verdict::Fake);
+        // What goes on where it was is read ahead, and what is large fits into no cache.
+        let in_order = fast.clone().sequential().within(1 << 30).reads(4_000, 4096);
+        assert_eq!(in_order.detection(&DETECTOR).unwrap().level, Level::Caution);
+        let large = fast.reads(4_000, 4 << 20);
+        assert_eq!(large.detection(&DETECTOR).unwrap().level, Level::Caution);
+    }
+
+    #[test]
+    fn blocks_that_take_as_long_again_are_fine_and_without_an_answer_nothing_is_known() {
+        // As often as not, reads wait for a tick of the scheduler: quantiles jump, and the counts are alike.
+        for (p50, p90) in [
+            ((68_000, 67_000, 160, 145), (120_000, 60_000, 60, 28)),
+            ((4_000_000, 81_700, 155, 140), (8_000_000, 4_000_000, 32, 25)),
+        ] {
+            let lab = Lab::new().on_disk("vda").reread(p50, p90);
+            let seen = lab.clone().latency_ns(20_000).reads(4_000, 4096).detection(&DETECTOR).unwrap();
+            assert_eq!(seen.level, Level::Ok, "{}", seen.text);
+            assert_eq!(lab.writes(4_000, 4096).detection(&DETECTOR), None);
+        }
+        assert_eq!(Lab::new().on_disk("vda").reads(4_000, 4096).detection(&DETECTOR), None);
+        let unanswered = Lab::new().on_disk("vda").not_reread("it is too small").reads(4_000, 4096);
+        let seen = unanswered.detection(&DETECTOR).unwrap();
+        assert!(seen.level == Level::Unknown && seen.text.ends_with("it is too small."), "{}", seen.text);
+    }
+}

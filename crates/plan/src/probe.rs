@@ -1,0 +1,126 @@
+//! Whether targets are probed for caches before a run.
+
+use crate::validate::{Result, require};
+use crate::{Claim, InvalidPlan, Plan};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// When random blocks of what a run reads are read twice before it, to find caches below Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probe {
+    /// Before long runs with direct I/O that claim a device or a replay.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Probe {
+    const ALL: [Probe; 3] = [Probe::Auto, Probe::On, Probe::Off];
+
+    /// The word in plans and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Probe::Auto => "auto",
+            Probe::On => "on",
+            Probe::Off => "off",
+        }
+    }
+}
+
+/// A word that says nothing of a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownProbe(String);
+
+impl fmt::Display for UnknownProbe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: it is auto, on or off", self.0)
+    }
+}
+
+impl std::error::Error for UnknownProbe {}
+
+impl FromStr for Probe {
+    type Err = UnknownProbe;
+
+    fn from_str(word: &str) -> std::result::Result<Probe, UnknownProbe> {
+        Probe::ALL.into_iter().find(|probe| probe.name() == word).ok_or_else(|| UnknownProbe(word.into()))
+    }
+}
+
+impl Plan {
+    /// Whether what it reads is probed before the run; `is_long` says that the run is worth some seconds more.
+    pub fn is_probed(&self, is_long: bool) -> bool {
+        let is_direct = || self.jobs().all(|(_, job)| !self.is_buffered(job));
+        let is_of_device = || matches!(self.claim(), Claim::Device | Claim::Replay);
+        let is_wanted = match self.probe {
+            Probe::On => true,
+            Probe::Off => false,
+            Probe::Auto => is_long && is_of_device() && is_direct(),
+        };
+        is_wanted && self.engine.is_real() && !self.has_processes()
+    }
+}
+
+/// A probe that was asked for has to be possible.
+pub(crate) fn validate_probe(plan: &Plan) -> Result {
+    let is_on = plan.probe == Probe::On;
+    let of_probe =
+        |rule: &str| InvalidPlan::of("probe", rule).value(format_args!("\"{}\"", plan.probe.name()));
+    require(!is_on || plan.engine.is_real(), || {
+        of_probe("an engine without I/O has nothing to read")
+            .remedy("use another `engine`, or remove `probe`")
+    })?;
+    require(!is_on || !plan.has_processes(), || {
+        of_probe("targets that several processes execute are not probed")
+            .remedy("remove `executor` or `probe`; `iosonar doctor TARGET` probes a target on its machine")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::sample;
+    use crate::{Access, Engine, Executor};
+
+    fn probing(probe: Probe) -> Plan {
+        Plan { probe, engine: Engine::Sync, claim: Some(Claim::Device), ..sample() }
+    }
+
+    #[test]
+    fn long_direct_runs_of_devices_are_probed_and_others_where_somebody_says_so() {
+        assert!(probing(Probe::Auto).is_probed(true) && !probing(Probe::Auto).is_probed(false));
+        assert!(probing(Probe::On).is_probed(false) && !probing(Probe::Off).is_probed(true));
+        let cached = Plan { claim: Some(Claim::Cache), ..probing(Probe::Auto) };
+        let buffered =
+            Plan { access: Access { buffered: true, ..Access::default() }, ..probing(Probe::Auto) };
+        let simulated = Plan { engine: Engine::Null, ..probing(Probe::Auto) };
+        assert!([cached, buffered, simulated].iter().all(|plan| !plan.is_probed(true)));
+    }
+
+    #[test]
+    fn a_probe_that_is_not_possible_is_refused() {
+        assert_eq!(validate_probe(&probing(Probe::On)), Ok(()));
+        let simulated = Plan { engine: Engine::Null, ..probing(Probe::On) };
+        let text = validate_probe(&simulated).unwrap_err().to_string();
+        assert!(text.contains("probe = \"on\"") && text.contains("nothing to read"), "{text}");
+        let mut apart = probing(Probe::On);
+        apart.targets[0].executor = Executor::Process;
+        assert!(validate_probe(&apart).is_err() && !apart.is_probed(true));
+        apart.probe = Probe::Auto;
+        assert!(validate_probe(&apart).is_ok() && !apart.is_probed(true));
+    }
+
+    #[test]
+    fn words_are_those_of_plans() {
+        for probe in Probe::ALL {
+            assert_eq!(probe.name().parse(), Ok(probe));
+            assert_eq!(toml::Value::try_from(probe).unwrap().as_str(), Some(probe.name()));
+        }
+        assert_eq!("yes".parse::<Probe>().unwrap_err().to_string(), "`yes`: it is auto, on or off");
+    }
+}
