@@ -2,13 +2,17 @@
 //! `analyze` reads it.
 
 pub mod environment;
+mod extents;
 mod fact;
+mod history;
 mod number;
 mod series;
 pub mod target;
 
 pub use environment::{CgroupLimit, Cgroups, Environment};
+pub use extents::ExtentRuns;
 pub use fact::Fact;
+pub use history::{FormerRun, WrittenRange};
 pub use number::DevNumber;
 pub use series::{
     CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind,
