@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::PrepareError;
 use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
 use iosonar_host::guard::{Guard, Intent, Permit};
-use iosonar_host::{DevNumber, Root, TargetFacts, TargetKind, identify_growing};
+use iosonar_host::{DevNumber, FileSystem, Root, TargetFacts, TargetKind, identify_growing, lower_layer_of};
 use iosonar_plan::{Access, BetweenPasses, Plan, SECTOR};
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -99,10 +99,14 @@ impl Claimer<'_> {
         // Opening shows whether the file system has direct I/O, while nothing has been made yet.
         let direct = jobs_on(self.phases, index).map(|fitted| fitted.job.access(plan.access));
         let access = direct.min_by_key(|access| access.buffered).unwrap_or(plan.access);
+        let lower = t.facts.as_ref().filter(|_| writes).and_then(|facts| lower_layer_of(facts, root));
         let (file, made) = match &t.facts {
             Some(facts) => (t.open(facts, access, writes)?, None),
             None => (t.make(access, root)?, Some(t.first_name())),
         };
+        if let Some(lower) = lower {
+            t.note_copy(lower, root);
+        }
         let finished = self.finish(index, t, &file);
         let judged = finished.inspect_err(|_| {
             if let Some(path) = &made {
@@ -150,6 +154,15 @@ impl Looked {
             }
         };
         if same { Ok(file) } else { Err(PrepareError::Moved(path())) }
+    }
+
+    /// What was opened is the copy that an overlay made of a file of its lower layer: what is known is that of the copy from now on.
+    fn note_copy(&mut self, lower: FileSystem, root: &Root) {
+        let Ok(mut found) = identify_growing(&self.first_name(), root) else { return };
+        if let TargetKind::RegularFile(copy) = &mut found.kind {
+            copy.copied_from = Some(lower);
+        }
+        self.facts = Some(found);
     }
 
     /// Makes the file, which was not there when it was looked for.
