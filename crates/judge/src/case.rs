@@ -98,11 +98,11 @@ impl Case<'_> {
     /// What was known before its first request, and what was done to the targets since.
     pub(crate) fn outset(&self) -> Outset<'_> {
         let done = |number: usize| self.summary.targets.get(number).map(|target| target.counts);
-        let planned = |(number, info)| {
+        let planned = |(number, info): (usize, _)| {
             let counts = done(number);
             let is_read = counts.is_some_and(|counts| counts.read.total + counts.read.ramp > 0);
             let is_written = counts.is_some_and(|counts| counts.write.total + counts.write.ramp > 0);
-            PlannedTarget { info, is_read, is_written }
+            PlannedTarget { number, info, is_read, is_written }
         };
         let targets = self.run.targets.iter().enumerate().map(planned).collect();
         Outset { plan: self.plan, before: self.before, targets }
