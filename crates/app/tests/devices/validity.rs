@@ -8,24 +8,24 @@ use std::path::Path;
 
 /// What a detector says of a run.
 #[derive(Debug, PartialEq)]
-struct Told {
-    level: String,
-    text: String,
+pub struct Told {
+    pub level: String,
+    pub text: String,
 }
 
 /// A judged result.
-struct Judged(Value);
+pub struct Judged(pub Value);
 
 impl Judged {
     /// Runs and judges; the exit code has to agree with the verdict.
     #[track_caller]
-    fn of(lab: &Lab, words: &str) -> Judged {
+    pub fn of(lab: &Lab, words: &str) -> Judged {
         Judged::under(lab, &[], words)
     }
 
     /// The same, started by another program.
     #[track_caller]
-    fn under(lab: &Lab, wrapper: &[&str], words: &str) -> Judged {
+    pub fn under(lab: &Lab, wrapper: &[&str], words: &str) -> Judged {
         let words = format!("run --no-progress --start-delay 0 {words} -o r");
         let ended = Ended::of(lab.command_under(wrapper, &words).output().unwrap());
         let judged = lab.run("judge r --json");
@@ -44,7 +44,7 @@ impl Judged {
         Judged(judgement)
     }
 
-    fn told(&self, id: &str) -> Option<Told> {
+    pub fn told(&self, id: &str) -> Option<Told> {
         let all = self.0["detections"].as_array().unwrap();
         let found = all.iter().find(|one| one["id"] == id)?;
         let text = |name: &str| found[name].as_str().unwrap().to_string();
@@ -52,12 +52,12 @@ impl Judged {
     }
 
     /// `-`: the detector does not apply.
-    fn level(&self, id: &str) -> String {
+    pub fn level(&self, id: &str) -> String {
         self.told(id).map_or("-".into(), |told| told.level)
     }
 
     #[track_caller]
-    fn has(&self, verdict: &str, levels: &[(&str, &str)]) {
+    pub fn has(&self, verdict: &str, levels: &[(&str, &str)]) {
         assert_eq!(self.0["verdict"], verdict, "{:#}", self.0);
         for (id, level) in levels {
             assert_eq!(self.level(id), *level, "{id}: {:#}", self.0);
@@ -68,7 +68,7 @@ impl Judged {
 const READ: &str = "--rw read --bs 128k --iodepth 4";
 
 /// A file of random bytes that are on the disk, and of which nothing is in the page cache.
-fn full(lab: &Lab, name: &str, mebibytes: u64) {
+pub fn full(lab: &Lab, name: &str, mebibytes: u64) {
     tool(
         "dd",
         &[
@@ -376,7 +376,7 @@ fn a_file_that_grows_while_it_is_measured_is_told() {
     full(&lab, "full", 32);
     for (name, level) in [("sparse", "caution"), ("full", "ok")] {
         let judged = Judged::of(&lab, &format!("-t {name} --rw write --bs 64k"));
-        assert_eq!(judged.level("allocating-target"), level, "{name}: {:#}", judged.0);
+        assert_eq!(judged.level("fresh-or-warm-mapping"), level, "{name}: {:#}", judged.0);
     }
 }
 
