@@ -89,6 +89,8 @@ impl Claimer<'_> {
         if t.facts.is_none() && t.first_name().exists() {
             t.facts = Some(identify_growing(&t.first_name(), root)?);
         }
+        // The first that opens it for writing has it copied, and that may be the guard.
+        let lower = t.facts.as_ref().filter(|_| writes).and_then(|facts| lower_layer_of(facts, root));
         let shared = t.device().filter(|_| writes && may_share(plan, index));
         let is_claimed = shared.is_some_and(|device| self.devices.contains(&device));
         let permit = match t.facts.as_ref().filter(|_| !is_claimed) {
@@ -99,7 +101,6 @@ impl Claimer<'_> {
         // Opening shows whether the file system has direct I/O, while nothing has been made yet.
         let direct = jobs_on(self.phases, index).map(|fitted| fitted.job.access(plan.access));
         let access = direct.min_by_key(|access| access.buffered).unwrap_or(plan.access);
-        let lower = t.facts.as_ref().filter(|_| writes).and_then(|facts| lower_layer_of(facts, root));
         let (file, made) = match &t.facts {
             Some(facts) => (t.open(facts, access, writes)?, None),
             None => (t.make(access, root)?, Some(t.first_name())),

@@ -52,7 +52,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     };
     let text = format!("The used range of {} lies in {runs}{crossing}.", target.info.path);
     let seen = Seen::at(level, text, SOURCE)
-        .remedy("Make the file anew where much space is free, in one go; or give the number of pieces with the figure (`iosonar layout`).")
+        .remedy("Write the file again in one go where much space is free; or give the number of pieces with the figure (`iosonar layout`).")
         .with("pieces", extents.runs as f64)
         .with("mean_bytes", extents.mean_bytes() as f64)
         .with("crossing_share", share);

@@ -91,7 +91,7 @@ fn written_before(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> Option<See
         target.info.path,
         date(run.ended_unix)
     );
-    let remedy = "Fill the target again (iosonar fill), a volume that allocates blocks after it was deleted and made anew; and run once on each fill.";
+    let remedy = "Fill the target again (iosonar fill), or delete and create the volume and fill it; and run once on each fill.";
     Some(Seen::at(level, text, LEDGER).remedy(remedy).with("former_runs", runs.len() as f64))
 }
 
