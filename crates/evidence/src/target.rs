@@ -243,7 +243,7 @@ pub struct RegularFile {
     pub file_system: Fact<FileSystem>,
     /// The file system of the lower layer of an overlay from which the file was copied up when this run opened it for writing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copied_from: Option<FileSystem>,
+    pub copied_from: Option<Box<FileSystem>>,
 }
 
 impl RegularFile {

@@ -92,10 +92,7 @@ fn file_node(path: &Path, stat: &Stat) -> FileNode {
         allocated: stat.st_blocks as u64 * 512,
         mount_id: extra.and_then(|extra| extra.mount_id),
         born_ns: extra.and_then(|extra| extra.born_ns),
-        modified_ns: stat
-            .st_mtime
-            .saturating_mul(1_000_000_000)
-            .saturating_add_unsigned(stat.st_mtime_nsec as u64),
+        modified_ns: stat.st_mtime.saturating_mul(1_000_000_000).saturating_add_unsigned(stat.st_mtime_nsec),
         direct_io: extra.map_or(DirectIo::NotReported, |extra| direct_io(extra.direct_io)),
     }
 }

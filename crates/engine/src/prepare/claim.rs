@@ -161,7 +161,7 @@ impl Looked {
     fn note_copy(&mut self, lower: FileSystem, root: &Root) {
         let Ok(mut found) = identify_growing(&self.first_name(), root) else { return };
         if let TargetKind::RegularFile(copy) = &mut found.kind {
-            copy.copied_from = Some(lower);
+            copy.copied_from = Some(Box::new(lower));
         }
         self.facts = Some(found);
     }

@@ -47,7 +47,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
 
 fn sentence(target: &TargetFacts) -> Option<String> {
     let TargetKind::RegularFile(file) = &target.kind else { return None };
-    let lower = name_of(file.copied_from.as_ref()?);
+    let lower = name_of(file.copied_from.as_deref()?);
     let upper = file.file_system.known().and_then(|overlay| overlay.below.first());
     let upper = match upper {
         Some(iosonar_evidence::target::Layer::FileSystem(upper)) => name_of(upper),
