@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Damages a run on purpose, in 22 ways, and shows which caution appears. Each way makes a loop device, a file system or a
+# Damages a run on purpose, in 25 ways, and shows which caution appears. Each way makes a loop device, a file system or a
 # zram device of its own, runs for at most 10 s, and undoes everything, also after Ctrl-C. Needs root.
 #
 #   lab/fakes.sh [OPTION]... [SCRATCH]   SCRATCH is a directory on a disk; default: $TMPDIR, else /var/tmp
@@ -39,6 +39,9 @@ WAYS=(
     'read-amplification:random pages are read through mmap'
     'cache-below:a loop device without direct I/O reads a cold image'
     'zeroes-short-cut:every other MiB of a loop device is discarded'
+    'fresh-or-warm-mapping:a file that is one hole is written'
+    'fragmented:a file that lies in gaps of 64 KiB is read'
+    'copied-up:a file of the lower layer of an overlay is written'
 )
 
 fake_memory_target() {
@@ -220,6 +223,38 @@ fake_zeroes_short_cut() {
         blkdiscard -o "$((mebibyte << 20))" -l 1048576 "$device" || return
     done
     bad_run -t "$device" --rw randread --bs 4k --number-ios 2000 --probe on
+}
+
+fake_fresh_or_warm_mapping() {
+    local mount
+    file_system mount 96 || return
+    truncate -s 32M "$mount/f" || return
+    bad_run -t "$mount/f" --rw write --bs 64k
+}
+
+fake_fragmented() {
+    local mount number
+    file_system mount 64 || return
+    # Files of 64 KiB fill it, and every other one goes.
+    for ((number = 0; number < 4096; number++)); do
+        head -c 65536 /dev/urandom > "$mount/$number" 2> /dev/null || break
+    done
+    sync -f "$mount" && rm -f "$mount"/*[02468] && sync -f "$mount" || return
+    dd if=/dev/urandom of="$mount/f" bs=1M count=16 conv=fsync status=none || return
+    "$IOSONAR" layout evict "$mount/f" > /dev/null || return
+    bad_run -t "$mount/f" --rw read --bs 1m
+}
+
+fake_copied_up() {
+    local lower upper made
+    file_system lower 64 || return
+    file_system upper 64 || return
+    dd if=/dev/urandom of="$lower/f" bs=1M count=16 conv=fsync status=none || return
+    lab_directory made || return
+    mkdir "$upper/data" "$upper/work" "$made/mount" || return
+    mount -t overlay -o "lowerdir=$lower,upperdir=$upper/data,workdir=$upper/work" none "$made/mount" ||
+        lacks 'overlay cannot be mounted' || return
+    bad_run -t "$made/mount/f" --rw randwrite --bs 64k --number-ios 200
 }
 
 # --- setting up, undoing ------------------------------------------------------------------------------------------
@@ -511,6 +546,8 @@ SCRATCH=${SCRATCH:-${TMPDIR:-/var/tmp}}
 
 export LAB_DIR
 LAB_DIR=$(mktemp -d "$(realpath "$SCRATCH")/iosonar-fakes.XXXXXX") || exit
+# These runs are no history of anybody's targets.
+export IOSONAR_LEDGER=$LAB_DIR/targets.jsonl
 # shellcheck source=lab/loopdev.sh
 source "$here/lab/loopdev.sh"
 catch_signals() {

@@ -93,8 +93,13 @@ detectors! {
     LateTimer "late-timer",
     /// A recording lacks requests, or parts of them.
     TraceIncomplete "trace-incomplete",
-    /// Files grew during the run.
-    AllocatingTarget "allocating-target",
+    /// The run wrote blocks for the first time, or such that an earlier run has written.
+    #[serde(alias = "allocating-target")]
+    FreshOrWarmMapping "fresh-or-warm-mapping",
+    /// Data that follows each other does not lie side by side on the device.
+    Fragmented "fragmented",
+    /// The file was copied to the upper layer of an overlay when it was opened.
+    CopiedUp "copied-up",
     /// The result was written to the device that was measured.
     ArchiveOnTarget "archive-on-target",
     /// What the claim needs cannot be observed here.
@@ -262,6 +267,8 @@ mod tests {
         for id in DetectorId::ALL {
             assert_eq!(serde_json::to_value(id).unwrap(), id.name());
         }
+        let earlier: DetectorId = serde_json::from_str("\"allocating-target\"").unwrap();
+        assert_eq!(earlier, DetectorId::FreshOrWarmMapping, "results of earlier versions are read");
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), DetectorId::ALL.len());

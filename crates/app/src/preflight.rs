@@ -26,9 +26,10 @@ pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) ->
     let file = |target: &TargetReady<'_>| target.path().canonicalize().unwrap_or(target.path().clone());
     let written: HashSet<PathBuf> = all.iter().filter(|target| target.is_written()).map(file).collect();
     let planned = |target: &TargetReady<'_>| {
-        let info = info.targets.get(target.number())?;
+        let number = target.number();
+        let info = info.targets.get(number)?;
         let is_written = written.contains(&file(target));
-        Some(PlannedTarget { info, is_read: target.is_read(), is_written })
+        Some(PlannedTarget { number, info, is_read: target.is_read(), is_written })
     };
     let targets = all.iter().filter_map(planned).collect();
     foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)

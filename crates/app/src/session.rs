@@ -17,7 +17,7 @@ use iosonar_engine::{Alone, Control, Prepared, TargetReady};
 use iosonar_host::Root;
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
-use iosonar_runner::{CarryOutError, Concluded, Ended, Problem, Ready, Scene};
+use iosonar_runner::{CarryOutError, Concluded, Ended, Problem, Purpose, Ready, Scene};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,12 +116,13 @@ pub fn perform(
     show: impl Fn(&Scene<'_>) + Sync,
     timings: &mut Timings,
 ) -> Result<(Ended, Listener), Failure> {
-    perform_kept(Kept::Result, plan, check, name, show, timings)
+    perform_kept(Kept::Result, Purpose::Measure, plan, check, name, show, timings)
 }
 
-/// The same for a run whose result may be wanted by nobody.
+/// The same for a run whose result may be wanted by nobody, or that fills its target.
 pub fn perform_kept(
     kept: Kept,
+    purpose: Purpose,
     plan: Plan,
     check: impl FnOnce(&Prepared) -> Result<(), Failure>,
     name: impl FnOnce(&Prepared) -> PathBuf,
@@ -134,7 +135,7 @@ pub fn perform_kept(
         listener.set_kept("no result is kept");
     }
     let notice = |path: &Path, notice: &Notice| print_message(notice.text(path));
-    let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?;
+    let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?.with_purpose(purpose);
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
     let mut environment = ready.environment(&Root::default());

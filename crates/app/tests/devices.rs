@@ -30,6 +30,8 @@ mod fill;
 mod flushes;
 #[path = "devices/guard.rs"]
 mod guard;
+#[path = "devices/history.rs"]
+mod history;
 #[path = "devices/in_use.rs"]
 mod in_use;
 #[path = "devices/iozone.rs"]

@@ -1,6 +1,7 @@
 //! Facts about a run as a whole, kept as `run.json`.
 
 use crate::faults::Verified;
+use iosonar_evidence::{ExtentRuns, WrittenRange};
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -312,6 +313,13 @@ pub struct TargetInfo {
     /// of earlier versions, which looked from 0 to the highest requested end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hole_range_bytes: u64,
+    /// From the lowest to the highest byte that requests change: planned while the run goes on, and then what was issued. Absent where
+    /// nothing is changed, and in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<WrittenRange>,
+    /// How the used range of a file, or of the file behind a loop device, lay on the device when the run began. Absent where nobody tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extents: Option<ExtentRuns>,
     /// Flushes of its load, and writes with FUA or a preflush, that were skipped or made plain (`--flush drop`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out_flushes: u64,

@@ -18,6 +18,7 @@ use iosonar_archive::{
     TargetMap,
 };
 use iosonar_backend::Store;
+use iosonar_evidence::WrittenRange;
 use iosonar_host::Root;
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_host::sampler::{Sampler, ThreadTimes};
@@ -123,6 +124,8 @@ impl Prepared {
         let size = jobs.iter().map(|(_, job)| job.placement.size()).max().unwrap_or(0);
         let range = self.range_of(number);
         let max_requested_end = facts().map(|facts| facts.max_end).max().unwrap_or(0);
+        let request_bytes = jobs.iter().filter_map(|(_, job)| job.usual_bytes()).max();
+        let extents = || Some(claimed.looked.extents(range.clone(), request_bytes?));
         TargetInfo {
             path: claimed.looked.target.path.display().to_string(),
             source: sources.join("; "),
@@ -139,6 +142,8 @@ impl Prepared {
             issued_hash: String::new(),
             hole_bytes: *claimed.hole_bytes.get_or_init(|| claimed.looked.hole_bytes(range.clone())),
             hole_range_bytes: range.end - range.start,
+            written: written(jobs.iter().map(|(phase, job)| (*job, phase.passes))),
+            extents: *claimed.extents.get_or_init(|| extents().flatten()),
             left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
             left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),
             checks: None,
@@ -424,12 +429,15 @@ impl Prepared {
         }
         let mut issued = vec![IssuedHash::default(); info.targets.len()];
         let mut in_flight: BTreeMap<(usize, u16), u64> = BTreeMap::new();
+        info.targets.iter_mut().for_each(|target| target.written = None);
         let mut reasons = outcome.broken;
         for LoopEnd { phase, target, counters, result } in outcome.loops {
             issued[target].merge(counters.issued);
             *in_flight.entry((target, phase)).or_default() += u64::from(counters.scheduler.max_in_flight);
             let target = &mut info.targets[target];
             add_counters(target, &counters);
+            target.written =
+                [target.written, counters.written].into_iter().flatten().reduce(WrittenRange::with);
             info.passes.extend(&counters.passes);
             info.recorder_stalls.merge(counters.recorder_stalls);
             info.buffer_stalls.merge(counters.buffer_stalls);
@@ -460,6 +468,13 @@ impl Prepared {
             false => RunState::Broken(reasons.join("; ")),
         };
     }
+}
+
+/// The range that jobs may change, each in so many passes.
+fn written<'a>(jobs: impl Iterator<Item = (&'a Fitted, u32)>) -> Option<WrittenRange> {
+    let writing = jobs.filter(|(job, _)| job.workload.writes()).map(|(job, passes)| job.range(passes));
+    let ranges = writing.filter(|range| !range.is_empty());
+    ranges.map(|range| WrittenRange { start: range.start, end: range.end }).reduce(WrittenRange::with)
 }
 
 /// Nanoseconds in which all issuing loops of a phase wake up, so that their first requests come in time. A single loop without

@@ -19,6 +19,7 @@ use crate::progress::Gauge;
 use crate::verify::Checker;
 use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
+use iosonar_evidence::WrittenRange;
 use iosonar_load::{IssuedHash, Item, LoadError};
 use iosonar_os::Buffer;
 use iosonar_os::usage::thread_cpu_ns;
@@ -127,6 +128,8 @@ pub(crate) struct WorkerCounters {
     pub(crate) max_requested_end: u64,
     pub(crate) lines: u64,
     pub(crate) issued: IssuedHash,
+    /// From the lowest to the highest byte that requests change.
+    pub(crate) written: Option<WrittenRange>,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
     /// When it ended, on the run's clock.
@@ -829,6 +832,10 @@ impl<'a> Worker<'a> {
         }
         let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
         self.counters.issued.add(stream, sequence, op, durability, extent);
+        if op.changes_data() && extent.length > 0 {
+            let range = WrittenRange { start: extent.offset, end: extent.end() };
+            self.counters.written = Some(self.counters.written.map_or(range, |written| written.with(range)));
+        }
         if let Some(checker) = &mut self.context.checker {
             checker.begin(slot, sequence, op, extent, &mut buffer);
             self.take_free();

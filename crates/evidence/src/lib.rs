@@ -2,14 +2,18 @@
 //! `analyze` reads it.
 
 pub mod environment;
+mod extents;
 mod fact;
+mod history;
 mod number;
 mod reread;
 mod series;
 pub mod target;
 
 pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder};
+pub use extents::ExtentRuns;
 pub use fact::Fact;
+pub use history::{FormerRun, WrittenRange};
 pub use number::DevNumber;
 pub use reread::{Compared, Reread, RereadTimes};
 pub use series::{

@@ -1,6 +1,6 @@
 //! What a target is, as data.
 
-use crate::{DevNumber, Fact};
+use crate::{DevNumber, Fact, FormerRun};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -21,6 +21,9 @@ pub struct TargetFacts {
     pub unreadable: Option<String>,
     /// Device or file, with what lies below.
     pub kind: TargetKind,
+    /// Earlier runs that wrote it since its last fill, oldest first, as the ledger of this user has them.
+    #[serde(default)]
+    pub former_runs: Fact<Vec<FormerRun>>,
 }
 
 impl TargetFacts {
@@ -197,7 +200,7 @@ pub enum Layer {
     BlockDevice(Box<BlockDevice>),
     /// A file.
     RegularFile(RegularFile),
-    /// A file system: the upper one of an overlay.
+    /// A file system: that of the layer of an overlay which holds the file.
     FileSystem(FileSystem),
     /// Something, but it could not be found out what; holds the reason.
     Unknown(String),
@@ -228,10 +231,19 @@ pub struct RegularFile {
     /// Bytes of the blocks that it has (stat(2)), those that were allocated and never written too.
     #[serde(default)]
     pub allocated: Fact<u64>,
+    /// When it was created, in nanoseconds since 1970: tells files apart that had the same inode one after the other.
+    #[serde(default)]
+    pub born_ns: Fact<i64>,
+    /// When its data was changed last, in nanoseconds since 1970.
+    #[serde(default)]
+    pub modified_ns: Fact<i64>,
     /// What the file system says about direct I/O on this file.
     pub direct_io: DirectIo,
-    /// The file system that it is in.
+    /// The file system that it is in. Of an overlay, `below` is that of the layer which holds the file.
     pub file_system: Fact<FileSystem>,
+    /// The file system of the lower layer of an overlay from which the file was copied up when this run opened it for writing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<Box<FileSystem>>,
 }
 
 impl RegularFile {

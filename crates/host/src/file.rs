@@ -2,9 +2,9 @@
 
 use crate::mounts::{self, Mount};
 use crate::node::{FileNode, Node, NodeKind};
-use crate::target::{FileSystem, Layer, RegularFile};
+use crate::target::{FileSystem, Layer, RegularFile, TargetFacts, TargetKind};
 use crate::{Fact, Root, block};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Overlays of overlays are followed down to this depth.
 const MAX_DEPTH: usize = 12;
@@ -45,9 +45,24 @@ fn describe_below(path: &Path, node: &FileNode, root: &Root, depth: usize) -> Re
         inode: node.inode,
         size: node.size,
         allocated: Fact::Known(node.allocated),
+        born_ns: node.born_ns.map_or_else(|| Fact::absent("its file system does not keep it"), Fact::Known),
+        modified_ns: Fact::Known(node.modified_ns),
         direct_io: node.direct_io,
         file_system: file_system(path, node.mount_id, root, depth),
+        copied_from: None,
     }
+}
+
+/// The file system of the lower layer of an overlay that holds a target: opening it for writing copies it to the upper one. None of
+/// other targets.
+pub fn lower_layer_of(target: &TargetFacts, root: &Root) -> Option<FileSystem> {
+    let TargetKind::RegularFile(file) = &target.kind else { return None };
+    let mounts = mounts::own(root).ok()?;
+    let mount_id = iosonar_os::statx::extra(&file.path).ok().and_then(|extra| extra.mount_id);
+    let mount = mounts::holding(&mounts, mount_id, &file.path).filter(|mount| mount.kind == "overlay")?;
+    let layers = Layers::of(mount, &file.path);
+    let lower = layers.holding_lower(root).filter(|_| !layers.is_in_upper(root))?;
+    file_system_of_directory(lower, root, 0).known().cloned()
 }
 
 fn device_layer(number: crate::DevNumber, root: &Root, depth: usize) -> Layer {
@@ -74,30 +89,73 @@ fn file_system(path: &Path, mount_id: Option<u64>, root: &Root, depth: usize) ->
         source: mount.source.clone(),
         options: mount.options.clone(),
         super_options: mount.super_options.clone(),
-        below: below(mount, root, depth),
+        below: below(mount, path, root, depth),
     })
 }
 
-/// Devices, or for an overlay the file system that takes the writes.
-fn below(mount: &Mount, root: &Root, depth: usize) -> Vec<Layer> {
+/// Devices, or for an overlay the file system of the layer that holds the file.
+fn below(mount: &Mount, path: &Path, root: &Root, depth: usize) -> Vec<Layer> {
     if mount.number.major != 0 {
         return vec![device_layer(mount.number, root, depth)];
     }
     if mount.kind == "overlay" {
-        return overlay(mount, root, depth).into_iter().collect();
+        return overlay(&Layers::of(mount, path), root, depth).into_iter().collect();
     }
     let members = block::number_at(&mount.source, root).map(|number| btrfs_members(number, root));
     members.into_iter().flatten().map(|number| device_layer(number, root, depth)).collect()
 }
 
-fn overlay(mount: &Mount, root: &Root, depth: usize) -> Option<Layer> {
-    let lower = || mount.super_option("lowerdir").and_then(|directories| directories.split(':').next());
-    let directory = Path::new(mount.super_option("upperdir").or_else(lower)?);
-    let mount_id = iosonar_os::statx::extra(&root.path(directory)).ok().and_then(|extra| extra.mount_id);
-    Some(match file_system(directory, mount_id, root, depth + 1) {
+/// Where the layers of an overlay are, and where one of its files is in each of them.
+struct Layers {
+    /// None where it is mounted without one, for reading.
+    upper: Option<PathBuf>,
+    /// The uppermost first.
+    lower: Vec<PathBuf>,
+    file: PathBuf,
+}
+
+impl Layers {
+    fn of(mount: &Mount, path: &Path) -> Layers {
+        let below_mount = path.strip_prefix(&mount.mount_point).unwrap_or(path);
+        let file = mount.root.strip_prefix("/").unwrap_or(&mount.root).join(below_mount);
+        let options = || mount.super_options.split(',');
+        let listed = options().filter_map(|option| option.strip_prefix("lowerdir="));
+        // As mounts of the newer interface list them.
+        let single = options().filter_map(|option| option.strip_prefix("lowerdir+="));
+        let lower = listed.flat_map(|list| list.split(':')).chain(single).map(PathBuf::from).collect();
+        Layers { upper: mount.super_option("upperdir").map(PathBuf::from), lower, file }
+    }
+
+    fn is_in_upper(&self, root: &Root) -> bool {
+        let is_there = |upper: &PathBuf| root.path(upper.join(&self.file)).symlink_metadata().is_ok();
+        self.upper.as_ref().is_some_and(is_there)
+    }
+
+    /// The lower layer that has the file. Directories are in all layers at once, and what is written goes to the upper one.
+    fn holding_lower(&self, root: &Root) -> Option<&Path> {
+        let has = |lower: &&PathBuf| {
+            root.path(lower.join(&self.file)).symlink_metadata().is_ok_and(|found| found.is_file())
+        };
+        self.lower.iter().find(has).map(PathBuf::as_path)
+    }
+
+    /// The directory of the layer that holds the file; of one that is in none, the layer that takes it.
+    fn directory(&self, root: &Root) -> Option<&Path> {
+        let lower = if self.is_in_upper(root) { None } else { self.holding_lower(root) };
+        lower.or(self.upper.as_deref()).or(self.lower.first().map(PathBuf::as_path))
+    }
+}
+
+fn overlay(layers: &Layers, root: &Root, depth: usize) -> Option<Layer> {
+    Some(match file_system_of_directory(layers.directory(root)?, root, depth + 1) {
         Fact::Known(file_system) => Layer::FileSystem(file_system),
         Fact::Absent { absent } => Layer::Unknown(absent),
     })
+}
+
+fn file_system_of_directory(directory: &Path, root: &Root, depth: usize) -> Fact<FileSystem> {
+    let mount_id = iosonar_os::statx::extra(&root.path(directory)).ok().and_then(|extra| extra.mount_id);
+    file_system(directory, mount_id, root, depth)
 }
 
 /// Every device of the btrfs that this one belongs to; only itself for other file systems.
@@ -124,6 +182,28 @@ mod tests {
         let Layer::FileSystem(upper) = &found.known().unwrap().below[0] else { panic!("{found:?}") };
         assert_eq!(upper.kind, "ext4");
         assert!(matches!(&upper.below[0], Layer::BlockDevice(device) if device.name == "sda"));
+    }
+
+    #[test]
+    fn a_file_of_a_lower_layer_leads_to_it_until_it_is_copied_up() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1000).disk("sdb", "8:16", 1000);
+        tree.mountinfo(
+            "self",
+            "1 0 8:0 / /up rw - ext4 /dev/sda rw\n2 0 8:16 / /low rw - xfs /dev/sdb rw\n\
+             3 1 0:40 /d /o rw - overlay overlay rw,lowerdir=/none:/low/l,upperdir=/up/u,workdir=/up/w\n",
+        );
+        tree.file("/low/l/d/f", "prepared").file("/low/l/d/sub/g", "");
+        let layer = |path: &str| match file_system(Path::new(path), None, &tree.root(), 0).known() {
+            Some(FileSystem { below, .. }) => match &below[0] {
+                Layer::FileSystem(found) => found.kind.clone(),
+                other => panic!("{other:?}"),
+            },
+            None => panic!("{path} is in no file system"),
+        };
+        assert_eq!([layer("/o/f"), layer("/o/sub"), layer("/o/new")], ["xfs", "ext4", "ext4"]);
+        tree.file("/up/u/d/f", "copied");
+        assert_eq!(layer("/o/f"), "ext4");
     }
 
     #[test]

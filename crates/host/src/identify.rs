@@ -157,6 +157,7 @@ pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError>
             unwritable: node.unwritable.clone().map(Unwritable::Refused),
             unreadable: node.unreadable.clone(),
             kind: TargetKind::MemoryDevice(*number),
+            former_runs: not_asked(),
         }),
     }
 }
@@ -178,7 +179,13 @@ fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetE
         unwritable: if flagged { Some(Unwritable::DeviceFlag) } else { refused },
         unreadable: node.unreadable.clone(),
         kind: TargetKind::BlockDevice(Box::new(device)),
+        former_runs: not_asked(),
     })
+}
+
+/// The ledger is read where a run is prepared, and not each time that somebody looks at a target.
+fn not_asked<T>() -> Fact<T> {
+    Fact::absent("the ledger was not read")
 }
 
 fn device_block_size(path: &Path, device: &BlockDevice) -> BlockSize {
@@ -202,6 +209,7 @@ fn file_facts(node: &Node, file: RegularFile) -> TargetFacts {
         unwritable: file_unwritable(node, &file),
         unreadable: node.unreadable.clone(),
         kind: TargetKind::RegularFile(file),
+        former_runs: not_asked(),
     };
     facts.logical_block_size = file_block_size(&facts);
     facts

@@ -7,6 +7,7 @@ mod block;
 mod cgroup;
 pub mod environment;
 pub mod extent_map;
+mod extent_runs;
 mod file;
 #[cfg(test)]
 mod fixture;
@@ -14,6 +15,7 @@ pub mod free_space;
 pub mod guard;
 mod identify;
 mod kernel_fs;
+pub mod ledger;
 mod loops;
 mod mounts;
 mod node;
@@ -25,14 +27,15 @@ pub mod sampler;
 mod size;
 mod stored;
 
-pub use file::file_system_of;
+pub use extent_runs::extent_runs;
+pub use file::{file_system_of, lower_layer_of};
 pub use identify::{TargetError, identify, identify_growing};
 use iosonar_evidence::target;
 pub use iosonar_evidence::target::{
     BlockDevice, BlockSize, BlockSizeSource, DirectIo, FileSystem, Layer, PartitionPlace, Queue, RegularFile,
     Role, TargetFacts, TargetKind, Unwritable,
 };
-pub use iosonar_evidence::{DevNumber, Fact};
+pub use iosonar_evidence::{DevNumber, Fact, FormerRun, WrittenRange};
 pub use loops::{LoopFile, loop_files};
 pub use mounts::mount_points;
 pub use reread::reread;

@@ -45,6 +45,8 @@ pub(crate) struct FileNode {
     /// Bytes of its blocks.
     pub allocated: u64,
     pub mount_id: Option<u64>,
+    pub born_ns: Option<i64>,
+    pub modified_ns: i64,
     pub direct_io: DirectIo,
 }
 
@@ -89,6 +91,8 @@ fn file_node(path: &Path, stat: &Stat) -> FileNode {
         // In units of 512 bytes, whatever the file system's blocks are (stat(2)).
         allocated: stat.st_blocks as u64 * 512,
         mount_id: extra.and_then(|extra| extra.mount_id),
+        born_ns: extra.and_then(|extra| extra.born_ns),
+        modified_ns: stat.st_mtime.saturating_mul(1_000_000_000).saturating_add_unsigned(stat.st_mtime_nsec),
         direct_io: extra.map_or(DirectIo::NotReported, |extra| direct_io(extra.direct_io)),
     }
 }

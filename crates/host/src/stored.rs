@@ -3,6 +3,7 @@
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
 use iosonar_os::empty_bytes;
 use iosonar_os::open_to_inspect;
+use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,12 +17,33 @@ pub struct Emptiness {
     pub file: PathBuf,
 }
 
+/// A range of the lowest file below a target that this machine knows.
+#[derive(Debug)]
+pub(crate) struct StoredIn {
+    /// The file, open to be looked at.
+    pub(crate) file: File,
+    /// Its name.
+    pub(crate) path: PathBuf,
+    /// The range of the target, as it is counted in the file.
+    pub(crate) range: Range<u64>,
+}
+
 /// Asks for the bytes of a range of a target that hold no data. A file answers for itself. A loop device, or a partition of one, is
 /// answered for by its backing file.
 ///
 /// # Errors
 /// Why nobody can tell: other devices do not report which of their blocks are stored.
 pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, String> {
+    let StoredIn { file, path, range } = stored_in(target, range)?;
+    let empty = empty_bytes(&file, range).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Emptiness { empty, file: path })
+}
+
+/// The file that a range of a target is stored in.
+///
+/// # Errors
+/// Why there is none that can be looked at.
+pub(crate) fn stored_in(target: &TargetFacts, range: Range<u64>) -> Result<StoredIn, String> {
     match &target.kind {
         // The name as typed is the one that is sure to lead to it.
         TargetKind::RegularFile(file) => of_file(&target.path, file, range),
@@ -30,7 +52,7 @@ pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, S
     }
 }
 
-fn of_device(device: &BlockDevice, range: Range<u64>) -> Result<Emptiness, String> {
+fn of_device(device: &BlockDevice, range: Range<u64>) -> Result<StoredIn, String> {
     let moved = |by: u64| range.start.saturating_add(by)..range.end.saturating_add(by);
     match &device.role {
         Role::Loop { backing_file, offset, below, .. } => {
@@ -52,15 +74,14 @@ fn of_device(device: &BlockDevice, range: Range<u64>) -> Result<Emptiness, Strin
     }
 }
 
-fn of_file(path: &Path, known: &RegularFile, range: Range<u64>) -> Result<Emptiness, String> {
+fn of_file(path: &Path, known: &RegularFile, range: Range<u64>) -> Result<StoredIn, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let file = open_to_inspect(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() || found.ino() != known.inode {
         return Err(format!("{} leads to another file here", path.display()));
     }
-    let empty = empty_bytes(&file, range).map_err(failed)?;
-    Ok(Emptiness { empty, file: path.to_path_buf() })
+    Ok(StoredIn { file, path: path.to_path_buf(), range })
 }
 
 #[cfg(test)]
@@ -118,11 +139,15 @@ mod tests {
         let of_file = emptiness(&facts, 0..4 * MIB).unwrap();
         assert_eq!(of_file, Emptiness { empty: 3 * MIB, file: facts.path.clone() });
         let device = on_file(&facts);
-        assert_eq!(of_device(&device, 0..MIB).unwrap().empty, 0);
-        assert_eq!(of_device(&device, 0..3 * MIB).unwrap().empty, 2 * MIB);
+        let empty = |device: &BlockDevice, range: Range<u64>| {
+            let StoredIn { file, range, .. } = of_device(device, range).unwrap();
+            empty_bytes(&file, range).unwrap()
+        };
+        assert_eq!(empty(&device, 0..MIB), 0);
+        assert_eq!(empty(&device, 0..3 * MIB), 2 * MIB);
         let partition =
             Role::Partition { index: Fact::Known(1), start: Fact::Known(MIB / 2), disk: Box::new(device) };
-        assert_eq!(of_device(&self::device("loop0p1", partition), 0..MIB).unwrap().empty, MIB / 2);
+        assert_eq!(empty(&self::device("loop0p1", partition), 0..MIB), MIB / 2);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::stack::{Bottom, bottoms_of};
 use iosonar_analyze::{Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
-use iosonar_plan::{Claim, Executor, Order, Plan, SECTOR, Workload};
+use iosonar_plan::{Claim, Executor, Plan, SECTOR};
 
 /// A result with the evidence beside it.
 #[derive(Debug, Clone, Copy)]
@@ -81,17 +81,6 @@ impl Case<'_> {
         self.outset().is_direct()
     }
 
-    /// Whether generated requests go to other places than the next one.
-    pub(crate) fn has_seeks(&self) -> bool {
-        let order = |workload: &'_ Workload| match workload {
-            Workload::Generated(generator) => Some(generator.order.clone()),
-            Workload::Trace(_) => None,
-        };
-        let mut orders = self.plan.jobs().filter_map(|(_, job)| order(&job.workload));
-        orders
-            .any(|order| !matches!(order, Order::Sequential | Order::Interleaved { every: 1 } | Order::Fixed))
-    }
-
     /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.
     pub(crate) fn bytes_of<'d>(
         &self,
@@ -109,11 +98,11 @@ impl Case<'_> {
     /// What was known before its first request, and what was done to the targets since.
     pub(crate) fn outset(&self) -> Outset<'_> {
         let done = |number: usize| self.summary.targets.get(number).map(|target| target.counts);
-        let planned = |(number, info)| {
+        let planned = |(number, info): (usize, _)| {
             let counts = done(number);
             let is_read = counts.is_some_and(|counts| counts.read.total + counts.read.ramp > 0);
             let is_written = counts.is_some_and(|counts| counts.write.total + counts.write.ramp > 0);
-            PlannedTarget { info, is_read, is_written }
+            PlannedTarget { number, info, is_read, is_written }
         };
         let targets = self.run.targets.iter().enumerate().map(planned).collect();
         Outset { plan: self.plan, before: self.before, targets }

@@ -135,6 +135,16 @@ impl Seen {
         self
     }
 
+    /// Two things at once: as much as the worse one matters, with its remedy, and the text of what is worth telling.
+    pub(crate) fn and(self, other: Seen) -> Seen {
+        let (mut worse, other) = if other.level > self.level { (other, self) } else { (self, other) };
+        if other.level > Level::Unknown || worse.level <= Level::Unknown {
+            worse.text = format!("{} {}", worse.text, other.text);
+        }
+        worse.evidence.extend(other.evidence);
+        worse
+    }
+
     /// One witness is enough, if it fails.
     #[must_use]
     pub fn definitional(mut self) -> Seen {

@@ -1,15 +1,15 @@
 //! What can be known of a run before its first request.
 
 use crate::detectors::{
-    cache_below, dirty_at_start, memory_target, own_limit, page_cache_in_path, trivial_data, unmapped_target,
-    wrong_size_device, zeroes_short_cut,
+    cache_below, copied_up, dirty_at_start, fragmented, fresh_or_warm_mapping, memory_target, own_limit,
+    page_cache_in_path, trivial_data, unmapped_target, wrong_size_device, zeroes_short_cut,
 };
 use crate::verdict::explain;
 use crate::{Detector, Seen};
 use iosonar_analyze::{Detection, Level};
 use iosonar_archive::TargetInfo;
-use iosonar_evidence::{Environment, Fact, RereadTimes};
-use iosonar_plan::{Claim, Plan};
+use iosonar_evidence::{Environment, Fact, RereadTimes, TargetFacts};
+use iosonar_plan::{Claim, Order, Plan, Workload};
 
 /// A run before its first request.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Outset<'a> {
 /// A target and what the plan does to it.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedTarget<'a> {
+    /// Its number in the plan.
+    pub number: usize,
     /// What is known of it.
     pub info: &'a TargetInfo,
     /// Whether it is read.
@@ -56,6 +58,21 @@ impl Outset<'_> {
         self.before.reread.iter().find(|one| is_meant(&one.target)).map(|one| &one.seen)
     }
 
+    /// What a target is, as it was before the run.
+    pub(crate) fn facts(&self, target: &PlannedTarget<'_>) -> Option<&TargetFacts> {
+        self.before.targets.get(target.number)
+    }
+
+    /// Whether requests are issued one after the other in the order of their places, or always to the same one.
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.plan.jobs().all(|(_, job)| match &job.workload {
+            Workload::Generated(generator) => {
+                matches!(generator.order, Order::Sequential | Order::Interleaved { every: 1 } | Order::Fixed)
+            }
+            Workload::Trace(_) => false,
+        })
+    }
+
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
@@ -65,7 +82,7 @@ impl Outset<'_> {
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;
 
 /// Detectors whose answer does not need the run.
-const FORESEEING: [(&Detector, Foresee); 9] = [
+const FORESEEING: [(&Detector, Foresee); 12] = [
     (&memory_target::DETECTOR, memory_target::foresee),
     (&unmapped_target::DETECTOR, unmapped_target::foresee),
     (&page_cache_in_path::DETECTOR, page_cache_in_path::foresee),
@@ -75,6 +92,9 @@ const FORESEEING: [(&Detector, Foresee); 9] = [
     (&wrong_size_device::DETECTOR, wrong_size_device::foresee),
     (&own_limit::DETECTOR, own_limit::foresee),
     (&dirty_at_start::DETECTOR, dirty_at_start::foresee),
+    (&fresh_or_warm_mapping::DETECTOR, fresh_or_warm_mapping::foresee),
+    (&fragmented::DETECTOR, fragmented::foresee),
+    (&copied_up::DETECTOR, copied_up::foresee),
 ];
 
 /// What would spoil, or may influence, the result of a run with a claim, worst first; nothing of runs without I/O. What is definitional

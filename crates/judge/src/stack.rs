@@ -31,6 +31,8 @@ pub(crate) fn is_in_another(device: &BlockDevice, others: &[&BlockDevice]) -> bo
 
 /// Drivers of devices that keep their data in memory, as `/proc/devices` names them.
 const IN_MEMORY: [&str; 4] = ["zram", "ramdisk", "pmem", "nullb"];
+/// File systems that do not write data in its place.
+const COPY_ON_WRITE: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
 /// File systems that keep their data in memory.
 const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "rootfs", "devtmpfs"];
 
@@ -210,6 +212,63 @@ fn is_bottom(device: &BlockDevice) -> bool {
         Role::Partition { disk, .. } => !is_in_memory(disk),
         Role::Loop { .. } => false,
         Role::Stacked { slaves } => slaves.is_empty(),
+    }
+}
+
+/// Whether a device is a disk that rotates. Virtual ones say that they do, because nobody has told them otherwise.
+pub(crate) fn rotates(device: &BlockDevice) -> bool {
+    device.queue.rotational == Fact::Known(true)
+        && !device.is_virtual
+        && device.driver.known().is_some_and(|driver| driver == "sd")
+}
+
+/// The device that a file system lies on first, for a sentence; its kind where that is none.
+pub(crate) fn name_of(file_system: &FileSystem) -> String {
+    match first_device(file_system) {
+        Some(device) => format!("{} on {}", file_system.kind, device.name),
+        None => file_system.kind.clone(),
+    }
+}
+
+/// What of a target puts data that is written again to another place, so that each run changes the map for the next; none where nothing
+/// that can be seen does.
+pub(crate) fn moves_data(target: &TargetFacts) -> Option<String> {
+    parts(target).into_iter().find_map(|part| match part {
+        Part::FileSystem(file_system) if copies_on_write(file_system) => {
+            Some(format!("{} puts what is written again to another place", file_system.kind))
+        }
+        _ => None,
+    })
+}
+
+fn copies_on_write(file_system: &FileSystem) -> bool {
+    let mut options = file_system.super_options.split(',').chain(file_system.options.split(','));
+    COPY_ON_WRITE.contains(&file_system.kind.as_str()) && !options.any(|option| option == "nodatacow")
+}
+
+/// What of a target this machine cannot see into, although it may allocate blocks when they are written: a disk that is used as a whole or
+/// by partitions, and volumes of the device mapper, which may be thin.
+pub(crate) fn black_box(target: &TargetFacts) -> Option<&str> {
+    let mapped = parts(target).into_iter().find_map(|part| match part {
+        Part::Device(device) if device.driver.known().is_some_and(|driver| driver == "device-mapper") => {
+            Some(device)
+        }
+        _ => None,
+    });
+    let raw = match &target.kind {
+        TargetKind::BlockDevice(device) if !matches!(whole(device).role, Role::Loop { .. }) => {
+            Some(&**device)
+        }
+        _ => None,
+    };
+    mapped.or(raw).map(|device| device.name.as_str())
+}
+
+/// The disk of a partition; other devices as they are.
+fn whole(device: &BlockDevice) -> &BlockDevice {
+    match &device.role {
+        Role::Partition { disk, .. } => whole(disk),
+        _ => device,
     }
 }
 

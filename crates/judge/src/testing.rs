@@ -5,9 +5,10 @@ use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
 use iosonar_archive::{
     Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
 };
+use iosonar_evidence::target::Layer;
 use iosonar_evidence::{
-    CgroupLimit, Compared, CpuState, DeviceCounter, Environment, Fact, IssueOrder, IssuingThreads, OwnUse,
-    Reread, RereadTimes, Series, TargetFacts, Throttling,
+    CgroupLimit, Compared, CpuState, DeviceCounter, Environment, ExtentRuns, Fact, FormerRun, IssueOrder,
+    IssuingThreads, OwnUse, Reread, RereadTimes, Series, TargetFacts, TargetKind, Throttling, WrittenRange,
 };
 use iosonar_plan::*;
 use serde_json::{Value, json};
@@ -29,6 +30,8 @@ pub(crate) struct Lab {
     within: u64,
     /// The loop that issues.
     worker: u16,
+    /// The pass of the requests.
+    pass: u32,
     delivered_share: Option<f64>,
     clock_cost_ns: f64,
 }
@@ -77,6 +80,7 @@ impl Lab {
             late_ns: 0,
             within: 1 << 40,
             worker: 0,
+            pass: 0,
             delivered_share: None,
             clock_cost_ns: 20.0,
         }
@@ -195,6 +199,7 @@ impl Lab {
             self.records.push(Record {
                 sequence,
                 worker,
+                pass: self.pass,
                 op,
                 due,
                 submitted: Some(submitted),
@@ -236,13 +241,13 @@ impl Lab {
         for record in &self.records {
             let (start, end) = (record.due, record.completed.unwrap());
             let job = record.worker;
-            match self.run.passes.iter_mut().find(|pass| pass.job == job) {
+            match self.run.passes.iter_mut().find(|pass| (pass.job, pass.pass) == (job, record.pass)) {
                 Some(pass) => (pass.start, pass.end) = (pass.start.min(start), pass.end.max(end)),
                 None => self.run.passes.push(PassTimes {
                     target: 0,
                     job,
                     phase: 0,
-                    pass: 0,
+                    pass: record.pass,
                     start,
                     end,
                     cpu_ns: 0,
@@ -305,6 +310,76 @@ impl Lab {
         let file = file("ext4", json!([{"block-device": disk}]), aligned());
         self.before.result = serde_json::from_value(file["file_system"].clone()).unwrap();
         self
+    }
+
+    /// A file in the upper layer of an overlay, into which it was copied when it was opened, or before.
+    pub(crate) fn on_overlay(self, copied: bool) -> Lab {
+        let layer = |kind: &str, disk: Value| {
+            json!({"kind": kind, "mount_point": "/layer", "source": "x", "options": "rw", "super_options": "rw",
+                   "below": [{"block-device": disk}]})
+        };
+        let mut file = file("overlay", json!([{"file-system": layer("ext4", disk("vda"))}]), aligned());
+        if copied {
+            file["copied_from"] = layer("xfs", disk("vdb"));
+        }
+        self.target(json!({"regular-file": file}))
+    }
+
+    /// How the used range lies on the device.
+    pub(crate) fn extents(mut self, extents: ExtentRuns) -> Lab {
+        self.run.targets[0].extents = Some(extents);
+        self
+    }
+
+    /// The disk below the file is one that rotates.
+    pub(crate) fn below_rotates(mut self) -> Lab {
+        let TargetKind::RegularFile(file) = &mut self.before.targets[0].kind else { panic!("it is a file") };
+        let Fact::Known(file_system) = &mut file.file_system else { panic!("it is known") };
+        let Layer::BlockDevice(disk) = &mut file_system.below[0] else { panic!("it is a disk") };
+        disk.queue.rotational = Fact::Known(true);
+        disk.driver = Fact::Known("sd".into());
+        self
+    }
+
+    /// Requests change this range, and the ledger was read.
+    pub(crate) fn written(mut self, start: u64, end: u64) -> Lab {
+        self.run.targets[0].written = Some(WrittenRange { start, end });
+        self.before.targets[0].former_runs = Fact::Known(Vec::new());
+        self
+    }
+
+    /// The run writes nothing.
+    pub(crate) fn reads_only(mut self) -> Lab {
+        self.run.targets[0].written = None;
+        self
+    }
+
+    /// Another run wrote this range before, on 2026-11-20.
+    pub(crate) fn former_run(mut self, start: u64, end: u64) -> Lab {
+        let (ended_unix, written) = (1_795_183_380, WrittenRange { start, end });
+        let run = FormerRun { ended_unix, written, result: Some("/results/7".into()), changed_since: false };
+        self.before.targets[0].former_runs = Fact::Known(vec![run]);
+        self
+    }
+
+    /// The file was changed after that.
+    pub(crate) fn changed_since(mut self) -> Lab {
+        if let Fact::Known(runs) = &mut self.before.targets[0].former_runs {
+            runs.iter_mut().for_each(|run| run.changed_since = true);
+        }
+        self
+    }
+
+    /// The ledger could not be read.
+    pub(crate) fn without_ledger(mut self, why: &str) -> Lab {
+        self.before.targets[0].former_runs = Fact::absent(why);
+        self
+    }
+
+    /// Requests from now on are those of this pass.
+    pub(crate) fn in_pass(mut self, pass: u32) -> Lab {
+        self.plan.phases[0].passes = pass + 1;
+        Lab { pass, ..self }
     }
 
     /// Blocks of the file before and after the run.

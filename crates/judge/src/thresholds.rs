@@ -144,6 +144,18 @@ pub(crate) const IDLE_PER_SECOND: f64 = 1.0;
 pub(crate) const LEAST_IDLE_SECONDS: f64 = 10.0;
 /// Share of the written bytes that were allocated, or written for the first time, during the run.
 pub(crate) const ALLOCATED: Limits = limits(0.01, NEVER);
+/// Throughput of the first pass, divided by the median of the later ones, that is no difference.
+pub(crate) const FIRST_PASS: std::ops::RangeInclusive<f64> = 0.87..=1.15;
+/// Fewest passes of which the first is compared with the others.
+pub(crate) const LEAST_PASSES: usize = 3;
+/// How many times as much as the later passes differ among themselves the first one has to differ from them.
+pub(crate) const BEYOND_LATER_PASSES: f64 = 2.0;
+/// Share of the requests that reach from one run of bytes into another one.
+pub(crate) const CROSSING: Limits = limits(0.05, NEVER);
+/// Fewer of them do not change a figure.
+pub(crate) const LEAST_CROSSING: u64 = 10;
+/// A run of bytes that is shorter than so many sequential requests is short.
+pub(crate) const SHORT_RUN: u64 = 4;
 /// Share of a range without data from which on each write of it is a first one.
 pub(crate) const ALL_UNWRITTEN: f64 = 0.99;
 /// Bytes of a record in the log, packed against the one before; measured with random 4 KiB reads.

@@ -31,6 +31,8 @@ pub struct Facts {
     pub max_length: u64,
     /// Longest read or write inside the window, in bytes: what memory for data has to hold.
     pub max_transfer: u64,
+    /// Bytes of all reads and writes inside the window.
+    pub transfer_bytes: u64,
     /// Earliest time inside the window.
     pub first: Nanos,
     /// Latest time inside the window.
@@ -84,6 +86,7 @@ pub fn scan(
             facts.max_length = facts.max_length.max(request.extent.length);
             if request.op.is_transfer() {
                 facts.max_transfer = facts.max_transfer.max(request.extent.length);
+                facts.transfer_bytes = facts.transfer_bytes.saturating_add(request.extent.length);
             }
             facts.last = facts.last.max(request.time);
             facts.demand.add(request.time.saturating_sub(facts.first));

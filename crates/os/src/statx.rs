@@ -25,6 +25,8 @@ pub enum DirectIo {
 pub struct Extra {
     /// Identity of the mount, the first field of `mountinfo`; absent before Linux 5.8.
     pub mount_id: Option<u64>,
+    /// When it was created, in nanoseconds since 1970; absent where the file system does not keep it.
+    pub born_ns: Option<i64>,
     /// What direct I/O needs.
     pub direct_io: DirectIo,
 }
@@ -34,7 +36,7 @@ pub struct Extra {
 /// # Errors
 /// Those of statx(2): a missing path, a directory that may not be searched.
 pub fn extra(path: &Path) -> io::Result<Extra> {
-    let wanted = StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
+    let wanted = StatxFlags::MNT_ID | StatxFlags::BTIME | StatxFlags::DIOALIGN;
     let answer = rustix::fs::statx(CWD, path, AtFlags::empty(), wanted)?;
     let has = |flag: StatxFlags| answer.stx_mask & flag.bits() != 0;
     let direct_io = match (answer.stx_dio_mem_align, answer.stx_dio_offset_align) {
@@ -42,5 +44,11 @@ pub fn extra(path: &Path) -> io::Result<Extra> {
         (_, 0) => DirectIo::Unsupported,
         (memory, offset) => DirectIo::Aligned { memory, offset },
     };
-    Ok(Extra { mount_id: has(StatxFlags::MNT_ID).then_some(answer.stx_mnt_id), direct_io })
+    let born = answer.stx_btime;
+    let born_ns = born.tv_sec.saturating_mul(1_000_000_000).saturating_add(born.tv_nsec.into());
+    Ok(Extra {
+        mount_id: has(StatxFlags::MNT_ID).then_some(answer.stx_mnt_id),
+        born_ns: has(StatxFlags::BTIME).then_some(born_ns),
+        direct_io,
+    })
 }

@@ -47,4 +47,4 @@ mod conclude;
 mod run;
 
 pub use conclude::{ConcludeError, Concluded, Encoded, Problem, conclude_late, finish, keep};
-pub use run::{Begun, CarryOutError, Ended, Ready, Scene};
+pub use run::{Begun, CarryOutError, Ended, Purpose, Ready, Scene};

@@ -4,8 +4,9 @@ use iosonar_archive::{ArchiveError, ArchiveWriter, RunInfo, TOOL};
 use iosonar_engine::{
     Control, NoticeSink, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare, prepare_part,
 };
-use iosonar_host::Root;
 use iosonar_host::environment::{self, Environment, file_system_for};
+use iosonar_host::ledger::{Ledger, Written};
+use iosonar_host::{Root, TargetFacts, WrittenRange, identify_growing};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use std::path::Path;
@@ -16,6 +17,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 pub struct Ready {
     prepared: Unbegun,
     skipped: Arc<AtomicU64>,
+    purpose: Purpose,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// It measures.
+    #[default]
+    Measure,
+    /// It gives its targets fresh data, so that what earlier runs did to them does not count any more.
+    Fill,
 }
 
 /// What was prepared. Dropped before the run, it undoes what preparation made.
@@ -73,7 +85,13 @@ impl Ready {
             notice(path, found);
         };
         let prepared = prepare(Arc::new(told))?;
-        Ok(Ready { prepared: Unbegun { prepared, has_begun: false }, skipped })
+        Ok(Ready { prepared: Unbegun { prepared, has_begun: false }, skipped, purpose: Purpose::default() })
+    }
+
+    /// The same for another purpose.
+    #[must_use]
+    pub fn with_purpose(self, purpose: Purpose) -> Ready {
+        Ready { purpose, ..self }
     }
 
     /// What is known.
@@ -81,9 +99,16 @@ impl Ready {
         &self.prepared.prepared
     }
 
-    /// Looks at the machine and at what lies below the targets.
+    /// Looks at the machine, at what lies below the targets, and at what earlier runs wrote to them.
     pub fn environment(&self, root: &Root) -> Environment {
-        environment::capture(&self.prepared().facts(), root).by(TOOL)
+        let mut targets = self.prepared().facts();
+        if self.purpose == Purpose::Measure && self.prepared().plan().engine.is_real() {
+            let ledger = Ledger::of_user();
+            for target in &mut targets {
+                target.former_runs = ledger.former_runs(target, root);
+            }
+        }
+        environment::capture(&targets, root).by(TOOL)
     }
 
     /// Makes the archive in a directory that does not exist, with plan, environment and what is known so far. `command` is
@@ -191,9 +216,30 @@ impl Begun {
         note(&mut after);
         let _ = archive.write_environment_after(&as_json(&after));
         ready.prepared.has_begun = true;
+        note_written(ready.prepared(), &info, archive.dir(), ready.purpose);
         archive.write_run(&info)?;
         Ok(Ended { archive, info, skipped: ready.skipped.load(Relaxed) })
     }
+}
+
+/// Adds what was written to the ledger, also of a run that was stopped: its targets have changed. Files that are gone leave nothing.
+fn note_written(prepared: &Prepared, info: &RunInfo, dir: &Path, purpose: Purpose) {
+    if !prepared.plan().engine.is_real() {
+        return;
+    }
+    let now = |path: &Path| identify_growing(path, &Root::default()).ok();
+    let names = prepared.targets().into_iter().map(|target| (target.number(), target.first_name()));
+    let changed: Vec<(TargetFacts, WrittenRange)> = names
+        .filter_map(|(number, name)| Some((name, info.targets.get(number)?.written?)))
+        .filter_map(|(name, range)| Some((now(&name)?, range)))
+        .collect();
+    let is_fill = purpose == Purpose::Fill;
+    let written: Vec<Written<'_>> = changed
+        .iter()
+        .map(|(target, range)| Written { target, range: *range, is_fill, result: dir })
+        .collect();
+    // A ledger that cannot be written is no error of a run: the next one reads it, and says what is wrong with it.
+    let _ = Ledger::of_user().add(&written, &Root::default());
 }
 
 /// A run that is over, its records still in their log.

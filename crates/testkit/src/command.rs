@@ -9,6 +9,8 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct Lab {
     dir: TempDir,
+    /// Of the ledger: tests look at what is in the other one.
+    state: TempDir,
     binary: PathBuf,
 }
 
@@ -32,12 +34,18 @@ const MOST_WRITTEN: u64 = 64 << 20;
 impl Lab {
     /// For the binary at `binary`: `env!("CARGO_BIN_EXE_iosonar")` in a test.
     pub fn new(binary: &str) -> Lab {
-        Lab { dir: tempfile::tempdir().expect("a temporary directory"), binary: binary.into() }
+        let [dir, state] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary directory"));
+        Lab { dir, state, binary: binary.into() }
     }
 
     /// A path in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
+    }
+
+    /// The ledger of this lab's runs.
+    pub fn ledger(&self) -> PathBuf {
+        self.state.path().join("iosonar/targets.jsonl")
     }
 
     /// Writes a file.
@@ -72,6 +80,8 @@ impl Lab {
             None => Command::new(&self.binary),
         };
         command.args(args.split_whitespace()).current_dir(self.dir.path()).stdin(Stdio::null());
+        // Tests leave the ledger of whoever runs them alone.
+        command.env("IOSONAR_LEDGER", self.ledger());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

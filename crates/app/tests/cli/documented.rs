@@ -219,6 +219,7 @@ fn run(stage: &Lab, shown: &Shown) -> Ended {
         .current_dir(here.path())
         .env("PATH", path)
         .env("RSH", "sh rsh.sh")
+        .env("IOSONAR_LEDGER", here.path().join("targets.jsonl"))
         .stdin(Stdio::null());
     Ended::of(shell.output().expect("bash starts"))
 }

@@ -32,7 +32,7 @@ fn sshd(lab: &Lab) -> Sshd {
     std::fs::create_dir_all("/run/sshd").unwrap();
     let config = format!(
         "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-         PidFile none\nPasswordAuthentication no\n",
+         PidFile none\nPasswordAuthentication no\nSetEnv IOSONAR_LEDGER=off\n",
         path("host_key"),
         path("key.pub")
     );

@@ -376,7 +376,7 @@ fn a_file_that_grows_while_it_is_measured_is_told() {
     full(&lab, "full", 32);
     for (name, level) in [("sparse", "caution"), ("full", "ok")] {
         let judged = Judged::of(&lab, &format!("-t {name} --rw write --bs 64k"));
-        assert_eq!(judged.level("allocating-target"), level, "{name}: {:#}", judged.0);
+        assert_eq!(judged.level("fresh-or-warm-mapping"), level, "{name}: {:#}", judged.0);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::error::PrepareError;
 use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
 use iosonar_host::guard::{Guard, Intent, Permit};
-use iosonar_host::{DevNumber, Root, TargetFacts, TargetKind, identify_growing};
+use iosonar_host::{DevNumber, FileSystem, Root, TargetFacts, TargetKind, identify_growing, lower_layer_of};
 use iosonar_plan::{Access, BetweenPasses, Plan, SECTOR};
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -89,6 +89,8 @@ impl Claimer<'_> {
         if t.facts.is_none() && t.first_name().exists() {
             t.facts = Some(identify_growing(&t.first_name(), root)?);
         }
+        // The first that opens it for writing has it copied, and that may be the guard.
+        let lower = t.facts.as_ref().filter(|_| writes).and_then(|facts| lower_layer_of(facts, root));
         let shared = t.device().filter(|_| writes && may_share(plan, index));
         let is_claimed = shared.is_some_and(|device| self.devices.contains(&device));
         let permit = match t.facts.as_ref().filter(|_| !is_claimed) {
@@ -103,6 +105,9 @@ impl Claimer<'_> {
             Some(facts) => (t.open(facts, access, writes)?, None),
             None => (t.make(access, root)?, Some(t.first_name())),
         };
+        if let Some(lower) = lower {
+            t.note_copy(lower, root);
+        }
         let finished = self.finish(index, t, &file);
         let judged = finished.inspect_err(|_| {
             if let Some(path) = &made {
@@ -150,6 +155,15 @@ impl Looked {
             }
         };
         if same { Ok(file) } else { Err(PrepareError::Moved(path())) }
+    }
+
+    /// What was opened is the copy that an overlay made of a file of its lower layer: what is known is that of the copy from now on.
+    fn note_copy(&mut self, lower: FileSystem, root: &Root) {
+        let Ok(mut found) = identify_growing(&self.first_name(), root) else { return };
+        if let TargetKind::RegularFile(copy) = &mut found.kind {
+            copy.copied_from = Some(Box::new(lower));
+        }
+        self.facts = Some(found);
     }
 
     /// Makes the file, which was not there when it was looked for.

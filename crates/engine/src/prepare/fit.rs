@@ -3,7 +3,7 @@
 use super::inputs::{is_stdin, name};
 use super::look::Looked;
 use crate::error::PrepareError;
-use iosonar_load::{Generated, Known, PatternError, Setting};
+use iosonar_load::{Facts, Generated, Known, PatternError, Setting};
 use iosonar_plan::{
     AtEnd, BetweenPasses, FileStep, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR,
     Space, Strong, Workload,
@@ -296,6 +296,12 @@ impl Fitted {
         let requests = self.workload.requests(self.size);
         let is_certain = |n: &u64| self.size < FAR || self.workload.requests(0) == Some(*n);
         requests.filter(is_certain).map(|n| n.saturating_mul(passes.into()))
+    }
+
+    /// The usual length of a request in bytes: of a recorded load the mean one; none where that is not known.
+    pub(crate) fn usual_bytes(&self) -> Option<u64> {
+        let mean = |facts: &Facts| facts.transfer_bytes.checked_div(facts.reads + facts.writes);
+        self.workload.facts().map_or_else(|| self.workload.longest(), mean).filter(|bytes| *bytes > 0)
     }
 
     /// The longest request in bytes, where it is known.

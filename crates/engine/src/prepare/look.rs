@@ -3,9 +3,11 @@
 use super::inputs::name;
 use crate::error::PrepareError;
 use crate::files::name_of_pass;
+use iosonar_evidence::ExtentRuns;
 use iosonar_host::guard::Intent;
 use iosonar_host::{
-    DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, emptiness, identify, identify_growing,
+    DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, emptiness, extent_runs, identify,
+    identify_growing,
 };
 use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
 use std::ops::Range;
@@ -83,7 +85,7 @@ impl Looked {
     }
 
     /// Name of the file of the first pass.
-    pub(super) fn first_name(&self) -> PathBuf {
+    pub(crate) fn first_name(&self) -> PathBuf {
         name_of_pass(&self.target.path, &self.target.file, 0)
     }
 
@@ -91,6 +93,11 @@ impl Looked {
     pub(crate) fn hole_bytes(&self, range: Range<u64>) -> u64 {
         let told = self.facts.as_ref().and_then(|facts| emptiness(facts, range).ok());
         told.map_or(0, |told| told.empty)
+    }
+
+    /// How a range lies on the device, seen by requests of a size; none where nobody tells.
+    pub(crate) fn extents(&self, range: Range<u64>, request_bytes: u64) -> Option<ExtentRuns> {
+        extent_runs(self.facts.as_ref()?, range, request_bytes).ok()
     }
 
     /// What is done to it, where jobs write or only read: deleting is as bad as writing.

@@ -21,6 +21,7 @@ use crate::stage::Stage;
 use claim::{Claim, claim_all};
 use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
+use iosonar_evidence::ExtentRuns;
 use iosonar_host::guard::Permit;
 use iosonar_host::{Root, TargetFacts, identify_growing};
 use iosonar_load::{
@@ -59,6 +60,8 @@ pub(crate) struct Claimed {
     /// Bytes without data where its requests lie. Looking for them takes time on a file of many extents, and they are told before the
     /// run, in its facts and in its progress.
     pub(crate) hole_bytes: OnceLock<u64>,
+    /// How that range lies on the device; looked for once, too.
+    pub(crate) extents: OnceLock<Option<ExtentRuns>>,
 }
 
 /// A job whose target is claimed.
@@ -116,8 +119,11 @@ fn prepare_until_stopped(
     check_remounts(&plan, root)?;
     let claims = claim_all(&plan, &mut looked, &phases, root, control)?;
     let claimed = looked.into_iter().zip(claims);
-    let targets =
-        claimed.map(|(looked, claim)| Claimed { looked, claim, hole_bytes: OnceLock::new() }).collect();
+    let claimed = claimed.map(|(looked, claim)| {
+        let (hole_bytes, extents) = (OnceLock::new(), OnceLock::new());
+        Claimed { looked, claim, hole_bytes, extents }
+    });
+    let targets = claimed.collect();
     let ready = |fitted| JobReady { fitted, told: Arc::default() };
     let phases = phases.into_iter().map(|jobs| jobs.into_iter().map(ready).collect()).collect();
     Ok(Prepared { plan, whole: None, max_waiting, targets, phases, notices })
@@ -179,6 +185,11 @@ impl TargetReady<'_> {
     /// Path as typed.
     pub fn path(&self) -> &PathBuf {
         &self.claimed.looked.target.path
+    }
+
+    /// Name of the file of its first pass; of other targets the path.
+    pub fn first_name(&self) -> PathBuf {
+        self.claimed.looked.first_name()
     }
 
     /// Its size in bytes; 0 for a file that is made by the run.

@@ -128,7 +128,7 @@ fn answered_by_cache(case: &Case<'_>, probed: &Probed) -> Option<String> {
     let cold = probed.times.iter().map(|times| times.p50.first_ns).min()?;
     let own = case.summary.latency.read?.p50_ns;
     let touched = case.tally.places().touched_bytes() as f64;
-    let is_alike = case.is_direct() && case.has_seeks() && probed.why_not.is_none();
+    let is_alike = case.is_direct() && !case.outset().is_sequential() && probed.why_not.is_none();
     let is_cached = probed.times.iter().all(|times| by_median(times) >= 1.0);
     (is_alike && is_cached && (own as f64) < CACHED_RUN * cold as f64 && touched < LARGE_CACHE).then(|| {
         format!(

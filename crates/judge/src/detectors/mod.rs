@@ -1,14 +1,16 @@
 //! The detectors, one file each.
 
-mod allocating_target;
 mod archive_on_target;
 pub(crate) mod cache_below;
 mod cannot_keep_up;
 mod coarse_clock;
+pub(crate) mod copied_up;
 mod cpu_disturbed;
 pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
+pub(crate) mod fragmented;
+pub(crate) mod fresh_or_warm_mapping;
 mod generator_bound;
 mod late_timer;
 pub(crate) mod memory_target;
@@ -72,7 +74,9 @@ pub const DETECTORS: &[Detector] = &[
     misaligned::DETECTOR,
     late_timer::DETECTOR,
     trace_incomplete::DETECTOR,
-    allocating_target::DETECTOR,
+    fresh_or_warm_mapping::DETECTOR,
+    fragmented::DETECTOR,
+    copied_up::DETECTOR,
     archive_on_target::DETECTOR,
     too_short::DETECTOR,
 ];

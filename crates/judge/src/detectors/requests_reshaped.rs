@@ -24,13 +24,8 @@ const SOURCE: &str = "requests and merges in the target's stat file";
 const ORDER_SOURCE: &str = "block_bio_queue and block_rq_issue, by the kernel's tracepoints";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let out_of_order = out_of_order(case);
-    let told = [out_of_order.map(reordered), reshaped(case)];
-    let worst = told.into_iter().flatten().max_by_key(Seen::level)?;
-    Some(match out_of_order {
-        Some(share) => worst.with("out_of_order_share", share),
-        None => worst,
-    })
+    let told = [reshaped(case), out_of_order(case).map(reordered)];
+    told.into_iter().flatten().reduce(Seen::and)
 }
 
 /// The share of requests that were issued before one that had been requested earlier; none where that was not watched.
@@ -42,7 +37,7 @@ fn out_of_order(case: &Case<'_>) -> Option<f64> {
 }
 
 fn reordered(share: f64) -> Seen {
-    match REORDERED.level(share) {
+    let seen = match REORDERED.level(share) {
         Level::Ok => {
             Seen::ok("The device got the requests in the order in which they were submitted.", ORDER_SOURCE)
         }
@@ -55,7 +50,8 @@ fn reordered(share: f64) -> Seen {
                 "Set the scheduler of the device's queue to none, or submit one at a time (--depth 1).",
             )
         }
-    }
+    };
+    seen.with("out_of_order_share", share)
 }
 
 fn reshaped(case: &Case<'_>) -> Option<Seen> {

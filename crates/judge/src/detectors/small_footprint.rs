@@ -1,13 +1,14 @@
 //! Runs that touch so little that a cache holds it, or that stay in a small part of a device.
 
 use crate::detector::Most;
+use crate::stack::rotates;
 use crate::thresholds::{
     FITS_IN_MEMORY, FROM_MEMORY, LEAST_BYTES, REVISITED, SMALLEST_CACHE, SPAN_MISSING, TOUCHED_LITTLE,
 };
 use crate::words::{percent, size};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::{Fact, TargetKind};
+use iosonar_evidence::TargetKind;
 use iosonar_plan::{Claim, Workload};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -90,17 +91,14 @@ fn is_narrow(case: &Case<'_>) -> Option<Found> {
     let text =
         format!("Requests reached {} of {} ({})", percent(part), device.name, size(reach.span() as f64));
     let remedy = "Take the whole device, or say in the report how much of it was measured.";
-    // Virtual disks say that they rotate, because nobody has told them otherwise.
-    let is_disk = device.queue.rotational == Fact::Known(true)
-        && !device.is_virtual
-        && device.driver.known().is_some_and(|driver| driver == "sd");
+    let is_disk = rotates(device);
     if SPAN_MISSING.level(1.0 - part) == Level::Ok || has_trace(case) {
         let is_little = touched < TOUCHED_LITTLE;
         return is_little.then(|| {
             (Level::Info, format!("{} of {} were touched.", percent(touched), device.name), remedy)
         });
     }
-    Some(match (case.has_seeks(), is_disk) {
+    Some(match (!case.outset().is_sequential(), is_disk) {
         (true, true) => (Level::Fail, format!("{text}: its seeks are short."), remedy),
         (true, false) => (Level::Caution, format!("{text}."), remedy),
         (false, _) => (Level::Info, format!("{text}."), remedy),

@@ -79,6 +79,8 @@ pub fn empty(targets: &[&str]) -> Run {
         expected_requests: None,
         hole_bytes: 0,
         hole_range_bytes: 0,
+        written: None,
+        extents: None,
         left_out_flushes: 0,
         left_out_discards: 0,
         checks: None,

@@ -20,7 +20,7 @@ use iosonar_plan::{
     Access, AtEnd, ByteSize, Data, Decimal, Engine, Faults, FileLifecycle, FileStep, Generator, Job, Order,
     Phase, Plan, SECTOR, Space, Stop, Target, Workload,
 };
-use iosonar_runner::{Ended, Scene};
+use iosonar_runner::{Ended, Purpose, Scene};
 use range::Range;
 use report::Filled;
 use std::io::ErrorKind;
@@ -167,7 +167,7 @@ fn perform(
     plan.validate().map_err(Failure::refused)?;
     let wish = ProgressOptions::line(&args.result.progress);
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    session::perform_kept(place.kept(), plan, |_| Ok(()), |_| place.dir(), show, timings)
+    session::perform_kept(place.kept(), Purpose::Fill, plan, |_| Ok(()), |_| place.dir(), show, timings)
 }
 
 /// Where the records of the writes are.

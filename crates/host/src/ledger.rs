@@ -1,0 +1,365 @@
+//! What earlier runs of this user wrote: one line of JSON for each target of a run, in a small file.
+//!
+//! The second run on a range finds the mapping that the first has made, and differs from it (blkreplay manual 3.1.1). Nothing in Linux
+//! remembers runs, so iosonar does. Several processes may add lines at once; a ledger that cannot be read or written is never an error of
+//! a run, but a fact that is absent, with its reason.
+
+use crate::target::{BlockDevice, RegularFile, Role, TargetFacts, TargetKind};
+use crate::{Fact, FormerRun, Root, WrittenRange};
+use iosonar_os::create;
+use rustix::fs::{Access, FlockOperation, access, flock};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The environment variable with the path of the ledger, or `off`.
+pub const VARIABLE: &str = "IOSONAR_LEDGER";
+
+/// Entries that are kept; the oldest go.
+const MOST_ENTRIES: usize = 1_000;
+/// So many more may stand in the file until it is written again: not each run rewrites it.
+const SLACK: usize = 250;
+/// Former runs of a target that are told; the newest.
+const MOST_TOLD: usize = 16;
+/// Targets of one run that get an entry. A run on more of them would push out everything else.
+const MOST_TARGETS: usize = 64;
+/// A larger file is no ledger.
+const MOST_BYTES: u64 = 8 << 20;
+/// How often, and how long in between, another process is waited for that holds the lock.
+const TRIES: u32 = 100;
+const WAIT: Duration = Duration::from_millis(10);
+
+/// Where the ledger is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ledger {
+    /// In this file, which need not exist yet.
+    At(PathBuf),
+    /// There is none, and why.
+    Nowhere(String),
+}
+
+/// What a run wrote to a target.
+#[derive(Debug, Clone, Copy)]
+pub struct Written<'a> {
+    /// The target as it is after the run.
+    pub target: &'a TargetFacts,
+    /// From the lowest to the highest byte.
+    pub range: WrittenRange,
+    /// It was filled with fresh data: earlier runs on the range do not count any more.
+    pub is_fill: bool,
+    /// Where the result is.
+    pub result: &'a Path,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    /// What was written.
+    target: Identity,
+    /// Its name, for people who read the file.
+    path: PathBuf,
+    /// When the run ended, in seconds since 1970.
+    ended_unix: u64,
+    /// What it wrote. Of a partition, the bytes of its disk.
+    written: WrittenRange,
+    result: PathBuf,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    fill: bool,
+    /// When the data of a file was changed last, as seen at the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    modified_ns: Option<i64>,
+}
+
+/// What a target is, whatever its name is today.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Identity {
+    /// A disk, or a device made of others.
+    Disk {
+        /// Serial number, world-wide identifier, or UUID of a volume.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        serial: Option<String>,
+        boot: String,
+        /// Rises with each medium that is inserted and each loop device that is attached, while the system is up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diskseq: Option<u64>,
+    },
+    /// A file. Its inode and the time of its creation tell it from all others, wherever its file system is mounted.
+    File { inode: u64, born_ns: i64 },
+    /// A file whose creation time nobody keeps: known until the system is started again.
+    FileOfBoot { inode: u64, device: String, boot: String },
+}
+
+impl Identity {
+    fn is(&self, other: &Identity) -> bool {
+        let (
+            Identity::Disk { serial, boot, diskseq },
+            Identity::Disk { serial: other_serial, boot: other_boot, diskseq: other_diskseq },
+        ) = (self, other)
+        else {
+            return self == other;
+        };
+        // Numbers of attachments start again with the system; serial numbers stay.
+        match boot == other_boot && diskseq.is_some() {
+            true => diskseq == other_diskseq && serial == other_serial,
+            false => serial.is_some() && serial == other_serial,
+        }
+    }
+
+    /// What the target is, and by how much its bytes are moved on what is named.
+    fn of(target: &TargetFacts, root: &Root) -> std::result::Result<(Identity, u64), String> {
+        let boot = || match root.fact("/proc/sys/kernel/random/boot_id") {
+            Fact::Known(boot) => Ok(boot),
+            Fact::Absent { absent } => Err(absent),
+        };
+        match &target.kind {
+            TargetKind::BlockDevice(device) => of_device(device, boot()?),
+            TargetKind::RegularFile(RegularFile { inode, born_ns: Fact::Known(born_ns), .. }) => {
+                Ok((Identity::File { inode: *inode, born_ns: *born_ns }, 0))
+            }
+            TargetKind::RegularFile(file) => {
+                let (inode, device, boot) = (file.inode, file.device.to_string(), boot()?);
+                Ok((Identity::FileOfBoot { inode, device, boot }, 0))
+            }
+            TargetKind::MemoryDevice(_) => Err("it keeps nothing".into()),
+        }
+    }
+}
+
+fn of_device(device: &BlockDevice, boot: String) -> std::result::Result<(Identity, u64), String> {
+    if let Role::Partition { start, disk, .. } = &device.role {
+        let Fact::Known(start) = start else {
+            return Err(format!("where {} starts on its disk is unknown", device.name));
+        };
+        return of_device(disk, boot).map(|(identity, moved)| (identity, moved + start));
+    }
+    let (serial, diskseq) = (device.serial.known().cloned(), device.diskseq.known().copied());
+    if serial.is_none() && diskseq.is_none() {
+        return Err(format!("{} has neither a serial number nor a diskseq (Linux 5.15)", device.name));
+    }
+    Ok((Identity::Disk { serial, boot, diskseq }, 0))
+}
+
+impl Ledger {
+    /// The ledger of this user: the file that `IOSONAR_LEDGER` names, or `iosonar/targets.jsonl` in the directory for the state of
+    /// programs.
+    pub fn of_user() -> Ledger {
+        Ledger::named(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn named(variable: impl Fn(&str) -> Option<OsString>) -> Ledger {
+        if let Some(named) = variable(VARIABLE) {
+            return match named == "off" {
+                true => Ledger::Nowhere(format!("the ledger is off ({VARIABLE}=off)")),
+                false => Ledger::At(named.into()),
+            };
+        }
+        // The base directory specification: a path that is not absolute is ignored.
+        let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+        match state.or_else(home) {
+            Some(state) => Ledger::At(state.join("iosonar/targets.jsonl")),
+            None => Ledger::Nowhere(format!(
+                "there is no place for a ledger: {VARIABLE}, XDG_STATE_HOME and HOME are not set"
+            )),
+        }
+    }
+
+    /// Runs that wrote a target since its last fill, oldest first; of many the newest. Absent where that cannot be known.
+    pub fn former_runs(&self, target: &TargetFacts, root: &Root) -> Fact<Vec<FormerRun>> {
+        match self.known_runs(target, root) {
+            Ok(runs) => Fact::Known(runs),
+            Err(why) => Fact::absent(why),
+        }
+    }
+
+    fn known_runs(&self, target: &TargetFacts, root: &Root) -> std::result::Result<Vec<FormerRun>, String> {
+        let path = match self {
+            Ledger::At(path) => path,
+            Ledger::Nowhere(why) => return Err(why.clone()),
+        };
+        let (identity, moved) = Identity::of(target, root)?;
+        let failed = |error: Error| format!("the ledger {} cannot be used: {error}", path.display());
+        let text = read(path).map_err(failed)?;
+        let (entries, damaged) = parse(&text);
+        let own = entries.iter().filter(|entry| entry.target.is(&identity));
+        let runs = since_the_last_fill(own, target, moved);
+        match damaged {
+            // What is known is told; that nobody wrote the target is not.
+            Some(line) if runs.is_empty() => {
+                Err(format!("line {line} of the ledger {} is damaged: remove it", path.display()))
+            }
+            _ => {
+                check_writable(path).map_err(failed)?;
+                Ok(runs)
+            }
+        }
+    }
+
+    /// Adds what a run wrote.
+    ///
+    /// # Errors
+    /// There is no ledger, or it cannot be written. Nobody needs to be told: the next run reads it and says so.
+    pub fn add(&self, written: &[Written<'_>], root: &Root) -> Result<()> {
+        let Ledger::At(path) = self else { return Ok(()) };
+        if written.is_empty() || written.len() > MOST_TARGETS {
+            return Ok(());
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let lines: String = written.iter().filter_map(|one| line(one, now, root)).collect();
+        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty() && !dir.exists()) {
+            match create::new_dirs(dir) {
+                // Another process was faster.
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        let mut file = locked(path)?;
+        let known = read(path)?;
+        // A line that a full disk has cut ends here.
+        let end = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
+        file.write_all(format!("{end}{lines}").as_bytes())?;
+        match known.lines().count() + written.len() > MOST_ENTRIES + SLACK {
+            true => shorten(path, &(known + end + &lines)),
+            false => Ok(()),
+        }
+    }
+}
+
+fn line(written: &Written<'_>, now: u64, root: &Root) -> Option<String> {
+    let (target, moved) = Identity::of(written.target, root).ok()?;
+    let modified_ns = match &written.target.kind {
+        TargetKind::RegularFile(file) => file.modified_ns.known().copied(),
+        TargetKind::BlockDevice(_) | TargetKind::MemoryDevice(_) => None,
+    };
+    let WrittenRange { start, end } = written.range;
+    let entry = Entry {
+        target,
+        path: written.target.resolved.clone(),
+        ended_unix: now,
+        written: WrittenRange { start: start + moved, end: end + moved },
+        result: std::path::absolute(written.result).unwrap_or_else(|_| written.result.to_path_buf()),
+        fill: written.is_fill,
+        modified_ns,
+    };
+    serde_json::to_string(&entry).ok().map(|line| line + "\n")
+}
+
+/// Runs on a target that no later fill has made undone.
+fn since_the_last_fill<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    target: &TargetFacts,
+    moved: u64,
+) -> Vec<FormerRun> {
+    let mut runs: Vec<FormerRun> = Vec::new();
+    let mut last_modified = None;
+    for entry in entries {
+        last_modified = entry.modified_ns;
+        if entry.fill {
+            runs.retain_mut(|run| match run.written.without(entry.written) {
+                Some(left) => {
+                    run.written = left;
+                    true
+                }
+                None => false,
+            });
+            continue;
+        }
+        let result = Some(entry.result.clone()).filter(|result| result.join("run.json").exists());
+        let (ended_unix, written) = (entry.ended_unix, entry.written);
+        runs.push(FormerRun { ended_unix, written, result, changed_since: false });
+    }
+    let modified = match &target.kind {
+        TargetKind::RegularFile(file) => file.modified_ns.known().copied(),
+        TargetKind::BlockDevice(_) | TargetKind::MemoryDevice(_) => None,
+    };
+    // The last run that wrote it left it as it was then.
+    let changed_since = last_modified.zip(modified).is_some_and(|(then, now)| then != now);
+    // Bytes before a partition, and other partitions of its disk, are not of this target.
+    runs.retain(|run| run.written.overlaps(WrittenRange { start: moved, end: moved + target.size }));
+    let surplus = runs.len().saturating_sub(MOST_TOLD);
+    runs.drain(..surplus);
+    for run in &mut runs {
+        run.changed_since = changed_since;
+        run.written.start = run.written.start.saturating_sub(moved);
+        run.written.end -= moved;
+    }
+    runs
+}
+
+/// The text of the ledger; empty where there is none yet.
+fn read(path: &Path) -> Result<String> {
+    let found = match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        found => found?,
+    };
+    // Nothing else is opened: a pipe would be waited for, and a device be written.
+    if !found.is_file() {
+        return Err(Error::other("it is no regular file"));
+    }
+    if found.len() > MOST_BYTES {
+        return Err(Error::other(format!("it has {} bytes", found.len())));
+    }
+    let text = String::from_utf8(fs::read(path)?).map_err(|_| Error::other("it is no text"))?;
+    // What was never a ledger is not added to.
+    match text.lines().next().is_some_and(|first| !first.starts_with('{')) {
+        true => Err(Error::other("it is another file")),
+        false => Ok(text),
+    }
+}
+
+/// The entries, and the number of the first line that is none.
+fn parse(text: &str) -> (Vec<Entry>, Option<usize>) {
+    let (mut entries, mut damaged) = (Vec::new(), None);
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(entry) => entries.push(entry),
+            Err(_) => damaged = damaged.or(Some(number + 1)),
+        }
+    }
+    (entries, damaged)
+}
+
+/// Whether this run will be able to add its entry: else the next one could not know of it.
+fn check_writable(path: &Path) -> Result<()> {
+    let path = std::path::absolute(path)?;
+    let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(&path);
+    Ok(access(existing, Access::WRITE_OK)?)
+}
+
+/// The ledger, open for adding, and this process's alone until it is closed.
+fn locked(path: &Path) -> Result<File> {
+    for _ in 0..TRIES {
+        read(path)?;
+        let file = create::shared_file(path)?;
+        let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // Another process may have put a shorter one in its place meanwhile.
+        let is_current = || {
+            let (own, named) = (file.metadata().ok()?, path.symlink_metadata().ok()?);
+            Some(own.dev() == named.dev() && own.ino() == named.ino())
+        };
+        if is_locked && is_current() == Some(true) {
+            return Ok(file);
+        }
+        std::thread::sleep(WAIT);
+    }
+    Err(ErrorKind::WouldBlock.into())
+}
+
+/// Keeps the newest entries. Others wait for the lock meanwhile, or read the old file.
+fn shorten(path: &Path, text: &str) -> Result<()> {
+    let (entries, _) = parse(text);
+    let surplus = entries.len().saturating_sub(MOST_ENTRIES);
+    let kept = entries[surplus..].iter().filter_map(|entry| serde_json::to_string(entry).ok());
+    let kept: String = kept.map(|line| line + "\n").collect();
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    create::write_whole(path, Path::new(&temporary), kept.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;
