@@ -37,6 +37,21 @@ pub struct Environment {
     pub targets: Vec<TargetFacts>,
     /// The file system that the result was written to.
     pub result: Fact<FileSystem>,
+    /// What was written back before the run; none where little waited, and where an earlier version ran.
+    pub written_back: Option<WrittenBack>,
+}
+
+/// What waited in memory to be written before a run, and was written back so that it does not disturb the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WrittenBack {
+    /// Bytes that waited.
+    pub waited_bytes: u64,
+    /// Bytes that waited afterwards.
+    pub left_bytes: u64,
+    /// How long it took, in nanoseconds.
+    pub took_ns: u64,
+    /// Whether all was written that waited when it started. Otherwise the rest is written while the run goes on.
+    pub is_complete: bool,
 }
 
 /// The running kernel.
@@ -95,6 +110,8 @@ pub struct Memory {
     pub available: Fact<u64>,
     /// Pages of files that wait to be written.
     pub dirty: Fact<u64>,
+    /// Pages of files that are being written; not in results of earlier versions.
+    pub writeback: Fact<u64>,
     /// Swap space.
     pub swap_total: Fact<u64>,
     /// Size of a page.
@@ -129,6 +146,13 @@ pub struct Process {
     pub max_locked_memory: Fact<String>,
     /// Nice value.
     pub nice: Fact<i64>,
+}
+
+impl Memory {
+    /// Bytes of pages that wait to be written, or are being written; none where the kernel does not say it.
+    pub fn waiting(&self) -> Option<u64> {
+        Some(self.dirty.known()? + self.writeback.known().unwrap_or(&0))
+    }
 }
 
 impl Environment {

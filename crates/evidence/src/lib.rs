@@ -7,11 +7,11 @@ mod number;
 mod series;
 pub mod target;
 
-pub use environment::{CgroupLimit, Cgroups, Environment};
+pub use environment::{CgroupLimit, Cgroups, Environment, WrittenBack};
 pub use fact::Fact;
 pub use number::DevNumber;
 pub use series::{
-    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind,
-    Throttling, Unit,
+    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, NfsBytes, OwnUse, Series,
+    SeriesKind, Throttling, Unit,
 };
 pub use target::{TargetFacts, TargetKind};

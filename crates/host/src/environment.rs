@@ -35,6 +35,7 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         cgroups: cgroup::capture(root),
         targets: targets.to_vec(),
         result: Fact::absent("the result's directory was not named"),
+        written_back: None,
     }
 }
 
@@ -130,6 +131,7 @@ pub fn memory(root: &Root) -> Memory {
         total: bytes("MemTotal"),
         available: bytes("MemAvailable"),
         dirty: bytes("Dirty"),
+        writeback: bytes("Writeback"),
         swap_total: bytes("SwapTotal"),
         page_size: rustix::param::page_size() as u64,
     }

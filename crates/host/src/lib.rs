@@ -23,6 +23,7 @@ mod root;
 pub mod sampler;
 mod size;
 mod stored;
+pub mod write_back;
 
 pub use file::file_system_of;
 pub use identify::{TargetError, identify, identify_growing};
