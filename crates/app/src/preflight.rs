@@ -5,10 +5,11 @@ use crate::progress::clock;
 use crate::quiet;
 use anyhow::anyhow;
 use iosonar_analyze::{Detection, Level};
+use iosonar_cluster::MachineBefore;
 use iosonar_engine::{Prepared, TargetReady};
 use iosonar_host::environment::Environment;
 use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
-use iosonar_plan::{Claim, Nanos};
+use iosonar_plan::{Claim, Nanos, Plan};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,26 +35,68 @@ pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) ->
     foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
 }
 
+/// The same of the targets on one machine of a plan that several processes execute.
+fn foreseen_there(plan: &Plan, machine: &MachineBefore) -> Vec<Detection> {
+    let targets = machine.targets.iter();
+    let targets = targets
+        .map(|(info, own)| PlannedTarget { info, is_read: own.is_read, is_written: own.is_written })
+        .collect();
+    foresee(&Outset { plan, before: &machine.environment, targets }, plan.claim())
+}
+
 /// What somebody should know before a run: a line each. A long run whose figures will not be what they claim is refused.
 pub fn check(prepared: &Prepared, environment: &Environment) -> Result<Vec<String>, Failure> {
     let plan = prepared.plan();
     let found = foreseen(prepared, environment, plan.claim());
-    let told = || found.iter().filter(|one| one.level >= Level::Caution);
-    let span = prepared.expected_span().filter(|span| *span >= LONG);
-    if let Some((span, proof)) = span.zip(told().find(|one| one.definitional)).filter(|_| !plan.anyway) {
-        return Err(Failure::refused(anyhow!(
-            "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
-            clock(span),
-            plan.claim(),
-            proof.line().trim_end_matches('.')
-        )));
-    }
-    let mut lines: Vec<String> =
-        told().map(|one| format!("  caution: {}", one.line().trim_end_matches('.'))).collect();
-    if span.is_some() && plan.engine.is_real() {
-        let others = quiet::watch(&environment.targets, QUIET);
-        let disturbing = others.iter().filter(|other| other.disturbs());
-        lines.extend(disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))));
+    let long = prepared.expected_span().filter(|span| *span >= LONG);
+    refuse_fake(plan, long, &found)?;
+    let mut lines = cautions(&found, "");
+    if long.is_some() && plan.engine.is_real() {
+        lines.extend(use_by_others(environment));
     }
     Ok(lines)
+}
+
+/// The same before a run of several processes. What others do is looked at on this machine only.
+pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<String>, Failure> {
+    // The processes work at the same time, so the run takes no less than the slowest of them.
+    let long = machines.iter().filter_map(|machine| machine.span).max().filter(|span| *span >= LONG);
+    let mut lines = Vec::new();
+    for machine in machines {
+        let found = foreseen_there(plan, machine);
+        refuse_fake(plan, long, &found)?;
+        let prefix = machine.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
+        lines.extend(cautions(&found, &prefix));
+        if long.is_some() && plan.engine.is_real() && machine.host.is_none() {
+            lines.extend(use_by_others(&machine.environment));
+        }
+    }
+    Ok(lines)
+}
+
+fn is_told(one: &&Detection) -> bool {
+    one.level >= Level::Caution
+}
+
+fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<(), Failure> {
+    let proof = found.iter().filter(is_told).find(|one| one.definitional);
+    let Some((span, proof)) = long.zip(proof).filter(|_| !plan.anyway) else { return Ok(()) };
+    Err(Failure::refused(anyhow!(
+        "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
+        clock(span),
+        plan.claim(),
+        proof.line().trim_end_matches('.')
+    )))
+}
+
+/// `machine` comes before the text of each.
+fn cautions(found: &[Detection], machine: &str) -> Vec<String> {
+    let line = |one: &Detection| format!("  {machine}caution: {}", one.line().trim_end_matches('.'));
+    found.iter().filter(is_told).map(line).collect()
+}
+
+fn use_by_others(environment: &Environment) -> Vec<String> {
+    let others = quiet::watch(&environment.targets, QUIET);
+    let disturbing = others.iter().filter(|other| other.disturbs());
+    disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))).collect()
 }
