@@ -21,7 +21,10 @@ pub use failures::Failures;
 pub use passes::{PassFindings, PassLevel, PassOutlier, PassQuantity, PassTrend};
 pub use period::{Period, PeriodCause, PeriodQuantity};
 pub use stalls::{CompletionFacts, CompletionStall, Completions, StallKind};
-pub use steady::{SniaSteady, SniaWindow, SplitResult, SplitTest, Steady, SteadyQuantity, split_levels};
+pub use steady::{
+    SNIA_WINDOW, SniaSteady, SniaWindow, SplitResult, SplitTest, Steady, SteadyQuantity, snia_window,
+    split_levels,
+};
 
 use crate::{Diagrams, Summary};
 use iosonar_plan::Op;

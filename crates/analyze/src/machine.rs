@@ -1,7 +1,7 @@
 //! Where a run took place: host, kernel and devices, and what the kernel counted on the devices meanwhile.
 
 use iosonar_archive::{Archive, ArchiveError};
-use iosonar_evidence::{DeviceCounter, Layer, Series, TargetFacts};
+use iosonar_evidence::{DeviceCounter, Layer, Series, TargetFacts, WrittenBack};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -14,6 +14,9 @@ pub struct Machine {
     pub kernel: Option<String>,
     /// Block devices of the targets and below them, in the order of the series.
     pub devices: Vec<DeviceFacts>,
+    /// What waited to be written, and was written back before the run; absent where that was little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_back: Option<WrittenBack>,
 }
 
 /// A block device, and what the kernel counted on it from the first sample of the run to the last, whoever used it.
@@ -83,7 +86,12 @@ impl Machine {
         archive.for_each_sample(&mut |time_ns, series, value| ends.add(time_ns, series, value))?;
         let devices = ends.devices.iter().map(|name| device(name, &ends, &environment.targets));
         let (host, kernel) = (environment.hostname.known(), environment.kernel.release.known());
-        Ok(Machine { host: host.cloned(), kernel: kernel.cloned(), devices: devices.collect() })
+        Ok(Machine {
+            host: host.cloned(),
+            kernel: kernel.cloned(),
+            devices: devices.collect(),
+            written_back: environment.written_back,
+        })
     }
 }
 

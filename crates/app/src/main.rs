@@ -47,6 +47,7 @@ mod traces;
 mod verify_args;
 mod watch;
 mod witness;
+mod write_back;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;

@@ -5,10 +5,11 @@ use crate::progress::clock;
 use crate::{probe, quiet};
 use anyhow::anyhow;
 use iosonar_analyze::Detection;
+use iosonar_cluster::MachineBefore;
 use iosonar_engine::{Prepared, TargetReady};
 use iosonar_host::environment::Environment;
-use iosonar_judge::{Outset, PlannedTarget, foresee};
-use iosonar_plan::{Claim, Nanos};
+use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
+use iosonar_plan::{Claim, Nanos, Plan};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +36,20 @@ pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) ->
     foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
 }
 
+/// The same of the targets on one machine of a plan that several processes execute.
+fn foreseen_there(plan: &Plan, machine: &MachineBefore) -> Vec<Detection> {
+    let targets = machine.targets.iter().enumerate();
+    let targets = targets
+        .map(|(number, (info, own))| PlannedTarget {
+            number,
+            info,
+            is_read: own.is_read,
+            is_written: own.is_written,
+        })
+        .collect();
+    foresee(&Outset { plan, before: &machine.environment, targets }, plan.claim())
+}
+
 /// What somebody should know before a run: a line each. A long run whose figures will not be what they claim is refused. What is read of the
 /// targets to find that out is kept in the environment; `is_stopped` ends that early.
 pub fn check(
@@ -43,27 +58,54 @@ pub fn check(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, Failure> {
     let plan = prepared.plan();
-    let found = foreseen(prepared, environment, plan.claim());
-    let span = prepared.expected_span().filter(|span| *span >= LONG);
-    let proof = found.iter().find(|one| one.is_told() && one.definitional);
-    if let Some((span, proof)) = span.zip(proof).filter(|_| !plan.anyway) {
-        return Err(Failure::refused(anyhow!(
-            "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
-            clock(span),
-            plan.claim(),
-            proof.line().trim_end_matches('.')
-        )));
-    }
+    let long = prepared.expected_span().filter(|span| *span >= LONG);
+    refuse_fake(plan, long, &foreseen(prepared, environment, plan.claim()))?;
     // Before the probe, whose reads would be those of somebody.
-    let is_watched = span.is_some() && plan.engine.is_real();
-    let others = if is_watched { quiet::watch(&environment.targets, QUIET) } else { Vec::new() };
-    if plan.is_probed(span.is_some()) {
+    let is_watched = long.is_some() && plan.engine.is_real();
+    let others = if is_watched { use_by_others(environment) } else { Vec::new() };
+    if plan.is_probed(long.is_some()) {
         probe::probe(prepared, environment, is_stopped);
     }
-    let found = foreseen(prepared, environment, plan.claim());
-    let told = found.iter().filter(|one| one.is_told());
+    let found = cautions(&foreseen(prepared, environment, plan.claim()), "");
+    Ok(probe::lines(environment).chain(found).chain(others).collect())
+}
+
+/// The same before a run of several processes. What others do is looked at on this machine only.
+pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<String>, Failure> {
+    // The processes work at the same time, so the run takes no less than the slowest of them.
+    let long = machines.iter().filter_map(|machine| machine.span).max().filter(|span| *span >= LONG);
+    let mut lines = Vec::new();
+    for machine in machines {
+        let found = foreseen_there(plan, machine);
+        refuse_fake(plan, long, &found)?;
+        let prefix = machine.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
+        lines.extend(cautions(&found, &prefix));
+        if long.is_some() && plan.engine.is_real() && machine.host.is_none() {
+            lines.extend(use_by_others(&machine.environment));
+        }
+    }
+    Ok(lines)
+}
+
+fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<(), Failure> {
+    let proof = found.iter().find(|one| one.is_told() && one.definitional);
+    let Some((span, proof)) = long.zip(proof).filter(|_| !plan.anyway) else { return Ok(()) };
+    Err(Failure::refused(anyhow!(
+        "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
+        clock(span),
+        plan.claim(),
+        proof.line().trim_end_matches('.')
+    )))
+}
+
+/// `machine` comes before the text of each.
+fn cautions(found: &[Detection], machine: &str) -> Vec<String> {
+    let line = |one: &Detection| format!("  {machine}caution: {}", one.line().trim_end_matches('.'));
+    found.iter().filter(|one| one.is_told()).map(line).collect()
+}
+
+fn use_by_others(environment: &Environment) -> Vec<String> {
+    let others = quiet::watch(&environment.targets, QUIET);
     let disturbing = others.iter().filter(|other| other.disturbs());
-    let cautions = told.map(|one| one.line().trim_end_matches('.').to_string());
-    let cautions = cautions.chain(disturbing.map(quiet::sentence)).map(|text| format!("  caution: {text}"));
-    Ok(probe::lines(environment).chain(cautions).collect())
+    disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))).collect()
 }

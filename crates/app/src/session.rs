@@ -10,11 +10,14 @@ use crate::progress::{self, ProgressOptions};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use crate::together;
+use crate::write_back;
 use anyhow::anyhow;
-use iosonar_analyze::{Limits, Summary, Verdict};
+use iosonar_analyze::{Limits, Passing, Summary, Verdict};
 use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
 use iosonar_engine::{Alone, Control, Prepared, TargetReady};
+use iosonar_evidence::Environment;
 use iosonar_host::Root;
+use iosonar_inputs::{Figures, Input};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use iosonar_runner::{CarryOutError, Concluded, Ended, Problem, Purpose, Ready, Scene};
@@ -138,7 +141,13 @@ pub fn perform_kept(
     let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?.with_purpose(purpose);
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
-    let mut environment = ready.environment(&Root::default());
+    listener.set_phase(Phase::WritingBack);
+    let written_back = write_back::before(ready.prepared().plan(), &control);
+    if let Some(signal) = control.signal() {
+        return Err(Failure::ended_by(signal));
+    }
+    listener.set_phase(Phase::Preparing);
+    let mut environment = Environment { written_back, ..ready.environment(&Root::default()) };
     let is_stopped = || control.signal().is_some();
     let cautions = preflight::check(ready.prepared(), &mut environment, &is_stopped)?;
     let dir = name(ready.prepared());
@@ -237,6 +246,11 @@ pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<
         });
     }
     Ok(concluded)
+}
+
+/// The summary of a run whose result nobody keeps: its records were all `seen` when its reports were written.
+pub fn sum_up_seen(seen: Passing, stored: Archive, info: &RunInfo) -> Result<Summary, Failure> {
+    Ok(Figures::of_all_seen(seen, &Input::of_archive(stored)?, info)?.summary)
 }
 
 /// Whether the figures are not what they claim to be.

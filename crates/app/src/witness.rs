@@ -106,7 +106,7 @@ fn devices(targets: &[TargetFacts]) -> Option<HashSet<String>> {
         .into_iter()
         .map(|bottom| match bottom {
             Bottom::Device(device) => Some(device.name.clone()),
-            Bottom::Memory(_) | Bottom::Unseen(_) => None,
+            Bottom::Server(_) | Bottom::Memory(_) | Bottom::Unseen(_) => None,
         })
         .collect();
     names.filter(|names| !names.is_empty())

@@ -4,9 +4,11 @@
 use crate::launch::{Event, Launch, Participant, What};
 use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
 use crate::offset::{Offset, RoundTrip};
+use crate::outset::{Found, Intent, MachineBefore, machines};
 use crate::protocol::{Order, PROTOCOL, Report, harmless, one_line};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
 use iosonar_engine::Control;
+use iosonar_evidence::{Environment, WrittenBack};
 use iosonar_host::{Root, environment};
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
@@ -54,6 +56,14 @@ pub struct PhaseProgress<'a> {
     pub name: &'a str,
 }
 
+/// What a process says when it is prepared.
+struct PartPrepared {
+    told: Vec<String>,
+    info: RunInfo,
+    environment: serde_json::Value,
+    intent: Intent,
+}
+
 /// A process, and what it has said.
 struct Part {
     process: Participant,
@@ -62,7 +72,7 @@ struct Part {
     host: Option<String>,
     is_remote: bool,
     clock: Option<String>,
-    prepared: Option<(RunInfo, serde_json::Value, Vec<String>)>,
+    prepared: Option<PartPrepared>,
     ready: Option<(u16, u64)>,
     arrived: Option<(u16, u64)>,
     ended: Option<(u16, bool)>,
@@ -84,6 +94,11 @@ struct Part {
 }
 
 impl Part {
+    fn found(&self) -> Option<Found<'_>> {
+        let PartPrepared { info, environment, intent, .. } = self.prepared.as_ref()?;
+        Some(Found { host: self.host.as_deref(), info, environment, intent })
+    }
+
     fn is_gone(&self) -> bool {
         self.done.is_some() || self.lost.is_some()
     }
@@ -114,7 +129,9 @@ impl Part {
                 self.lost = Some(format!("it runs {tool}, and this is {TOOL}: install the same version"));
             }
             Report::Refused { why } => self.lost = Some(why),
-            Report::Prepared { told, info, environment } => self.prepared = Some((*info, environment, told)),
+            Report::Prepared { told, info, environment, intent } => {
+                self.prepared = Some(PartPrepared { told, info: *info, environment, intent });
+            }
             Report::Ready { phase, earliest } => self.ready = Some((phase, earliest)),
             Report::Arrived { phase, at } => self.arrived = Some((phase, at)),
             Report::Ended { phase, is_whole } => self.ended = Some((phase, is_whole)),
@@ -233,18 +250,23 @@ impl<'a> Assembled<'a> {
             RunInfo { started_unix_ns: realtime_ns(), ..RunInfo::new(TOOL, &self.command, Vec::new()) };
         info.targets.resize_with(self.plan.targets.len(), Default::default);
         for part in &self.parts {
-            let Some((of_part, ..)) = &part.prepared else { continue };
+            let Some(prepared) = &part.prepared else { continue };
             for number in part.targets.iter().map(|target| usize::from(*target)) {
-                info.targets[number] = of_part.targets.get(number).cloned().unwrap_or_default();
+                info.targets[number] = prepared.info.targets.get(number).cloned().unwrap_or_default();
             }
         }
         info
     }
 
+    /// The machines before the start, with what is going to be done to the targets there.
+    pub fn machines(&self) -> Vec<MachineBefore> {
+        machines(self.parts.iter().filter_map(Part::found))
+    }
+
     /// What users should know before the start, a line each.
     pub fn told(&self) -> Vec<String> {
         let lines = |part: &Part| {
-            let told = part.prepared.as_ref().map_or(&[][..], |(_, _, told)| told);
+            let told = part.prepared.as_ref().map_or(&[][..], |prepared| &prepared.told);
             let prefix = part.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
             told.iter().map(move |line| format!("{prefix}{line}")).collect::<Vec<_>>()
         };
@@ -252,12 +274,13 @@ impl<'a> Assembled<'a> {
     }
 
     /// This machine, with what each process found out about its targets; machines of other processes under `hosts`.
-    fn environment(&self) -> serde_json::Value {
+    fn environment(&self, written_back: Option<WrittenBack>) -> serde_json::Value {
         let facts = environment::capture(&[], &Root::default()).by(TOOL);
+        let facts = Environment { written_back, ..facts };
         let mut all = serde_json::to_value(facts).expect("facts are JSON");
         let (mut targets, mut hosts) = (Vec::new(), serde_json::Map::new());
         for part in &self.parts {
-            let Some((_, found, _)) = &part.prepared else { continue };
+            let Some(found) = part.prepared.as_ref().map(|prepared| &prepared.environment) else { continue };
             targets.extend(found["targets"].as_array().cloned().unwrap_or_default());
             if let Some(host) = &part.host {
                 add_host(&mut hosts, format!("host {host}"), found);
@@ -311,18 +334,20 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// Executes the plan for a new archive in this directory. `show` hears of each phase that starts.
+    /// Executes the plan for a new archive in this directory. `written_back` is what was written back on this machine before;
+    /// `show` hears of each phase that starts.
     ///
     /// # Errors
     /// See [`TogetherError`]. What goes wrong on the way is no error, but the state of the result.
     pub fn run(
         mut self,
         dir: &Path,
+        written_back: Option<WrittenBack>,
         control: &Control,
         show: impl FnMut(PhaseProgress<'_>),
     ) -> Result<Executed<'a>, TogetherError> {
         let info = self.info();
-        let archive = ArchiveWriter::create(dir, self.plan, &self.environment(), &info)?;
+        let archive = ArchiveWriter::create(dir, self.plan, &self.environment(written_back), &info)?;
         let parts = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
         create::new_dir(&parts)
             .map_err(|error| TogetherError::Refused(format!("{}: {error}", parts.display())))?;
@@ -497,7 +522,7 @@ fn result_of(part: &mut Part) -> PartResult {
     let status = part.process.dismiss();
     let (archive, unread) = archive_of(part);
     let known = part.done.take().or_else(|| archive.as_ref().map(|archive| archive.run().clone()));
-    let prepared = part.prepared.as_ref().map(|(info, ..)| info.clone());
+    let prepared = part.prepared.as_ref().map(|prepared| prepared.info.clone());
     let info = known.or(prepared).unwrap_or_else(|| RunInfo::new(TOOL, "", Vec::new()));
     let lost = part.lost.take().map(|why| match (why.is_empty(), status) {
         (true, Some(status)) => format!("its process ended before the run did ({status})"),

@@ -7,15 +7,17 @@
 //! shell's. A process whose standard input ends stops its part: no process outlives its coordinator.
 //!
 //! To read it: `protocol` (what is said), `member` (one process), `launch` (starting them), `coordinator` (what they wait for),
-//! `offset` (clocks of other machines), `merge` (one archive of many).
+//! `offset` (clocks of other machines), `outset` (what processes found before the first request), `merge` (one archive of many).
 
 mod coordinator;
 mod launch;
 mod member;
 mod merge;
 mod offset;
+mod outset;
 pub mod protocol;
 
 pub use coordinator::{Assembled, Executed, PARTS, PhaseProgress, TogetherError};
 pub use launch::Launch;
 pub use member::take_part;
+pub use outset::{Intent, MachineBefore, TargetUse};

@@ -1,5 +1,6 @@
 //! One process of several: it prepares its part of the plan, waits for the others where phases start, and keeps its records.
 
+use crate::outset::Intent;
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
 use iosonar_archive::{LOG, TOOL};
 use iosonar_engine::{Control, Prepared, Rendezvous};
@@ -174,6 +175,7 @@ pub fn take_part<W: Write + Send + 'static>(
         told: tell(prepared),
         info: Box::new(prepared.info(TOOL, &command)),
         environment: serde_json::to_value(&environment)?,
+        intent: Intent::of(prepared),
     });
     // Dropped here, the part takes back what was made for it.
     let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };

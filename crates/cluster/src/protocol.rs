@@ -1,5 +1,6 @@
 //! What coordinator and processes say to each other: one JSON value a line.
 
+use crate::outset::Intent;
 use iosonar_archive::RunInfo;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
 /// Version of these messages. Both sides must speak the same one.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The command that makes a process take part.
 pub const TAKE_PART: &str = "take-part";
@@ -106,6 +107,8 @@ pub enum Report {
         info: Box<RunInfo>,
         /// Its machine and its targets.
         environment: serde_json::Value,
+        /// What it is going to do.
+        intent: Intent,
     },
     /// Its records are in this directory of its machine until they have been received.
     Scratch {
@@ -233,6 +236,7 @@ mod tests {
             told: vec![why.into()],
             info: Box::new(RunInfo::new("tool", why, Vec::new())),
             environment: serde_json::json!({ key: [why, 7] }),
+            intent: Intent::default(),
         };
         assert_eq!(harmless(of("a\u{1b}[2J\nb", "k\r")), of("a\\u{1b}[2J\\nb", "k\\r"));
         let ready = Report::Ready { phase: 3, earliest: u64::MAX };

@@ -42,6 +42,8 @@ pub struct Environment {
     pub result: Fact<FileSystem>,
     /// In which order requests went to the devices during the run: known after a run for which this was watched.
     pub issue_order: Fact<IssueOrder>,
+    /// What was written back before the run; none where little waited, and where an earlier version ran.
+    pub written_back: Option<WrittenBack>,
 }
 
 /// In which order the kernel gave requests to the drivers, by its tracepoints.
@@ -54,6 +56,19 @@ pub struct IssueOrder {
     pub out_of_order: u64,
     /// Events that the kernel could not keep.
     pub lost_events: u64,
+}
+
+/// What waited in memory to be written before a run, and was written back so that it does not disturb the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WrittenBack {
+    /// Bytes that waited.
+    pub waited_bytes: u64,
+    /// Bytes that waited afterwards.
+    pub left_bytes: u64,
+    /// How long it took, in nanoseconds.
+    pub took_ns: u64,
+    /// Whether all was written that waited when it started. Otherwise the rest is written while the run goes on.
+    pub is_complete: bool,
 }
 
 /// The running kernel.
@@ -112,6 +127,8 @@ pub struct Memory {
     pub available: Fact<u64>,
     /// Pages of files that wait to be written.
     pub dirty: Fact<u64>,
+    /// Pages of files that are being written; not in results of earlier versions.
+    pub writeback: Fact<u64>,
     /// Swap space.
     pub swap_total: Fact<u64>,
     /// Size of a page.
@@ -146,6 +163,13 @@ pub struct Process {
     pub max_locked_memory: Fact<String>,
     /// Nice value.
     pub nice: Fact<i64>,
+}
+
+impl Memory {
+    /// Bytes of pages that wait to be written, or are being written; none where the kernel does not say it.
+    pub fn waiting(&self) -> Option<u64> {
+        Some(self.dirty.known()? + self.writeback.known().unwrap_or(&0))
+    }
 }
 
 impl Environment {

@@ -10,14 +10,14 @@ mod reread;
 mod series;
 pub mod target;
 
-pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder};
+pub use environment::{CgroupLimit, Cgroups, Environment, IssueOrder, WrittenBack};
 pub use extents::ExtentRuns;
 pub use fact::Fact;
 pub use history::{FormerRun, WrittenRange};
 pub use number::DevNumber;
 pub use reread::{Compared, Reread, RereadTimes};
 pub use series::{
-    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind,
-    Throttling, Unit,
+    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, NfsBytes, OwnUse, Series,
+    SeriesKind, Throttling, Unit,
 };
 pub use target::{TargetFacts, TargetKind};

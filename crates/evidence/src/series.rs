@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt::{self, Display};
+use std::path::Path;
 use std::str::FromStr;
 
 /// What is sampled while a run goes on. As text it is the name that archives hold: `sda.read_ios`, `memory.Dirty_bytes`.
@@ -26,6 +27,13 @@ pub enum Series {
     Issuing(IssuingThreads),
     /// The control groups of the process.
     Cgroup(Throttling),
+    /// What a mount of an NFS server transferred, for everybody on this machine.
+    Nfs {
+        /// Where it is mounted.
+        mount: String,
+        /// Which counter.
+        counter: NfsBytes,
+    },
     /// A series of a newer version, kept as it is.
     Unknown(String),
 }
@@ -229,6 +237,17 @@ family! {
 }
 
 family! {
+    /// Fields 5 and 6 of the line `bytes:` of an NFS mount in `/proc/self/mountstats` (Linux, include/linux/nfs_iostat.h): what went
+    /// over the network. The fields before them are what programs asked for, which the page cache may have answered.
+    NfsBytes {
+        /// Data that the server sent.
+        ServerRead: "nfs_server_read_bytes" Bytes Counter,
+        /// Data that the server took.
+        ServerWritten: "nfs_server_written_bytes" Bytes Counter,
+    }
+}
+
+family! {
     /// Fields of `/proc/PID/task/TID/schedstat` (Linux, Documentation/scheduler/sched-stats.rst), summed over the threads that
     /// issue requests.
     IssuingThreads {
@@ -247,11 +266,18 @@ impl Series {
         Series::Device { name: name.into(), counter }
     }
 
+    /// The series of a counter of an NFS mount.
+    pub fn nfs(mount: &Path, counter: NfsBytes) -> Series {
+        Series::Nfs { mount: mount.to_string_lossy().into_owned(), counter }
+    }
+
     /// What it belongs to; none of a series that this version does not know.
     pub fn layer(&self) -> Option<Layer<'_>> {
         match self {
             Series::Device { name, .. } => Some(Layer::Device(name)),
-            Series::Cpu(_) | Series::Memory(_) | Series::Kernel(_) => Some(Layer::Machine),
+            Series::Cpu(_) | Series::Memory(_) | Series::Kernel(_) | Series::Nfs { .. } => {
+                Some(Layer::Machine)
+            }
             Series::Own(_) | Series::Issuing(_) | Series::Cgroup(_) => Some(Layer::Process),
             Series::Unknown(_) => None,
         }
@@ -267,6 +293,7 @@ impl Series {
             Series::Own(own) => Some(own.unit()),
             Series::Issuing(threads) => Some(threads.unit()),
             Series::Cgroup(throttling) => Some(throttling.unit()),
+            Series::Nfs { counter, .. } => Some(counter.unit()),
             Series::Unknown(_) => None,
         }
     }
@@ -281,6 +308,7 @@ impl Series {
             Series::Own(own) => Some(own.kind()),
             Series::Issuing(threads) => Some(threads.kind()),
             Series::Cgroup(throttling) => Some(throttling.kind()),
+            Series::Nfs { counter, .. } => Some(counter.kind()),
             Series::Unknown(_) => None,
         }
     }
@@ -297,6 +325,7 @@ impl Display for Series {
             Series::Own(own) => write!(f, "self.{}", own.field()),
             Series::Issuing(threads) => write!(f, "issuing.{}", threads.field()),
             Series::Cgroup(throttling) => write!(f, "cgroup.{}", throttling.field()),
+            Series::Nfs { mount, counter } => write!(f, "{mount}.{}", counter.field()),
             Series::Unknown(name) => f.write_str(name),
         }
     }
@@ -319,7 +348,8 @@ impl FromStr for Series {
                 "cgroup" => Throttling::of(field).map(Series::Cgroup),
                 _ => None,
             };
-            other.or_else(device)
+            let nfs = || NfsBytes::of(field).map(|counter| Series::nfs(Path::new(layer), counter));
+            other.or_else(device).or_else(nfs)
         });
         Ok(known.unwrap_or_else(|| Series::Unknown(text.into())))
     }
@@ -338,7 +368,10 @@ mod tests {
         let of_threads = IssuingThreads::ALL.iter().map(|t| Series::Issuing(*t));
         let of_groups = Throttling::ALL.iter().map(|t| Series::Cgroup(*t));
         let of_kernel = KernelEvents::ALL.iter().map(|k| Series::Kernel(*k));
+        let mounts = ["/", "/mnt/a.b c"];
+        let of_mounts = NfsBytes::ALL.iter().flat_map(|c| mounts.map(|m| Series::nfs(Path::new(m), *c)));
         of_devices
+            .chain(of_mounts)
             .chain(of_memory)
             .chain(of_kernel)
             .chain(of_cpus)

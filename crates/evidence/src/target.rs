@@ -39,6 +39,16 @@ impl TargetFacts {
     }
 }
 
+impl TargetFacts {
+    /// The mount of an NFS server that this target is a file in.
+    pub fn nfs(&self) -> Option<&FileSystem> {
+        match &self.kind {
+            TargetKind::RegularFile(file) => file.file_system.known().filter(|it| it.is_nfs()),
+            TargetKind::BlockDevice(_) | TargetKind::MemoryDevice(_) => None,
+        }
+    }
+}
+
 /// Device or file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -293,6 +303,11 @@ impl FileSystem {
     pub fn is_read_only(&self) -> bool {
         let has_ro = |options: &str| options.split(',').any(|option| option == "ro");
         has_ro(&self.options) || has_ro(&self.super_options)
+    }
+
+    /// Whether its data is on an NFS server.
+    pub fn is_nfs(&self) -> bool {
+        matches!(self.kind.as_str(), "nfs" | "nfs4")
     }
 
     fn collect<'a>(&'a self, devices: &mut Vec<&'a BlockDevice>) {

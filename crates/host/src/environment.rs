@@ -37,6 +37,7 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         reread: Vec::new(),
         result: Fact::absent("the result's directory was not named"),
         issue_order: Fact::absent("it was not watched (--watch-order)"),
+        written_back: None,
     }
 }
 
@@ -132,6 +133,7 @@ pub fn memory(root: &Root) -> Memory {
         total: bytes("MemTotal"),
         available: bytes("MemAvailable"),
         dirty: bytes("Dirty"),
+        writeback: bytes("Writeback"),
         swap_total: bytes("SwapTotal"),
         page_size: rustix::param::page_size() as u64,
     }

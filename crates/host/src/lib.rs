@@ -26,6 +26,7 @@ mod root;
 pub mod sampler;
 mod size;
 mod stored;
+pub mod write_back;
 
 pub use extent_runs::extent_runs;
 pub use file::{file_system_of, lower_layer_of};

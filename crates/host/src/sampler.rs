@@ -4,6 +4,7 @@
 //! and allocates nothing. Counters are given as the kernel counts them, since boot: who wants rates takes differences.
 
 mod files;
+mod nfs;
 mod threads;
 
 use crate::Root;
@@ -54,6 +55,11 @@ impl Sampler {
                 Ok(probe) => sampler.add(Box::new(probe)),
                 Err(why) => sampler.absent.push(why),
             }
+        }
+        match nfs::Mounts::of(targets, root) {
+            Some(Ok(probe)) => sampler.add(Box::new(probe)),
+            Some(Err(why)) => sampler.absent.push(why),
+            None => {}
         }
         sampler.add(Box::new(files::OwnCpu));
         sampler

@@ -60,6 +60,14 @@ impl Figures {
         Figures::of_run(input, limits, info)
     }
 
+    /// The same of a run whose result nobody keeps, and whose records were all `seen` when its reports were written.
+    ///
+    /// # Errors
+    /// What stands beside the records cannot be read.
+    pub fn of_all_seen(seen: Passing, input: &Input, info: &RunInfo) -> Result<Figures, FiguresError> {
+        Figures::counted(seen.finish(), input, info)
+    }
+
     fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Result<Figures, FiguresError> {
         let plan = input.run().0;
         let mut summary = Summary { machine: input.machine()?, ..Summary::new(&tally, &plan, info) };

@@ -1,11 +1,13 @@
 //! Everything that the detectors look at.
 
+use crate::Seen;
 use crate::outset::{Outset, PlannedTarget};
 use crate::samples::Samples;
 use crate::stack::{Bottom, bottoms_of};
-use iosonar_analyze::{Summary, Tally};
+use crate::thresholds::Limits;
+use iosonar_analyze::{Level, Summary, Tally};
 use iosonar_archive::RunInfo;
-use iosonar_evidence::{DeviceCounter, Environment, OwnUse, Series};
+use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series};
 use iosonar_plan::{Claim, Executor, Plan, SECTOR};
 
 /// A result with the evidence beside it.
@@ -38,6 +40,8 @@ pub struct Account {
     pub bottom: Option<f64>,
     /// Names of these devices.
     pub devices: Vec<String>,
+    /// NFS servers among them: what they send may come from their own memory.
+    pub servers: Vec<String>,
     /// Why one of the two is not known.
     pub unseen: Option<String>,
 }
@@ -47,6 +51,22 @@ impl Account {
     pub(crate) fn share(&self) -> Option<f64> {
         let shares = [self.process, self.bottom].into_iter().flatten().map(|bytes| bytes / self.asked);
         shares.min_by(f64::total_cmp)
+    }
+
+    /// How much a share matters that did not cross the bottom. An NFS client counts its own bytes only, so little is missing by chance.
+    pub(crate) fn level(&self, limits: Limits, missing: f64) -> Level {
+        match limits.level(missing) {
+            Level::Caution if !self.servers.is_empty() => Level::Fail,
+            level => level,
+        }
+    }
+
+    /// Adds to what was seen what nobody can see of servers.
+    pub(crate) fn with_servers(&self, seen: Seen) -> Seen {
+        match self.servers.is_empty() {
+            true => seen,
+            false => seen.adding("Whether the server had it in its own memory cannot be seen from here."),
+        }
     }
 
     /// The share that the devices at the bottom have seen.
@@ -114,12 +134,13 @@ impl Case<'_> {
         let added = self.run.verified.as_ref().map_or(0, |verified| verified.added_bytes);
         let asked = self.tally.traffic().reads.bytes + added;
         let process = self.samples.growth(&Series::Own(OwnUse::Read)).filter(|_| self.is_alone());
-        self.account(asked, process, DeviceCounter::ReadSectors)
+        self.account(asked, process, DeviceCounter::ReadSectors, NfsBytes::ServerRead)
     }
 
     /// Writes on their way down. What the kernel counts for a process are pages that it changes, and not what is written.
     pub fn writes(&self) -> Account {
-        self.account(self.tally.traffic().writes.bytes, None, DeviceCounter::WriteSectors)
+        let asked = self.tally.traffic().writes.bytes;
+        self.account(asked, None, DeviceCounter::WriteSectors, NfsBytes::ServerWritten)
     }
 
     /// Whether this process issued all requests: what others issue is not counted for it.
@@ -132,25 +153,40 @@ impl Case<'_> {
         self.plan.targets.iter().any(|target| matches!(target.executor, Executor::Host(_)))
     }
 
-    fn account(&self, asked: u64, process: Option<f64>, counter: DeviceCounter) -> Account {
-        let mut devices = Vec::new();
+    fn account(&self, asked: u64, process: Option<f64>, sectors: DeviceCounter, nfs: NfsBytes) -> Account {
+        let (mut devices, mut servers, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
         let mut unseen = self.is_remote().then(|| "targets are on other machines".to_string());
         for bottom in self.bottoms() {
             match bottom {
                 Bottom::Device(device) => devices.push(device.name.clone()),
+                Bottom::Server(file_system) => {
+                    servers.push(file_system.source.clone());
+                    mounts.push(Series::nfs(&file_system.mount_point, nfs));
+                }
                 // Whether memory was reached shows in nobody's counters.
                 Bottom::Memory(what) | Bottom::Unseen(what) => unseen = Some(what),
             }
         }
-        if devices.is_empty() && unseen.is_none() {
+        if devices.is_empty() && servers.is_empty() && unseen.is_none() {
             unseen = Some("nothing is known of the devices below the targets".into());
         }
-        let counted = self.bytes_of(devices.iter().map(String::as_str), counter);
-        if counted.is_none() && unseen.is_none() {
+        let of_devices = self.bytes_of(devices.iter().map(String::as_str), sectors);
+        if of_devices.is_none() && unseen.is_none() {
             unseen = Some(format!("there are no two samples of {}", devices.join(", ")));
         }
+        let of_servers: Option<f64> = mounts.iter().map(|mount| self.samples.growth(mount)).sum();
+        if of_servers.is_none() && unseen.is_none() {
+            unseen = Some(format!(
+                "{} is elsewhere, and /proc/self/mountstats has no counters of it",
+                servers.join(", ")
+            ));
+        }
+        let counted = of_devices.zip(of_servers).map(|(devices, servers)| devices + servers);
+        // What NFS has from its server need not be counted for the process.
+        let process = process.filter(|_| servers.is_empty());
         let is_seen = unseen.is_none();
         let [process, bottom] = [process, counted].map(|bytes| bytes.filter(|_| is_seen));
-        Account { asked: asked as f64, process, bottom, devices, unseen }
+        devices.extend_from_slice(&servers);
+        Account { asked: asked as f64, process, bottom, devices, servers, unseen }
     }
 }

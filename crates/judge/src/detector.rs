@@ -111,6 +111,13 @@ impl Seen {
         self
     }
 
+    /// One more sentence, which a verdict does not repeat.
+    #[must_use]
+    pub(crate) fn adding(mut self, sentence: &str) -> Seen {
+        self.text = format!("{} {sentence}", self.text);
+        self
+    }
+
     /// A number that it rests on.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Seen {

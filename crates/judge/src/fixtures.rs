@@ -8,6 +8,7 @@ use iosonar_analyze::{Detection, DetectorId, Level, Verdict};
 use iosonar_evidence::{Environment, Fact, Series, TargetFacts};
 use iosonar_host::sampler::Sampler;
 use iosonar_host::{Root, environment, identify};
+use iosonar_plan::Claim;
 use iosonar_testkit::KernelTree;
 
 const MIB: u64 = 1 << 20;
@@ -249,10 +250,64 @@ fn scsi_partitions_inside_of_a_physical_block_are_told() {
     assert_eq!(level(&Machine::scsi(2048).seen(|_| ()).writing(), DetectorId::Misaligned), Level::Ok);
 }
 
+const NFS: &str = "0:52 / / rw,relatime shared:1 - nfs4 server:/export rw,vers=4.2,rsize=1048576,wsize=1048576,addr=10.0.0.2";
+
+/// A client of NFS after so many bytes from and to its server.
+fn nfs_counts(machine: &Machine, read: u64, written: u64) {
+    let (asked, pages) = (900 * MIB, 4096);
+    let text = format!(
+        "device sysfs mounted on /sys with fstype sysfs\ndevice server:/export mounted on / with fstype nfs4 statvers=1.1\n\
+         \topts:\trw,vers=4.2,rsize=1048576,wsize=1048576,proto=tcp,addr=10.0.0.2,local_lock=none\n\tage:\t86400\n\
+         \tevents:\t10 20 0 0 5 1 40 0 0 8 0 0 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0\n\
+         \tbytes:\t{asked} {asked} {asked} {asked} {} {} {pages} {pages}\n\
+         \tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n\txprt:\ttcp 0 0 2 0 0 300 300 0 300 0 2 0 0\n\tper-op statistics\n\
+         \t        READ: 64 64 0 15360 67117056 0 40 44 0\n\n",
+        500 * MIB + read,
+        300 * MIB + written
+    );
+    machine.tree.file("/proc/self/mountstats", &text);
+}
+
+fn nfs(read: u64, written: u64) -> Seen {
+    let machine = Machine::new(NFS);
+    nfs_counts(&machine, 0, 0);
+    machine.seen(|machine| nfs_counts(machine, read, written))
+}
+
+#[test]
+fn bytes_of_an_nfs_server_close_the_account() {
+    let read = nfs(64 * MIB, 0).reading();
+    let seen = of(&read, DetectorId::ReadsNotFromDevice);
+    assert_eq!(seen.level, Level::Ok, "{seen:?}");
+    assert!(seen.text.starts_with("100 % of the bytes read came from server:/export."), "{}", seen.text);
+    assert!(seen.text.contains("its own memory cannot be seen"), "{}", seen.text);
+    // What the server had in its memory is nobody's to know: it is not trusted, and not called fake.
+    let judgement = read.judgement();
+    assert_eq!(judgement.verdict, Verdict::Care, "{judgement:?}");
+    assert!(judgement.missing.iter().any(|one| one.contains("NFS server")), "{judgement:?}");
+    assert!(judgement.of(DetectorId::NotObservable).is_none(), "{judgement:?}");
+    // From 2 % on, the client's page cache is what was measured.
+    let most = of(&nfs(61 * MIB, 0).reading(), DetectorId::ReadsNotFromDevice);
+    assert_eq!((most.level, most.definitional), (Level::Fail, false), "{most:?}");
+    let cached = nfs(0, 0).reading();
+    assert_eq!(cached.judgement().verdict, Verdict::Fake);
+    let written = nfs(0, 64 * MIB).writing();
+    assert_eq!(level(&written, DetectorId::WritesNotOnDevice), Level::Ok);
+    assert_eq!(level(&nfs(0, 0).writing(), DetectorId::WritesNotOnDevice), Level::Fail);
+}
+
+#[test]
+fn nfs_through_the_page_cache_is_told_where_a_device_is_claimed() {
+    let buffered = |seen: Seen| seen.with(Lab::new().buffered().latency_ns(90_000).reads(1_024, 65_536));
+    let claimed = buffered(nfs(64 * MIB, 0)).claiming(Claim::Device);
+    assert_eq!(level(&claimed, DetectorId::ReadsNotFromDevice), Level::Caution);
+    let as_it_is = buffered(nfs(64 * MIB, 0)).claiming(Claim::Filesystem);
+    assert!(level(&as_it_is, DetectorId::ReadsNotFromDevice) <= Level::Info);
+}
+
 #[test]
 fn nfs_is_not_observable_and_never_fake() {
-    let mount = "0:52 / / rw,relatime shared:1 - nfs4 server:/export rw,vers=4.2,rsize=1048576,wsize=1048576,addr=10.0.0.2";
-    let seen = Machine::new(mount).seen(|_| ());
+    let seen = Machine::new(NFS).seen(|_| ());
     // Faster than any device and with nothing counted: as a cache would look, and as a fast server may look.
     let lab = seen.with(Lab::new().latency_ns(700).reads(20_000, 4096));
     assert_eq!(level(&lab, DetectorId::ReadsNotFromDevice), Level::Unknown);

@@ -30,6 +30,7 @@ mod words;
 pub use case::{Account, Case};
 pub use detector::{Detector, Seen};
 pub use detectors::DETECTORS;
+pub use detectors::dirty_at_start::is_much_to_write;
 pub use outset::{Outset, PlannedTarget, foresee};
 pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;

@@ -117,6 +117,16 @@ const SCENARIOS: &[Scenario] = &[
         expected: &[(NotSteady, 0.5, 1.0)],
     },
     Scenario {
+        what: "0.4 times the level after 90 % of the time, noise 5 %, φ = 0.5",
+        make: |noise| noise.run(0.05, 0.5, |part| if part < 18 { 1.0 } else { 0.4 }),
+        expected: &[(NotSteady, 0.94, 1.0)],
+    },
+    Scenario {
+        what: "0.4 times the level after 90 % of the time, noise 3 %",
+        make: |noise| noise.run(0.03, 0.0, |part| if part < 18 { 1.0 } else { 0.4 }),
+        expected: &[(NotSteady, 0.94, 1.0)],
+    },
+    Scenario {
         what: "the level falls by 30 % little by little, noise 3 %",
         make: |noise| noise.run(0.03, 0.0, |part| 1.0 - 0.3 * part as f64 / 19.0),
         expected: &[(NotSteady, 0.5, 1.0)],

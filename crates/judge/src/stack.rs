@@ -8,6 +8,8 @@ use iosonar_evidence::{Fact, TargetFacts, TargetKind};
 pub enum Bottom<'a> {
     /// A device with nothing below it that this machine can see.
     Device(&'a BlockDevice),
+    /// An NFS server, whose bytes are counted where it is mounted.
+    Server(&'a FileSystem),
     /// Memory, and what kind of it.
     Memory(String),
     /// Something that has no counters here, and what it is.
@@ -18,7 +20,7 @@ impl<'a> Bottom<'a> {
     pub(crate) fn device(&self) -> Option<&'a BlockDevice> {
         match self {
             Bottom::Device(device) => Some(device),
-            Bottom::Memory(_) | Bottom::Unseen(_) => None,
+            Bottom::Server(_) | Bottom::Memory(_) | Bottom::Unseen(_) => None,
         }
     }
 }
@@ -279,10 +281,13 @@ pub(crate) fn compresses(file_system: &FileSystem) -> bool {
 }
 
 /// Where a file system keeps its data, if that is on no device that can be seen.
-fn of_no_device<'a>(file_system: &FileSystem) -> Option<Bottom<'a>> {
+fn of_no_device(file_system: &FileSystem) -> Option<Bottom<'_>> {
     let kind = file_system.kind.as_str();
     if is_of_memory(file_system) {
         return Some(Bottom::Memory(kind.into()));
+    }
+    if file_system.is_nfs() {
+        return Some(Bottom::Server(file_system));
     }
     if compresses(file_system) {
         return Some(Bottom::Unseen(format!("{kind} compresses, so its device sees other numbers of bytes")));

@@ -8,7 +8,8 @@ use iosonar_archive::{
 use iosonar_evidence::target::Layer;
 use iosonar_evidence::{
     CgroupLimit, Compared, CpuState, DeviceCounter, Environment, ExtentRuns, Fact, FormerRun, IssueOrder,
-    IssuingThreads, OwnUse, Reread, RereadTimes, Series, TargetFacts, TargetKind, Throttling, WrittenRange,
+    IssuingThreads, OwnUse, Reread, RereadTimes, Series, TargetFacts, TargetKind, Throttling, WrittenBack,
+    WrittenRange,
 };
 use iosonar_plan::*;
 use serde_json::{Value, json};
@@ -477,6 +478,13 @@ impl Lab {
 
     pub(crate) fn clock_cost(self, clock_cost_ns: f64) -> Lab {
         Lab { clock_cost_ns, ..self }
+    }
+
+    /// So many bytes were written back before, in two seconds.
+    pub(crate) fn written_back(mut self, waited_bytes: u64) -> Lab {
+        let done = WrittenBack { waited_bytes, took_ns: 2_000_000_000, ..WrittenBack::default() };
+        self.before.written_back = Some(done);
+        self
     }
 
     pub(crate) fn dirty(mut self, bytes: u64) -> Lab {

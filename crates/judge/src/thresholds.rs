@@ -96,7 +96,7 @@ pub(crate) const QUIET_REQUESTS: f64 = 10.0;
 pub(crate) const QUIET_BUSY: f64 = 0.01;
 /// How near to a limit of this machine a result is that shows the limit.
 pub(crate) const NEAR_LIMIT: f64 = 0.05;
-/// Pages that wait to be written, in bytes.
+/// Pages that wait to be written, in bytes; see [`crate::is_much_to_write`].
 pub(crate) const DIRTY: Limits = limits(64.0 * 1024.0 * 1024.0, NEVER);
 /// Cost of reading the clock, as a share of the median latency.
 pub(crate) const CLOCK_COST: Limits = limits(0.05, NEVER);

@@ -121,6 +121,10 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
             "whether written data reached the device",
         );
     }
+    // Its bytes are counted, but not whether a device had them.
+    if matches!(claim, Claim::Device | Claim::Replay) && !case.reads().servers.is_empty() {
+        missing.push("whether the NFS server answered from its own memory".into());
+    }
     if level_of(detections, DetectorId::NotSteady).is_none() && claim != Claim::Replay {
         missing
             .push("whether the level stayed: there are too few requests, or several phases or passes".into());
@@ -193,7 +197,7 @@ fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &
     }
 }
 
-/// What speaks for a result, in a few words.
+/// What speaks for a result, in a few words: the first sentence of each detection.
 fn reasons(detections: &[Detection]) -> String {
     let ids = [
         DetectorId::ReadsNotFromDevice,
@@ -203,7 +207,10 @@ fn reasons(detections: &[Detection]) -> String {
         DetectorId::TraceIncomplete,
     ];
     let of = |id| detections.iter().find(|one: &&Detection| one.id == id && one.level == Level::Ok);
-    let texts: Vec<&str> = ids.into_iter().filter_map(of).map(|one| one.text.trim_end_matches('.')).collect();
+    let first = |one: &'_ Detection| {
+        one.text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_string()
+    };
+    let texts: Vec<String> = ids.into_iter().filter_map(of).map(first).collect();
     texts.join("; ")
 }
 

@@ -115,7 +115,7 @@ impl Lab {
 impl Ended {
     /// The same, which must have ended with `code`.
     #[track_caller]
-    fn with_code(self, code: i32, args: &str) -> Ended {
+    pub fn with_code(self, code: i32, args: &str) -> Ended {
         let code = if code == 0 && self.is_fake_by_its_target() { FAKE } else { code };
         assert_eq!(self.code, code, "iosonar {args}\n{}\n{}", self.out, self.err);
         self

@@ -54,6 +54,14 @@ fn header(out: &mut Lines, s: &Summary) {
     let run = &s.run;
     out.line(&format!("{}   run {}   {}", run.tool, run.run_id, state(&run.state)));
     out.paragraph("  ", &place(s));
+    if let Some(done) = s.machine.as_ref().and_then(|machine| machine.written_back) {
+        let waited = units::bytes(done.waited_bytes);
+        let end = if done.is_complete { "" } else { ", not to the end" };
+        out.line(&format!(
+            "  {waited} that waited in memory were written back before the run in {}{end}",
+            time(done.took_ns)
+        ));
+    }
     out.paragraph("  ", &run.command);
     let policy = match run.policy {
         OverlapPolicy::Allow => "allowed",

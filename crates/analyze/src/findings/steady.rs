@@ -143,9 +143,10 @@ const MEDIAN_DIFFERENCE: f64 = 0.954;
 const MEDIAN_ERROR: f64 = 1.2533;
 /// Fewest requests in a run whose level can be judged.
 const FEWEST_REQUESTS: u64 = 400;
-/// Rounds of the SNIA rule, and those of a window.
+/// Rounds of the SNIA rule.
 const ROUNDS: usize = 25;
-const WINDOW: usize = 5;
+/// Rounds of a window of the SNIA rule.
+pub const SNIA_WINDOW: usize = 5;
 /// Greatest range and slope within a window, divided by its mean.
 const MOST_RANGE: f64 = 0.2;
 const MOST_SLOPE: f64 = 0.1;
@@ -278,6 +279,11 @@ fn place(values: &[f64]) -> (usize, f64, f64) {
     (k, before, behind)
 }
 
+/// The rule of the SNIA about the levels of equal rounds; none where there are too few of them for a window.
+pub fn snia_window(quantity: SteadyQuantity, rounds: &[f64]) -> Option<SniaWindow> {
+    (rounds.len() >= SNIA_WINDOW).then(|| snia(quantity, rounds))
+}
+
 fn snia(quantity: SteadyQuantity, rounds: &[f64]) -> SniaWindow {
     let figures = |window: &[f64]| {
         let mean = window.iter().sum::<f64>() / window.len() as f64;
@@ -289,10 +295,10 @@ fn snia(quantity: SteadyQuantity, rounds: &[f64]) -> SniaWindow {
         if mean > 0.0 { ((high - low) / mean, excursion / mean) } else { (0.0, 0.0) }
     };
     let is_steady = |(range, slope): (f64, f64)| range <= MOST_RANGE && slope <= MOST_SLOPE;
-    let last = figures(&rounds[rounds.len() - WINDOW..]);
+    let last = figures(&rounds[rounds.len() - SNIA_WINDOW..]);
     SniaWindow {
         quantity,
-        first_steady_round: rounds.windows(WINDOW).position(|w| is_steady(figures(w))).map(|i| i as u32),
+        first_steady_round: rounds.windows(SNIA_WINDOW).position(|w| is_steady(figures(w))).map(|i| i as u32),
         is_steady_at_end: is_steady(last),
         range_over_mean: last.0,
         slope_over_mean: last.1,

@@ -11,10 +11,10 @@ use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
-use iosonar_archive::{Archive, RunState};
+use iosonar_analyze::{Limits, Passing};
+use iosonar_archive::{Archive, Record, RunState};
 use iosonar_dialect_blkreplay::{
-    Command, ExportError, Exported, OPTIONS, Settings, export_later, parse, usage,
+    Command, ExportError, Exported, OPTIONS, Settings, export_later, export_observed, parse, usage,
 };
 use iosonar_engine::{PrepareError, Prepared};
 use iosonar_plan::Nanos;
@@ -151,23 +151,27 @@ fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timin
     let mut info = ended.info.clone();
     info.means.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(ended.archive.dir())?;
-    let counts = match write(&stored, settings.replay_out) {
+    // Where no result is kept, writing it is what reads the records.
+    let mut seen = place.kept.is_none().then(|| Passing::new(info.targets.len(), &Limits::default()));
+    let counts = match write(&stored, settings.replay_out, seen.as_mut()) {
         Ok(counts) => counts,
         Err(error) => return unwritten(&stored, place, error),
     };
-    drop(stored);
     if let RunState::Broken(why) = &info.state {
         print_message(format_args!("blkreplay: the run could not go on: {why}"));
     }
     if counts.total == 0 {
         print_message("blkreplay: no request was read: the load has none, or none in the window");
     }
-    let mut is_fake = false;
-    if let Some(dir) = &place.kept {
+    let is_fake;
+    if let Some(seen) = seen {
+        is_fake = session::tell_verdict("blkreplay", &session::sum_up_seen(seen, stored, &info)?);
+    } else {
+        drop(stored);
         let concluded = session::conclude(ended, &Limits::default(), timings)?;
         is_fake = session::tell_verdict("blkreplay", &concluded.figures.summary);
         info = concluded.info;
-        print_message(format_args!("result: {}", dir.display()));
+        print_message(format_args!("result: {}", concluded.dir.display()));
     }
     Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false, is_fake))
 }
@@ -192,7 +196,13 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
     Ok(session::exit(stored.run(), counts.failed > 0 || counts.completed == 0, false, false))
 }
 
-/// Writes blkreplay's form to standard output.
-fn write(stored: &Archive, later: Nanos) -> Result<Exported, ExportError> {
-    export_later(stored, 0, later, &mut BufWriter::with_capacity(1 << 16, io::stdout().lock()))
+/// Writes blkreplay's form to standard output. `seen` sees each record, too.
+fn write(stored: &Archive, later: Nanos, mut seen: Option<&mut Passing>) -> Result<Exported, ExportError> {
+    let mut observer = |record: &Record| {
+        if let Some(seen) = &mut seen {
+            seen.add(std::slice::from_ref(record));
+        }
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    export_observed(stored, 0, later, &mut observer, &mut out)
 }

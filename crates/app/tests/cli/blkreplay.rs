@@ -43,8 +43,7 @@ fn feed(command: &mut Command, input: impl AsRef<[u8]>) -> Ended {
 /// Replays `load` on `dev`; it must end with `code`, and nothing is left behind.
 #[track_caller]
 fn replay(lab: &Lab, code: i32, args: &str, load: impl AsRef<[u8]>) -> Ended {
-    let ended = feed(&mut command(lab, &format!("{args} dev")), load);
-    assert_eq!(ended.code, code, "{args}\n{}\n{}", ended.out, ended.err);
+    let ended = feed(&mut command(lab, &format!("{args} dev")), load).with_code(code, args);
     assert_eq!(scratch(lab), [""; 0], "{args}");
     ended
 }
@@ -295,6 +294,31 @@ fn an_archive_can_be_kept() {
     }
     let twice = replay(&lab, 2, "--out=with-partial", rows(&[]));
     assert!(twice.err.contains("with-partial") && twice.out.is_empty(), "{}", twice.err);
+}
+
+/// A result that nobody keeps is judged as the same one that is kept, on standard error only.
+#[test]
+fn a_result_that_is_not_kept_has_its_verdict() {
+    let lab = device();
+    let verdict = |ended: &Ended| -> String {
+        let lines: Vec<&str> =
+            ended.err.lines().filter_map(|line| line.strip_prefix("blkreplay: verdict: ")).collect();
+        assert_eq!((lines.len(), ended.out.contains("verdict")), (1, false), "{}{}", ended.out, ended.err);
+        lines[0].to_string()
+    };
+    let read = rows(&[("0.0", 0, 2048, 'R'), ("0.001", 4096, 2048, 'R')]);
+    let simulated = replay(&lab, 0, SIM, &read);
+    assert!(verdict(&simulated).starts_with("no storage result"), "{}", simulated.err);
+    // `replay` tolerates targets that are holes, and this is about one.
+    std::fs::File::create(lab.path("hole")).unwrap().set_len(8 << 20).unwrap();
+    let read_hole = |more: &str| feed(&mut command(&lab, &format!("{more} hole")), &read);
+    let (dropped, kept) = (read_hole(""), read_hole("--out=kept"));
+    assert_eq!((dropped.code, kept.code), (4, 4), "{}", dropped.err);
+    for ended in [&dropped, &kept] {
+        let verdict = verdict(ended);
+        assert!(verdict.starts_with("FAKE as a replay result: unmapped-target"), "{verdict}");
+    }
+    assert_eq!(scratch(&lab), [""; 0]);
 }
 
 // 23

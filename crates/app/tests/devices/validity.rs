@@ -199,6 +199,7 @@ fn a_file_system_that_only_pretends_direct_io_is_told() {
 
 #[test]
 fn what_was_written_and_not_flushed_is_in_memory() {
+    let _turn = turn();
     let lab = lab();
     full(&lab, "f", 32);
     let write = "-t f --rw write --bs 64k --buffered --claim device";
@@ -310,6 +311,8 @@ fn btrfs_that_caches_what_is_no_whole_sector_is_told() {
 /// Lie 8: a page that is written in a large folio is counted as the whole folio for the process.
 #[test]
 fn small_overwrites_of_large_folios_are_no_amplification() {
+    // Nobody writes back what is to stay in memory.
+    let _turn = turn();
     let lab = lab();
     tool(
         "dd",
@@ -478,6 +481,101 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
     starts(&format!("-t sparse {} --number-ios 10", A_MINUTE.replace("randread", "randrw")), "");
 }
 
+/// Processes find out the same before they start as threads do.
+#[test]
+fn a_run_of_processes_is_looked_at_before_it_starts() {
+    let lab = lab();
+    std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
+    full(&lab, "full", 8);
+    lab.file("load", "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n0.0 ; 0 ; 8 ; R ; 0 ; 0\n60.0 ; 8 ; 8 ; R ; 0 ; 0\n");
+    let plan = |words: &str| {
+        let shown = lab.expect(0, &format!("{words} --show-plan")).out;
+        let threads = "[[target]]\n";
+        assert!(shown.contains(threads), "{shown}");
+        lab.file("plan.toml", shown.replace(threads, "[[target]]\nexecutor = \"process\"\n"));
+    };
+    plan("replay load -t sparse");
+    let refused = lab.run("run plan.toml --no-progress -o r");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    let said = |word: &str| refused.err.contains(word);
+    assert!(said("would take 01:00") && said("unmapped-target") && said("use --anyway"), "{}", refused.err);
+    assert!(!lab.path("r").exists());
+    let read = |name: &str| format!("run -t {name} --rw randread --bs 4k --number-ios 20");
+    plan(&read("sparse"));
+    let told = lab.run("run plan.toml --no-progress -o r");
+    assert!(
+        told.code == 4 && told.err.contains("  caution: unmapped-target: 100 %"),
+        "{}: {}",
+        told.code,
+        told.err
+    );
+    plan(&read("full"));
+    let fine = lab.run("run plan.toml --no-progress -o s");
+    assert!(fine.code == 0 && !fine.err.contains("caution: "), "{}: {}", fine.code, fine.err);
+}
+
+/// Bytes that wait in memory to be written.
+fn waiting() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let kib = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
+    let is_meant = |line: &&str| line.starts_with("Dirty:") || line.starts_with("Writeback:");
+    text.lines().filter(is_meant).filter_map(kib).sum::<u64>() << 10
+}
+
+/// Writes into a directory until much waits to be written. The kernel may write it back at any time; ext4 does at once what replaces a
+/// file, and what is on a new loop device is written soon.
+fn make_dirt(directory: &Path) {
+    let (file, data) = (directory.join("dirt"), vec![7; 192 << 20]);
+    for _ in 0..5 {
+        let _ = std::fs::remove_file(&file);
+        std::fs::write(&file, &data).unwrap();
+        if waiting() > 128 << 20 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn what_waits_to_be_written_is_written_back_before_a_run() {
+    const SAID: &str = "MiB waited in memory to be written, and were written back in ";
+    let _turn = turn();
+    let lab = lab();
+    full(&lab, "full", 8);
+    let read = "run -t full --rw randread --bs 4k --number-ios 500 --no-progress";
+    // Not where memory is claimed, and not without I/O.
+    make_dirt(&lab.path(""));
+    for words in ["--claim cache -o m", "--dry-run -o n"] {
+        let told = lab.run(&format!("{read} {words}"));
+        assert!(told.code == 0 && !told.err.contains("waited in memory"), "{words}: {}", told.err);
+    }
+    // Runs of other tests write back what this one has made, too, and may be faster.
+    let mut tries = 10;
+    let told = loop {
+        make_dirt(&lab.path(""));
+        let told = lab.run(&format!("{read} -o r"));
+        if told.err.contains(SAID) || tries == 0 {
+            break told;
+        }
+        tries -= 1;
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+    };
+    assert!(told.err.contains(SAID), "{}", told.err);
+    assert!(told.out.contains("that waited in memory were written back before the run in "), "{}", told.out);
+    let summary: Value = serde_json::from_slice(&std::fs::read(lab.path("r/summary.json")).unwrap()).unwrap();
+    let done = &summary["machine"]["written_back"];
+    let bytes = |name: &str| done[name].as_u64().unwrap();
+    assert!(bytes("waited_bytes") > 64 << 20 && bytes("left_bytes") < bytes("waited_bytes"), "{done}");
+    assert!(bytes("took_ns") > 0 && done["is_complete"] == true, "{done}");
+    let judged = lab.run("judge r --json");
+    let judged = Judged(serde_json::from_str(&judged.out).unwrap());
+    assert_eq!(judged.level("dirty-at-start"), "ok", "{:#}", judged.0);
+    let text = judged.told("dirty-at-start").unwrap().text;
+    assert!(text.contains("waited to be written before the run, and"), "{text}");
+    let explained = lab.expect(0, "explain r").out;
+    let explained: Vec<&str> = explained.split_whitespace().collect();
+    assert!(explained.join(" ").contains("were spent on writing them back"), "{explained:?}");
+}
+
 #[test]
 fn a_target_is_examined_without_a_run() {
     needs!("mkfs.ext4");
@@ -566,6 +664,12 @@ fn matrices_and_other_front_ends_end_with_a_verdict() {
             format!("iozone -I -i 0 -i 1 -s 1m -r 64k -f {in_memory}"),
             4,
             "FAKE as a device result: memory-target",
+        ),
+        (format!("xdd -op write -targets 1 {in_memory} -reqsize 8 -numreqs 99"), 0, "xdd: verdict: "),
+        (
+            format!("xdd -op read -targets 1 {in_memory} -reqsize 8 -numreqs 99 -dio"),
+            4,
+            "xdd: verdict: FAKE as a device result: memory-target",
         ),
     ] {
         let told = lab.run(&words);

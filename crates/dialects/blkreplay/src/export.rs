@@ -98,11 +98,23 @@ pub fn export(archive: &Archive, target: u16, out: &mut impl Write) -> Result<Ex
 /// The same, with due times that are later by `later`: what blkreplay's `--replay-out` is meant as, so that results of
 /// several windows follow each other on one axis. Delays and latencies stay what they are.
 pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl Write) -> Result<Exported> {
+    export_observed(archive, target, later, &mut |_| {}, out)
+}
+
+/// The same; `observer` sees every record of the archive, those of other targets, too.
+pub fn export_observed(
+    archive: &Archive,
+    target: u16,
+    later: Nanos,
+    observer: &mut dyn FnMut(&Record),
+    out: &mut impl Write,
+) -> Result<Exported> {
     let head = Head::new(archive, target)?;
     head.write(later, out)?;
     let mut body = Body { out: &mut *out, later, has_header: false, counts: Exported::default() };
     let mut failed = None;
     archive.for_each_record(&mut |record| {
+        observer(record);
         // A load has one word for both.
         let op = if record.op == Op::Fsync { Op::Flush } else { record.op };
         let is_known = op.has_place() || op == Op::Flush;

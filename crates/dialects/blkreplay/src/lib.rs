@@ -29,7 +29,7 @@ mod usage;
 mod verify;
 mod words;
 
-pub use export::{ExportError, Exported, export, export_later};
+pub use export::{ExportError, Exported, export, export_later, export_observed};
 pub use import::{ImportError, ImportProblem, Imported, import};
 pub use parse::{Command, parse};
 pub use recording::recording;

@@ -16,20 +16,43 @@ pub(crate) const DETECTOR: Detector = Detector {
     detect,
 };
 
-const SOURCE: &str = "Dirty in /proc/meminfo, before the run";
+const SOURCE: &str = "Dirty and Writeback in /proc/meminfo, before the run";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     case.is_real().then(|| foresee(&case.outset()))?
 }
 
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let dirty = *outset.before.memory.dirty.known()? as f64;
-    let seen = match DIRTY.level(dirty) {
-        Level::Ok => Seen::ok("Few pages waited to be written.", SOURCE),
-        level => Seen::at(level, format!("{} waited to be written when the run began.", size(dirty)), SOURCE)
-            .remedy("Run sync before."),
+    let dirty = outset.before.memory.waiting()? as f64;
+    let written_back = outset.before.written_back;
+    let done = written_back.map(|done| {
+        let (bytes, seconds) = (size(done.waited_bytes as f64), done.took_ns as f64 / 1e9);
+        format!(
+            "{bytes} waited to be written before the run, and {seconds:.1} s were spent on writing them back"
+        )
+    });
+    let seen = match (DIRTY.level(dirty), done) {
+        (Level::Ok, None) => Seen::ok("Few pages waited to be written.", SOURCE),
+        (Level::Ok, Some(done)) => Seen::ok(format!("{done}."), SOURCE),
+        (level, done) => {
+            let done = done.map(|done| format!("{done}; ")).unwrap_or_default();
+            let text = format!("{done}{} waited to be written when the run began.", size(dirty));
+            Seen::at(level, text, SOURCE)
+                .remedy("Wait until others have written: a run writes back what waits before, for half a minute at most.")
+        }
     };
-    Some(seen.with("dirty_bytes", dirty))
+    let seen = seen.with("dirty_bytes", dirty);
+    Some(match written_back {
+        Some(done) => seen
+            .with("waited_bytes", done.waited_bytes as f64)
+            .with("write_back_seconds", done.took_ns as f64 / 1e9),
+        None => seen,
+    })
+}
+
+/// Whether so many bytes wait to be written that a run writes them back before it starts.
+pub fn is_much_to_write(bytes: u64) -> bool {
+    DIRTY.level(bytes as f64) > Level::Ok
 }
 
 #[cfg(test)]
@@ -42,6 +65,21 @@ mod tests {
         let seen = Lab::new().reads(1_000, 4096).dirty(700 << 20).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Info);
         assert!(seen.text.starts_with("700.0 MiB waited"), "{}", seen.text);
+    }
+
+    #[test]
+    fn what_was_written_back_is_told_and_only_what_is_left_counts() {
+        let lab = || Lab::new().reads(1_000, 4096);
+        let done = lab().dirty(1 << 20).written_back(700 << 20).detection(&DETECTOR).unwrap();
+        assert_eq!(done.level, Level::Ok);
+        assert!(
+            done.text.starts_with("700.0 MiB waited to be written before the run, and 2.0 s"),
+            "{}",
+            done.text
+        );
+        let left = lab().dirty(600 << 20).written_back(700 << 20).detection(&DETECTOR).unwrap();
+        assert_eq!(left.level, Level::Info);
+        assert!(left.text.ends_with("600.0 MiB waited to be written when the run began."), "{}", left.text);
     }
 
     #[test]

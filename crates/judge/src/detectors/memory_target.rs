@@ -38,7 +38,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
         .into_iter()
         .filter_map(|bottom| match bottom {
             Bottom::Memory(what) => Some(what),
-            Bottom::Device(_) | Bottom::Unseen(_) => None,
+            Bottom::Device(_) | Bottom::Server(_) | Bottom::Unseen(_) => None,
         })
         .collect();
     Some(match in_memory.is_empty() {

@@ -2,8 +2,11 @@
 
 use crate::detector::Most;
 use crate::thresholds::{LEAST_REQUESTS, PARTS};
+use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::findings::{SplitResult, SplitTest, SteadyQuantity, split_levels};
+use iosonar_analyze::findings::{
+    SNIA_WINDOW, SniaWindow, SplitResult, SplitTest, SteadyQuantity, snia_window, split_levels,
+};
 use iosonar_analyze::{Channel, DetectorId, During, Level, LevelsOverTime};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -34,19 +37,27 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let worst = tests
         .into_iter()
         .max_by(|a, b| (a.result, a.t).partial_cmp(&(b.result, b.t)).unwrap_or(std::cmp::Ordering::Equal))?;
+    // The rule follows one figure: the rate, or the latency where the load gives the rate.
+    let snia = match case.plan.has_timetable() {
+        true => snia_window(SteadyQuantity::Latency, &latency),
+        false => snia_window(SteadyQuantity::Requests, &levels.requests),
+    };
+    Some(with_snia(of_split(&worst, levels.during), snia))
+}
+
+fn of_split(worst: &SplitTest, whole: During) -> Seen {
     let level = match worst.result {
-        SplitResult::Steady => {
-            return Some(Seen::ok("The level stayed the same.", SOURCE).with("t", worst.t));
-        }
+        SplitResult::Steady => return Seen::ok("The level stayed the same.", SOURCE).with("t", worst.t),
         SplitResult::Changed => Level::Caution,
         SplitResult::ChangedMuch => Level::Fail,
     };
     let ratio = worst.level_ratio.unwrap_or(f64::INFINITY);
-    let seen = Seen::at(level, sentence(&worst), SOURCE)
+    Seen::at(level, sentence(worst), SOURCE)
         .remedy("Run longer, leave the beginning out (--ramp), and give both levels.")
         .with("t", worst.t)
-        .with("level_ratio", ratio);
-    Some(seen.effect(ratio).during(Some(around(&worst, levels.during))))
+        .with("level_ratio", ratio)
+        .effect(ratio)
+        .during(Some(around(worst, whole)))
 }
 
 /// The time around a change: two parts before it and two behind.
@@ -56,6 +67,18 @@ fn around(test: &SplitTest, whole: During) -> During {
         from_ns: part(test.at_ns.saturating_sub(2)),
         to_ns: part((test.at_ns + 2).min(test.bins as u64)),
     }
+}
+
+/// Adds what the steady-state rule of the SNIA says. It decides nothing: it accepts windows of runs that lose half of their speed, and
+/// rejects windows of runs that only vary.
+fn with_snia(seen: Seen, snia: Option<SniaWindow>) -> Seen {
+    let Some(snia) = snia else { return seen };
+    let met = if snia.is_steady_at_end { "met" } else { "not met" };
+    let (range, slope) = (percent(snia.range_over_mean), percent(snia.slope_over_mean));
+    let text = format!(
+        "SNIA's rule, for information: {met} in the last {SNIA_WINDOW} of {PARTS} parts (range {range}, slope {slope})."
+    );
+    seen.adding(&text).with("snia_range", snia.range_over_mean).with("snia_slope", snia.slope_over_mean)
 }
 
 fn sentence(test: &SplitTest) -> String {
@@ -84,6 +107,7 @@ pub(super) fn levels(case: &Case<'_>) -> Option<LevelsOverTime> {
 mod tests {
     use super::*;
     use crate::testing::Lab;
+    use iosonar_analyze::Detection;
 
     #[test]
     fn a_level_that_falls_is_told() {
@@ -93,6 +117,31 @@ mod tests {
         assert!(seen.text.contains("changed by a factor of"), "{}", seen.text);
         let during = seen.during.unwrap();
         assert!(during.from_ns < 600_000_000 && during.to_ns > 600_000_000, "{during:?}");
+    }
+
+    #[test]
+    fn the_rule_of_the_snia_is_told_and_decides_nothing() {
+        let evidence = |seen: &Detection, name: &str| {
+            seen.evidence.iter().find(|one| one.name == name).expect("it is there").value
+        };
+        // Steady after a fall: the rule is content with the last parts.
+        let lab = Lab::new().latency_ns(100_000).reads(9_000, 4096).latency_ns(250_000).reads(6_000, 4096);
+        let fallen = lab.detection(&DETECTOR).unwrap();
+        assert_eq!(fallen.level, Level::Fail);
+        assert!(
+            fallen.text.contains("information: met in the last 5 of 20 parts (range 0."),
+            "{}",
+            fallen.text
+        );
+        // It leaves the steady state at the end.
+        let lab = Lab::new().latency_ns(100_000).reads(9_000, 4096).latency_ns(250_000).reads(500, 4096);
+        let left = lab.detection(&DETECTOR).unwrap();
+        assert!(
+            left.level >= Level::Caution && left.text.contains("SNIA's rule, for information: not met"),
+            "{}",
+            left.text
+        );
+        assert!(evidence(&left, "snia_range") > 0.2 && evidence(&left, "snia_slope") > 0.1, "{left:?}");
     }
 
     #[test]

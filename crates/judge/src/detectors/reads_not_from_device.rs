@@ -16,7 +16,8 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-const SOURCE: &str = "/proc/self/io and the devices' stat files, before and after the run";
+const SOURCE: &str =
+    "/proc/self/io and the devices' stat files (of NFS /proc/self/mountstats), before and after the run";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let reads = case.reads();
@@ -27,8 +28,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         let why = reads.unseen.unwrap_or_else(|| "nothing was sampled".into());
         return Some(Seen::unknown(format!("Whether reads reached a device is not known: {why}."), SOURCE));
     };
-    let (devices, level) = (reads.names(), NOT_FROM_DEVICE.level(1.0 - share));
+    let (devices, level) = (reads.names(), reads.level(NOT_FROM_DEVICE, 1.0 - share));
     let seen = match level {
+        Level::Ok if !reads.servers.is_empty() && !case.is_direct() => Seen::at(
+            Level::Caution,
+            format!("{} of the bytes read came from {devices}, through the page cache of this machine.", percent(share.min(1.0))),
+            SOURCE,
+        )
+        .remedy("Read with direct I/O; or say what was measured with --claim filesystem."),
         Level::Ok => Seen::ok(format!("{} of the bytes read came from {devices}.", percent(share.min(1.0))), SOURCE),
         level => Seen::at(
             level,
@@ -46,7 +53,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         )
         .effect(1.0 / share.max(1e-3)),
     };
-    let seen = seen.with("asked_bytes", reads.asked).with("share", share);
+    let seen = reads.with_servers(seen).with("asked_bytes", reads.asked).with("share", share);
     let layers = [("process_bytes", reads.process), ("device_bytes", reads.bottom)];
     let known = layers.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
     let seen = known.fold(seen, |seen, (name, bytes)| seen.with(name, bytes));

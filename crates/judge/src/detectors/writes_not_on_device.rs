@@ -16,7 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-const SOURCE: &str = "the devices' stat files, before the run and at its end";
+const SOURCE: &str = "the devices' stat files (of NFS /proc/self/mountstats), before the run and at its end";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let writes = case.writes();
@@ -34,7 +34,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         );
         return Some(Seen::unknown(why, SOURCE).with("asked_bytes", writes.asked));
     }
-    let seen = match NOT_ON_DEVICE.level(1.0 - share) {
+    let seen = match writes.level(NOT_ON_DEVICE, 1.0 - share) {
         Level::Ok => Seen::ok(format!("All written bytes had reached {devices} when the run ended."), SOURCE),
         level => Seen::at(
             level,
@@ -45,10 +45,16 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             ),
             SOURCE,
         )
-        .remedy("Write with direct I/O, or flush inside the measured time.")
-        .definitional(),
+        .remedy("Write with direct I/O, or flush inside the measured time."),
     };
-    Some(seen.with("asked_bytes", writes.asked).with("device_bytes", writes.bottom.unwrap_or(0.0)))
+    let is_proof = NOT_ON_DEVICE.level(1.0 - share) == Level::Fail;
+    let seen = if is_proof { seen.definitional() } else { seen };
+    Some(
+        writes
+            .with_servers(seen)
+            .with("asked_bytes", writes.asked)
+            .with("device_bytes", writes.bottom.unwrap_or(0.0)),
+    )
 }
 
 #[cfg(test)]

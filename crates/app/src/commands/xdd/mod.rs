@@ -14,7 +14,7 @@ use crate::output::{print, print_message};
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
+use iosonar_analyze::{Limits, Passing};
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
@@ -109,21 +109,26 @@ fn report(
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
-    let (info, summary) = match kept {
+    // Where no result is kept, the reports are what reads the records.
+    let (info, summary, mut seen) = match kept {
         Some(_) => {
             let concluded = session::conclude(ended, &Limits::default(), timings)?;
-            (concluded.info, Some(concluded.figures.summary))
+            (concluded.info, Some(concluded.figures.summary), None)
         }
-        None => (ended.info, None),
+        None => {
+            let seen = Passing::new(ended.info.targets.len(), &Limits::default());
+            (ended.info, None, Some(seen))
+        }
     };
     info.means.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
     let mut sinks = reservations.open()?;
-    let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks)?;
+    let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks, seen.as_mut())?;
     if let RunState::Broken(why) = &info.state {
         sinks.error(&format!("the run could not go on: {why}"))?;
     }
-    let is_fake = summary.is_some_and(|summary| session::tell_verdict("xdd", &summary));
+    let summed_up = seen.map(|seen| session::sum_up_seen(seen, stored, &info)).transpose()?;
+    let is_fake = summary.or(summed_up).is_some_and(|summary| session::tell_verdict("xdd", &summary));
     if let Some(dir) = kept {
         print_message(format_args!("result: {dir}"));
     }

@@ -5,7 +5,7 @@ use super::sinks::Sinks;
 use super::stamps;
 use crate::analysis::deskew_in;
 use crate::exit::Failure;
-use iosonar_analyze::{Deskew, SkewWindows};
+use iosonar_analyze::{Deskew, Passing, SkewWindows};
 use iosonar_archive::{Archive, Outcome, Record, RunInfo};
 use iosonar_dialect_xdd::{
     RateDetail, RateTable, RateTarget, RunClock, Settings, ctime, deskew_notes, ending_line, rate_csv,
@@ -25,8 +25,8 @@ pub struct Reports<'a> {
 }
 
 impl Reports<'_> {
-    /// Writes all of them; whether operations failed, or none completed.
-    pub fn write(&self, sinks: &mut Sinks) -> Result<bool, Failure> {
+    /// Writes all of them; whether operations failed, or none completed. `seen` sees each record, too.
+    pub fn write(&self, sinks: &mut Sinks, mut seen: Option<&mut Passing>) -> Result<bool, Failure> {
         let sections = sections(self.settings, self.info);
         sinks.result(&sections)?;
         sinks.csv(&sections)?;
@@ -37,6 +37,9 @@ impl Reports<'_> {
         let mut written = Ok(());
         self.archive.for_each_record(&mut |record| {
             rates.add(record);
+            if let Some(seen) = &mut seen {
+                seen.add(std::slice::from_ref(record));
+            }
             if let Some(windows) = &mut windows {
                 windows.add(record);
             }

@@ -142,3 +142,38 @@ fn an_archive_is_kept_where_asked_for() {
     xdd(&lab, 2, "-op read -targets 1 F -reqsize 8 -numreqs 20 --out run");
     assert_eq!(lab.records("run").len(), 80);
 }
+
+/// The verdict is on standard error only: no report has it, whatever takes the place of standard output and error.
+#[test]
+fn a_run_that_keeps_nothing_has_its_verdict_beside_the_reports() {
+    let lab = lab();
+    let run = |more: &str| xdd(&lab, 0, &format!("-op read -targets 1 F -reqsize 8 -numreqs 64 {more}"));
+    let verdicts = |text: &str| text.lines().filter(|line| line.starts_with("xdd: verdict: ")).count();
+    let (plain, kept) = (run("-verbose"), run("-out run"));
+    let files = run("-output o -errout e -csvout c -combined k");
+    for ended in [&plain, &kept, &files] {
+        assert_eq!(
+            (verdicts(&ended.err), ended.out.contains("verdict")),
+            (1, false),
+            "{}{}",
+            ended.out,
+            ended.err
+        );
+    }
+    for name in ["o", "e", "c", "k"] {
+        assert!(!std::fs::read_to_string(lab.path(name)).unwrap().contains("verdict"), "{name}");
+    }
+    // The page cache is what XDD measures without -dio: that is never fake. A hole is nobody's device.
+    std::fs::File::create(lab.path("hole")).unwrap().set_len(8 << 20).unwrap();
+    let read_hole =
+        |more: &str| lab.run(&format!("xdd -op read -targets 1 hole -reqsize 8 -numreqs 64 {more}"));
+    assert_eq!(read_hole("").code, 0);
+    let direct = read_hole("-dio");
+    if direct.code != 2 {
+        assert!(
+            direct.code == 4 && direct.err.contains("xdd: verdict: FAKE as a device result: unmapped-target"),
+            "{}",
+            direct.err
+        );
+    }
+}

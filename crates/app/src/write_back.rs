@@ -1,0 +1,61 @@
+//! What waits in memory to be written is written back before a run, which it would disturb.
+
+use crate::output::print_message;
+use iosonar_engine::Control;
+use iosonar_evidence::WrittenBack;
+use iosonar_host::Root;
+use iosonar_host::write_back::{waiting_bytes, write_back};
+use iosonar_plan::{Claim, Executor, Plan};
+use std::time::Duration;
+
+/// A slow device with much to write does not hold up a run of another one for longer.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Writes back what waits, if it is much, and says so. Not before runs without I/O, not where memory is what is measured, and not on
+/// other machines.
+pub fn before(plan: &Plan, control: &Control) -> Option<WrittenBack> {
+    let is_here = plan.targets.iter().any(|target| !matches!(target.executor, Executor::Host(_)));
+    let is_needed = is_here && plan.engine.is_real() && plan.claim() != Claim::Cache;
+    let root = Root::default();
+    let is_much = || waiting_bytes(&root).is_some_and(iosonar_judge::is_much_to_write);
+    if !is_needed || !is_much() {
+        return None;
+    }
+    let is_stopped = || control.signal().is_some();
+    let done = write_back(&root, LONGEST, &is_stopped).filter(|_| !is_stopped())?;
+    print_message(format_args!("iosonar: {}", sentence(&done)));
+    Some(done)
+}
+
+fn sentence(done: &WrittenBack) -> String {
+    let mib = |bytes: u64| bytes >> 20;
+    let (waited, left, seconds) = (mib(done.waited_bytes), mib(done.left_bytes), done.took_ns as f64 / 1e9);
+    match done.is_complete {
+        true => {
+            format!("{waited} MiB waited in memory to be written, and were written back in {seconds:.1} s")
+        }
+        false => format!(
+            "{waited} MiB waited in memory to be written; after {seconds:.1} s {left} MiB wait still, and the run goes on without \
+             waiting for them"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_how_much_was_written_and_what_is_left() {
+        let done = WrittenBack {
+            waited_bytes: 700 << 20,
+            left_bytes: 1 << 20,
+            took_ns: 1_840_000_000,
+            is_complete: true,
+        };
+        let text = sentence(&done);
+        assert_eq!(text, "700 MiB waited in memory to be written, and were written back in 1.8 s");
+        let text = sentence(&WrittenBack { left_bytes: 600 << 20, is_complete: false, ..done });
+        assert!(text.contains("after 1.8 s 600 MiB wait still"), "{text}");
+    }
+}
