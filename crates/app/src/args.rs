@@ -259,10 +259,10 @@ pub struct IoArgs {
     /// Where that is known before the first request, such a run is refused. Goes with a plan, too.
     #[arg(long)]
     pub anyway: bool,
-    /// Watch whether requests overtake others on their way to the device
+    /// Count requests that overtake others on their way to the device, by the kernel's tracepoints
     ///
-    /// An I/O scheduler may sort what is submitted together. The kernel's tracepoints tell, which needs root
-    /// and some CPU time. The verdict has the share.
+    /// An I/O scheduler may sort what waits together. 'iosonar explain' has the share (requests-reshaped).
+    /// Requests of other programs on the device are counted, too. Needs root and some CPU time.
     #[arg(long)]
     pub watch_order: bool,
     /// Read random blocks twice before the run, to find caches below Linux: auto, on or off

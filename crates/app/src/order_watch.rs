@@ -1,6 +1,7 @@
 //! Watches by the kernel's tracepoints whether requests overtake others between the system call and the driver.
 
 use crate::exit::Failure;
+use crate::signals::{nothing_to_undo, undo_on_abort};
 use anyhow::anyhow;
 use iosonar_capture::{CaptureError, Interface, Recorder, Settings, Watch};
 use iosonar_evidence::target::{BlockDevice, Role};
@@ -10,25 +11,28 @@ use iosonar_trace::kernel;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two looks at the kernel's buffers.
 const EVERY: Duration = Duration::from_millis(50);
 /// Bytes of these: some 200 000 events, more than devices here do in that time.
 const BUFFERS: u64 = 32 << 20;
 
-/// A thread that counts while a run goes on.
+/// How long the end of the program waits for the kernel to be as it was.
+const UNDONE: Duration = Duration::from_secs(2);
+
+/// A thread that counts while a run goes on. Nothing of it stays in the kernel, whatever ends the program but SIGKILL.
 pub struct OrderWatch {
     thread: Option<JoinHandle<Result<IssueOrder, CaptureError>>>,
     is_over: Arc<AtomicBool>,
 }
 
 impl OrderWatch {
-    /// Begins to watch the devices of the targets.
+    /// Begins to watch the devices of the targets, to which so many threads submit.
     ///
     /// # Errors
     /// A target is on no device, or the kernel does not let us watch.
-    pub fn start(environment: &Environment) -> Result<OrderWatch, Failure> {
+    pub fn start(environment: &Environment, threads: usize) -> Result<OrderWatch, Failure> {
         let mut devices = Vec::new();
         for target in &environment.targets {
             devices.extend(numbers(target)?);
@@ -42,10 +46,23 @@ impl OrderWatch {
         let recorder = Recorder::start(&settings).map_err(|why| {
             Failure::refused(anyhow!("--watch-order: {why}; without it, only the order stays unknown"))
         })?;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let told = is_over.clone();
-        let thread =
-            std::thread::Builder::new().name("order".into()).spawn(move || count(recorder, &told))?;
+        let (is_over, is_undone) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let [told, tells] = [&is_over, &is_undone].map(Arc::clone);
+        let order = kernel::IssueOrder::of_threads(threads as u64);
+        let watch = move || {
+            let counted = count(recorder, order, &told);
+            tells.store(true, Relaxed);
+            counted
+        };
+        let thread = std::thread::Builder::new().name("order".into()).spawn(watch)?;
+        let ends = is_over.clone();
+        undo_on_abort(move || {
+            ends.store(true, Relaxed);
+            let begun = Instant::now();
+            while !is_undone.load(Relaxed) && begun.elapsed() < UNDONE {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
         Ok(OrderWatch { thread: Some(thread), is_over })
     }
 
@@ -60,7 +77,9 @@ impl OrderWatch {
 
     fn stop(&mut self) -> Option<std::thread::Result<Result<IssueOrder, CaptureError>>> {
         self.is_over.store(true, Relaxed);
-        Some(self.thread.take()?.join())
+        let ended = self.thread.take()?.join();
+        nothing_to_undo();
+        Some(ended)
     }
 }
 
@@ -71,8 +90,12 @@ impl Drop for OrderWatch {
     }
 }
 
-fn count(mut recorder: Recorder, is_over: &AtomicBool) -> Result<IssueOrder, CaptureError> {
-    let (mut order, mut lost_events) = (kernel::IssueOrder::default(), 0);
+fn count(
+    mut recorder: Recorder,
+    mut order: kernel::IssueOrder,
+    is_over: &AtomicBool,
+) -> Result<IssueOrder, CaptureError> {
+    let mut lost_events = 0;
     while !is_over.load(Relaxed) {
         std::thread::sleep(EVERY);
         lost_events += recorder.round()?.lost;
@@ -84,7 +107,8 @@ fn count(mut recorder: Recorder, is_over: &AtomicBool) -> Result<IssueOrder, Cap
     Ok(IssueOrder { issued, out_of_order, lost_events: lost_events + round.lost })
 }
 
-/// The device that a target's requests reach first. Requests of a partition are queued under its number, and issued under the disk's.
+/// The device that a target's requests reach first. Which number the events of a partition's requests have, its own or that of its
+/// disk, depends on the kernel.
 fn numbers(target: &TargetFacts) -> Result<Vec<kernel::Device>, Failure> {
     let path = target.path.display();
     let device = device_of(target).ok_or_else(|| {

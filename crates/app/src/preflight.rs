@@ -27,10 +27,9 @@ pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) ->
     let file = |target: &TargetReady<'_>| target.path().canonicalize().unwrap_or(target.path().clone());
     let written: HashSet<PathBuf> = all.iter().filter(|target| target.is_written()).map(file).collect();
     let planned = |target: &TargetReady<'_>| {
-        let number = target.number();
-        let info = info.targets.get(number)?;
+        let info = info.targets.get(target.number())?;
         let is_written = written.contains(&file(target));
-        Some(PlannedTarget { number, info, is_read: target.is_read(), is_written })
+        Some(PlannedTarget { info, is_read: target.is_read(), is_written })
     };
     let targets = all.iter().filter_map(planned).collect();
     foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
@@ -38,36 +37,47 @@ pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) ->
 
 /// The same of the targets on one machine of a plan that several processes execute.
 fn foreseen_there(plan: &Plan, machine: &MachineBefore) -> Vec<Detection> {
-    let targets = machine.targets.iter().enumerate();
+    let targets = machine.targets.iter();
     let targets = targets
-        .map(|(number, (info, own))| PlannedTarget {
-            number,
-            info,
-            is_read: own.is_read,
-            is_written: own.is_written,
-        })
+        .map(|(info, own)| PlannedTarget { info, is_read: own.is_read, is_written: own.is_written })
         .collect();
     foresee(&Outset { plan, before: &machine.environment, targets }, plan.claim())
 }
 
-/// What somebody should know before a run: a line each. A long run whose figures will not be what they claim is refused. What is read of the
-/// targets to find that out is kept in the environment; `is_stopped` ends that early.
-pub fn check(
+/// Refuses a long run whose figures will not be what they claim.
+///
+/// # Errors
+/// It is one.
+pub fn refuse(prepared: &Prepared, environment: impl FnOnce() -> Environment) -> Result<(), Failure> {
+    match expects_long(prepared) {
+        None => Ok(()),
+        long => {
+            refuse_fake(prepared.plan(), long, &foreseen(prepared, &environment(), prepared.plan().claim()))
+        }
+    }
+}
+
+/// How long a run will take, if that is long.
+fn expects_long(prepared: &Prepared) -> Option<Nanos> {
+    prepared.expected_span().filter(|span| *span >= LONG)
+}
+
+/// What somebody should know before a run: a line each. What is read of the targets to find that out is kept in the environment;
+/// `is_stopped` ends that early.
+pub fn look(
     prepared: &Prepared,
     environment: &mut Environment,
     is_stopped: &dyn Fn() -> bool,
-) -> Result<Vec<String>, Failure> {
+) -> Vec<String> {
     let plan = prepared.plan();
-    let long = prepared.expected_span().filter(|span| *span >= LONG);
-    refuse_fake(plan, long, &foreseen(prepared, environment, plan.claim()))?;
+    let is_long = expects_long(prepared).is_some();
     // Before the probe, whose reads would be those of somebody.
-    let is_watched = long.is_some() && plan.engine.is_real();
-    let others = if is_watched { use_by_others(environment) } else { Vec::new() };
-    if plan.is_probed(long.is_some()) {
+    let others = if is_long && plan.engine.is_real() { use_by_others(environment) } else { Vec::new() };
+    if plan.is_probed(is_long) {
         probe::probe(prepared, environment, is_stopped);
     }
     let found = cautions(&foreseen(prepared, environment, plan.claim()), "");
-    Ok(probe::lines(environment).chain(found).chain(others).collect())
+    probe::lines(environment).chain(found).chain(others).collect()
 }
 
 /// The same before a run of several processes. What others do is looked at on this machine only.

@@ -141,18 +141,12 @@ pub fn perform_kept(
     let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?.with_purpose(purpose);
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
-    listener.set_phase(Phase::WritingBack);
-    let written_back = write_back::before(ready.prepared().plan(), &control);
-    if let Some(signal) = control.signal() {
-        return Err(Failure::ended_by(signal));
-    }
-    listener.set_phase(Phase::Preparing);
-    let mut environment = Environment { written_back, ..ready.environment(&Root::default()) };
-    let is_stopped = || control.signal().is_some();
-    let cautions = preflight::check(ready.prepared(), &mut environment, &is_stopped)?;
+    let (environment, cautions) = look_ahead(&ready, &control, &listener)?;
     let dir = name(ready.prepared());
-    let order =
-        if ready.prepared().plan().watch_order { Some(OrderWatch::start(&environment)?) } else { None };
+    let order = match ready.prepared().plan().watch_order {
+        true => Some(OrderWatch::start(&environment, ready.prepared().workers())?),
+        false => None,
+    };
     let mut begun = ready.begin(environment, &dir, &command_line()).map_err(Failure::refused)?;
     if let Some(order) = order {
         begun = begun.noting(move |after| after.issue_order = order.end());
@@ -169,6 +163,29 @@ pub fn perform_kept(
         CarryOutError::Unwritten(error) => Failure::broke(error),
     })?;
     Ok((ended, listener))
+}
+
+/// What is done before a run: it is refused if that is worth nothing, what waits in memory is written back, and targets are looked at. Gives
+/// the machine as it is then, and what is to be said.
+fn look_ahead(
+    ready: &Ready,
+    control: &Control,
+    listener: &Listener,
+) -> Result<(Environment, Vec<String>), Failure> {
+    let root = Root::default();
+    let prepared = ready.prepared();
+    preflight::refuse(prepared, || ready.environment(&root))?;
+    listener.set_phase(Phase::LookingAhead);
+    let written_back = write_back::before(prepared.plan(), control);
+    let mut environment = Environment { written_back, ..ready.environment(&root) };
+    let cautions = preflight::look(prepared, &mut environment, &|| control.signal().is_some());
+    match control.signal() {
+        Some(signal) => Err(Failure::ended_by(signal)),
+        None => {
+            listener.set_phase(Phase::Preparing);
+            Ok((environment, cautions))
+        }
+    }
 }
 
 /// What somebody should know of the targets before the run, a line each.

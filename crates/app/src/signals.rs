@@ -104,8 +104,8 @@ pub enum Phase {
     Preparing = 0,
     /// Other processes prepare. They take back what they have made.
     Assembling = 3,
-    /// What waits in memory is written back. Nobody has to wait for that.
-    WritingBack = 4,
+    /// What waits in memory is written back, and targets are probed. Nobody has to wait for that.
+    LookingAhead = 4,
     /// The run can be stopped in order.
     Running = 1,
     /// The run is over, and its result is finished.
@@ -137,7 +137,7 @@ impl Listener {
                             "\niosonar: the run is over, its result is being finished (a second Ctrl-C aborts)",
                         );
                     }
-                    _ if phase == Phase::WritingBack as u8 && control.signal().is_none() => {
+                    _ if phase == Phase::LookingAhead as u8 && control.signal().is_none() => {
                         control.stop(signal)
                     }
                     _ if phase == Phase::Assembling as u8 && control.signal().is_none() => {

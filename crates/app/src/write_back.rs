@@ -6,10 +6,16 @@ use iosonar_evidence::WrittenBack;
 use iosonar_host::Root;
 use iosonar_host::write_back::{waiting_bytes, write_back};
 use iosonar_plan::{Claim, Executor, Plan};
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// A slow device with much to write does not hold up a run of another one for longer.
 const LONGEST: Duration = Duration::from_secs(30);
+
+/// A longer wait is told while it lasts.
+const TOLD_AFTER: Duration = Duration::from_secs(1);
+/// The environment variable with which nothing is written back: `off`.
+const VARIABLE: &str = "IOSONAR_WRITE_BACK";
 
 /// Writes back what waits, if it is much, and says so. Not before runs without I/O, not where memory is what is measured, and not on
 /// other machines.
@@ -18,11 +24,21 @@ pub fn before(plan: &Plan, control: &Control) -> Option<WrittenBack> {
     let is_needed = is_here && plan.engine.is_real() && plan.claim() != Claim::Cache;
     let root = Root::default();
     let is_much = || waiting_bytes(&root).is_some_and(iosonar_judge::is_much_to_write);
-    if !is_needed || !is_much() {
+    let is_off = std::env::var_os(VARIABLE).is_some_and(|value| value == "off");
+    if !is_needed || is_off || !is_much() {
         return None;
     }
-    let is_stopped = || control.signal().is_some();
-    let done = write_back(&root, LONGEST, &is_stopped).filter(|_| !is_stopped())?;
+    let (begun, was_told) = (Instant::now(), Cell::new(false));
+    let is_stopped = || {
+        if begun.elapsed() >= TOLD_AFTER && !was_told.replace(true) {
+            print_message(format_args!(
+                "iosonar: what waits in memory is written back before the run, for at most {} s",
+                LONGEST.as_secs()
+            ));
+        }
+        control.signal().is_some()
+    };
+    let done = write_back(&root, LONGEST, &is_stopped).filter(|_| control.signal().is_none())?;
     print_message(format_args!("iosonar: {}", sentence(&done)));
     Some(done)
 }

@@ -269,8 +269,7 @@ fn since_the_last_fill<'a>(
             });
             continue;
         }
-        let result = Some(entry.result.clone()).filter(|result| result.join("run.json").exists());
-        let (ended_unix, written) = (entry.ended_unix, entry.written);
+        let (ended_unix, written, result) = (entry.ended_unix, entry.written, Some(entry.result.clone()));
         runs.push(FormerRun { ended_unix, written, result, changed_since: false });
     }
     let modified = match &target.kind {
@@ -284,6 +283,8 @@ fn since_the_last_fill<'a>(
     let surplus = runs.len().saturating_sub(MOST_TOLD);
     runs.drain(..surplus);
     for run in &mut runs {
+        // Of those that are told: the result of another one may be on a server that does not answer.
+        run.result = run.result.take().filter(|result| result.join("run.json").exists());
         run.changed_since = changed_since;
         run.written.start = run.written.start.saturating_sub(moved);
         run.written.end -= moved;

@@ -31,7 +31,11 @@ pub fn write_back(root: &Root, longest: Duration, is_stopped: &dyn Fn() -> bool)
         match running.try_wait() {
             Ok(Some(status)) => break status.success(),
             Ok(None) if begun.elapsed() < longest && !is_stopped() => std::thread::sleep(LOOK),
-            Ok(None) | Err(_) => break false,
+            Ok(None) | Err(_) => {
+                // It goes on, and somebody has to hear of its end.
+                std::thread::spawn(move || running.wait());
+                break false;
+            }
         }
     };
     let took_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);

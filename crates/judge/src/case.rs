@@ -122,7 +122,7 @@ impl Case<'_> {
             let counts = done(number);
             let is_read = counts.is_some_and(|counts| counts.read.total + counts.read.ramp > 0);
             let is_written = counts.is_some_and(|counts| counts.write.total + counts.write.ramp > 0);
-            PlannedTarget { number, info, is_read, is_written }
+            PlannedTarget { info, is_read, is_written }
         };
         let targets = self.run.targets.iter().enumerate().map(planned).collect();
         Outset { plan: self.plan, before: self.before, targets }
@@ -161,7 +161,12 @@ impl Case<'_> {
                 Bottom::Device(device) => devices.push(device.name.clone()),
                 Bottom::Server(file_system) => {
                     servers.push(file_system.source.clone());
-                    mounts.push(Series::nfs(&file_system.mount_point, nfs));
+                    let growth = self.samples.growth(&Series::nfs(&file_system.mount_point, nfs));
+                    // Mounts of one export share their counters.
+                    let mount = (file_system.source.clone(), growth);
+                    if !mounts.contains(&mount) {
+                        mounts.push(mount);
+                    }
                 }
                 // Whether memory was reached shows in nobody's counters.
                 Bottom::Memory(what) | Bottom::Unseen(what) => unseen = Some(what),
@@ -174,7 +179,7 @@ impl Case<'_> {
         if of_devices.is_none() && unseen.is_none() {
             unseen = Some(format!("there are no two samples of {}", devices.join(", ")));
         }
-        let of_servers: Option<f64> = mounts.iter().map(|mount| self.samples.growth(mount)).sum();
+        let of_servers: Option<f64> = mounts.iter().map(|(_, growth)| *growth).sum();
         if of_servers.is_none() && unseen.is_none() {
             unseen = Some(format!(
                 "{} is elsewhere, and /proc/self/mountstats has no counters of it",

@@ -25,8 +25,6 @@ pub struct Outset<'a> {
 /// A target and what the plan does to it.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedTarget<'a> {
-    /// Its number in the plan.
-    pub number: usize,
     /// What is known of it.
     pub info: &'a TargetInfo,
     /// Whether it is read.
@@ -60,7 +58,7 @@ impl Outset<'_> {
 
     /// What a target is, as it was before the run.
     pub(crate) fn facts(&self, target: &PlannedTarget<'_>) -> Option<&TargetFacts> {
-        self.before.targets.get(target.number)
+        self.before.targets.iter().find(|facts| facts.path.display().to_string() == target.info.path)
     }
 
     /// Whether requests are issued one after the other in the order of their places, or always to the same one.

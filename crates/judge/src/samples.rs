@@ -73,6 +73,12 @@ impl Samples {
         (end > begin && is_whole).then(|| (last - first).max(0.0))
     }
 
+    /// The time from the first sample of a counter to the last, in nanoseconds.
+    pub(crate) fn length_ns(&self, series: &Series) -> Option<u64> {
+        let course = self.series.get(series)?;
+        Some(course.last.0.saturating_sub(course.first.0)).filter(|length| *length > 0)
+    }
+
     /// Between which two samples a counter grew fastest; none where it grew at no time twice as fast as over the whole run.
     pub(crate) fn steepest(&self, series: &Series) -> Option<During> {
         let course = self.series.get(series)?;

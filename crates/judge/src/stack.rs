@@ -189,6 +189,9 @@ pub fn why_not_reread(target: &TargetFacts) -> Option<String> {
             device.driver.known().filter(|driver| *driver != "zram").and_then(|driver| of_memory(driver))
         }
         Part::FileSystem(file_system) if is_of_memory(file_system) => of_memory(&file_system.kind),
+        Part::FileSystem(file_system) if compresses(file_system) => {
+            Some("its file system compresses, and reads what it has compressed through the page cache".into())
+        }
         Part::Nothing => Some("it keeps nothing".into()),
         Part::Device(_) | Part::File(_) | Part::FileSystem(_) | Part::Unseen(_) => None,
     })

@@ -178,6 +178,7 @@ impl Lab {
     pub(crate) fn issued(mut self, issued: u64, out_of_order: u64) -> Lab {
         let after = self.after.get_or_insert_with(|| self.before.clone());
         after.issue_order = Fact::Known(IssueOrder { issued, out_of_order, lost_events: 0 });
+        self.plan.watch_order = true;
         self
     }
 

@@ -172,6 +172,8 @@ pub(crate) const REREAD_P90: f64 = 3.0;
 pub(crate) const SURE_SIGMAS: f64 = 4.0;
 /// Median of the run's reads, as a share of that of blocks that nobody had read, below which such a cache has answered the run.
 pub(crate) const CACHED_RUN: f64 = 0.5;
+/// The same above which what is below the cache has answered.
+pub(crate) const UNCACHED_RUN: f64 = 0.8;
 /// Touched bytes that the cache of an array or of a host may hold.
 pub(crate) const LARGE_CACHE: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 /// Median of blocks with data divided by that of blocks of zeros, above which zeros are not read.

@@ -265,7 +265,7 @@ pub(crate) mod tests {
             inject: Vec::new(),
             claim: Some(Claim::Device),
             anyway: true,
-            watch_order: true,
+            watch_order: false,
             probe: Probe::Off,
             targets: vec![
                 Target::new("/dev/sdx"),

@@ -81,6 +81,18 @@ pub(crate) fn validate_probe(plan: &Plan) -> Result {
     })
 }
 
+/// Requests that no kernel here sees have no order to watch.
+pub(crate) fn validate_watch_order(plan: &Plan) -> Result {
+    let of_order = |rule: &str| InvalidPlan::of("watch_order", rule).value(plan.watch_order);
+    require(!plan.watch_order || plan.engine.is_real(), || {
+        of_order("an engine without I/O gives the kernel nothing to put in order")
+            .remedy("use another `engine`, or remove `watch_order`")
+    })?;
+    require(!plan.watch_order || !plan.has_processes(), || {
+        of_order("requests of several processes are not watched").remedy("remove `executor` or `watch_order`")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +125,16 @@ mod tests {
         assert!(validate_probe(&apart).is_err() && !apart.is_probed(true));
         apart.probe = Probe::Auto;
         assert!(validate_probe(&apart).is_ok() && !apart.is_probed(true));
+    }
+
+    #[test]
+    fn an_order_that_nobody_can_watch_is_refused() {
+        let mut plan = Plan { watch_order: true, ..probing(Probe::Off) };
+        assert_eq!(validate_watch_order(&plan), Ok(()));
+        plan.targets[0].executor = Executor::Process;
+        assert!(validate_watch_order(&plan).unwrap_err().to_string().contains("remove `executor`"));
+        let simulated = Plan { watch_order: true, ..sample() };
+        assert!(validate_watch_order(&simulated).unwrap_err().to_string().contains("watch_order"));
     }
 
     #[test]

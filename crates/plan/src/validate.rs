@@ -1,6 +1,6 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
-use crate::probe::validate_probe;
+use crate::probe::{validate_probe, validate_watch_order};
 use crate::rising::validate_rising;
 use crate::validate_engine::validate_engine;
 use crate::validate_executor::validate_executors;
@@ -63,6 +63,7 @@ impl Plan {
         })?;
         validate_executors(self)?;
         validate_probe(self)?;
+        validate_watch_order(self)?;
         validate_verification(self)?;
         validate_injections(self)?;
         validate_phases(self)

@@ -82,6 +82,8 @@ impl Lab {
         command.args(args.split_whitespace()).current_dir(self.dir.path()).stdin(Stdio::null());
         // Tests leave the ledger of whoever runs them alone.
         command.env("IOSONAR_LEDGER", self.ledger());
+        // What one test writes to memory is not written back by another that runs beside it.
+        command.env("IOSONAR_WRITE_BACK", "off");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -1,9 +1,7 @@
 //! Caches below Linux: of a hypervisor, an array or a drive.
 
 use crate::detector::Most;
-use crate::outset::PlannedTarget;
-use crate::stack::{Part, compresses, parts};
-use crate::thresholds::{CACHED_RUN, LARGE_CACHE, REREAD_P50, REREAD_P90, SURE_SIGMAS};
+use crate::thresholds::{CACHED_RUN, LARGE_CACHE, REREAD_P50, REREAD_P90, SURE_SIGMAS, UNCACHED_RUN};
 use crate::words::{factor, micros, size};
 use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
@@ -27,9 +25,11 @@ const REMEDY: &str = "Take a range larger than that cache, run once after a fill
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let outset = case.outset();
     let probed = probed(&outset).filter(|_| case.is_real())?;
-    Some(match answered_by_cache(case, &probed) {
-        Some(text) => probed.seen(Level::Fail, &text),
-        None => probed.seen(Level::Caution, ""),
+    Some(match answered_by(case, &probed) {
+        Answered::ByCache(text) => probed.seen(Level::Fail, &text),
+        Answered::Below => probed
+            .seen(Level::Info, " The reads of the run took as long as those of blocks that nobody had read."),
+        Answered::Unknown => probed.seen(Level::Caution, ""),
     })
 }
 
@@ -49,24 +49,12 @@ fn probed(outset: &Outset<'_>) -> Option<Probed> {
     let mut probed = Probed { times: Vec::new(), why_not: None };
     for target in outset.targets.iter().filter(|target| target.is_read) {
         match outset.reread_of(target) {
-            Some(Fact::Known(_)) if is_compressed(outset, target) => {
-                let why =
-                    "its file system compresses, and reads what it has compressed through the page cache";
-                probed.why_not = Some(why.into());
-            }
             Some(Fact::Known(times)) => probed.times.push(*times),
             Some(Fact::Absent { absent }) => probed.why_not = Some(absent.clone()),
             None => {}
         }
     }
     (!probed.times.is_empty() || probed.why_not.is_some()).then_some(probed)
-}
-
-fn is_compressed(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> bool {
-    let facts =
-        outset.before.targets.iter().find(|facts| facts.path.display().to_string() == target.info.path);
-    let mut parts = facts.into_iter().flat_map(parts);
-    parts.any(|part| matches!(part, Part::FileSystem(file_system) if compresses(file_system)))
 }
 
 /// How much faster the second reading was, as a share of what shows a cache: from 1 on there is one. 0 where that may be chance.
@@ -122,22 +110,42 @@ impl Probed {
     }
 }
 
-/// What tells that the cache has answered the run itself: its reads are much faster than blocks that nobody had read. Requests that go on where
-/// the one before ended are faster anyhow, because drives read ahead.
-fn answered_by_cache(case: &Case<'_>, probed: &Probed) -> Option<String> {
-    let cold = probed.times.iter().map(|times| times.p50.first_ns).min()?;
-    let own = case.summary.latency.read?.p50_ns;
-    let touched = case.tally.places().touched_bytes() as f64;
+/// What answered the reads of a run.
+enum Answered {
+    /// The cache, and what tells so.
+    ByCache(String),
+    /// What is below it.
+    Below,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// The reads of a run beside blocks that nobody had read. Requests that go on where the one before ended are faster anyhow, because drives read
+/// ahead; a cache that shows in slow requests only (p90) does not show in medians.
+fn answered_by(case: &Case<'_>, probed: &Probed) -> Answered {
     let is_alike = case.is_direct() && !case.outset().is_sequential() && probed.why_not.is_none();
     let is_cached = probed.times.iter().all(|times| by_median(times) >= 1.0);
-    (is_alike && is_cached && (own as f64) < CACHED_RUN * cold as f64 && touched < LARGE_CACHE).then(|| {
-        format!(
+    let cold = probed.times.iter().map(|times| times.p50.first_ns);
+    let (Some(least), Some(most), Some(own)) = (cold.clone().min(), cold.max(), case.summary.latency.read)
+    else {
+        return Answered::Unknown;
+    };
+    if !is_alike || !is_cached {
+        return Answered::Unknown;
+    }
+    let own = own.p50_ns;
+    let touched = case.tally.places().touched_bytes() as f64;
+    if (own as f64) < CACHED_RUN * least as f64 && touched < LARGE_CACHE {
+        return Answered::ByCache(format!(
             " Half of the reads of the run took at most {} us, half of the blocks that nobody had read {} us; {} were touched.",
             micros(own),
-            micros(cold),
+            micros(least),
             size(touched)
-        )
-    })
+        ));
+    }
+    // Deep queues take longer whoever answers.
+    let is_alone = case.plan.jobs().all(|(_, job)| job.depth == 1);
+    if is_alone && own as f64 >= UNCACHED_RUN * most as f64 { Answered::Below } else { Answered::Unknown }
 }
 
 #[cfg(test)]

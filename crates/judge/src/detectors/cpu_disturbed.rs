@@ -21,6 +21,9 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group, thermal_throttle";
 
+/// Time in which nothing of the process ran.
+const HALTED_SERIES: Series = Series::Own(OwnUse::Halted);
+
 fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() {
         return None;
@@ -89,7 +92,7 @@ impl Shares {
             stolen: share(Series::Cpu(CpuState::Steal), ticks(case).filter(|all| *all >= LEAST_TICKS)),
             waited: share(Series::Issuing(IssuingThreads::Wait), cpu.filter(|ns| *ns > LEAST_CPU_NS)),
             halted_ns,
-            halted: halted_ns / case.summary.span.duration_ns().unwrap_or(0).max(1) as f64,
+            halted: case.samples.length_ns(&HALTED_SERIES).map_or(0.0, |length| halted_ns / length as f64),
             slowed: slowed(case).unwrap_or(0),
         }
     }
@@ -127,7 +130,7 @@ impl Shares {
                     self.halted_ns / 1e9
                 ),
                 remedy: "Do not stop it while it measures, and leave it a CPU.",
-                series: Some(Series::Own(OwnUse::Halted)),
+                series: Some(HALTED_SERIES),
             },
             Cause {
                 level: if self.slowed > 0 { Level::Caution } else { Level::Ok },
@@ -139,11 +142,13 @@ impl Shares {
     }
 }
 
-/// Time in which nothing of the generator ran. Threads with real-time priority may keep the one that notices that from running,
+/// Time in which nothing of the generator ran. Threads with a higher priority may keep the one that notices that from running,
 /// and measure all the same.
 fn halted_ns(case: &Case<'_>) -> f64 {
-    let halted = grown(case, Series::Own(OwnUse::Halted)).filter(|ns| *ns >= LEAST_HALT_NS);
-    halted.filter(|_| case.plan.pacing.realtime.is_none()).unwrap_or(0.0)
+    let halted = grown(case, HALTED_SERIES).filter(|ns| *ns >= LEAST_HALT_NS);
+    let pacing = &case.plan.pacing;
+    let is_ahead = pacing.realtime.is_some() || pacing.nice.is_some_and(|nice| nice < 0);
+    halted.filter(|_| !is_ahead).unwrap_or(0.0)
 }
 
 /// How often CPUs became too hot during the run; none where nobody counts that.

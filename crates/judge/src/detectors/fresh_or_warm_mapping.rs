@@ -104,7 +104,10 @@ fn weight(
     run: &FormerRun,
 ) -> (Level, String) {
     if run.changed_since {
-        return (Level::Info, "; another program has changed it meanwhile".into());
+        return (
+            Level::Info,
+            "; it was changed since, by another program or by a run that left no line".into(),
+        );
     }
     if let Some(why) = moves_data(facts) {
         return (Level::Caution, format!("; {why}"));

@@ -6,7 +6,7 @@ use crate::thresholds::{MERGED, REORDERED, SMALL_MEAN, SPLIT};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::DeviceCounter;
+use iosonar_evidence::{DeviceCounter, Fact};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::RequestsReshaped,
@@ -24,16 +24,27 @@ const SOURCE: &str = "requests and merges in the target's stat file";
 const ORDER_SOURCE: &str = "block_bio_queue and block_rq_issue, by the kernel's tracepoints";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let told = [reshaped(case), out_of_order(case).map(reordered)];
+    let told = [reshaped(case), order(case)];
     told.into_iter().flatten().reduce(Seen::and)
 }
 
-/// The share of requests that were issued before one that had been requested earlier; none where that was not watched.
-fn out_of_order(case: &Case<'_>) -> Option<f64> {
-    let order = case.after?.issue_order.known()?;
-    // Of events that were lost nobody knows the order.
-    let is_known = order.issued >= 100 && order.lost_events as f64 <= order.issued as f64 * REORDERED.caution;
-    is_known.then(|| order.out_of_order as f64 / order.issued as f64)
+/// Whether requests overtook others; none where nobody watched that.
+fn order(case: &Case<'_>) -> Option<Seen> {
+    let after = case.after.filter(|_| case.plan.watch_order)?;
+    let unknown = |why: &str| {
+        Seen::unknown(format!("Whether requests overtook others is not known: {why}."), ORDER_SOURCE)
+    };
+    Some(match &after.issue_order {
+        Fact::Absent { absent } => unknown(absent),
+        // Of events that were lost nobody knows the order.
+        Fact::Known(order) if order.lost_events as f64 > order.issued as f64 * REORDERED.caution => {
+            unknown(&format!("the kernel lost {} events", order.lost_events))
+        }
+        Fact::Known(order) if order.issued < 100 => {
+            unknown(&format!("{} requests were given to a driver", order.issued))
+        }
+        Fact::Known(order) => reordered(order.out_of_order as f64 / order.issued as f64),
+    })
 }
 
 fn reordered(share: f64) -> Seen {

@@ -35,15 +35,18 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
 /// Zeros in what is read and not written, as far as a probe has looked.
 fn of_reads(outset: &Outset<'_>) -> Option<(Seen, Level)> {
     let read = outset.targets.iter().filter(|target| target.is_read && !target.is_written);
-    let probed = || read.clone().filter_map(|target| outset.reread_of(target)?.known());
-    let (zeros, blocks) =
-        probed().fold((0, 0), |(zeros, blocks), times| (zeros + times.zero_blocks, blocks + times.blocks));
+    let probed: Vec<_> =
+        read.filter_map(|target| Some((target, outset.reread_of(target)?.known()?))).collect();
+    let (zeros, blocks) = probed
+        .iter()
+        .fold((0, 0), |(zeros, blocks), (_, times)| (zeros + times.zero_blocks, blocks + times.blocks));
+    let below = probed.iter().filter_map(|(target, _)| outset.facts(target)).flat_map(parts);
     if blocks == 0 {
         return None;
     }
     let share = zeros as f64 / blocks as f64;
     let text = format!("{} of {blocks} random blocks hold nothing but zeros", percent(share));
-    let (level, text) = match outset.before.targets.iter().flat_map(parts).find_map(gains) {
+    let (level, text) = match below.into_iter().find_map(gains) {
         _ if share <= ZERO_BLOCKS => (Level::Ok, format!("{text}.")),
         Some(what) => (Level::Caution, format!("{text}; {what} stores these in next to nothing.")),
         None => (Level::Info, format!("{text}; nothing below the target is known to compress.")),

@@ -1,44 +1,53 @@
 //! Whether requests are given to the driver in the order in which they were requested.
 
-use super::{Action, Event};
+use super::{Action, Device, Event};
 use std::collections::HashMap;
 
 /// Places that are remembered at most: of requests that were joined with others, the driver is never given the place.
 const MOST: usize = 1 << 16;
 
 /// Compares the order of `Q` (somebody requested it) with that of `D` (it was handed to the driver). Requests are known by their first
-/// sector, so a request that was joined with the one before it is a part of that one.
-#[derive(Debug, Clone, Default)]
+/// sector, so a request that was joined with the one before it is a part of that one. Each device has an order of its own.
+#[derive(Debug, Clone)]
 pub struct IssueOrder {
     /// Number of the last `Q` of each place.
-    queued: HashMap<u64, u64>,
+    queued: HashMap<(Device, u64), u64>,
     number: u64,
-    /// Number of the request that was issued last.
-    last: u64,
+    /// Number of the request that each device got last.
+    last: HashMap<Device, u64>,
+    /// Requests that may be on their way at once, so that nobody can say which was first.
+    at_once: u64,
     issued: u64,
     behind: u64,
 }
 
 impl IssueOrder {
+    /// Of requests that so many threads submit: those that are submitted at the same moment have no order.
+    pub fn of_threads(threads: u64) -> IssueOrder {
+        let at_once = threads.saturating_sub(1);
+        IssueOrder { queued: HashMap::new(), number: 0, last: HashMap::new(), at_once, issued: 0, behind: 0 }
+    }
+
     /// Takes the next event into account; events have to come in the order of time.
     pub fn add(&mut self, event: &Event) {
         if event.bytes == 0 {
             return;
         }
+        let place = (event.device, event.sector);
         match event.action {
             Action::Queue => {
                 self.number += 1;
-                self.queued.insert(event.sector, self.number);
+                self.queued.insert(place, self.number);
                 if self.queued.len() > MOST {
                     let recent = self.number - MOST as u64 / 2;
                     self.queued.retain(|_, number| *number > recent);
                 }
             }
             Action::Issue => {
-                let Some(number) = self.queued.remove(&event.sector) else { return };
+                let Some(number) = self.queued.remove(&place) else { return };
+                let last = self.last.insert(event.device, number).unwrap_or(0);
                 self.issued += 1;
-                self.behind += u64::from(number < self.last);
-                self.last = number;
+                self.behind += u64::from(number + self.at_once < last);
             }
             _ => {}
         }
@@ -60,7 +69,7 @@ mod tests {
     use super::*;
 
     fn order(events: &[(Action, u64)]) -> (u64, u64) {
-        let mut order = IssueOrder::default();
+        let mut order = IssueOrder::of_threads(1);
         for (action, sector) in events {
             order.add(&Event { action: *action, sector: *sector, bytes: 4096, ..Event::default() });
         }
@@ -91,7 +100,7 @@ mod tests {
             order(&[(Action::Queue, 8), (Action::Queue, 16), (Action::Issue, 8), (Action::Issue, 99)]),
             (1, 0)
         );
-        let mut order = IssueOrder::default();
+        let mut order = IssueOrder::of_threads(1);
         for sector in 0..1_000_000 {
             order.add(&Event { action: Action::Queue, sector, bytes: 4096, ..Event::default() });
         }
@@ -99,8 +108,29 @@ mod tests {
     }
 
     #[test]
+    fn devices_and_threads_have_no_order_among_each_other() {
+        let [a, b] = [1, 2].map(|minor| Device::new(8, minor).unwrap());
+        let queue = [(Action::Queue, a), (Action::Queue, b), (Action::Issue, b), (Action::Issue, a)];
+        let mut order = IssueOrder::of_threads(1);
+        for (action, device) in queue {
+            order.add(&Event { action, device, sector: 8, bytes: 4096, ..Event::default() });
+        }
+        assert_eq!((order.issued(), order.out_of_order()), (2, 0));
+        // Two threads: what was submitted one before may as well be one behind.
+        let swapped = [(Action::Queue, 8), (Action::Queue, 16), (Action::Issue, 16), (Action::Issue, 8)];
+        let of = |threads: u64| {
+            let mut order = IssueOrder::of_threads(threads);
+            for (action, sector) in swapped {
+                order.add(&Event { action, sector, bytes: 4096, ..Event::default() });
+            }
+            order.out_of_order()
+        };
+        assert_eq!((of(1), of(2)), (1, 0));
+    }
+
+    #[test]
     fn a_flush_has_no_place() {
-        let mut order = IssueOrder::default();
+        let mut order = IssueOrder::of_threads(1);
         order.add(&Event { action: Action::Queue, ..Event::default() });
         order.add(&Event { action: Action::Issue, ..Event::default() });
         assert_eq!(order.issued(), 0);
