@@ -53,7 +53,7 @@ pub struct EngineArgs {
     /// Complete nothing for LENGTH in every PERIOD (simulated engine)
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub sim_stall: Option<StallArg>,
-    /// From TIME on, serve requests in PERCENT of the time (simulated engine): 250@16s
+    /// Serve requests in PERCENT of the time, from TIME on (simulated engine): 250@16s
     #[arg(long, value_name = "PERCENT@TIME")]
     pub sim_change: Option<ChangeArg>,
 }

@@ -133,7 +133,7 @@ fn stage() -> Lab {
     lab.target("w.img", 1 << 20);
     lab.expect(0, "run -t w.img --rw write --bs 64k --size 1m -o written");
     std::fs::copy(lab.path("w.img"), lab.path("copy.img")).expect("a copy");
-    lab.expect(0, "matrix t.tmp --sizes 64k,128k --records 4k --tests write,read -o matrix1");
+    lab.expect(0, "matrix t.tmp --sizes 4m,8m --records 64k --tests write,read --repeat 5 -o matrix1");
     let copied = Command::new("cp").arg("-r").args([lab.path("matrix1"), lab.path("matrix2")]).status();
     assert!(copied.expect("cp starts").success());
     for load in ["monday", "web"] {
