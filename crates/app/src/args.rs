@@ -259,10 +259,11 @@ pub struct IoArgs {
     /// Where that is known before the first request, such a run is refused. Goes with a plan, too.
     #[arg(long)]
     pub anyway: bool,
-    /// Count requests that overtake others on their way to the device, by the kernel's tracepoints
+    /// Count requests that overtake others on their way to the device
     ///
-    /// An I/O scheduler may sort what waits together. 'iosonar explain' has the share (requests-reshaped).
-    /// Requests of other programs on the device are counted, too. Needs root and some CPU time.
+    /// An I/O scheduler may sort what waits together. The verdict's requests-reshaped has the share. Requests of
+    /// other programs on the device are counted, too. Uses the kernel's tracepoints as root, and some CPU
+    /// time.
     #[arg(long)]
     pub watch_order: bool,
     /// Read random blocks twice before the run, to find caches below Linux: auto, on or off

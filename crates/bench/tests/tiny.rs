@@ -67,7 +67,8 @@ fn assert_sane(row: &Value) {
     );
     // Lateness may be 0, and a difference below that; nothing may be lost, and no run may have a caution.
     let unit = row["unit"].as_str().unwrap();
-    let may_be_none = ["us", "ms", "runs"].contains(&unit) || row["what"].as_str().unwrap().contains("lost");
+    let may_be_none = ["us", "ms", "runs", "% of the speed"].contains(&unit)
+        || row["what"].as_str().unwrap().contains("lost");
     for value in ours.iter().chain(theirs) {
         let value = value.as_f64().unwrap();
         assert!(value.is_finite() && value.abs() < 1e9 && (may_be_none || value > 0.0), "{row}");

@@ -115,10 +115,9 @@ impl Part<'_> {
             }
             assert!(r.submitted.is_none_or(|s| s >= r.due), "{what}: early: {r:?}");
             if let Engine::Sim(model) = self.plan.engine {
-                assert!(
-                    r.latency().is_none_or(|l| l >= model.service),
-                    "{what}: faster than the device: {r:?}"
-                );
+                let percent = model.change.map_or(100, |change| change.percent.min(100));
+                let least = Nanos(model.service.0 * u64::from(percent) / 100);
+                assert!(r.latency().is_none_or(|l| l >= least), "{what}: faster than the device: {r:?}");
             }
         }
         self.policy_holds(what);

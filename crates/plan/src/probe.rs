@@ -132,7 +132,7 @@ mod tests {
         let mut plan = Plan { watch_order: true, ..probing(Probe::Off) };
         assert_eq!(validate_watch_order(&plan), Ok(()));
         plan.targets[0].executor = Executor::Process;
-        assert!(validate_watch_order(&plan).unwrap_err().to_string().contains("remove `executor`"));
+        assert!(validate_watch_order(&plan).unwrap_err().to_string().contains("several processes"));
         let simulated = Plan { watch_order: true, ..sample() };
         assert!(validate_watch_order(&simulated).unwrap_err().to_string().contains("watch_order"));
     }
