@@ -213,7 +213,8 @@ fake_cache_below() {
     lab_loop device 64 || return
     losetup --direct-io=off "$device" || return
     "$IOSONAR" layout evict "$(losetup -n -O BACK-FILE "$device")" > /dev/null || return
-    bad_run -t "$device" --rw randread --bs 4k --number-ios 2000 --probe on
+    # Places that are visited again come from the cache.
+    bad_run -t "$device" --rw randread --bs 4k --size 32m --norandommap --number-ios 30000 --probe on
 }
 
 fake_zeroes_short_cut() {
