@@ -37,7 +37,7 @@ WAYS=(
     'wrong-size-device:a load of 256 MiB on a device of 32 MiB'
     'requests-reshaped:neighbours of 4 KiB are submitted together'
     'read-amplification:random pages are read through mmap'
-    'cache-below:a loop device without direct I/O reads a cold image'
+    'cache-below:a loop device with the page cache below is read again'
     'zeroes-short-cut:every other MiB of a loop device is discarded'
     'fresh-or-warm-mapping:a file that is one hole is written'
     'fragmented:a file that lies in gaps of 64 KiB is read'
