@@ -4,6 +4,7 @@
 use crate::During;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
+use std::ops::Range;
 
 /// Most slices of time: of a run that starts at time zero at least half of them are in use.
 const SLICES: usize = 1024;
@@ -170,6 +171,12 @@ impl Traffic {
         Some((sum.requests as f64 / seconds, sum.bytes as f64 / seconds))
     }
 
+    /// The time of some slices.
+    fn during(&self, slices: Range<usize>) -> During {
+        let [from_ns, to_ns] = [slices.start, slices.end].map(|index| (index as u64) << self.shift);
+        During { from_ns, to_ns }
+    }
+
     /// The longest time between two slices with completions in which nothing was completed; none where each slice has some.
     pub fn longest_pause(&self) -> Option<During> {
         let is_pause = |slice: &Slice| slice.requests == 0;
@@ -182,9 +189,7 @@ impl Traffic {
                 longest = begin..index + 1;
             }
         }
-        let of_slice = |index: usize| (index as u64) << self.shift;
-        (!longest.is_empty())
-            .then(|| During { from_ns: of_slice(longest.start), to_ns: of_slice(longest.end) })
+        (!longest.is_empty()).then(|| self.during(longest))
     }
 
     /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
@@ -192,9 +197,8 @@ impl Traffic {
         let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
         let last = self.slices.len().checked_sub(1).filter(|last| *last >= first + parts)?;
         let border = |part: usize| first + part * (last - first) / parts;
-        let of_slice = |index: usize| (index as u64) << self.shift;
         let mut levels = LevelsOverTime {
-            during: During { from_ns: of_slice(first), to_ns: of_slice(last) },
+            during: self.during(first..last),
             requests: Vec::new(),
             bytes: Vec::new(),
             latency: Vec::new(),

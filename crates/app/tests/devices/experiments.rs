@@ -4,8 +4,7 @@
 
 use crate::common::*;
 use crate::validity::{Judged, full};
-use iosonar_testkit::{Ended, Lab, LoopDevice, Mounted, tool};
-use serde_json::Value;
+use iosonar_testkit::{Ended, LoopDevice, Mounted, tool};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,22 +32,6 @@ impl Drop for Setting {
     }
 }
 
-/// What a detector says, and of the requests that went wrong the run may say so, too.
-#[track_caller]
-fn judged_with_errors(lab: &Lab, words: &str) -> Value {
-    let ended = lab.run(&format!("run --no-progress --start-delay 0 {words} -o r"));
-    let judged = lab.run("judge r --json");
-    let judgement =
-        serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}{}", ended.err, judged.err));
-    std::fs::remove_dir_all(lab.path("r")).unwrap();
-    judgement
-}
-
-#[track_caller]
-fn level_in(judgement: &Value, id: &str) -> String {
-    Judged(judgement.clone()).level(id)
-}
-
 /// H1: neighbours that wait together become one request, whatever the scheduler.
 #[test]
 fn neighbours_are_joined_where_they_wait_together() {
@@ -70,15 +53,7 @@ fn requests_that_a_scheduler_sorts_are_told_where_that_is_watched() {
     let device = LoopDevice::random(64);
     let write =
         format!("-t {} --destroy --rw randwrite --bs 4k --iodepth 32 --number-ios 6000", device.text());
-    let out_of_order = |judged: &Judged| {
-        let all = judged.0["detections"].as_array().unwrap();
-        let shape = all.iter().find(|one| one["id"] == "requests-reshaped").unwrap();
-        let evidence = shape["evidence"].as_array().unwrap();
-        evidence
-            .iter()
-            .find(|one| one["name"] == "out_of_order_share")
-            .map(|one| one["value"].as_f64().unwrap())
-    };
+    let out_of_order = |judged: &Judged| judged.evidence("requests-reshaped", "out_of_order_share");
     for (scheduler, is_sorted) in [("mq-deadline", true), ("none", false)] {
         let _setting = Setting::new(&device, "scheduler", scheduler);
         let judged = Judged::of(&lab, &format!("{write} --watch-order"));
@@ -125,9 +100,7 @@ fn a_setting_that_changes_during_a_run_is_told() {
         std::thread::sleep(Duration::from_secs(1));
         let _setting = change.then(|| Setting::new(&device, "nomerges", "2"));
         assert_eq!(running.wait().code, 0);
-        let judgement = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
-        std::fs::remove_dir_all(lab.path("r")).unwrap();
-        level_in(&judgement, "settings-changed")
+        Judged::taken(&lab, &lab.expect(0, "judge r --json")).level("settings-changed")
     };
     assert_eq!((level(true).as_str(), level(false).as_str()), ("caution", "ok"));
 }
@@ -153,7 +126,10 @@ fn reads_behind_the_end_of_a_file_are_not_requests() {
     full(&lab, "f", 8);
     for (size, level) in [("16m", "fail"), ("8m", "ok")] {
         let words = format!("-t f --steps random --rw read --bs 64k --size {size} --number-ios 200");
-        assert_eq!(level_in(&judged_with_errors(&lab, &words), "requests-not-done"), level, "{size}");
+        // Requests fail, and the run says so too.
+        lab.run(&format!("run --no-progress --start-delay 0 {words} -o r"));
+        let judged = Judged::taken(&lab, &lab.run("judge r --json"));
+        assert_eq!(judged.level("requests-not-done"), level, "{size}");
     }
 }
 
@@ -208,14 +184,8 @@ fn a_load_of_a_larger_device_is_told() {
     for (mebibytes, level) in [(16, "caution"), (64, "ok")] {
         let device = LoopDevice::random(mebibytes);
         let ended = lab.run(&format!("replay load -t {} --no-progress -o r", device.text()));
-        let judgement = serde_json::from_str(&lab.run("judge r --json").out).unwrap();
-        std::fs::remove_dir_all(lab.path("r")).unwrap();
-        assert_eq!(
-            level_in(&judgement, "wrong-size-device"),
-            level,
-            "{mebibytes}: {}{judgement:#}",
-            ended.err
-        );
+        let judged = Judged::taken(&lab, &lab.run("judge r --json"));
+        assert_eq!(judged.level("wrong-size-device"), level, "{mebibytes}: {}{:#}", ended.err, judged.0);
         assert_eq!(ended.err.contains("caution: wrong-size-device"), level == "caution", "{}", ended.err);
     }
 }
@@ -241,9 +211,7 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
         disturb(&running);
         let ended: Ended = running.wait();
         assert_eq!(ended.code, 0, "{}", ended.err);
-        let judgement = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
-        std::fs::remove_dir_all(lab.path("r")).unwrap();
-        Judged(judgement)
+        Judged::taken(&lab, &lab.expect(0, "judge r --json"))
     };
     let freeze = |_: &Background| {
         let mount = mounted.path().to_str().unwrap();
@@ -262,16 +230,12 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
         running.signal("CONT");
     });
     assert!(stood_still(&stopped), "{:#}", stopped.0);
-    let explained =
-        stopped.0["detections"].as_array().unwrap().iter().find(|one| one["id"] == "stalls-hidden");
+    let explained = stopped.found("stalls-hidden");
     let blamed = explained.is_some_and(|one| one["level"] == "caution" && one["explained_by"].is_null());
     assert!(!blamed, "{:#}", stopped.0);
 }
 
 /// Whether the evidence says that the generator did not run for a while, whatever else disturbed it.
 fn stood_still(judged: &Judged) -> bool {
-    let all = judged.0["detections"].as_array().unwrap();
-    let cpu = all.iter().find(|one| one["id"] == "cpu-disturbed").unwrap();
-    let evidence = cpu["evidence"].as_array().unwrap();
-    evidence.iter().any(|one| one["name"] == "halted_share" && one["value"].as_f64().unwrap() > 0.05)
+    judged.evidence("cpu-disturbed", "halted_share").unwrap() > 0.05
 }

@@ -116,8 +116,7 @@ fn a_ledger_that_cannot_be_used_is_unknown_and_costs_no_run() {
         let words = "run -t f --rw randwrite --bs 64k --number-ios 200 --no-progress --start-delay 0 -o r";
         let ended = Ended::of(lab.command(words).env("IOSONAR_LEDGER", ledger).output().unwrap());
         assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-        let judged = Judged(serde_json::from_str(&lab.run("judge r --json").out).unwrap());
-        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        let judged = Judged::taken(&lab, &lab.run("judge r --json"));
         let told = judged.told(MAPPING).unwrap();
         (told.level, told.text)
     };

@@ -44,9 +44,26 @@ impl Judged {
         Judged(judgement)
     }
 
+    /// What `judge r --json` has said, whose result is needed no more.
+    #[track_caller]
+    pub fn taken(lab: &Lab, judged: &Ended) -> Judged {
+        let judgement = serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}", judged.err));
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        Judged(judgement)
+    }
+
+    pub fn found(&self, id: &str) -> Option<&Value> {
+        self.0["detections"].as_array().unwrap().iter().find(|one| one["id"] == id)
+    }
+
+    /// A number that a detection rests on.
+    pub fn evidence(&self, id: &str, name: &str) -> Option<f64> {
+        let evidence = self.found(id)?["evidence"].as_array()?;
+        evidence.iter().find(|one| one["name"] == name)?["value"].as_f64()
+    }
+
     pub fn told(&self, id: &str) -> Option<Told> {
-        let all = self.0["detections"].as_array().unwrap();
-        let found = all.iter().find(|one| one["id"] == id)?;
+        let found = self.found(id)?;
         let text = |name: &str| found[name].as_str().unwrap().to_string();
         Some(Told { level: text("level"), text: text("text") })
     }
@@ -435,7 +452,7 @@ fn a_cpu_limit_that_holds_the_generator_up_is_told() {
     full(&lab, "f", 16);
     let run = "run --no-progress --start-delay 0 -t f --rw randread --bs 4k --runtime 3 --time-based -o r";
     let ended = group.run(&lab, run);
-    let judged = Judged(serde_json::from_str(&lab.run("judge r --json").out).unwrap());
+    let judged = Judged::taken(&lab, &lab.run("judge r --json"));
     assert_eq!(judged.level("cpu-disturbed"), "fail", "{}{:#}", ended.err, judged.0);
     assert!(judged.told("cpu-disturbed").unwrap().text.contains("CPU limit"), "{:#}", judged.0);
 }
@@ -450,7 +467,7 @@ fn a_limit_of_this_machine_that_was_measured_is_told() {
     let run =
         format!("run --no-progress --start-delay 0 -t {} --rw read --bs 64k --size 24m -o r", device.text());
     let ended = group.run(&lab, &run);
-    let judged = Judged(serde_json::from_str(&lab.run("judge r --json").out).unwrap());
+    let judged = Judged::taken(&lab, &lab.run("judge r --json"));
     assert_eq!(judged.level("own-limit"), "fail", "{}{}{:#}", ended.out, ended.err, judged.0);
 }
 

@@ -27,13 +27,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     match (of_writes(outset), of_reads(outset)) {
         // What is read is told only where it matters.
-        (Some(_), Some((seen, Level::Caution))) | (None, Some((seen, _))) => Some(seen),
-        (of_writes, _) => of_writes,
+        (Some(_), Some(seen)) if seen.level() == Level::Caution => Some(seen),
+        (of_writes, of_reads) => of_writes.or(of_reads),
     }
 }
 
 /// Zeros in what is read and not written, as far as a probe has looked.
-fn of_reads(outset: &Outset<'_>) -> Option<(Seen, Level)> {
+fn of_reads(outset: &Outset<'_>) -> Option<Seen> {
     let read = outset.targets.iter().filter(|target| target.is_read && !target.is_written);
     let probed: Vec<_> =
         read.filter_map(|target| Some((target, outset.reread_of(target)?.known()?))).collect();
@@ -53,7 +53,7 @@ fn of_reads(outset: &Outset<'_>) -> Option<(Seen, Level)> {
     };
     let seen = Seen::at(level, text, SOURCE)
         .remedy("Fill the target with random data before the run ('iosonar fill').");
-    Some((seen.with("zero_share", share), level))
+    Some(seen.with("zero_share", share))
 }
 
 fn of_writes(outset: &Outset<'_>) -> Option<Seen> {

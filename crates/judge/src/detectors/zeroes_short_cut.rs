@@ -32,21 +32,21 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
 /// What a run writes may hold data before it is read: such targets are looked at only with `of_written`, and told as information.
 fn foresee_all(outset: &Outset<'_>, of_written: bool) -> Option<Seen> {
     let read = outset.targets.iter().filter(|target| target.is_read && (of_written || !target.is_written));
-    let answers: Vec<(Seen, Level)> = read
+    let answers: Vec<Seen> = read
         .filter_map(|target| match outset.reread_of(target)? {
             Fact::Known(times) => Some(seen(times, target.is_written)),
             Fact::Absent { absent } => {
                 let text = format!("Whether zeros are answered without reading is not known: {absent}.");
-                Some((Seen::unknown(text, SOURCE), Level::Unknown))
+                Some(Seen::unknown(text, SOURCE))
             }
         })
         .collect();
-    answers.into_iter().max_by_key(|(_, level)| *level).map(|(seen, _)| seen)
+    answers.into_iter().max_by_key(Seen::level)
 }
 
-fn seen(times: &RereadTimes, is_written: bool) -> (Seen, Level) {
+fn seen(times: &RereadTimes, is_written: bool) -> Seen {
     let (zeros, data) = (times.zero_blocks, times.data_blocks());
-    let (seen, level) = match times.data_and_zeros {
+    let seen = match times.data_and_zeros {
         Some(compared) if zeros.min(data) >= LEAST_OF_KIND => {
             let ratio = compared.ratio();
             let is_sure = compared.sigmas((data, zeros)) > SURE_SIGMAS;
@@ -68,20 +68,18 @@ fn seen(times: &RereadTimes, is_written: bool) -> (Seen, Level) {
                 )
                 .remedy("Fill the range with random data before the run ('iosonar fill'), and do not discard it afterwards."),
             };
-            (seen.with("data_to_zeros_ratio", ratio), level)
+            seen.with("data_to_zeros_ratio", ratio)
         }
-        _ if zeros == 0 => {
-            (Seen::ok(format!("None of {data} random blocks is all zeros."), SOURCE), Level::Ok)
-        }
+        _ if zeros == 0 => Seen::ok(format!("None of {data} random blocks is all zeros."), SOURCE),
         _ => {
             let text = format!(
                 "{zeros} of {} random blocks are zeros: too few of them, or of the others, to compare their times.",
                 times.blocks
             );
-            (Seen::unknown(text, SOURCE), Level::Unknown)
+            Seen::unknown(text, SOURCE)
         }
     };
-    (seen.with("zero_blocks", zeros as f64).with("blocks", times.blocks as f64), level)
+    seen.with("zero_blocks", zeros as f64).with("blocks", times.blocks as f64)
 }
 
 #[cfg(test)]
