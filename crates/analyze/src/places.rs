@@ -1,12 +1,10 @@
 //! Where requests went: how far they reached on each target, how much of it they touched, and how they are aligned.
 
 use iosonar_archive::Record;
-use iosonar_plan::Direction;
+use iosonar_plan::{Alignments, Direction};
 
 /// Places that are kept of all; the estimate of their number is right to 6 %.
 const KEPT: usize = 256;
-/// Alignments that are told apart: powers of two from 1 byte to 1 MiB.
-const ALIGNMENTS: usize = 21;
 /// 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -39,8 +37,8 @@ pub struct Places {
     /// One for each target, and one for records of targets that the plan does not have.
     reach: Vec<Reach>,
     distinct: Distinct,
-    /// Reads and writes by the power of two of which their offset and length are multiples.
-    aligned: [[u64; ALIGNMENTS]; 2],
+    reads: Alignments,
+    writes: Alignments,
 }
 
 impl Places {
@@ -48,7 +46,8 @@ impl Places {
         Places {
             reach: vec![Reach::NOTHING; targets + 1],
             distinct: Distinct::default(),
-            aligned: [[0; ALIGNMENTS]; 2],
+            reads: Alignments::default(),
+            writes: Alignments::default(),
         }
     }
 
@@ -62,15 +61,15 @@ impl Places {
         let target = usize::from(record.target).min(unknown);
         self.reach[target].merge(Reach { low: extent.offset, high: extent.end() });
         self.distinct.add(record.target, extent.offset, extent.length);
-        let power = (extent.offset | extent.length).trailing_zeros() as usize;
-        self.aligned[usize::from(direction == Direction::Write)][power.min(ALIGNMENTS - 1)] += 1;
+        let aligned = if direction == Direction::Write { &mut self.writes } else { &mut self.reads };
+        aligned.add(extent);
     }
 
     pub(crate) fn merge(&mut self, other: &Places) {
         self.reach.iter_mut().zip(&other.reach).for_each(|(mine, theirs)| mine.merge(*theirs));
         self.distinct.merge(&other.distinct);
-        let counts = self.aligned.iter_mut().flatten().zip(other.aligned.iter().flatten());
-        counts.for_each(|(mine, theirs)| *mine += theirs);
+        self.reads.merge(&other.reads);
+        self.writes.merge(&other.writes);
     }
 
     /// What was reached of a target; none where nothing was.
@@ -85,20 +84,15 @@ impl Places {
         spans.min(self.distinct.bytes())
     }
 
-    /// Writes of which offset or length is no multiple of `block`, a power of two; and all writes.
-    pub fn misaligned_writes(&self, block: u64) -> (u64, u64) {
-        misaligned(&self.aligned[1], block)
+    /// How the reads are aligned.
+    pub fn reads(&self) -> &Alignments {
+        &self.reads
     }
 
-    /// The same of reads.
-    pub fn misaligned_reads(&self, block: u64) -> (u64, u64) {
-        misaligned(&self.aligned[0], block)
+    /// How the writes are aligned.
+    pub fn writes(&self) -> &Alignments {
+        &self.writes
     }
-}
-
-fn misaligned(aligned: &[u64; ALIGNMENTS], block: u64) -> (u64, u64) {
-    let power = (block.max(1).trailing_zeros() as usize).min(ALIGNMENTS - 1);
-    (aligned[..power].iter().sum(), aligned.iter().sum())
 }
 
 /// Distinct places of requests, by the smallest of their hashes (bottom-k sketch).
@@ -184,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn alignment_is_that_of_offset_and_length_of_writes() {
+    fn reads_and_writes_are_aligned_apart() {
         let writes = [(0, 4096), (4096, 512), (512, 4096), (8192, 8192)];
         let reads = [record(Op::Read, 512, 512)];
         let places =
             of(writes.map(|(offset, length)| record(Op::Write, offset, length)).into_iter().chain(reads));
-        assert_eq!([512, 4096, 8192].map(|block| places.misaligned_writes(block)), [(0, 4), (2, 4), (3, 4)]);
-        assert_eq!(places.misaligned_reads(4096), (1, 1));
+        assert_eq!((places.writes().count(), places.writes().misaligned(4096)), (4, 2));
+        assert_eq!((places.reads().count(), places.reads().misaligned(4096)), (1, 1));
     }
 
     #[test]

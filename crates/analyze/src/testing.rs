@@ -20,6 +20,7 @@ fn target(path: &str) -> TargetInfo {
         size: 1 << 30,
         block: 512,
         max_requested_end: 1 << 30,
+        rounded_requests: 0,
         input_lines: 1000,
         bad_lines: 0,
         back_shifts: 0,

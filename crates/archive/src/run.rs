@@ -282,6 +282,9 @@ pub struct TargetInfo {
     pub block: u64,
     /// Highest end in bytes that the source requested inside its window, before wrapping.
     pub max_requested_end: u64,
+    /// Requests of its recorded loads that are no whole logical blocks, so that they are rounded; as far as that is known before the run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rounded_requests: u64,
     /// Lines of the load, text included, up to the end of the window.
     pub input_lines: u64,
     /// Lines that looked like requests and were skipped (`--skip-bad`).

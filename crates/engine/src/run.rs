@@ -132,6 +132,7 @@ impl Prepared {
             size,
             block: jobs.iter().map(|(_, job)| job.placement.block()).max().unwrap_or(0),
             max_requested_end,
+            rounded_requests: jobs.iter().map(|(phase, job)| job.rounded_requests(phase.passes)).sum(),
             input_lines: 0,
             bad_lines: facts().map(|facts| facts.bad_lines).sum(),
             back_shifts: facts().map(|facts| facts.back_shifts).sum(),

@@ -1,8 +1,8 @@
 //! What can be known of a run before its first request.
 
 use crate::detectors::{
-    cache_below, copied_up, dirty_at_start, fragmented, fresh_or_warm_mapping, memory_target, own_limit,
-    page_cache_in_path, trivial_data, unmapped_target, wrong_size_device, zeroes_short_cut,
+    cache_below, copied_up, dirty_at_start, fragmented, fresh_or_warm_mapping, memory_target, misaligned,
+    own_limit, page_cache_in_path, trivial_data, unmapped_target, wrong_size_device, zeroes_short_cut,
 };
 use crate::verdict::explain;
 use crate::{Detector, Seen};
@@ -80,7 +80,7 @@ impl Outset<'_> {
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;
 
 /// Detectors whose answer does not need the run.
-const FORESEEING: [(&Detector, Foresee); 12] = [
+const FORESEEING: [(&Detector, Foresee); 13] = [
     (&memory_target::DETECTOR, memory_target::foresee),
     (&unmapped_target::DETECTOR, unmapped_target::foresee),
     (&page_cache_in_path::DETECTOR, page_cache_in_path::foresee),
@@ -88,6 +88,7 @@ const FORESEEING: [(&Detector, Foresee); 12] = [
     (&zeroes_short_cut::DETECTOR, zeroes_short_cut::foresee),
     (&trivial_data::DETECTOR, trivial_data::foresee),
     (&wrong_size_device::DETECTOR, wrong_size_device::foresee),
+    (&misaligned::DETECTOR, misaligned::foresee),
     (&own_limit::DETECTOR, own_limit::foresee),
     (&dirty_at_start::DETECTOR, dirty_at_start::foresee),
     (&fresh_or_warm_mapping::DETECTOR, fresh_or_warm_mapping::foresee),

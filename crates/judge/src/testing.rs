@@ -3,7 +3,8 @@
 use crate::{Case, Detector, Samples, foresee, judge};
 use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
 use iosonar_archive::{
-    Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo, Verified,
+    Marks, Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo,
+    Verified,
 };
 use iosonar_evidence::target::Layer;
 use iosonar_evidence::{
@@ -470,6 +471,17 @@ impl Lab {
     pub(crate) fn wraparound(mut self, factor: f64) -> Lab {
         let target = &mut self.run.targets[0];
         target.max_requested_end = (target.size as f64 * factor) as u64;
+        self
+    }
+
+    /// The first of its requests were no whole blocks of the target.
+    pub(crate) fn rounded(mut self, count: usize, block: u64) -> Lab {
+        for record in &mut self.records[..count] {
+            record.marks = record.marks.with(Marks::ROUNDED, true);
+        }
+        let target = &mut self.run.targets[0];
+        (target.block, target.rounded_requests) = (block, count as u64);
+        target.expected_requests = Some(self.records.len() as u64);
         self
     }
 

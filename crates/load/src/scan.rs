@@ -4,7 +4,7 @@ use crate::demand::Demand;
 use crate::filter::Room;
 use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, kept};
 use crate::text::Text;
-use iosonar_plan::{Nanos, Op, SECTOR, TraceReplay};
+use iosonar_plan::{Alignments, Nanos, Op, SECTOR, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -31,6 +31,8 @@ pub struct Facts {
     pub max_length: u64,
     /// Longest read or write inside the window, in bytes: what memory for data has to hold.
     pub max_transfer: u64,
+    /// How the requests inside the window are aligned.
+    pub alignments: Alignments,
     /// Bytes of all reads and writes inside the window.
     pub transfer_bytes: u64,
     /// Earliest time inside the window.
@@ -83,6 +85,7 @@ pub fn scan(
             let Some(request) = kept(load, request) else { continue };
             facts.requests += 1;
             facts.max_end = facts.max_end.max(request.extent.end());
+            facts.alignments.add(request.extent);
             facts.max_length = facts.max_length.max(request.extent.length);
             if request.op.is_transfer() {
                 facts.max_transfer = facts.max_transfer.max(request.extent.length);

@@ -6,6 +6,7 @@
 //!
 //! This room knows no clock, no files and no operating system.
 
+mod alignments;
 mod claim;
 mod coordination;
 mod data;
@@ -50,6 +51,7 @@ mod verification;
 mod version1;
 mod workload;
 
+pub use alignments::Alignments;
 pub use claim::{Claim, UnknownClaim};
 pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
 pub use data::{Fill, RunId};

@@ -190,6 +190,7 @@ impl Facts {
             size: self.size.unwrap_or_default(),
             block: SECTOR,
             max_requested_end: self.max_end.unwrap_or(seen.max_end),
+            rounded_requests: 0,
             input_lines: self.input_lines,
             bad_lines: seen.bad_lines,
             back_shifts: seen.back_shifts,

@@ -298,6 +298,12 @@ impl Fitted {
         requests.filter(is_certain).map(|n| n.saturating_mul(passes.into()))
     }
 
+    /// Requests of its recorded load in `passes` passes that are no whole logical blocks; 0 of others.
+    pub(crate) fn rounded_requests(&self, passes: u32) -> u64 {
+        let in_a_pass = |facts: &Facts| facts.alignments.misaligned(self.placement.block());
+        self.workload.facts().map_or(0, in_a_pass).saturating_mul(passes.into())
+    }
+
     /// The usual length of a request in bytes: of a recorded load the mean one; none where that is not known.
     pub(crate) fn usual_bytes(&self) -> Option<u64> {
         let mean = |facts: &Facts| facts.transfer_bytes.checked_div(facts.reads + facts.writes);

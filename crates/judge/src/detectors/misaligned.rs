@@ -1,28 +1,61 @@
-//! Writes that a device has to read before it can write them.
+//! Requests that are no whole blocks of the device: it reads before it writes them, or takes none of them as they are.
 
 use crate::detector::Most;
 use crate::thresholds::MISALIGNED;
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::TargetFacts;
 use iosonar_evidence::target::{BlockDevice, Role};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::Misaligned,
     channel: Channel::Schedule,
     most: Most { device: Level::Caution, filesystem: Level::Info, cache: Level::Ok, replay: Level::Caution },
     explains: &[],
     about: "A device that addresses 512 bytes and stores blocks of 4096 reads a block before it writes a part of it. That happens to all writes in \
-            a partition that starts inside of such a block.",
+            a partition that starts inside of such a block. A device that addresses 4096 bytes takes no request of less: those of a load that was \
+            recorded on 512 are rounded, move more bytes, and write over their neighbours.",
     detect,
 };
 
 const SOURCE: &str =
     "offset and length of the writes, physical_block_size of the devices, start of partitions";
 
+const ROUNDING: &str = "offset and length of the load's requests, logical block size of the target";
+
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    if !case.is_real() || !case.is_direct() || case.tally.traffic().writes.bytes == 0 {
+    if !case.is_real() {
+        return None;
+    }
+    let counts = &case.summary.counts.all;
+    let block = case.run.targets.iter().map(|target| target.block).max().unwrap_or(0);
+    rounded(counts.rounded, counts.total, block).or_else(|| of_physical_blocks(case))
+}
+
+/// The load is known before the run.
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    let infos = || outset.targets.iter().map(|target| target.info);
+    let all = infos().map(|info| info.expected_requests).sum::<Option<u64>>()?;
+    rounded(infos().map(|info| info.rounded_requests).sum(), all, infos().map(|info| info.block).max()?)
+}
+
+/// Requests that were no whole logical blocks.
+fn rounded(rounded: u64, all: u64, block: u64) -> Option<Seen> {
+    let share = rounded as f64 / all.max(1) as f64;
+    let level = MISALIGNED.level(share);
+    let text = format!(
+        "{} of the requests are no whole blocks of {block} bytes, and no others can be issued: they are rounded outward, and move more bytes.",
+        percent(share)
+    );
+    let seen = Seen::at(level, text, ROUNDING).remedy(
+        "Take a device with the blocks of the recorded one; or say in the report that requests were rounded.",
+    );
+    (level > Level::Ok).then(|| seen.with("share", share).with("logical_block_bytes", block as f64))
+}
+
+fn of_physical_blocks(case: &Case<'_>) -> Option<Seen> {
+    if !case.is_direct() || case.tally.traffic().writes.bytes == 0 {
         return None;
     }
     let devices: Vec<&BlockDevice> = case.before.targets.iter().flat_map(TargetFacts::devices).collect();
@@ -37,8 +70,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     }
     // The records of several targets are counted together: the smallest block cannot accuse wrongly.
     let block = devices.iter().filter_map(|device| physical_block(device)).min()?.min(SURE_BLOCK);
-    let (misaligned, writes) = case.tally.places().misaligned_writes(block);
-    let share = misaligned as f64 / writes.max(1) as f64;
+    let writes = case.tally.places().writes();
+    let share = writes.misaligned(block) as f64 / writes.count().max(1) as f64;
     let seen = match MISALIGNED.level(share) {
         Level::Ok => Seen::ok(format!("Writes are whole physical blocks of {block} bytes."), SOURCE),
         level => Seen::at(
@@ -82,6 +115,24 @@ mod tests {
         );
         let shifted = Lab::new().writes(1_000, 4096).on_partition("sda1", 63 * 512, 4096);
         assert!(shifted.detection(&DETECTOR).unwrap().text.contains("sda1 starts at byte 32256"));
+    }
+
+    #[test]
+    fn requests_that_are_rounded_are_told_before_the_run_and_after_it() {
+        let lab = |rounded| Lab::new().recorded().reads(1_000, 4096).on_disk("vda").rounded(rounded, 4096);
+        let seen = lab(378).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(
+            seen.text.starts_with("37.8 % of the requests are no whole blocks of 4096 bytes"),
+            "{}",
+            seen.text
+        );
+        let told = lab(378).foreseen();
+        assert_eq!(
+            told.iter().map(|one| (one.id, &one.text)).collect::<Vec<_>>(),
+            [(DETECTOR.id, &seen.text)]
+        );
+        assert_eq!((lab(5).detection(&DETECTOR), lab(5).foreseen()), (None, vec![]));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) mod fresh_or_warm_mapping;
 mod generator_bound;
 mod late_timer;
 pub(crate) mod memory_target;
-mod misaligned;
+pub(crate) mod misaligned;
 mod noisy;
 mod not_steady;
 pub(crate) mod own_limit;

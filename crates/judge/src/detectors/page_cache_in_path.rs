@@ -96,8 +96,9 @@ fn of_cut_sectors(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     let places = case.tally.places();
-    let (reads, writes) = (places.misaligned_reads(BTRFS_SECTOR), places.misaligned_writes(BTRFS_SECTOR));
-    let share = (reads.0 + writes.0) as f64 / (reads.1 + writes.1).max(1) as f64;
+    let mut all = *places.reads();
+    all.merge(places.writes());
+    let share = all.misaligned(BTRFS_SECTOR) as f64 / all.count().max(1) as f64;
     let level = CUT_SECTORS.level(share);
     (level > Level::Ok).then(|| {
         let what = format!(

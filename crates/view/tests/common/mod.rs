@@ -71,6 +71,7 @@ pub fn empty(targets: &[&str]) -> Run {
         size: 960 << 30,
         block: 512,
         max_requested_end: 910 << 30,
+        rounded_requests: 0,
         input_lines: 0,
         bad_lines: 0,
         back_shifts: 0,

@@ -40,6 +40,7 @@ fn target(path: &str) -> TargetInfo {
         size: 1000 * 512,
         block: 512,
         max_requested_end: 1500 * 512,
+        rounded_requests: 0,
         input_lines: 12,
         bad_lines: 0,
         back_shifts: 0,
