@@ -12,7 +12,7 @@ use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::verify::Verifier;
-use crate::worker::{WorkerCounters, WorkerError};
+use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
     ArchiveError, ArchiveWriter, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
     TargetMap,
@@ -81,11 +81,20 @@ struct RunOutcome {
 }
 
 impl RunOutcome {
+    /// Closes what the loops had open.
+    fn close(&mut self) {
+        self.loops.iter_mut().for_each(|end| end.worker.open = None);
+    }
+
     /// Adds a phase that is over; returns its log where another one follows. `names` are those of both.
     fn take(&mut self, ended: StageEnd, names: Option<(&String, &String)>) -> Option<LogWriter> {
         let (is_whole, is_stopped) = (ended.is_whole(), ended.is_stopped());
         self.stopped |= is_stopped;
         self.loops.extend(ended.loops);
+        if names.is_some() {
+            // The next phase opens its own.
+            self.close();
+        }
         if let Some((own, next)) = names.filter(|_| !is_whole && !is_stopped) {
             self.broken
                 .push(format!("phase {next} was not started, because phase {own} ended before its end"));
@@ -215,7 +224,7 @@ impl Prepared {
         if let Some(injected) = &injected {
             injected.disarm();
         }
-        let ended_at = outcome.loops.iter().map(|end| end.counters.ended_at).max().unwrap_or_default();
+        let ended_at = outcome.loops.iter().map(|end| end.worker.counters.ended_at).max().unwrap_or_default();
         let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared, ended_at));
         let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
@@ -331,7 +340,9 @@ impl Prepared {
             drop(ends);
             // The series are an addition: a sampler that failed costs no result.
             let sampled = sampler.and_then(|sampler| sampler.join().ok()).unwrap_or_default();
-            Ok((outcome?, sampled))
+            let mut outcome = outcome?;
+            outcome.close();
+            Ok((outcome, sampled))
         })
     }
 
@@ -432,7 +443,7 @@ impl Prepared {
         let mut in_flight: BTreeMap<(usize, u16), u64> = BTreeMap::new();
         info.targets.iter_mut().for_each(|target| target.written = None);
         let mut reasons = outcome.broken;
-        for LoopEnd { phase, target, counters, result } in outcome.loops {
+        for LoopEnd { phase, target, worker: WorkerEnd { counters, result, open: _ } } in outcome.loops {
             issued[target].merge(counters.issued);
             *in_flight.entry((target, phase)).or_default() += u64::from(counters.scheduler.max_in_flight);
             let target = &mut info.targets[target];

@@ -11,7 +11,7 @@ use crate::prepare::{Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
 use crate::start::Start;
 use crate::verify::Checker;
-use crate::worker::{Worker, WorkerCounters, WorkerError};
+use crate::worker::{Worker, WorkerEnd, WorkerError};
 use iosonar_archive::{LogWriter, PhaseTimes};
 use iosonar_load::ReadAhead;
 use iosonar_os::set_timer_slack_1ns;
@@ -24,8 +24,7 @@ use std::sync::{Arc, PoisonError};
 pub(crate) struct LoopEnd {
     pub(crate) phase: u16,
     pub(crate) target: usize,
-    pub(crate) counters: WorkerCounters,
-    pub(crate) result: Result<(), WorkerError>,
+    pub(crate) worker: WorkerEnd,
 }
 
 /// A phase of a plan that is executed.
@@ -58,12 +57,12 @@ pub(crate) struct StageEnd {
 impl StageEnd {
     /// Whether it was stopped.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.loops.iter().any(|end| end.counters.stopped)
+        self.loops.iter().any(|end| end.worker.counters.stopped)
     }
 
     /// Whether all that was requested was done: the phases after it build on it.
     pub(crate) fn is_whole(&self) -> bool {
-        let is_whole = |end: &LoopEnd| end.result.is_ok() && end.counters.ended_early.is_none();
+        let is_whole = |end: &LoopEnd| end.worker.result.is_ok() && end.worker.counters.ended_early.is_none();
         self.log.is_ok() && !self.is_stopped() && self.loops.iter().all(is_whole)
     }
 }
@@ -121,13 +120,13 @@ impl Stage<'_> {
             let begun = start().map_err(go_home)?;
             gate_of_all.decide(Some(begun));
             let end_of = |(part, worker): (Part, std::thread::ScopedJoinHandle<'_, _>)| {
-                let (counters, result) =
-                    worker.join().unwrap_or_else(|_| (WorkerCounters::default(), Err(WorkerError::Panicked)));
-                LoopEnd { phase: self.number, target: part.target.into(), counters, result }
+                let worker =
+                    worker.join().unwrap_or_else(|_| WorkerEnd::without_work(Err(WorkerError::Panicked)));
+                LoopEnd { phase: self.number, target: part.target.into(), worker }
             };
             Ok::<_, RunError>((begun, workers.into_iter().map(end_of).collect::<Vec<_>>()))
         })?;
-        let end = loops.iter().map(|end| end.counters.ended_at).max().unwrap_or(begun).max(begun);
+        let end = loops.iter().map(|end| end.worker.counters.ended_at).max().unwrap_or(begun).max(begun);
         let times = PhaseTimes { name: self.phase().name.clone(), start: begun, end };
         Ok(StageEnd { loops, log: writer.finish().map(|(log, _)| log), times })
     }
@@ -160,7 +159,7 @@ impl Stage<'_> {
         member: &Member<'_>,
         together: Together<'_>,
         shared: Shared<'_>,
-    ) -> (WorkerCounters, Result<(), WorkerError>) {
+    ) -> WorkerEnd {
         let _counted = shared.threads.enter();
         let ticket = together.start.ticket();
         set_timer_slack_1ns();
@@ -195,7 +194,7 @@ impl Stage<'_> {
         // Opened and read ahead before its start, so that neither costs delay; so is a later pass.
         let mut first = Some(self.feed(part, 0, control));
         let Some(begin) = ticket.wait(clock, prepared.is_timed(), control) else {
-            return (WorkerCounters::default(), Ok(()));
+            return WorkerEnd::without_work(Ok(()));
         };
         worker.run(begin, self.phase().passes, member, |pass| {
             first.take().unwrap_or_else(|| self.feed(part, pass, control))

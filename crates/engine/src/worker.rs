@@ -121,6 +121,21 @@ pub(crate) enum WorkerError {
     Writer(#[from] WriterGone),
 }
 
+/// How a worker ended.
+pub(crate) struct WorkerEnd {
+    pub(crate) counters: WorkerCounters,
+    pub(crate) result: Result<(), WorkerError>,
+    /// What it had open. Closing a file can write it back (NFS does), which is not to count as done when the run ended.
+    pub(crate) open: Option<Box<dyn Backend>>,
+}
+
+impl WorkerEnd {
+    /// Of a worker that has opened nothing.
+    pub(crate) fn without_work(result: Result<(), WorkerError>) -> WorkerEnd {
+        WorkerEnd { counters: WorkerCounters::default(), result, open: None }
+    }
+}
+
 /// What a worker counted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkerCounters {
@@ -226,7 +241,7 @@ impl<'a> Worker<'a> {
         passes: u32,
         member: &Member<'_>,
         mut open: impl FnMut(u32) -> Result<Feed, WorkerError>,
-    ) -> (WorkerCounters, Result<(), WorkerError>) {
+    ) -> WorkerEnd {
         self.origin = origin;
         self.settings.rules = self.settings.rules.from(origin);
         let added = self.settings.rules.runtime.map(|_| MOST_PASSES);
@@ -261,7 +276,8 @@ impl<'a> Worker<'a> {
         self.counters.ended_at = now;
         self.gauge.end(now);
         let finished = self.recorder.finish().map(|stalls| self.counters.recorder_stalls = stalls);
-        (self.counters, self.error.map_or(finished.map_err(WorkerError::from), Err))
+        let result = self.error.map_or(finished.map_err(WorkerError::from), Err);
+        WorkerEnd { counters: self.counters, result, open: Some(self.backend) }
     }
 
     /// The first pass starts when its phase does, not when this thread woke up: that would hide its delay. A later one
