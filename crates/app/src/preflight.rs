@@ -5,13 +5,12 @@ use crate::progress::clock;
 use crate::{probe, quiet};
 use anyhow::anyhow;
 use iosonar_analyze::Detection;
-use iosonar_cluster::MachineBefore;
-use iosonar_engine::{Prepared, TargetReady};
+use iosonar_archive::TargetInfo;
+use iosonar_cluster::{Intent, MachineBefore, TargetUse};
+use iosonar_engine::Prepared;
 use iosonar_host::environment::Environment;
 use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
 use iosonar_plan::{Claim, Nanos, Plan};
-use std::collections::HashSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// A run of at least this time is refused if its figures will be fake, and is worth a look at what others do.
@@ -21,27 +20,22 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// What is known of a prepared run with a claim. Nothing is read or written.
 pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) -> Vec<Detection> {
-    let info = prepared.info("", "");
-    let all = prepared.targets();
-    // Several targets may be one file.
-    let file = |target: &TargetReady<'_>| target.path().canonicalize().unwrap_or(target.path().clone());
-    let written: HashSet<PathBuf> = all.iter().filter(|target| target.is_written()).map(file).collect();
-    let planned = |target: &TargetReady<'_>| {
-        let info = info.targets.get(target.number())?;
-        let is_written = written.contains(&file(target));
-        Some(PlannedTarget { info, is_read: target.is_read(), is_written })
-    };
-    let targets = all.iter().filter_map(planned).collect();
-    foresee(&Outset { plan: prepared.plan(), before: environment, targets }, claim)
+    let (info, intent) = (prepared.info("", ""), Intent::of(prepared));
+    let known =
+        intent.targets.iter().filter_map(|own| Some((info.targets.get(usize::from(own.number))?, own)));
+    foresee(&Outset { plan: prepared.plan(), before: environment, targets: planned(known) }, claim)
 }
 
 /// The same of the targets on one machine of a plan that several processes execute.
 fn foreseen_there(plan: &Plan, machine: &MachineBefore) -> Vec<Detection> {
-    let targets = machine.targets.iter();
-    let targets = targets
-        .map(|(info, own)| PlannedTarget { info, is_read: own.is_read, is_written: own.is_written })
-        .collect();
+    let targets = planned(machine.targets.iter().map(|(info, own)| (info, own)));
     foresee(&Outset { plan, before: &machine.environment, targets }, plan.claim())
+}
+
+fn planned<'a>(targets: impl Iterator<Item = (&'a TargetInfo, &'a TargetUse)>) -> Vec<PlannedTarget<'a>> {
+    targets
+        .map(|(info, own)| PlannedTarget { info, is_read: own.is_read, is_written: own.is_written })
+        .collect()
 }
 
 /// Refuses a long run whose figures will not be what they claim.

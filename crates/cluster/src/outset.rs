@@ -31,14 +31,15 @@ pub struct TargetUse {
 }
 
 impl Intent {
-    /// What is known of a prepared part.
+    /// What is known of a prepared run, or of a part of one.
     pub fn of(prepared: &Prepared) -> Intent {
         let one = |target: TargetReady<'_>| {
             let file = target.path().canonicalize().unwrap_or(target.path().clone());
             let number = u16::try_from(target.number()).ok()?;
             Some(TargetUse { number, file, is_read: target.is_read(), is_written: target.is_written() })
         };
-        let targets = prepared.targets().into_iter().filter_map(one).collect();
+        let mut targets: Vec<TargetUse> = prepared.targets().into_iter().filter_map(one).collect();
+        share_writes(targets.iter_mut().collect());
         Intent { targets, span: prepared.expected_span() }
     }
 }
@@ -81,15 +82,17 @@ pub(crate) fn machines<'a>(found: impl Iterator<Item = Found<'a>>) -> Vec<Machin
         machine.targets.extend(intent.targets.iter().filter_map(known));
         machine.span = machine.span.max(intent.span);
     }
-    machines.iter_mut().for_each(share_writes);
+    for machine in &mut machines {
+        share_writes(machine.targets.iter_mut().map(|(_, own)| own).collect());
+    }
     machines
 }
 
 /// Several targets may be one file: what one of them writes, the others find written.
-fn share_writes(machine: &mut MachineBefore) {
+fn share_writes(targets: Vec<&mut TargetUse>) {
     let written: HashSet<PathBuf> =
-        machine.targets.iter().filter(|(_, own)| own.is_written).map(|(_, own)| own.file.clone()).collect();
-    machine.targets.iter_mut().for_each(|(_, own)| own.is_written = written.contains(&own.file));
+        targets.iter().filter(|own| own.is_written).map(|own| own.file.clone()).collect();
+    targets.into_iter().for_each(|own| own.is_written = written.contains(&own.file));
 }
 
 #[cfg(test)]
