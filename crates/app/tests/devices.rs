@@ -28,6 +28,8 @@ mod faults;
 mod fill;
 #[path = "devices/flushes.rs"]
 mod flushes;
+#[path = "devices/generator.rs"]
+mod generator;
 #[path = "devices/guard.rs"]
 mod guard;
 #[path = "devices/history.rs"]
@@ -68,6 +70,8 @@ mod verify;
 mod vm;
 #[path = "devices/vm_crash.rs"]
 mod vm_crash;
+#[path = "devices/vm_judged.rs"]
+mod vm_judged;
 #[path = "devices/vm_verify.rs"]
 mod vm_verify;
 #[path = "devices/xdd.rs"]

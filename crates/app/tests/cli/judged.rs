@@ -62,3 +62,23 @@ fn a_change_is_told_with_its_time_and_where_to_see_it() {
     let page = std::fs::read_to_string(lab.path("r/report.html")).unwrap();
     assert!(page.contains("<a href=\"#t=") && page.contains("Show the time</a>"), "no link in the page");
 }
+
+/// I1: a slow device has more requests in flight, so more conflict; where those are dropped it looks better than it is.
+#[test]
+fn requests_that_are_dropped_because_they_conflict_are_told() {
+    let lab = lab();
+    let line =
+        |n: u64| format!("{}.{:03} ; {} ; 8 ; W ; 0.0 ; 0.0\n", n / 500, n % 500 * 2, n * 7919 % 64 * 8);
+    let lines: String = (0..2000).map(line).collect();
+    lab.file("l.load", format!("start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n{lines}"));
+    for (service, level) in [("1ms", "ok"), ("150ms", "fail")] {
+        let replay =
+            format!("replay l.load -t dev --engine sim --size 1g --overlap drop --sim-service {service}");
+        lab.run(&format!("{replay} --no-progress -o r"));
+        let judged: Value = serde_json::from_str(&lab.expect(0, "judge r --json").out).unwrap();
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        let mut all = judged["detections"].as_array().unwrap().iter();
+        let found = all.find(|one| one["id"] == "requests-not-done").unwrap();
+        assert_eq!(found["level"], level, "{service}: {found:#}");
+    }
+}

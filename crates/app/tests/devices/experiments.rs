@@ -4,7 +4,8 @@
 
 use crate::common::*;
 use crate::validity::{Judged, full};
-use iosonar_testkit::{Ended, LoopDevice, Mounted, tool};
+use iosonar_plan::Op;
+use iosonar_testkit::{Ended, Image, LoopDevice, Mounted, tool};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -167,20 +168,8 @@ fn little_that_is_visited_again_and_again_is_told() {
 fn a_load_of_a_larger_device_is_told() {
     needs!();
     let lab = lab();
-    let line = |number: u64| {
-        format!(
-            "{}.{:03} ; {} ; 8 ; R ; 0.0 ; 0.0\n",
-            number / 500,
-            number % 500 * 2,
-            number * 7919 % 16_384 * 8
-        )
-    };
-    let load: String = (0..500).map(line).collect();
-    std::fs::write(
-        lab.path("load"),
-        format!("start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n{load}"),
-    )
-    .unwrap();
+    let line = |n: u64| Line { time: n * 2_000_000, sector: n * 7919 % 16_384 * 8, length: 8, op: Op::Read };
+    lab.file("load", load_text(&(0..500).map(line).collect::<Vec<Line>>()));
     for (mebibytes, level) in [(16, "caution"), (64, "ok")] {
         let device = LoopDevice::random(mebibytes);
         let ended = lab.run(&format!("replay load -t {} --no-progress -o r", device.text()));
@@ -238,4 +227,86 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
 /// Whether the evidence says that the generator did not run for a while, whatever else disturbed it.
 fn stood_still(judged: &Judged) -> bool {
     judged.evidence("cpu-disturbed", "halted_share").unwrap() > 0.05
+}
+
+/// F5: a device that stores 4096 bytes at a time reads before it writes a part of them.
+#[test]
+fn writes_of_parts_of_physical_blocks_are_told() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 16);
+    let block = |size: u32| {
+        let judged = Judged::of(&lab, &format!("-t f --rw randwrite --bs {size} --number-ios 2000"));
+        (judged.level("misaligned"), judged.evidence("misaligned", "physical_block_bytes"))
+    };
+    let (level, physical) = block(4096);
+    if physical != Some(4096.0) {
+        let why = format!("the disk has physical blocks of {physical:?} bytes, and not of 4096");
+        return iosonar_testkit::skip("writes_of_parts_of_physical_blocks_are_told", &why);
+    }
+    assert_eq!((level.as_str(), block(512).0.as_str()), ("ok", "caution"));
+}
+
+/// F5: a load of a device that addresses 512 bytes on one that addresses 4096; known before the first request.
+#[test]
+fn a_load_that_has_to_be_rounded_is_told() {
+    needs!();
+    let lab = lab();
+    // One in four is no whole block.
+    let line = |n: u64| Line {
+        time: n * 2_000_000,
+        sector: n * 8 + u64::from(n.is_multiple_of(4)),
+        length: 8,
+        op: Op::Write,
+    };
+    lab.file("load", load_text(&(0..500).map(line).collect::<Vec<Line>>()));
+    for (block, level) in [("4096", "caution"), ("512", "ok")] {
+        let device = LoopDevice::of(Image::random(16), &["--sector-size", block]);
+        let ended = lab.run(&format!("replay load -t {} --destroy --no-progress -o r", device.text()));
+        let judged = Judged::taken(&lab, &lab.run("judge r --json"));
+        assert_eq!(judged.level("misaligned"), level, "{block}: {}{:#}", ended.err, judged.0);
+        assert_eq!(judged.evidence("misaligned", "share"), Some(if block == "512" { 0.0 } else { 0.25 }));
+        let said =
+            ended.err.contains("caution: misaligned: 25 % of the requests are no whole blocks of 4096");
+        assert_eq!(said, level == "caution", "{}", ended.err);
+    }
+}
+
+/// C2: without a flush what was written may be in the device's cache only.
+#[test]
+fn a_volatile_cache_that_is_not_flushed_is_told() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(32);
+    let write = format!("-t {} --destroy --rw write --bs 64k", device.text());
+    for (cache, flush, is_told) in
+        [("write back", "", true), ("write back", "--fsync 100", false), ("write through", "", false)]
+    {
+        let _setting = Setting::new(&device, "write_cache", cache);
+        let told = Judged::of(&lab, &format!("{write} {flush}")).told("volatile-cache").unwrap();
+        // The disk below may have such a cache, too.
+        let of_device = told.level == "info" && told.text.starts_with(device.name());
+        assert_eq!(of_device, is_told, "{cache} {flush}: {}", told.text);
+    }
+}
+
+/// D4: a new ext4 writes its tables of inodes when nobody asks for anything.
+#[test]
+fn a_file_system_that_is_not_idle_is_told_before_a_run() {
+    needs!("mkfs.ext4");
+    let lab = lab();
+    for lazy in [true, false] {
+        let device = LoopDevice::of(Image::sparse(8192), &[]);
+        let options = format!("nodiscard,lazy_journal_init=0,lazy_itable_init={}", u8::from(lazy));
+        tool("mkfs.ext4", &["-q", "-F", "-E", &options, device.text()]);
+        let mounted = Mounted::new(device.path(), "");
+        tool("sync", &["-f", mounted.path().to_str().unwrap()]);
+        let disturbs = || {
+            let told = lab.run(&format!("doctor {} --quiet 2s --json", mounted.path().display()));
+            let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+            let mut others = told["others"].as_array().unwrap().iter();
+            others.any(|other| other["device"] == device.name() && other["disturbs"] == true)
+        };
+        assert!((0..5).any(|_| disturbs() == lazy), "lazy: {lazy}");
+    }
 }

@@ -1,0 +1,70 @@
+//! Experiments in which not the target, but what issues the requests decides the figure: each caution appears with one set-up and not
+//! with the other.
+
+use crate::common::*;
+use crate::validity::{Judged, full};
+use iosonar_testkit::{LoopDevice, Mounted, Zram};
+
+/// Attempts for a side that other programs on the machine may disturb.
+const ATTEMPTS: usize = 3;
+
+/// Runs until a detector gives its level.
+#[track_caller]
+fn comes_to(level: &str, id: &str, mut judged: impl FnMut() -> Judged) {
+    let all: Vec<String> =
+        (0..ATTEMPTS).map_while(|_| Some(judged().level(id)).filter(|got| got != level)).collect();
+    assert!(all.len() < ATTEMPTS, "{id}: {all:?}, and not {level}");
+}
+
+/// E6: of two jobs with equal work one is over long before the other; a run that ends by its time has no such tail.
+#[test]
+fn a_job_that_goes_on_alone_is_told() {
+    needs!();
+    let lab = lab();
+    let (device, memory) = (LoopDevice::random(32), Mounted::tmpfs());
+    let fast = memory.path().join("f");
+    std::fs::write(&fast, vec![7; 32 << 20]).unwrap();
+    let read = format!("-t {} -t {} --rw randread --bs 4k --norandommap", fast.display(), device.text());
+    for (end, level) in [("--number-ios 4000", "caution"), ("--runtime 1 --time-based", "ok")] {
+        comes_to(level, "straggler-tail", || Judged::of(&lab, &format!("{read} {end}")));
+    }
+}
+
+/// G4: a timer wakes up late, and requests bunch; waiting without sleep is the remedy.
+#[test]
+fn a_timer_that_wakes_late_is_told() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 32);
+    let read = "-t f --rw randread --bs 4k --norandommap --iodepth 16 --rate-iops 5000 --number-ios 5000";
+    for (spin, level) in [("0", "caution"), ("100us", "ok")] {
+        comes_to(level, "late-timer", || Judged::of(&lab, &format!("{read} --spin {spin}")));
+    }
+}
+
+/// G2: on memory a thread has no time left; a device makes it wait.
+#[test]
+fn a_thread_that_is_the_limit_is_told() {
+    needs!();
+    let lab = lab();
+    let zram = or_skip!(Zram::new(64).ok_or("zram cannot be had".to_string()));
+    let device = LoopDevice::random(32);
+    let read = "--rw randread --bs 4k --norandommap --engine psync --runtime 1 --time-based";
+    let write = format!("-t {} --destroy --rw write --bs 64k", zram.path().display());
+    Judged::of(&lab, &write);
+    for (target, level) in [(zram.path().as_path(), "fail"), (device.path(), "ok")] {
+        comes_to(level, "generator-bound", || Judged::of(&lab, &format!("-t {} {read}", target.display())));
+    }
+}
+
+/// G9: what is read back to check it belongs to no load.
+#[test]
+fn data_that_is_checked_during_a_run_is_told() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 16);
+    for (modes, level) in [("after-write", "caution"), ("final", "-")] {
+        let judged = Judged::of(&lab, &format!("-t f --rw write --bs 64k --verify {modes}"));
+        assert_eq!(judged.level("verify-costs"), level, "{modes}: {:#}", judged.0);
+    }
+}
