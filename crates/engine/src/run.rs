@@ -25,7 +25,7 @@ use iosonar_host::sampler::{Sampler, ThreadTimes};
 use iosonar_load::IssuedHash;
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns};
-use iosonar_plan::{Engine, Nanos, Phase};
+use iosonar_plan::{Engine, FileStep, Job, Nanos, Phase};
 use iosonar_record::Frames;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -151,6 +151,10 @@ impl Prepared {
             ended_early: None,
             issued_hash: String::new(),
             hole_bytes: *claimed.hole_bytes.get_or_init(|| claimed.looked.hole_bytes(range.clone())),
+            cached_bytes: *claimed.cached_bytes.get_or_init(|| {
+                let is_cached = jobs.iter().any(|(_, job)| self.reads_through_the_page_cache(&job.job));
+                if is_cached { claimed.looked.cached_bytes(range.clone()) } else { None }
+            }),
             hole_range_bytes: range.end - range.start,
             written: written(jobs.iter().map(|(phase, job)| (*job, phase.passes))),
             extents: *claimed.extents.get_or_init(|| extents().flatten()),
@@ -158,6 +162,11 @@ impl Prepared {
             left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),
             checks: None,
         }
+    }
+
+    /// Whether a job may find in the page cache what it reads.
+    fn reads_through_the_page_cache(&self, job: &Job) -> bool {
+        self.plan.is_buffered(job) && !job.options.before.contains(&FileStep::Evict)
     }
 
     /// Carries the plan out. Whatever happens on the way is in the archive and in the state of the result; an

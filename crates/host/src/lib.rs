@@ -41,4 +41,4 @@ pub use loops::{LoopFile, loop_files};
 pub use mounts::mount_points;
 pub use reread::reread;
 pub use root::Root;
-pub use stored::{Emptiness, emptiness};
+pub use stored::{Emptiness, cached, emptiness};

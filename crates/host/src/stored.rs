@@ -3,6 +3,7 @@
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
 use iosonar_os::empty_bytes;
 use iosonar_os::open_to_inspect;
+use iosonar_os::page_cache::cached_bytes_in;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -37,6 +38,22 @@ pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, S
     let StoredIn { file, path, range } = stored_in(target, range)?;
     let empty = empty_bytes(&file, range).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Emptiness { empty, file: path })
+}
+
+/// Asks for the bytes of a range of a target that are in the page cache: what is read through it there reaches no device.
+///
+/// # Errors
+/// Why nobody can tell. The kernel answers only those who own the file or may write to it, and says of files in an overlay that nothing
+/// is cached.
+pub fn cached(target: &TargetFacts, range: Range<u64>) -> Result<u64, String> {
+    if let TargetKind::RegularFile(file) = &target.kind
+        && file.file_system.known().is_none_or(|system| system.kind == "overlay")
+    {
+        return Err(format!("what is cached of {} is kept in a layer below", target.path.display()));
+    }
+    let failed = |error: std::io::Error| format!("{}: {error}", target.path.display());
+    let file = open_to_inspect(&target.path).map_err(failed)?;
+    cached_bytes_in(&file, range.clone()).map(|bytes| bytes.min(range.end - range.start)).map_err(failed)
 }
 
 /// The file that a range of a target is stored in.
@@ -102,6 +119,19 @@ mod tests {
         file.sync_all().unwrap();
         let facts = identify(&path, &Root::default()).unwrap();
         (dir, facts)
+    }
+
+    #[test]
+    fn pages_in_the_cache_are_counted_where_the_kernel_tells_the_truth() {
+        let (_dir, facts) = sparse();
+        // What was written is there; of what was not, nothing.
+        assert_eq!((cached(&facts, MIB..2 * MIB), cached(&facts, 2 * MIB..3 * MIB)), (Ok(MIB), Ok(0)));
+        assert_eq!(cached(&facts, MIB + 5..MIB + 6), Ok(1));
+        let TargetKind::RegularFile(mut file) = facts.kind.clone() else { panic!("{facts:?}") };
+        let Fact::Known(system) = &mut file.file_system else { panic!("{file:?}") };
+        system.kind = "overlay".into();
+        let overlaid = TargetFacts { kind: TargetKind::RegularFile(file), ..facts };
+        assert!(cached(&overlaid, 0..MIB).unwrap_err().contains("in a layer below"));
     }
 
     fn device(name: &str, role: Role) -> BlockDevice {

@@ -2,7 +2,8 @@
 
 use crate::detectors::{
     cache_below, copied_up, dirty_at_start, fragmented, fresh_or_warm_mapping, memory_target, misaligned,
-    own_limit, page_cache_in_path, trivial_data, unmapped_target, wrong_size_device, zeroes_short_cut,
+    own_limit, page_cache_in_path, reads_not_from_device, trivial_data, unmapped_target, wrong_size_device,
+    zeroes_short_cut,
 };
 use crate::verdict::explain;
 use crate::{Detector, Seen};
@@ -80,10 +81,11 @@ impl Outset<'_> {
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;
 
 /// Detectors whose answer does not need the run.
-const FORESEEING: [(&Detector, Foresee); 13] = [
+const FORESEEING: [(&Detector, Foresee); 14] = [
     (&memory_target::DETECTOR, memory_target::foresee),
     (&unmapped_target::DETECTOR, unmapped_target::foresee),
     (&page_cache_in_path::DETECTOR, page_cache_in_path::foresee),
+    (&reads_not_from_device::DETECTOR, reads_not_from_device::foresee),
     (&cache_below::DETECTOR, cache_below::foresee),
     (&zeroes_short_cut::DETECTOR, zeroes_short_cut::foresee),
     (&trivial_data::DETECTOR, trivial_data::foresee),

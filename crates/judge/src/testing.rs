@@ -468,6 +468,13 @@ impl Lab {
         self
     }
 
+    /// So much of its range is in the page cache.
+    pub(crate) fn cached(mut self, bytes: u64, of: u64) -> Lab {
+        let target = &mut self.run.targets[0];
+        (target.cached_bytes, target.size, target.max_requested_end) = (Some(bytes), of, of);
+        self
+    }
+
     pub(crate) fn wraparound(mut self, factor: f64) -> Lab {
         let target = &mut self.run.targets[0];
         target.max_requested_end = (target.size as f64 * factor) as u64;

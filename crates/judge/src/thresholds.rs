@@ -110,6 +110,10 @@ pub(crate) const LEAST_EFFECT: f64 = 0.05;
 pub(crate) const FITS_IN_MEMORY: f64 = 2.0;
 /// Share of the bytes read that the page cache answered, above which it matters how much memory holds.
 pub(crate) const FROM_MEMORY: f64 = 0.02;
+/// Share of what is read through the page cache that is in it before the run.
+pub(crate) const CACHED_AT_START: Limits = limits(0.01, 0.10);
+/// The share that leaves nothing for a device.
+pub(crate) const ALL_CACHED: f64 = 0.90;
 /// Bytes that the cache of any drive or array holds.
 pub(crate) const SMALLEST_CACHE: f64 = 16.0 * 1024.0 * 1024.0;
 /// Share of the bytes that are of places visited before, from which on a cache answers most requests.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -132,18 +133,19 @@ impl Mapping {
         (self.memory.as_ptr(), self.bytes)
     }
 
-    /// How many of its pages are in memory, whoever has brought them there (`mincore`).
+    /// How many of some of its pages are in memory, whoever has brought them there (`mincore`).
     ///
     /// # Errors
     /// Those of mincore(2).
-    pub(crate) fn resident_pages(&self) -> io::Result<u64> {
+    pub(crate) fn resident_pages(&self, pages: Range<usize>) -> io::Result<u64> {
         let mut resident = vec![0u8; self.bytes.div_ceil(rustix::param::page_size())];
         // SAFETY: the range is that of the mapping, and the vector has a byte for each of its pages.
         let done = unsafe { libc::mincore(self.memory.as_ptr().cast(), self.bytes, resident.as_mut_ptr()) };
         if done != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64)
+        let asked = resident.get(pages).unwrap_or_default();
+        Ok(asked.iter().filter(|page| **page & 1 == 1).count() as u64)
     }
 
     /// As much of a range as is mapped.

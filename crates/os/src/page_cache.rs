@@ -5,6 +5,7 @@ use crate::map::Mapping;
 use rustix::fs::{Access, Advice, AtFlags, CWD, fadvise};
 use std::fs::File;
 use std::io;
+use std::ops;
 use std::os::fd::AsRawFd;
 
 /// Number of cachestat(2), the same on all architectures but Alpha.
@@ -56,13 +57,28 @@ pub fn cached_bytes(file: &File) -> io::Result<u64> {
     Ok(cached_pages(file)?.cached * page_bytes())
 }
 
+/// Bytes of the pages of a range that are in the page cache.
+///
+/// # Errors
+/// As [`cached_pages`].
+pub fn cached_bytes_in(file: &File, range: ops::Range<u64>) -> io::Result<u64> {
+    match range.is_empty() {
+        true => Ok(0),
+        false => Ok(cached_pages_in(file, range)?.cached * page_bytes()),
+    }
+}
+
 /// Pages of a file or block device in the page cache, by cachestat(2), or by mincore(2) where the kernel lacks that.
 ///
 /// # Errors
 /// `EPERM`: the kernel answers only the file's owner and those who may write to it. Others are those of mmap(2) and
 /// mincore(2).
 pub fn cached_pages(file: &File) -> io::Result<CachedPages> {
-    let error = match cachestat(file) {
+    cached_pages_in(file, 0..u64::MAX)
+}
+
+fn cached_pages_in(file: &File, range: ops::Range<u64>) -> io::Result<CachedPages> {
+    let error = match cachestat(file, &range) {
         Ok(pages) => {
             let (dirty, writeback) = (Some(pages.dirty), Some(pages.writeback));
             return Ok(CachedPages { cached: pages.cached, dirty, writeback });
@@ -72,7 +88,7 @@ pub fn cached_pages(file: &File) -> io::Result<CachedPages> {
     match error.raw_os_error() {
         // Before Linux 6.5, or a sandbox that refuses what it does not know.
         Some(libc::ENOSYS | libc::EPERM) if may_know(file) => {
-            let cached = resident_bytes(file)? / page_bytes();
+            let cached = resident_pages(file, &range)?;
             Ok(CachedPages { cached, dirty: None, writeback: None })
         }
         Some(libc::ENOSYS) => Err(io::Error::from_raw_os_error(libc::EPERM)),
@@ -98,16 +114,17 @@ fn may_know(file: &File) -> bool {
     user.is_root() || is_owner || writable()
 }
 
-fn cachestat(file: &File) -> io::Result<Pages> {
+fn cachestat(file: &File, range: &ops::Range<u64>) -> io::Result<Pages> {
     // A length of 0 means up to the end.
-    let (range, mut pages) = (Range { offset: 0, length: 0 }, Pages::default());
+    let length = if range.end == u64::MAX { 0 } else { range.end - range.start };
+    let (range, mut pages) = (Range { offset: range.start, length }, Pages::default());
     // SAFETY: both structures have the kernel's form, are alive during the call, and the second one is writable.
     let done = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut pages, 0u32) };
     if done == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The bytes in the page cache from mincore(2), which shows everything as resident to those who may not know.
-fn resident_bytes(file: &File) -> io::Result<u64> {
+/// The pages of a range in the page cache from mincore(2), which shows everything as resident to those who may not know.
+fn resident_pages(file: &File, range: &ops::Range<u64>) -> io::Result<u64> {
     let length = match blockdev::is_block_device(file) {
         true => blockdev::size(file)?,
         false => file.metadata()?.len(),
@@ -116,7 +133,9 @@ fn resident_bytes(file: &File) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
     }
-    Ok(Mapping::new(file, length, false)?.resident_pages()? * page_bytes())
+    let page = |at: u64| usize::try_from(at / page_bytes()).unwrap_or(usize::MAX);
+    let pages = page(range.start)..page(range.end.min(length as u64).next_multiple_of(page_bytes()));
+    Mapping::new(file, length, false)?.resident_pages(pages)
 }
 
 #[cfg(test)]
@@ -133,10 +152,18 @@ mod tests {
     fn written_bytes_are_cached_and_both_ways_count_them() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(cached_bytes(&file).unwrap(), 0);
-        assert_eq!(resident_bytes(&file).unwrap(), 0);
+        let resident_bytes = |file: &File| resident_pages(file, &(0..u64::MAX)).unwrap() * page_bytes();
+        assert_eq!(resident_bytes(&file), 0);
         file.write_all(&vec![1; 1 << 20]).unwrap();
         assert_eq!(cached_bytes(&file).unwrap(), 1 << 20);
-        assert_eq!(resident_bytes(&file).unwrap(), 1 << 20);
+        assert_eq!(resident_bytes(&file), 1 << 20);
+        for (range, bytes) in
+            [(0..1 << 20, 1 << 20), (65_536..131_072, 65_536), (5..6, page_bytes()), (1 << 20..2 << 20, 0)]
+        {
+            assert_eq!(cached_bytes_in(&file, range.clone()).unwrap(), bytes);
+            assert_eq!(resident_pages(&file, &range).unwrap() * page_bytes(), bytes);
+        }
+        assert_eq!(cached_bytes_in(&file, 7..7).unwrap(), 0);
         file.sync_all().unwrap();
         evict(&file).unwrap();
         // Where the directory for temporary files is in memory, nothing can go.
@@ -144,6 +171,6 @@ mod tests {
         assert_eq!(pages.writeback, Some(0), "{pages:?}");
         let stays = cached_bytes(&file).unwrap();
         assert!([0, 1 << 20].contains(&stays), "{stays}");
-        assert_eq!(resident_bytes(&file).unwrap(), stays);
+        assert_eq!(resident_bytes(&file), stays);
     }
 }

@@ -162,6 +162,42 @@ fn what_is_read_again_comes_from_the_page_cache() {
 }
 
 #[test]
+fn what_is_in_the_page_cache_is_told_before_it_is_read() {
+    let lab = lab();
+    full(&lab, "f", 32);
+    let read = "run -t f --rw randread --bs 64k --no-progress";
+    let told = |words: &str| {
+        let ended = lab.run(&format!("{read} --number-ios 100 {words} -o r"));
+        let _ = std::fs::remove_dir_all(lab.path("r"));
+        let line = ended.err.lines().find_map(|line| line.strip_prefix("  caution: reads-not-from-device: "));
+        (ended.code, line.map(|line| line.split(". ").next().unwrap().to_string()))
+    };
+    assert_eq!(told("--buffered --claim device").1, None);
+    tool("cat", &[lab.path("f")]);
+    let all = "100 % of the 32.0 MiB that are read are in the page cache already";
+    assert_eq!(told("--buffered --claim device"), (4, Some(all.to_string())));
+    // Not where memory may answer, nor where requests do not ask it, nor elsewhere in the file.
+    assert_eq!(told("--buffered").1, None);
+    assert_eq!(told("--claim device").1, None);
+    // A long one does not start.
+    let long = lab.run(&format!("{read} --buffered --claim device --time-based --runtime 60s -o r"));
+    assert_eq!(long.code, 2, "{}", long.err);
+    let long = long.err;
+    assert!(
+        long.contains("reads-not-from-device: 100 % of the 32.0 MiB") && long.contains("--anyway"),
+        "{long}"
+    );
+    assert!(!lab.path("r").exists());
+    lab.expect(0, "layout evict f");
+    tool(
+        "dd",
+        &[&format!("if={}", lab.path("f").display()), "of=/dev/null", "bs=1M", "count=4", "status=none"],
+    );
+    // Reading ahead does not get that far.
+    assert_eq!(told("--buffered --claim device --offset 16m --size 16m").1, None);
+}
+
+#[test]
 fn files_in_memory_and_zram_are_no_devices() {
     let lab = lab();
     let tmpfs = Mounted::tmpfs();
@@ -279,6 +315,10 @@ fn a_cold_file_of_another_user_is_not_called_cached() {
     let anybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(lab.path("."), anybody).unwrap();
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let before = format!("run -t f {READ} --buffered --claim device --no-progress --start-delay 0 -o before");
+    let before = Ended::of(lab.command_under(&nobody, &before).output().unwrap());
+    assert!(before.code == 0 && !before.err.contains("caution: "), "{}", before.err);
+    lab.expect(0, "layout evict f");
     let read = format!("-t f {READ} --buffered --claim device");
     Judged::under(&lab, &nobody, &read).has("care", &[("reads-not-from-device", "ok")]);
     Judged::under(&lab, &nobody, &read).has("fake", &[("reads-not-from-device", "fail")]);

@@ -6,7 +6,7 @@ use crate::files::name_of_pass;
 use iosonar_evidence::ExtentRuns;
 use iosonar_host::guard::Intent;
 use iosonar_host::{
-    DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, emptiness, extent_runs, identify,
+    DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, cached, emptiness, extent_runs, identify,
     identify_growing,
 };
 use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
@@ -93,6 +93,11 @@ impl Looked {
     pub(crate) fn hole_bytes(&self, range: Range<u64>) -> u64 {
         let told = self.facts.as_ref().and_then(|facts| emptiness(facts, range).ok());
         told.map_or(0, |told| told.empty)
+    }
+
+    /// Bytes of a range that are in the page cache; none where nobody tells.
+    pub(crate) fn cached_bytes(&self, range: Range<u64>) -> Option<u64> {
+        cached(self.facts.as_ref()?, range).ok()
     }
 
     /// How a range lies on the device, seen by requests of a size; none where nobody tells.

@@ -60,6 +60,8 @@ pub(crate) struct Claimed {
     /// Bytes without data where its requests lie. Looking for them takes time on a file of many extents, and they are told before the
     /// run, in its facts and in its progress.
     pub(crate) hole_bytes: OnceLock<u64>,
+    /// Bytes of that range in the page cache, before anything is read.
+    pub(crate) cached_bytes: OnceLock<Option<u64>>,
     /// How that range lies on the device; looked for once, too.
     pub(crate) extents: OnceLock<Option<ExtentRuns>>,
 }
@@ -120,8 +122,8 @@ fn prepare_until_stopped(
     let claims = claim_all(&plan, &mut looked, &phases, root, control)?;
     let claimed = looked.into_iter().zip(claims);
     let claimed = claimed.map(|(looked, claim)| {
-        let (hole_bytes, extents) = (OnceLock::new(), OnceLock::new());
-        Claimed { looked, claim, hole_bytes, extents }
+        let (hole_bytes, cached_bytes, extents) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Claimed { looked, claim, hole_bytes, cached_bytes, extents }
     });
     let targets = claimed.collect();
     let ready = |fitted| JobReady { fitted, told: Arc::default() };

@@ -21,7 +21,7 @@ pub(crate) mod own_limit;
 pub(crate) mod page_cache_in_path;
 mod queue_depth_not_reached;
 mod read_amplification;
-mod reads_not_from_device;
+pub(crate) mod reads_not_from_device;
 mod requests_not_done;
 mod requests_reshaped;
 mod settings_changed;

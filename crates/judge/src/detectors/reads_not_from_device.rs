@@ -1,11 +1,11 @@
 //! Bytes that were asked for and did not cross the device.
 
-use crate::thresholds::{LEAST_BYTES, NOT_FROM_DEVICE};
+use crate::thresholds::{ALL_CACHED, CACHED_AT_START, LEAST_BYTES, NOT_FROM_DEVICE};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
-pub(super) const DETECTOR: Detector = Detector {
+pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::ReadsNotFromDevice,
     channel: Channel::Accounting,
     most: crate::detector::Most::of_devices(Level::Fail),
@@ -18,6 +18,25 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str =
     "/proc/self/io and the devices' stat files (of NFS /proc/self/mountstats), before and after the run";
+
+const FORESEEN: &str = "cachestat(2), or mincore(2) on kernels before 6.5";
+
+const REMEDY: &str = "Read with direct I/O, drop the page cache, and fill the target with random data before; or say what was measured with \
+                      --claim cache.";
+
+/// What is in the page cache before the run is not read from a device.
+pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+    let known = outset.targets.iter().filter(|target| target.is_read);
+    let known = known.filter_map(|target| Some((target.info.cached_bytes? as f64, target.reach() as f64)));
+    let (cached, all) = known.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let share = if all > 0.0 { cached / all } else { 0.0 };
+    let text =
+        format!("{} of the {} that are read are in the page cache already.", percent(share), size(all));
+    let seen =
+        Seen::at(CACHED_AT_START.level(share), text, FORESEEN).remedy(REMEDY).with("cached_share", share);
+    let seen = if share > ALL_CACHED { seen.definitional() } else { seen };
+    (share > 0.0).then_some(seen)
+}
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let reads = case.reads();
@@ -47,10 +66,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             ),
             SOURCE,
         )
-        .remedy(
-            "Read with direct I/O, drop the page cache, and fill the target with random data before; or say what was measured with \
-             --claim cache.",
-        )
+        .remedy(REMEDY)
         .effect(1.0 / share.max(1e-3)),
     };
     let seen = reads.with_servers(seen).with("asked_bytes", reads.asked).with("share", share);
@@ -81,6 +97,19 @@ mod tests {
         );
         assert_eq!(lab.claiming(Claim::Filesystem).detection(&DETECTOR).unwrap().level, Level::Info);
         assert_eq!(lab.claiming(Claim::Cache).detection(&DETECTOR).unwrap().level, Level::Ok);
+    }
+
+    #[test]
+    fn what_is_in_memory_already_is_told_before_the_run() {
+        let lab = |cached| Lab::new().reads(1_000, 4096).on_disk("vda").cached(cached, 1 << 30);
+        let found = |cached| lab(cached).foreseen().pop().map(|one| (one.id, one.level, one.definitional));
+        assert_eq!(found(1 << 30), Some((DETECTOR.id, Level::Fail, true)));
+        assert_eq!(found(1 << 26), Some((DETECTOR.id, Level::Caution, false)));
+        assert_eq!((found(1 << 20), found(0)), (None, None));
+        let written = Lab::new().writes(1_000, 4096).on_disk("vda").cached(1 << 30, 1 << 30);
+        assert_eq!(written.foreseen(), []);
+        let cached = lab(1 << 30).claiming(Claim::Cache);
+        assert_eq!(cached.foreseen(), []);
     }
 
     #[test]

@@ -80,6 +80,7 @@ pub fn empty(targets: &[&str]) -> Run {
         expected_requests: None,
         hole_bytes: 0,
         hole_range_bytes: 0,
+        cached_bytes: None,
         written: None,
         extents: None,
         left_out_flushes: 0,

@@ -49,6 +49,7 @@ fn target(path: &str) -> TargetInfo {
         expected_requests: None,
         hole_bytes: 0,
         hole_range_bytes: 0,
+        cached_bytes: None,
         written: None,
         extents: None,
         left_out_flushes: 0,
