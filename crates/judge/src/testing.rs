@@ -575,6 +575,10 @@ impl Lab {
         self.device_grows(name, DeviceCounter::FlushIos, count as f64)
     }
 
+    pub(crate) fn flush_time(self, name: &str, ms: f64) -> Lab {
+        self.device_grows(name, DeviceCounter::FlushTicks, ms)
+    }
+
     /// Ticks that CPUs were idle, and that were stolen from them. The issuing threads had theirs.
     pub(crate) fn cpu(self, idle: f64, stolen: f64) -> Lab {
         let lab = self.issuing(1e9, 0.0);

@@ -80,6 +80,10 @@ pub(crate) const HALTED: Limits = limits(0.01, 0.05);
 pub(crate) const LEAST_HALT_NS: f64 = 300e6;
 /// Time that issuing threads waited for a CPU, divided by the time that they had one.
 pub(crate) const CPU_WAIT: Limits = limits(0.25, 1.0);
+/// The mean time of a flush in microseconds that a medium needs at least.
+pub(crate) const FASTEST_FLUSH_US: f64 = 100.0;
+/// Fewest flushes of which the time, counted in milliseconds, says anything.
+pub(crate) const LEAST_FLUSHES: f64 = 100.0;
 /// Fewest ticks of all CPUs, and fewest periods of a limit, of which a share says anything.
 pub(crate) const LEAST_TICKS: f64 = 500.0;
 /// See [`LEAST_TICKS`].

@@ -1,6 +1,7 @@
-//! Writes that a device with a volatile cache may lose.
+//! Writes that a device with a volatile cache may lose, and flushes that are too fast to be any.
 
 use crate::detector::Most;
+use crate::thresholds::{FASTEST_FLUSH_US, LEAST_FLUSHES};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{DeviceCounter, Fact, TargetFacts};
@@ -11,7 +12,8 @@ pub(super) const DETECTOR: Detector = Detector {
     most: Most::always(Level::Info),
     explains: &[],
     about: "A device with a write-back cache acknowledges a write before it is on the medium. Without a flush the figure says how fast the cache \
-            takes data, and not how fast it is kept.",
+            takes data, and not how fast it is kept. A flush that takes less than 100 us has reached a cache with a battery (blkreplay manual 5.2.3), \
+            or nothing.",
     detect,
 };
 
@@ -38,7 +40,19 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             SOURCE,
         ));
     };
-    Some(if flushes > 0.0 {
+    let took_us =
+        case.samples.of_device(&device.name, DeviceCounter::FlushTicks).unwrap_or(f64::NAN) * 1e3 / flushes;
+    Some(if flushes >= LEAST_FLUSHES && took_us < FASTEST_FLUSH_US {
+        let text = format!(
+            "{flushes:.0} flushes reached {} and took {took_us:.0} us on average: no medium is that fast. Its cache has a battery, or flushes are \
+             ignored, on the way or by it.",
+            device.name
+        );
+        Seen::info(text, SOURCE)
+            .remedy("Find out which, before data is trusted to it.")
+            .with("flushes", flushes)
+            .with("flush_us", took_us)
+    } else if flushes > 0.0 {
         Seen::ok(
             format!("{flushes:.0} flushes reached {}, whose write cache is volatile.", device.name),
             SOURCE,
@@ -65,6 +79,19 @@ mod tests {
         let lab = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write back");
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Unknown);
         assert_eq!(lab.flushes("vda", 0).detection(&DETECTOR).unwrap().level, Level::Info);
+    }
+
+    #[test]
+    fn flushes_that_no_medium_can_do_are_information() {
+        let lab = |ms| {
+            let lab =
+                Lab::new().writes(1_500, 4096).on_disk("vda").write_cache("write back").flushes("vda", 1_500);
+            lab.flush_time("vda", ms).detection(&DETECTOR).unwrap()
+        };
+        let fast = lab(90.0);
+        assert_eq!(fast.level, Level::Info);
+        assert!(fast.text.starts_with("1500 flushes reached vda and took 60 us on average"), "{}", fast.text);
+        assert_eq!(lab(900.0).level, Level::Ok);
     }
 
     #[test]
