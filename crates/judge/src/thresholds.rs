@@ -2,7 +2,7 @@
 //! numbers come from experiments on real devices; `docs/validity.md` has them.
 
 /// Raised when a number below changes.
-pub const THRESHOLDS_VERSION: u32 = 3;
+pub const THRESHOLDS_VERSION: u32 = 4;
 
 /// From which value on there is a caution, and from which on the figure fails.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +80,8 @@ pub(crate) const HALTED: Limits = limits(0.01, 0.05);
 pub(crate) const LEAST_HALT_NS: f64 = 300e6;
 /// Time that issuing threads waited for a CPU, divided by the time that they had one.
 pub(crate) const CPU_WAIT: Limits = limits(0.25, 1.0);
+/// The least share of the run's time for which they waited that says anything.
+pub(crate) const LEAST_WAIT: f64 = 0.01;
 /// The mean time of a flush in microseconds that a medium needs at least.
 pub(crate) const FASTEST_FLUSH_US: f64 = 100.0;
 /// Fewest flushes of which the time, counted in milliseconds, says anything.
@@ -108,16 +110,16 @@ pub(crate) const CLOCK_COST: Limits = limits(0.05, NEVER);
 pub(crate) const WRONG_SIZE: Limits = limits(2.0, NEVER);
 /// Random share of written data in percent below which a target that compresses gains.
 pub(crate) const RANDOM_PERCENT: u8 = 50;
+/// Share of what is read through the page cache that is in it before the run.
+pub(crate) const CACHED_AT_START: Limits = limits(0.01, 0.10);
+/// The share that leaves nothing for a device.
+pub(crate) const ALL_CACHED: f64 = 0.90;
 /// An effect below that on the headline figure is not told.
 pub(crate) const LEAST_EFFECT: f64 = 0.05;
 /// Memory, times this, has to be smaller than what is touched, so that the page cache cannot hold it (IOzone's rule).
 pub(crate) const FITS_IN_MEMORY: f64 = 2.0;
 /// Share of the bytes read that the page cache answered, above which it matters how much memory holds.
 pub(crate) const FROM_MEMORY: f64 = 0.02;
-/// Share of what is read through the page cache that is in it before the run.
-pub(crate) const CACHED_AT_START: Limits = limits(0.01, 0.10);
-/// The share that leaves nothing for a device.
-pub(crate) const ALL_CACHED: f64 = 0.90;
 /// Bytes that the cache of any drive or array holds.
 pub(crate) const SMALLEST_CACHE: f64 = 16.0 * 1024.0 * 1024.0;
 /// Share of the bytes that are of places visited before, from which on a cache answers most requests.

@@ -1,6 +1,6 @@
 //! From what detectors say to a verdict.
 
-use crate::detectors::DETECTORS;
+use crate::detectors::{DETECTORS, cpu_disturbed, stalls_hidden};
 use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
 use crate::{Case, Detector};
 use iosonar_analyze::{
@@ -25,7 +25,11 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     detections.iter_mut().for_each(|detection| gate(detection, spread));
     explain(&mut detections);
     let missing = if case.is_real() { missing(case, &detections) } else { Vec::new() };
-    detections.sort_by_key(|detection| Reverse((detection.level, detection.definitional)));
+    // First what makes a figure fake, which may be the cause of its proof.
+    let causes: Vec<DetectorId> =
+        detections.iter().filter(|one| one.definitional).filter_map(|one| one.explained_by).collect();
+    let proves = |one: &Detection| one.definitional || causes.contains(&one.id);
+    detections.sort_by_key(|one| Reverse((proves(one), one.level)));
     let verdict = verdict(case, &detections, &missing);
     let sentence = sentence(claim, verdict, &detections, &missing);
     Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections }
@@ -91,12 +95,30 @@ pub(crate) fn explain(detections: &mut [Detection]) {
             symptom.explained_by = Some(detector.id);
         }
     }
+    acquit_generator(detections);
     // A level that wanders by itself may look like one that changed.
     if detections.iter().any(|one| one.id == DetectorId::Noisy && one.is_told()) {
         let changed = detections
             .iter_mut()
             .filter(|one| one.id == DetectorId::NotSteady && one.level == Level::Caution);
         changed.for_each(|one| one.explained_by = Some(one.explained_by.unwrap_or(DetectorId::Noisy)));
+    }
+}
+
+/// A stall that took longer than all the time for which the generator had no CPU is the target's.
+fn acquit_generator(detections: &mut [Detection]) {
+    let number = |id: DetectorId, name: &str, detections: &[Detection]| {
+        let mut evidence = detections.iter().find(|one| one.id == id)?.evidence.iter();
+        Some(evidence.find(|one| one.name == name)?.value)
+    };
+    let lost = number(DetectorId::CpuDisturbed, cpu_disturbed::LOST_SECONDS, detections);
+    let longest = number(DetectorId::StallsHidden, stalls_hidden::LONGEST_SECONDS, detections);
+    // Halves, because neither is exact: who notices a halt sleeps in between.
+    if lost.zip(longest).is_some_and(|(lost, longest)| lost < longest / 2.0) {
+        let of_generator = |one: &&mut Detection| {
+            one.id == DetectorId::StallsHidden && one.explained_by == Some(DetectorId::CpuDisturbed)
+        };
+        detections.iter_mut().filter(of_generator).for_each(|one| one.explained_by = None);
     }
 }
 
@@ -347,6 +369,39 @@ mod tests {
         gate(&mut loud, 0.04);
         gate(&mut silent, 0.08);
         assert_eq!((loud.level, silent.level), (Level::Caution, Level::Info));
+    }
+
+    #[test]
+    fn what_makes_a_figure_fake_is_named_first() {
+        let lab =
+            Lab::new().latency_ns(1_000_000).reads(20_000, 4096).latency_ns(400_000).reads(20_000, 4096);
+        let lab = lab.on_loop(false).process_read(163_840_000).device_read("loop0", 163_840_000);
+        let judgement = lab.device_read("vda", 0).cpu(1_000.0, 0.0).judgement();
+        assert_eq!(judgement.of(DetectorId::NotSteady).unwrap().level, Level::Fail);
+        assert!(
+            judgement.sentence.starts_with("FAKE as a device result: page-cache-in-path, not-steady"),
+            "{judgement:#?}"
+        );
+    }
+
+    #[test]
+    fn a_stall_is_the_generators_where_it_had_no_cpu_for_as_long() {
+        let stalled = || {
+            Lab::new()
+                .latency_ns(1_000_000)
+                .reads(3_000, 4096)
+                .latency_ns(1_000_000_000)
+                .reads(2, 4096)
+                .cpu(1_000.0, 0.0)
+        };
+        let explained = |lab: Lab| {
+            let judgement = lab.judgement();
+            assert!(judgement.of(DetectorId::CpuDisturbed).unwrap().level >= Level::Caution, "{judgement:?}");
+            judgement.of(DetectorId::StallsHidden).unwrap().explained_by
+        };
+        assert_eq!(explained(stalled().issuing(0.4e9, 0.3e9)), None);
+        assert_eq!(explained(stalled().issuing(0.4e9, 1.5e9)), Some(DetectorId::CpuDisturbed));
+        assert_eq!(explained(stalled().halted(0.9e9)), Some(DetectorId::CpuDisturbed));
     }
 
     #[test]

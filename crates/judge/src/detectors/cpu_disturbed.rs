@@ -2,7 +2,8 @@
 
 use crate::detector::Most;
 use crate::thresholds::{
-    CPU_WAIT, HALTED, LEAST_CPU_NS, LEAST_HALT_NS, LEAST_PERIODS, LEAST_TICKS, STOLEN, THROTTLED,
+    CPU_WAIT, HALTED, LEAST_CPU_NS, LEAST_EFFECT, LEAST_HALT_NS, LEAST_PERIODS, LEAST_TICKS, LEAST_WAIT,
+    STOLEN, THROTTLED,
 };
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
@@ -20,6 +21,9 @@ pub(super) const DETECTOR: Detector = Detector {
 };
 
 const SOURCE: &str = "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group, thermal_throttle";
+
+/// Time in which the generator had no CPU, where that is known.
+pub(crate) const LOST_SECONDS: &str = "lost_seconds";
 
 /// Time in which nothing of the process ran.
 const HALTED_SERIES: Series = Series::Own(OwnUse::Halted);
@@ -41,6 +45,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             .remedy(worst.remedy)
             .during(worst.series.and_then(|series| case.samples.steepest(&series))),
     };
+    let lost = worst.lost_ns.filter(|_| worst.level > Level::Ok).zip(case.time_of_loops());
+    let seen = match lost {
+        Some((lost, time)) => seen.with(LOST_SECONDS, lost / 1e9).effect(1.0 + lost / time),
+        None => seen,
+    };
     let seen = seen.with("throttled_share", shares.throttled).with("stolen_share", shares.stolen);
     Some(seen.with("wait_over_cpu", shares.waited).with("halted_share", shares.halted))
 }
@@ -60,8 +69,12 @@ struct Shares {
     throttled: f64,
     /// Of the CPU time.
     stolen: f64,
-    /// Time without a CPU by time with one.
+    /// Time without a CPU, of all issuing threads.
+    wait_ns: f64,
+    /// The same by the time with one.
     waited: f64,
+    /// And by the time of the run.
+    waited_of_time: f64,
     halted_ns: f64,
     /// Of the time.
     halted: f64,
@@ -75,6 +88,8 @@ struct Cause {
     text: String,
     remedy: &'static str,
     series: Option<Series>,
+    /// Time without a CPU, where that is known.
+    lost_ns: Option<f64>,
 }
 
 impl Shares {
@@ -85,12 +100,15 @@ impl Shares {
         };
         let periods = grown(case, Series::Cgroup(Throttling::Periods));
         let cpu = grown(case, Series::Issuing(IssuingThreads::Cpu));
+        let wait_ns = grown(case, Series::Issuing(IssuingThreads::Wait)).unwrap_or(0.0);
         let halted_ns = halted_ns(case);
         Shares {
             throttled: share(Series::Cgroup(Throttling::Throttled), periods.filter(|n| *n >= LEAST_PERIODS)),
             // A single tick or period of a short run says nothing.
             stolen: share(Series::Cpu(CpuState::Steal), ticks(case).filter(|all| *all >= LEAST_TICKS)),
-            waited: share(Series::Issuing(IssuingThreads::Wait), cpu.filter(|ns| *ns > LEAST_CPU_NS)),
+            wait_ns,
+            waited: cpu.filter(|ns| *ns > LEAST_CPU_NS).map_or(0.0, |cpu| wait_ns / cpu),
+            waited_of_time: case.time_of_loops().map_or(0.0, |time| wait_ns / time),
             halted_ns,
             halted: case.samples.length_ns(&HALTED_SERIES).map_or(0.0, |length| halted_ns / length as f64),
             slowed: slowed(case).unwrap_or(0),
@@ -98,6 +116,12 @@ impl Shares {
     }
 
     fn causes(&self) -> [Cause; 5] {
+        // Who needs a CPU for moments only loses little by waiting for it.
+        let most = match self.waited_of_time {
+            little if little < LEAST_WAIT => Level::Ok,
+            some if some < LEAST_EFFECT => Level::Caution,
+            _ => Level::Fail,
+        };
         [
             Cause {
                 level: THROTTLED.level(self.throttled),
@@ -107,21 +131,24 @@ impl Shares {
                 ),
                 remedy: "Lift the limit (cpu.max).",
                 series: Some(Series::Cgroup(Throttling::Throttled)),
+                lost_ns: None,
             },
             Cause {
                 level: STOLEN.level(self.stolen),
                 text: format!("The hypervisor gave {} of the CPU time to others.", percent(self.stolen)),
                 remedy: "Run when the host is idle, or give the machine CPUs of its own.",
                 series: Some(Series::Cpu(CpuState::Steal)),
+                lost_ns: None,
             },
             Cause {
-                level: CPU_WAIT.level(self.waited),
+                level: CPU_WAIT.level(self.waited).min(most),
                 text: format!(
                     "The issuing threads waited for a CPU for {:.2} times the time that they had one.",
                     self.waited
                 ),
                 remedy: "Stop other programs, or pin the threads to CPUs of their own (--pin).",
                 series: Some(Series::Issuing(IssuingThreads::Wait)),
+                lost_ns: Some(self.wait_ns),
             },
             Cause {
                 level: HALTED.level(self.halted),
@@ -131,12 +158,14 @@ impl Shares {
                 ),
                 remedy: "Do not stop it while it measures, and leave it a CPU.",
                 series: Some(HALTED_SERIES),
+                lost_ns: Some(self.halted_ns),
             },
             Cause {
                 level: if self.slowed > 0 { Level::Caution } else { Level::Ok },
                 text: format!("CPUs slowed themselves down because of heat, {} times.", self.slowed),
                 remedy: "Cool the machine, and let it rest before a run.",
                 series: None,
+                lost_ns: None,
             },
         ]
     }
@@ -174,6 +203,13 @@ mod tests {
         );
         let waiting = calm().issuing(1e9, 3.34e9).detection(&DETECTOR).unwrap();
         assert!(waiting.text.contains("3.34 times"), "{}", waiting.text);
+        assert_eq!((waiting.level, waiting.effect.map(f64::round)), (Level::Fail, Some(34.0)));
+        // Of ten seconds it wanted a CPU for a fifth of one.
+        let busy = Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0);
+        let little = busy.issuing(0.08e9, 0.12e9).detection(&DETECTOR).unwrap();
+        assert_eq!((little.level, little.effect), (Level::Caution, Some(1.012)));
+        let slow = Lab::new().latency_ns(100_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0);
+        assert_eq!(slow.issuing(0.08e9, 0.12e9).detection(&DETECTOR).unwrap().level, Level::Ok);
         // Ten seconds; a moment of it is nothing.
         let halted =
             |ns: f64| Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0).halted(ns);

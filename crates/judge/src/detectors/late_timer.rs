@@ -24,9 +24,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let late = case.summary.health.issue_error?.p50_ns as f64;
     let latency = case.summary.latency.all?.p50_ns.max(1) as f64;
     let demanded = case.summary.throughput.demanded?.requests_per_second;
-    let loops = case.plan.phases.iter().map(iosonar_plan::Phase::loops).max()?.max(1) as f64;
     // Each loop has a timetable of its own.
-    let gap = 1e9 * loops / demanded;
+    let gap = 1e9 * case.loops() / demanded;
     // Beside a long time to the next request, lateness changes the response time and bunches nothing.
     let is_late = match LATE_OF_GAP.level(late / gap) {
         Level::Ok => LATE_OF_LATENCY.level(late / latency).min(Level::Info),

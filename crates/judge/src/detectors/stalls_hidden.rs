@@ -16,6 +16,9 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
+/// The longest time for which a request took.
+pub(crate) const LONGEST_SECONDS: &str = "longest_seconds";
+
 const SOURCE: &str = "the distribution of latencies";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
@@ -51,7 +54,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .remedy("Give requests times of their own (--rate), and read the response column.")
         .during(case.tally.traffic().longest_pause()),
     };
-    Some(seen.with("never_sent", missed).with("stalled", count as f64))
+    let seen = seen.with("never_sent", missed).with("stalled", count as f64);
+    Some(seen.with(LONGEST_SECONDS, latency.stats()?.max_ns as f64 / 1e9))
 }
 
 #[cfg(test)]

@@ -57,8 +57,7 @@ fn busy_share(case: &Case<'_>) -> Option<f64> {
         return None;
     }
     let cpu = case.samples.growth(&Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > LEAST_CPU_NS)?;
-    let loops = case.plan.phases.iter().map(iosonar_plan::Phase::loops).max()?.max(1) as f64;
-    Some(cpu / case.summary.span.duration_ns()? as f64 / loops)
+    Some(cpu / case.time_of_loops()?)
 }
 
 #[cfg(test)]
