@@ -152,8 +152,8 @@ impl Prepared {
             issued_hash: String::new(),
             hole_bytes: *claimed.hole_bytes.get_or_init(|| claimed.looked.hole_bytes(range.clone())),
             cached_bytes: *claimed.cached_bytes.get_or_init(|| {
-                let is_cached = jobs.iter().any(|(_, job)| self.reads_through_the_page_cache(&job.job));
-                if is_cached { claimed.looked.cached_bytes(range.clone()) } else { None }
+                let may_hit = jobs.iter().any(|(phase, job)| self.may_hit_the_page_cache(phase, &job.job));
+                may_hit.then(|| claimed.looked.cached_bytes(range.clone())).flatten()
             }),
             hole_range_bytes: range.end - range.start,
             written: written(jobs.iter().map(|(phase, job)| (*job, phase.passes))),
@@ -165,8 +165,9 @@ impl Prepared {
     }
 
     /// Whether a job may find in the page cache what it reads.
-    fn reads_through_the_page_cache(&self, job: &Job) -> bool {
-        self.plan.is_buffered(job) && !job.options.before.contains(&FileStep::Evict)
+    fn may_hit_the_page_cache(&self, phase: &Phase, job: &Job) -> bool {
+        let is_emptied = phase.remount.is_some() || job.options.before.contains(&FileStep::Evict);
+        self.plan.is_buffered(job) && !is_emptied
     }
 
     /// Carries the plan out. Whatever happens on the way is in the archive and in the state of the result; an
