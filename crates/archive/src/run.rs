@@ -316,7 +316,8 @@ pub struct TargetInfo {
     /// of earlier versions, which looked from 0 to the highest requested end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hole_range_bytes: u64,
-    /// Of these, bytes that were in the page cache when the run began, where jobs go through it and somebody tells.
+    /// Bytes of that range that were in the page cache when the run began. Known where jobs read through it and claim a device, and the
+    /// kernel tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_bytes: Option<u64>,
     /// From the lowest to the highest byte that requests change: planned while the run goes on, and then what was issued. Absent where

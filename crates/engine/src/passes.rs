@@ -120,6 +120,9 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) job_status: Arc<JobStatus>,
     /// How many those are.
     pub(crate) loops: u32,
+    /// Whether its backend is given back open. Closing a file can write it back (NFS does), which is not to count as done when the
+    /// run ended. What goes past the page cache closes at once: only the thread that used a ring can let its file go.
+    pub(crate) stays_open: bool,
     /// How they open the target.
     pub(crate) access: Access,
     /// A job of the phase is done.

@@ -25,7 +25,7 @@ use iosonar_host::sampler::{Sampler, ThreadTimes};
 use iosonar_load::IssuedHash;
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns};
-use iosonar_plan::{Engine, FileStep, Job, Nanos, Phase};
+use iosonar_plan::{Claim, Engine, FileStep, Nanos, Phase};
 use iosonar_record::Frames;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -81,7 +81,7 @@ struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// Closes what the loops had open.
+    /// Closes what the loops have left open.
     fn close(&mut self) {
         self.loops.iter_mut().for_each(|end| end.worker.open = None);
     }
@@ -91,10 +91,6 @@ impl RunOutcome {
         let (is_whole, is_stopped) = (ended.is_whole(), ended.is_stopped());
         self.stopped |= is_stopped;
         self.loops.extend(ended.loops);
-        if names.is_some() {
-            // The next phase opens its own.
-            self.close();
-        }
         if let Some((own, next)) = names.filter(|_| !is_whole && !is_stopped) {
             self.broken
                 .push(format!("phase {next} was not started, because phase {own} ended before its end"));
@@ -152,7 +148,7 @@ impl Prepared {
             issued_hash: String::new(),
             hole_bytes: *claimed.hole_bytes.get_or_init(|| claimed.looked.hole_bytes(range.clone())),
             cached_bytes: *claimed.cached_bytes.get_or_init(|| {
-                let may_hit = jobs.iter().any(|(phase, job)| self.may_hit_the_page_cache(phase, &job.job));
+                let may_hit = jobs.iter().any(|(phase, job)| self.may_hit_the_page_cache(phase, job));
                 may_hit.then(|| claimed.looked.cached_bytes(range.clone())).flatten()
             }),
             hole_range_bytes: range.end - range.start,
@@ -164,10 +160,11 @@ impl Prepared {
         }
     }
 
-    /// Whether a job may find in the page cache what it reads.
-    fn may_hit_the_page_cache(&self, phase: &Phase, job: &Job) -> bool {
-        let is_emptied = phase.remount.is_some() || job.options.before.contains(&FileStep::Evict);
-        self.plan.is_buffered(job) && !is_emptied
+    /// Whether a job may find in the page cache what it reads, and that would be no result.
+    fn may_hit_the_page_cache(&self, phase: &Phase, job: &Fitted) -> bool {
+        let is_emptied = phase.remount.is_some() || job.job.options.before.contains(&FileStep::Evict);
+        let is_of_device = matches!(self.plan.claim(), Claim::Device | Claim::Replay);
+        is_of_device && job.workload.reads() && self.plan.is_buffered(&job.job) && !is_emptied
     }
 
     /// Carries the plan out. Whatever happens on the way is in the archive and in the state of the result; an

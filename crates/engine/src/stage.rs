@@ -131,6 +131,11 @@ impl Stage<'_> {
         Ok(StageEnd { loops, log: writer.finish().map(|(log, _)| log), times })
     }
 
+    /// Whether no phase follows.
+    fn is_last(self) -> bool {
+        usize::from(self.number) + 1 == self.prepared.plan.phases.len()
+    }
+
     /// When the requests of a pass start, where the last loop of this process was ready for them at `latest`.
     fn opening(self, latest: Nanos, shared: Shared<'_>) -> Nanos {
         let origin = shared.clock.origin();
@@ -177,6 +182,7 @@ impl Stage<'_> {
             journal,
             job_status,
             loops: part.of,
+            stays_open: self.is_last() && prepared.plan.is_buffered(job),
             access: job.access(prepared.plan.access),
             first_done: together.first_done,
             others: shared.others,

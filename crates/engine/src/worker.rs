@@ -125,12 +125,12 @@ pub(crate) enum WorkerError {
 pub(crate) struct WorkerEnd {
     pub(crate) counters: WorkerCounters,
     pub(crate) result: Result<(), WorkerError>,
-    /// What it had open. Closing a file can write it back (NFS does), which is not to count as done when the run ended.
+    /// What is to stay open until the last sample was taken; see [`WorkerContext::stays_open`].
     pub(crate) open: Option<Box<dyn Backend>>,
 }
 
 impl WorkerEnd {
-    /// Of a worker that has opened nothing.
+    /// Of a worker that has done nothing.
     pub(crate) fn without_work(result: Result<(), WorkerError>) -> WorkerEnd {
         WorkerEnd { counters: WorkerCounters::default(), result, open: None }
     }
@@ -277,7 +277,7 @@ impl<'a> Worker<'a> {
         self.gauge.end(now);
         let finished = self.recorder.finish().map(|stalls| self.counters.recorder_stalls = stalls);
         let result = self.error.map_or(finished.map_err(WorkerError::from), Err);
-        WorkerEnd { counters: self.counters, result, open: Some(self.backend) }
+        WorkerEnd { counters: self.counters, result, open: self.context.stays_open.then_some(self.backend) }
     }
 
     /// The first pass starts when its phase does, not when this thread woke up: that would hide its delay. A later one

@@ -45,9 +45,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             .remedy(worst.remedy)
             .during(worst.series.and_then(|series| case.samples.steepest(&series))),
     };
-    let lost = worst.lost_ns.filter(|_| worst.level > Level::Ok).zip(case.time_of_loops());
-    let seen = match lost {
-        Some((lost, time)) => seen.with(LOST_SECONDS, lost / 1e9).effect(1.0 + lost / time),
+    let seen = match worst.lost.filter(|_| worst.level > Level::Ok) {
+        Some((ns, Some(share))) => seen.with(LOST_SECONDS, ns / 1e9).effect(1.0 + share),
+        Some((ns, None)) => seen.with(LOST_SECONDS, ns / 1e9),
         None => seen,
     };
     let seen = seen.with("throttled_share", shares.throttled).with("stolen_share", shares.stolen);
@@ -75,6 +75,7 @@ struct Shares {
     waited: f64,
     /// And by the time of the run.
     waited_of_time: f64,
+    has_timetable: bool,
     halted_ns: f64,
     /// Of the time.
     halted: f64,
@@ -88,8 +89,9 @@ struct Cause {
     text: String,
     remedy: &'static str,
     series: Option<Series>,
-    /// Time without a CPU, where that is known.
-    lost_ns: Option<f64>,
+    /// Nanoseconds without a CPU, where that is known, and the share of the time, where that is all that it costs: a halt makes the
+    /// level vary, and would fall silent beside that.
+    lost: Option<(f64, Option<f64>)>,
 }
 
 impl Shares {
@@ -106,6 +108,7 @@ impl Shares {
             throttled: share(Series::Cgroup(Throttling::Throttled), periods.filter(|n| *n >= LEAST_PERIODS)),
             // A single tick or period of a short run says nothing.
             stolen: share(Series::Cpu(CpuState::Steal), ticks(case).filter(|all| *all >= LEAST_TICKS)),
+            has_timetable: case.plan.has_timetable(),
             wait_ns,
             waited: cpu.filter(|ns| *ns > LEAST_CPU_NS).map_or(0.0, |cpu| wait_ns / cpu),
             waited_of_time: case.time_of_loops().map_or(0.0, |time| wait_ns / time),
@@ -116,8 +119,9 @@ impl Shares {
     }
 
     fn causes(&self) -> [Cause; 5] {
-        // Who needs a CPU for moments only loses little by waiting for it.
+        // Who needs a CPU for moments only loses little by waiting for it; requests with times of their own are late all the same.
         let most = match self.waited_of_time {
+            _ if self.has_timetable => Level::Fail,
             little if little < LEAST_WAIT => Level::Ok,
             some if some < LEAST_EFFECT => Level::Caution,
             _ => Level::Fail,
@@ -131,14 +135,14 @@ impl Shares {
                 ),
                 remedy: "Lift the limit (cpu.max).",
                 series: Some(Series::Cgroup(Throttling::Throttled)),
-                lost_ns: None,
+                lost: None,
             },
             Cause {
                 level: STOLEN.level(self.stolen),
                 text: format!("The hypervisor gave {} of the CPU time to others.", percent(self.stolen)),
                 remedy: "Run when the host is idle, or give the machine CPUs of its own.",
                 series: Some(Series::Cpu(CpuState::Steal)),
-                lost_ns: None,
+                lost: None,
             },
             Cause {
                 level: CPU_WAIT.level(self.waited).min(most),
@@ -148,7 +152,7 @@ impl Shares {
                 ),
                 remedy: "Stop other programs, or pin the threads to CPUs of their own (--pin).",
                 series: Some(Series::Issuing(IssuingThreads::Wait)),
-                lost_ns: Some(self.wait_ns),
+                lost: Some((self.wait_ns, Some(self.waited_of_time))),
             },
             Cause {
                 level: HALTED.level(self.halted),
@@ -158,14 +162,14 @@ impl Shares {
                 ),
                 remedy: "Do not stop it while it measures, and leave it a CPU.",
                 series: Some(HALTED_SERIES),
-                lost_ns: Some(self.halted_ns),
+                lost: Some((self.halted_ns, None)),
             },
             Cause {
                 level: if self.slowed > 0 { Level::Caution } else { Level::Ok },
                 text: format!("CPUs slowed themselves down because of heat, {} times.", self.slowed),
                 remedy: "Cool the machine, and let it rest before a run.",
                 series: None,
-                lost_ns: None,
+                lost: None,
             },
         ]
     }

@@ -45,7 +45,7 @@ fn rounded(rounded: u64, all: u64, block: u64) -> Option<Seen> {
     let share = rounded as f64 / all.max(1) as f64;
     let level = MISALIGNED.level(share);
     let text = format!(
-        "{} of the requests are no whole blocks of {block} bytes, and no others can be issued: they are rounded outward, and move more bytes.",
+        "{} of the requests are no whole blocks of {block} bytes, and the target takes no others: they are rounded outward, and move more bytes.",
         percent(share)
     );
     let seen = Seen::at(level, text, ROUNDING).remedy(

@@ -2,7 +2,7 @@
 
 use crate::thresholds::{ALL_CACHED, CACHED_AT_START, LEAST_BYTES, NOT_FROM_DEVICE};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, Outset, PlannedTarget, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -26,9 +26,11 @@ const REMEDY: &str = "Read with direct I/O, drop the page cache, and fill the ta
 
 /// What is in the page cache before the run is not read from a device.
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let known = outset.targets.iter().filter(|target| target.is_read);
-    let known = known.filter_map(|target| Some((target.info.cached_bytes? as f64, target.reach() as f64)));
-    let (cached, all) = known.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    // What is written first may be in memory later, or no more.
+    let stays = |target: &PlannedTarget<'_>| target.info.cached_bytes.filter(|_| !target.is_written);
+    let read = outset.targets.iter().filter(|target| target.is_read);
+    let read = read.map(|target| (stays(target).unwrap_or(0) as f64, target.reach() as f64));
+    let (cached, all) = read.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let share = if all > 0.0 { cached / all } else { 0.0 };
     let text =
         format!("{} of the {} that are read are in the page cache already.", percent(share), size(all));

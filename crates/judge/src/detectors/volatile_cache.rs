@@ -44,8 +44,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         case.samples.of_device(&device.name, DeviceCounter::FlushTicks).unwrap_or(f64::NAN) * 1e3 / flushes;
     Some(if flushes >= LEAST_FLUSHES && took_us < FASTEST_FLUSH_US {
         let text = format!(
-            "{flushes:.0} flushes reached {} and took {took_us:.0} us on average: no medium is that fast. Its cache has a battery, or flushes are \
-             ignored, on the way or by it.",
+            "{flushes:.0} flushes reached {} and took {took_us:.0} us on average, which is too fast for a medium that had something to write. A cache has a \
+             battery, or flushes are ignored.",
             device.name
         );
         Seen::info(text, SOURCE)
