@@ -4,6 +4,7 @@ use flate2::read::MultiGzDecoder;
 use iosonar_archive::{Outcome, Record, RunInfo};
 use iosonar_plan::{Op, Strong};
 use iosonar_testkit::{Access, Image, Lab, LoopDevice, Mounted, Verdict, check, tool};
+use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -34,6 +35,14 @@ macro_rules! or_skip {
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Tries until a detector says what it should: times depend on what else this machine does.
+#[track_caller]
+pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) {
+    const ATTEMPTS: usize = 3;
+    let said: Vec<Value> = (0..ATTEMPTS).map_while(|_| Some(attempt()).filter(|said| !is_so(said))).collect();
+    assert!(said.len() < ATTEMPTS, "{said:#?}");
 }
 
 /// Starts the virtual machine of `lab/vm.sh` with our program and others in it; options and the script follow.

@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 const MIB: u64 = 1 << 20;
-const ATTEMPTS: usize = 3;
 const READ: &str = "--rw randread --bs 4k --no-progress --start-delay 0";
 
 /// What a detector says of a run of 500 reads that was probed.
@@ -28,13 +27,6 @@ fn told_of(lab: &Lab, words: &str, id: &str) -> Value {
     std::fs::remove_dir_all(lab.path("r")).unwrap();
     let all = judged["detections"].as_array().unwrap();
     all.iter().find(|one| one["id"] == id).unwrap_or_else(|| panic!("{judged:#}")).clone()
-}
-
-/// Tries until a detector says what it should.
-#[track_caller]
-fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) {
-    let said: Vec<Value> = (0..ATTEMPTS).map_while(|_| Some(attempt()).filter(|said| !is_so(said))).collect();
-    assert!(said.len() < ATTEMPTS, "{said:#?}");
 }
 
 /// The file of a loop device.
