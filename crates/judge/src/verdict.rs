@@ -84,6 +84,7 @@ fn gate(detection: &mut Detection, spread: f64) {
 
 /// A symptom whose cause is told as well is not told beside it.
 pub(crate) fn explain(detections: &mut [Detection]) {
+    let is_acquitted = is_stall_of_target(detections);
     for detector in DETECTORS {
         let is_cause = |one: &Detection| one.id == detector.id && one.is_told();
         if !detections.iter().any(is_cause) {
@@ -92,10 +93,14 @@ pub(crate) fn explain(detections: &mut [Detection]) {
         for symptom in
             detections.iter_mut().filter(|one| one.is_told() && detector.explains.contains(&one.id))
         {
+            if (detector.id, symptom.id) == (DetectorId::CpuDisturbed, DetectorId::StallsHidden)
+                && is_acquitted
+            {
+                continue;
+            }
             symptom.explained_by = Some(detector.id);
         }
     }
-    acquit_generator(detections);
     // A level that wanders by itself may look like one that changed.
     if detections.iter().any(|one| one.id == DetectorId::Noisy && one.is_told()) {
         let changed = detections
@@ -106,20 +111,15 @@ pub(crate) fn explain(detections: &mut [Detection]) {
 }
 
 /// A stall that took longer than all the time for which the generator had no CPU is the target's.
-fn acquit_generator(detections: &mut [Detection]) {
-    let number = |id: DetectorId, name: &str, detections: &[Detection]| {
+fn is_stall_of_target(detections: &[Detection]) -> bool {
+    let number = |id: DetectorId, name: &str| {
         let mut evidence = detections.iter().find(|one| one.id == id)?.evidence.iter();
         Some(evidence.find(|one| one.name == name)?.value)
     };
-    let lost = number(DetectorId::CpuDisturbed, cpu_disturbed::LOST_SECONDS, detections);
-    let longest = number(DetectorId::StallsHidden, stalls_hidden::LONGEST_SECONDS, detections);
+    let lost = number(DetectorId::CpuDisturbed, cpu_disturbed::LOST_SECONDS);
+    let longest = number(DetectorId::StallsHidden, stalls_hidden::LONGEST_SECONDS);
     // Halves, because neither is exact: who notices a halt sleeps in between.
-    if lost.zip(longest).is_some_and(|(lost, longest)| lost < longest / 2.0) {
-        let of_generator = |one: &&mut Detection| {
-            one.id == DetectorId::StallsHidden && one.explained_by == Some(DetectorId::CpuDisturbed)
-        };
-        detections.iter_mut().filter(of_generator).for_each(|one| one.explained_by = None);
-    }
+    lost.zip(longest).is_some_and(|(lost, longest)| lost < longest / 2.0)
 }
 
 /// What a trustworthy result of the claim needs, and is not known.
