@@ -68,7 +68,7 @@ pub(crate) const MERGED: Limits = limits(0.05, 0.20);
 pub(crate) const SPLIT: Limits = limits(0.2, NEVER);
 /// Share of requests that were issued before one that had been requested earlier.
 pub(crate) const REORDERED: Limits = limits(0.05, NEVER);
-/// Mean size in bytes up to which merging and splitting change what is measured.
+/// Mean size in bytes up to which merging and splitting change what is measured; a replay has no such limit.
 pub(crate) const SMALL_MEAN: u64 = 64 << 10;
 /// Share of the CPU time that a hypervisor gave to others.
 pub(crate) const STOLEN: Limits = limits(0.01, 0.05);

@@ -6,6 +6,8 @@ use crate::common::*;
 use crate::validity::{Judged, full};
 use iosonar_plan::Op;
 use iosonar_testkit::{Ended, Image, LoopDevice, Mounted, tool};
+use serde_json::Value;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +45,29 @@ fn neighbours_are_joined_where_they_wait_together() {
         let read = format!("-t {} --rw read --bs 4k --iodepth {depth} --number-ios 4000", device.text());
         let judged = Judged::of(&lab, &read);
         assert_eq!(judged.level("requests-reshaped"), level, "{depth}: {:#}", judged.0);
+    }
+}
+
+/// H1: a device that takes less at a time gets more requests. Of long ones that is told where they were recorded.
+#[test]
+fn requests_that_a_device_splits_are_told() {
+    needs!();
+    let lab = lab();
+    let line =
+        |n: u64| Line { time: n * 4_000_000, sector: n * 7919 % 200 * 2048, length: 2048, op: Op::Read };
+    lab.file("load", load_text(&(0..120).map(line).collect::<Vec<Line>>()));
+    let device = LoopDevice::random(256);
+    let of_run = format!("-t {} --rw randread --bs 64k --size 32m", device.text());
+    let of_replay = format!("replay load -t {} --no-progress -o r", device.text());
+    for (kibibytes, of_few, of_recorded) in [("1280", "ok", None), ("32", "caution", Some("caution"))] {
+        let _setting = Setting::new(&device, "max_sectors_kb", kibibytes);
+        let run = Judged::of(&lab, &of_run);
+        assert_eq!(run.level("requests-reshaped"), of_few, "{kibibytes}: {:#}", run.0);
+        lab.expect(0, &of_replay);
+        let replayed = Judged::taken(&lab, &lab.run("judge r --json"));
+        let told = replayed.level("requests-reshaped");
+        // How much of 1 MiB the usual setting lets through depends on the pages of memory.
+        assert!(of_recorded.is_none_or(|level| told == level), "{kibibytes}: {:#}", replayed.0);
     }
 }
 
@@ -84,6 +109,23 @@ fn a_depth_that_the_device_does_not_see_is_told() {
         let judged = Judged::of(&lab, &read);
         assert_eq!(judged.level("queue-depth-not-reached"), level, "{requests}: {:#}", judged.0);
     }
+}
+
+/// H3: a write that makes a file longer holds up those behind it; what is overwritten does not.
+#[test]
+fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
+    needs!();
+    let lab = lab();
+    let write = "-t f --create --rw write --bs 16k --iodepth 32 --size 400m";
+    comes_to_say(
+        |said| ["caution", "fail"].contains(&said["level"].as_str().unwrap_or_default()),
+        || {
+            let _ = std::fs::remove_file(lab.path("f"));
+            Judged::of(&lab, write).found("queue-depth-not-reached").cloned().unwrap_or_default()
+        },
+    );
+    let again = Judged::of(&lab, write);
+    assert!(["ok", "-"].contains(&again.level("queue-depth-not-reached").as_str()), "{:#}", again.0);
 }
 
 /// H5: the machine is not the same at the end.
@@ -160,6 +202,45 @@ fn little_that_is_visited_again_and_again_is_told() {
     {
         let judged = Judged::of(&lab, &format!("{read} {what}"));
         assert_eq!(judged.level("small-footprint"), level, "{what}: {:#}", judged.0);
+    }
+}
+
+/// F3: what is read again from what memory holds has the speed of memory, whatever is claimed but that.
+#[test]
+fn reads_of_what_memory_holds_are_told() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 32);
+    let read = "-t f --rw read --bs 64k --number-ios";
+    for (words, level) in [
+        ("512 --buffered", "ok"),
+        ("512 --buffered", "caution"),
+        ("512 --buffered --claim cache", "ok"),
+        ("512", "ok"),
+    ] {
+        let judged = Judged::of(&lab, &format!("{read} {words}"));
+        assert_eq!(judged.level("small-footprint"), level, "{words}: {:#}", judged.0);
+    }
+}
+
+/// A3: as much as is in the page cache does not come from the device, and it is told from how much on.
+#[test]
+fn the_part_that_memory_answers_is_told() {
+    needs!();
+    let lab = lab();
+    full(&lab, "f", 32);
+    let read = "-t f --rw randread --bs 4k --buffered --claim device";
+    for (warm, level) in [(0, "ok"), (2, "caution"), (8, "fail")] {
+        lab.expect(0, "layout evict f");
+        // What is written stays, and nothing is read ahead for it.
+        let file = std::fs::OpenOptions::new().write(true).open(lab.path("f")).unwrap();
+        file.write_all_at(&vec![7; warm << 20], 0).unwrap();
+        file.sync_all().unwrap();
+        let judged = Judged::of(&lab, read);
+        assert_eq!(judged.level("reads-not-from-device"), level, "{warm}: {:#}", judged.0);
+        let from_device = 1.0 - warm as f64 / 32.0;
+        let share = judged.evidence("reads-not-from-device", "share").unwrap();
+        assert!((share - from_device).abs() < 0.02, "{warm}: {:#}", judged.0);
     }
 }
 
@@ -287,6 +368,31 @@ fn a_volatile_cache_that_is_not_flushed_is_told() {
         // The disk below may have such a cache, too.
         let of_device = told.level == "info" && told.text.starts_with(device.name());
         assert_eq!(of_device, is_told, "{cache} {flush}: {}", told.text);
+    }
+}
+
+/// C2: a flush that takes no time has reached memory. A file on a disk is written first, by a loop device that has left it in the page
+/// cache.
+#[test]
+fn flushes_that_no_medium_can_do_are_told() {
+    needs!();
+    let lab = lab();
+    let memory = Mounted::tmpfs();
+    let in_memory = memory.path().join("image");
+    std::fs::write(&in_memory, vec![7; 32 << 20]).unwrap();
+    let on_disk = Image::random(32);
+    for (image, is_told) in [(in_memory, true), (on_disk.path(), false)] {
+        let device = LoopDevice::buffered(&image);
+        let _setting = Setting::new(&device, "write_cache", "write back");
+        let write = format!("-t {} --destroy --rw write --bs 256k --fsync 1", device.text());
+        let is_so = |said: &Value| said["level"].as_str() == Some(if is_told { "info" } else { "ok" });
+        comes_to_say(is_so, || {
+            let judged = Judged::of(&lab, &write);
+            assert_eq!(judged.level("requests-reshaped"), "-", "{:#}", judged.0);
+            judged.found("volatile-cache").cloned().unwrap_or_default()
+        });
+        let judged = Judged::of(&lab, &write.replace("256k", "16k"));
+        assert_eq!(judged.level("requests-reshaped"), "ok", "a flush is no request: {:#}", judged.0);
     }
 }
 

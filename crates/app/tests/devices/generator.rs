@@ -54,6 +54,25 @@ fn a_thread_that_is_the_limit_is_told() {
     }
 }
 
+/// G5: four programs want the CPU that the run has. A run that never waits for a device needs its CPU all the time.
+#[test]
+fn others_on_the_cpu_of_a_run_are_told() {
+    needs!("taskset");
+    let lab = lab();
+    full(&lab, "f", 16);
+    let on_one = ["taskset", "-c", "0"];
+    let read = "-t f --rw randread --bs 4k --buffered --claim cache --runtime 2 --time-based";
+    for (hogs, is_told) in [(4, true), (0, false)] {
+        let hog = || {
+            let mut command = std::process::Command::new(on_one[0]);
+            command.args(&on_one[1..]).args(["sh", "-c", "while :; do :; done"]);
+            Background::start(command)
+        };
+        let _hogs: Vec<Background> = (0..hogs).map(|_| hog()).collect();
+        comes_to(is_told, "cpu-disturbed", || Judged::under(&lab, &on_one, read));
+    }
+}
+
 /// G9: what is read back to check it belongs to no load.
 #[test]
 fn data_that_is_checked_during_a_run_is_told() {

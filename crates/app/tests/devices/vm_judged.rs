@@ -19,7 +19,7 @@ const NVME: [&str; 4] =
     ["-blockdev", "driver=null-co,node-name=nvme0,size=33554432", "-device", "nvme,serial=lab,drive=nvme0"];
 
 /// What a detector says of each run, by the names in `vm_judged.sh`.
-const SAYS: [(&str, &str, &str); 15] = [
+const SAYS: [(&str, &str, &str); 17] = [
     ("a clock of the CPU", "coarse-clock", "ok"),
     ("a clock of the board", "coarse-clock", "caution"),
     ("partition 1", "misaligned", "caution"),
@@ -34,6 +34,8 @@ const SAYS: [(&str, &str, &str); 15] = [
     ("NFS, writes", "writes-not-on-device", "fail"),
     ("NFS, flushed writes", "writes-not-on-device", "ok"),
     ("NVMe", "reads-not-from-device", "ok"),
+    ("NVMe, writes", "writes-not-on-device", "fail"),
+    ("NVMe, flushed writes", "writes-not-on-device", "ok"),
     ("NVMe", "not-observable", "-"),
     ("NVMe", "memory-target", "ok"),
 ];

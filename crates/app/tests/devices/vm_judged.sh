@@ -82,3 +82,6 @@ run "NFS, flushed writes" $buffered --rw write --fsync 256
 
 # --- NVMe, whose driver is of another kind ---
 run "NVMe" -t /dev/nvme0n1 --rw randread --bs 4k --number-ios 3000
+buffered="-t /dev/nvme0n1 --destroy --rw write --bs 64k --buffered --claim device"
+run "NVMe, writes" $buffered
+run "NVMe, flushed writes" $buffered --fsync 512

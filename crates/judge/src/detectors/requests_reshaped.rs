@@ -7,6 +7,7 @@ use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{DeviceCounter, Fact};
+use iosonar_plan::Claim;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::RequestsReshaped,
@@ -68,21 +69,25 @@ fn reordered(share: f64) -> Seen {
 fn reshaped(case: &Case<'_>) -> Option<Seen> {
     let [target] = case.before.targets.as_slice() else { return None };
     let device = &device_of(target)?.name;
-    let grown = |counters: [DeviceCounter; 2]| {
-        counters.into_iter().map(|counter| case.samples.of_device(device, counter)).sum::<Option<f64>>()
+    let grown = |counters: &[DeviceCounter]| {
+        counters.iter().map(|counter| case.samples.of_device(device, *counter)).sum::<Option<f64>>()
     };
-    let ios = grown([DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
-    let merges = grown([DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
+    let ios = grown(&[DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
+    let merges = grown(&[DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
     let traffic = case.tally.traffic();
     // Those of the ramp and of the verification went the same way.
     let counts = &case.summary.counts.all;
     let added = case.run.verified.as_ref().map_or(0, |verified| verified.added_reads);
     let requests = (counts.completed + counts.failed + counts.ramp + added).max(1);
     let mean = (traffic.reads.bytes + traffic.writes.bytes) / requests;
-    if !case.is_real() || requests < 100 || mean > SMALL_MEAN || ios == 0.0 {
+    // Any device splits long requests, but a recorded load has them as they were.
+    let is_meant = mean <= SMALL_MEAN || case.claim() == Claim::Replay;
+    if !case.is_real() || requests < 100 || !is_meant || ios == 0.0 {
         return None;
     }
-    let (merged, split) = (merges / (ios + merges), ios / requests as f64 - 1.0);
+    // The kernel counts a flush as a write without data, too. Those that follow a write are counted as flushes only.
+    let flushes = grown(&[DeviceCounter::FlushIos]).unwrap_or(0.0);
+    let (merged, split) = (merges / (ios + merges), (ios - flushes) / requests as f64 - 1.0);
     // A file system has requests of its own, so of a file only merges tell.
     let is_bare = matches!(target.kind, iosonar_evidence::TargetKind::BlockDevice(_));
     let level = MERGED.level(merged).max(if is_bare { SPLIT.level(split) } else { Level::Ok });
@@ -102,7 +107,9 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
                 split + 1.0
             );
             Seen::at(level, text, SOURCE)
-                .remedy("Ask for less than max_sectors_kb and max_segments of the device's queue at a time.")
+                .remedy(
+                    "Ask for less than max_sectors_kb and max_segments of the device's queue at a time; or raise max_sectors_kb, and use --hugepages.",
+                )
         }
     };
     Some(seen.with("merged_share", merged).with("device_requests", ios))
@@ -156,12 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_stay_as_they_are_are_fine_and_long_ones_are_split_everywhere() {
+    fn requests_that_stay_as_they_are_are_fine_and_long_ones_count_where_they_were_recorded() {
         let same = Lab::new().reads(1_000, 4096).on_disk("vda").device_ios("vda", 1_010, 3);
         assert_eq!(same.detection(&DETECTOR).unwrap().level, Level::Ok);
-        assert_eq!(
-            Lab::new().reads(1_000, 1 << 20).on_disk("vda").device_ios("vda", 2_000, 0).detection(&DETECTOR),
-            None
-        );
+        let flushed = Lab::new().reads(1_000, 4096).on_disk("vda").device_ios("vda", 1_500, 3);
+        assert_eq!(flushed.clone().detection(&DETECTOR).unwrap().level, Level::Caution);
+        assert_eq!(flushed.flushes("vda", 500).detection(&DETECTOR).unwrap().level, Level::Ok);
+        let long = Lab::new().reads(1_000, 1 << 20).on_disk("vda").device_ios("vda", 2_000, 0);
+        assert_eq!(long.detection(&DETECTOR), None);
+        assert_eq!(long.claiming(Claim::Replay).detection(&DETECTOR).unwrap().level, Level::Caution);
     }
 }
