@@ -152,8 +152,7 @@ impl Known {
                 None
             }
             Known::Generated { generator, list } => {
-                let listed = list.as_ref().map(|list| list.len() as u64);
-                let requests = generator.requests_on(size).into_iter().chain(listed).min()?;
+                let requests = asked(generator, list.as_deref(), Some(size))?;
                 if let Some(extra) = generator.extra_reads {
                     return Some(requests + extra.count(requests));
                 }
@@ -181,8 +180,9 @@ impl Known {
         }
     }
 
-    /// How long a pass takes at least, by the last due time; none where nobody knows.
-    pub fn span(&self) -> Option<Nanos> {
+    /// How long a pass is expected to take on a target of `size` bytes, where that is known: until its last due time, or its end by time.
+    /// None where nobody knows. A closed loop may do its requests before the time is over; of that nobody knows.
+    pub fn span(&self, size: Option<u64>) -> Option<Nanos> {
         match self {
             Known::Trace(load, facts) => match load.pace {
                 LoadPace::Original => {
@@ -191,7 +191,12 @@ impl Known {
                 LoadPace::Rising(rising) => facts.as_ref().map(|f| rising.over.min(rising.due(f.requests))),
                 LoadPace::Asap => Some(Nanos(0)),
             },
-            Known::Generated { generator, .. } => generator.stop.end(),
+            Known::Generated { generator, list } => {
+                let last = asked(generator, list.as_deref(), size).map(|n| n.saturating_sub(1));
+                let last_due = last.and_then(|number| generator.mean_due(number));
+                let expected = generator.stop.end().into_iter().chain(last_due).min()?;
+                Some(generator.stop.time_limit.map_or(expected, |limit| limit.min(expected)))
+            }
         }
     }
 
@@ -200,5 +205,45 @@ impl Known {
         let Known::Generated { generator, list: Some(_) } = self else { return None };
         (self.writes() && generator.read_percent == Decimal::whole(100))
             .then_some("it holds writes, and the workload only reads: let it write, too, or use another list")
+    }
+}
+
+/// Requests after which a pass ends on a target of `size` bytes, where a number ends it.
+fn asked(generator: &Generator, list: Option<&[Listed]>, size: Option<u64>) -> Option<u64> {
+    let listed = list.map(|list| list.len() as u64);
+    let counted = size.map_or_else(|| generator.count(), |size| generator.requests_on(size));
+    counted.into_iter().chain(listed).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::{ByteSize, Order, Pace, Process, Space, Stop};
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn a_pass_takes_until_its_last_request_or_its_end_by_time() {
+        let rate = Pace::Rate { iops: Decimal::whole(10), process: Process::Constant };
+        let span = |pace, size, stop| {
+            let generator = Generator { pace, stop, ..Generator::new(Order::Random, ByteSize(4096)) };
+            let span = Known::Generated { generator, list: None }.span(size);
+            span.map(|span| span.as_secs_f64())
+        };
+        let requests = |n| Stop { requests: Some(n), ..Stop::default() };
+        let seconds = |n| Some(Nanos::from_secs(n));
+        assert_eq!(span(rate, Some(MIB), requests(601)), Some(60.0));
+        assert_eq!(span(Pace::Closed, Some(MIB), requests(601)), None);
+        for (pace, expected) in [(rate, 60.0), (Pace::Closed, 120.0)] {
+            let stop = Stop { runtime: seconds(100), ramp: Nanos::from_secs(20), ..requests(601) };
+            assert_eq!(span(pace, Some(MIB), stop), Some(expected));
+        }
+        let limited = Stop { time_limit: seconds(7), ..requests(601) };
+        assert_eq!(span(rate, Some(MIB), limited), Some(7.0));
+        // Of a share of a target whose size nobody knows only the time is known.
+        let all = Stop { bytes: Some(Space::Percent(100)), ..Stop::default() };
+        assert_eq!(span(rate, Some(MIB), all), Some(25.5));
+        assert_eq!(span(rate, None, all), None);
+        assert_eq!(span(rate, None, Stop { runtime: seconds(100), ..all }), Some(100.0));
     }
 }

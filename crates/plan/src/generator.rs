@@ -542,6 +542,17 @@ impl Generator {
             _ => self.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
         }
     }
+
+    /// When a request is due on average; `number` counts from 0. None in a closed loop.
+    pub fn mean_due(&self, number: u64) -> Option<Nanos> {
+        let distances = match self.pace {
+            Pace::Rising(rising) => return Some(rising.due(number)),
+            Pace::Rate { process: Process::Trailing, .. }
+            | Pace::Bandwidth { process: Process::Trailing, .. } => number + 1,
+            _ => number,
+        };
+        self.mean_iops().map(|iops| Nanos((distances as f64 / iops * 1e9) as u64))
+    }
 }
 
 impl fmt::Display for Generator {
@@ -562,5 +573,24 @@ impl fmt::Display for Generator {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_due_when_the_rate_says_so() {
+        let paced = |pace| Generator { pace, ..Generator::new(Order::Random, ByteSize(4096)) };
+        let process = Process::Constant;
+        let rate = paced(Pace::Rate { iops: Decimal::whole(100), process });
+        assert_eq!(rate.mean_due(250), Some(Nanos(2_500_000_000)));
+        assert_eq!(rate.due_until(Nanos(2_500_000_000)), Some(250));
+        let bandwidth = paced(Pace::Bandwidth { bytes_per_second: ByteSize(8192), process });
+        assert_eq!(bandwidth.mean_due(3), Some(Nanos(1_500_000_000)));
+        let trailing = Pace::Rate { iops: Decimal::whole(100), process: Process::Trailing };
+        assert_eq!(paced(trailing).mean_due(249), Some(Nanos(2_500_000_000)));
+        assert_eq!(paced(Pace::Closed).mean_due(3), None);
     }
 }

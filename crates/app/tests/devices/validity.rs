@@ -548,6 +548,8 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
         refused.err
     );
     assert!(refused.err.contains("unmapped-target") && !lab.path("r").exists(), "{}", refused.err);
+    let of_so_many = lab.run("run -t sparse --rw randread --bs 4k --rate-iops 10 --number-ios 701 -o r");
+    assert!(of_so_many.code == 2 && of_so_many.err.contains("would take 01:10"), "{}", of_so_many.err);
     // What is written before it is read, what is no claim of a device, and what takes no minute, starts.
     let starts = |words: &str, said: &str| {
         let told = lab.run(&format!("run {words} -o r"));
@@ -556,9 +558,12 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
         std::fs::remove_dir_all(lab.path("r")).unwrap();
     };
     starts("-t sparse --rw randread --bs 4k --number-ios 100 --no-progress", "told");
-    starts(&format!("-t sparse {A_MINUTE} --number-ios 10 --claim cache"), "");
-    starts(&format!("-t sparse {A_MINUTE} --number-ios 10 --anyway"), "told");
-    starts(&format!("-t sparse {} --number-ios 10", A_MINUTE.replace("randread", "randrw")), "");
+    // A closed loop of ten requests ends before its minute does.
+    let closed = A_MINUTE.replace("--rate-iops 100", "--number-ios 10");
+    assert_eq!(lab.run(&format!("run -t sparse {closed} -o r")).code, 2);
+    starts(&format!("-t sparse {closed} --claim cache"), "");
+    starts(&format!("-t sparse {closed} --anyway"), "told");
+    starts(&format!("-t sparse {}", closed.replace("randread", "randrw")), "");
 }
 
 /// Processes find out the same before they start as threads do.

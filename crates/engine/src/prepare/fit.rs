@@ -5,8 +5,8 @@ use super::look::Looked;
 use crate::error::PrepareError;
 use iosonar_load::{Facts, Generated, Known, PatternError, Setting};
 use iosonar_plan::{
-    AtEnd, BetweenPasses, FileStep, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR,
-    Space, Strong, Workload,
+    AtEnd, BetweenPasses, FileStep, Generator, Job, Nanos, Op, Order, OverlapPolicy, Phase, Placement, Plan,
+    SECTOR, Space, Strong, Workload,
 };
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -296,6 +296,11 @@ impl Fitted {
         let requests = self.workload.requests(self.size);
         let is_certain = |n: &u64| self.size < FAR || self.workload.requests(0) == Some(*n);
         requests.filter(is_certain).map(|n| n.saturating_mul(passes.into()))
+    }
+
+    /// How long a pass is expected to take, where the plan tells.
+    pub(crate) fn span(&self) -> Option<Nanos> {
+        self.workload.span(Some(self.size).filter(|size| *size < FAR))
     }
 
     /// Requests of its recorded load in `passes` passes that are no whole logical blocks; 0 of others.

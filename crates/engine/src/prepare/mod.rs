@@ -346,10 +346,13 @@ impl Prepared {
         jobs.iter().map(|job| job.fitted.workload.due_until(now)).sum()
     }
 
-    /// How long all passes of all phases take at least, where the plan says so: by the last due times.
+    /// How long all passes of all phases are expected to take, where the plan tells: by the last due times, or its ends by time.
     pub fn expected_span(&self) -> Option<Nanos> {
         let of_phase = |(phase, jobs): (&Phase, &Vec<JobReady>)| {
-            let spans: Option<Vec<Nanos>> = jobs.iter().map(|job| job.fitted.workload.span()).collect();
+            if let Some(runtime) = phase.coordination.runtime {
+                return Some(runtime.0);
+            }
+            let spans: Option<Vec<Nanos>> = jobs.iter().map(|job| job.fitted.span()).collect();
             spans?.into_iter().max().map(|span| span.0.saturating_mul(phase.passes.into()))
         };
         let spans: Option<Vec<u64>> = self.plan.phases.iter().zip(&self.phases).map(of_phase).collect();
