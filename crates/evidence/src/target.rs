@@ -113,7 +113,8 @@ pub struct BlockDevice {
     pub size: u64,
     /// Whether the `ro` flag is set.
     pub read_only: Fact<bool>,
-    /// Name of the driver in `/proc/devices`, for example `sd`, `virtblk`, `loop`; `blkext` says nothing.
+    /// Name of the driver in `/proc/devices`, for example `sd`, `virtblk`, `loop`. Drivers that share a major number are named by their
+    /// devices: `nvme`, `pmem`.
     pub driver: Fact<String>,
     /// Whether the kernel keeps it among the virtual devices: loop, dm, md, zram …
     pub is_virtual: bool,

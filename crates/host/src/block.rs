@@ -152,7 +152,7 @@ pub(crate) fn describe_below(number: DevNumber, root: &Root, depth: usize) -> io
             Fact::Absent { absent } => return Err(io::Error::other(absent)),
         },
         read_only: root.fact(directory.join("ro")).flag(),
-        driver: driver(number.major, root),
+        driver: driver(&disk, root),
         is_virtual: directory.starts_with("/sys/devices/virtual"),
         diskseq: root.fact(disk.join("diskseq")).parse(),
         model: first(root, &disk, &["device/model", "device/name"]),
@@ -182,8 +182,22 @@ fn first(root: &Root, disk: &Path, files: &[&str]) -> Fact<String> {
     }
 }
 
+/// Name of a disk's block driver, by its major number. Drivers on the shared one are named by the disk's name up to its first digit.
+fn driver(disk: &Path, root: &Root) -> Fact<String> {
+    let number: Fact<DevNumber> = root.fact(disk.join("dev")).parse();
+    let by_number = number.and_then(|number| block_driver(number.major, root));
+    if by_number.known().is_none_or(|name| name != SHARED_MAJOR) {
+        return by_number;
+    }
+    let name = disk.file_name().unwrap_or_default().to_string_lossy();
+    Fact::Known(name.chars().take_while(|c| !c.is_ascii_digit()).collect())
+}
+
+/// The name in `/proc/devices` of drivers that have no major number of their own, such as those of NVMe and of persistent memory.
+const SHARED_MAJOR: &str = "blkext";
+
 /// Name of the block driver with this major number.
-fn driver(major: u32, root: &Root) -> Fact<String> {
+fn block_driver(major: u32, root: &Root) -> Fact<String> {
     root.fact("/proc/devices").and_then(|text| {
         let blocks = text.split_once("Block devices:").map_or("", |(_, blocks)| blocks);
         let name = blocks.lines().find_map(|line| {

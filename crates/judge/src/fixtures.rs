@@ -207,7 +207,7 @@ fn nvme_is_identified_and_its_bytes_are_accounted_for() {
         (device.name.as_str(), device.size, device.is_virtual),
         ("nvme0n1", 1_953_525_168 * 512, false)
     );
-    assert_eq!(device.driver, Fact::Known("blkext".into()));
+    assert_eq!(device.driver, Fact::Known("nvme".into()));
     assert_eq!(device.model, Fact::Known("Samsung SSD 980 PRO 1TB".into()));
     assert_eq!(device.serial, Fact::Known("S5P2NG0R123456A".into()));
     assert_eq!(device.queue.scheduler, Fact::Known("none".into()));
@@ -216,6 +216,17 @@ fn nvme_is_identified_and_its_bytes_are_accounted_for() {
     let cached = Machine::nvme().seen(|_| ()).reading();
     assert_eq!(level(&cached, DetectorId::ReadsNotFromDevice), Level::Fail);
     assert_eq!(cached.judgement().verdict, Verdict::Fake);
+}
+
+/// Persistent memory shares its major number with NVMe.
+#[test]
+fn persistent_memory_is_memory() {
+    let machine = Machine::new("259:0 / / rw,relatime shared:1 - ext4 /dev/pmem0 rw");
+    let directory = "devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0012:00/ndbus0/region0/namespace0.0/block/pmem0";
+    machine.tree.device(directory, "pmem0", "259:0", 4_194_304);
+    let lab = machine.seen(|_| ()).reading();
+    assert_eq!(level(&lab, DetectorId::MemoryTarget), Level::Fail);
+    assert_eq!(level(&Machine::nvme().seen(|_| ()).reading(), DetectorId::MemoryTarget), Level::Ok);
 }
 
 #[test]

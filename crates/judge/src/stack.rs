@@ -31,7 +31,7 @@ pub(crate) fn is_in_another(device: &BlockDevice, others: &[&BlockDevice]) -> bo
     others.iter().any(|other| other.number == disk.number)
 }
 
-/// Drivers of devices that keep their data in memory, as `/proc/devices` names them.
+/// Drivers of devices that keep their data in memory ([`BlockDevice::driver`]).
 const IN_MEMORY: [&str; 4] = ["zram", "ramdisk", "pmem", "nullb"];
 /// File systems that do not write data in its place.
 const COPY_ON_WRITE: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
@@ -85,8 +85,7 @@ fn of_device<'a>(device: &'a BlockDevice, found: &mut Vec<Part<'a>>) {
     found.push(Part::Device(device));
     match &device.role {
         Role::Disk => {}
-        // Its counters are those that matter; of the disk only whether it is memory.
-        Role::Partition { disk, .. } if is_in_memory(disk) => of_device(disk, found),
+        // Its counters are those that matter, and its driver is that of the disk.
         Role::Partition { .. } => {}
         Role::Loop { below, .. } => of_layer(below, found),
         Role::Stacked { slaves } => slaves.iter().for_each(|slave| of_device(slave, found)),

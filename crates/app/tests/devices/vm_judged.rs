@@ -1,11 +1,11 @@
 //! Verdicts on what the kernel of this machine lacks, in a virtual machine with a stock kernel: NFS, control groups of version 2, SCSI, NVMe,
-//! and another clock.
+//! persistent memory, and another clock.
 
 use crate::common::*;
 use crate::validity::Judged;
 
 const PROGRAMS: [&str; 2] = ["addpart", "mkfs.ext4"];
-const MODULES: [&str; 8] = [
+const MODULES: [&str; 10] = [
     "brd rd_nr=1 rd_size=16384",
     "scsi_debug dev_size_mb=32 physblk_exp=3 delay=0",
     "sd_mod",
@@ -14,12 +14,23 @@ const MODULES: [&str; 8] = [
     "nfsv4",
     "virtio_blk",
     "nvme",
+    "nd_pmem",
+    "virtio_pmem",
 ];
 const NVME: [&str; 4] =
     ["-blockdev", "driver=null-co,node-name=nvme0,size=33554432", "-device", "nvme,serial=lab,drive=nvme0"];
 
+const PERSISTENT_MEMORY: [&str; 6] = [
+    "-m",
+    "slots=1,maxmem=1G",
+    "-object",
+    "memory-backend-ram,id=memory,size=32M",
+    "-device",
+    "virtio-pmem-pci,memdev=memory",
+];
+
 /// What a detector says of each run, by the names in `vm_judged.sh`.
-const SAYS: [(&str, &str, &str); 17] = [
+const SAYS: [(&str, &str, &str); 18] = [
     ("a clock of the CPU", "coarse-clock", "ok"),
     ("a clock of the board", "coarse-clock", "caution"),
     ("partition 1", "misaligned", "caution"),
@@ -38,6 +49,7 @@ const SAYS: [(&str, &str, &str); 17] = [
     ("NVMe, flushed writes", "writes-not-on-device", "ok"),
     ("NVMe", "not-observable", "-"),
     ("NVMe", "memory-target", "ok"),
+    ("persistent memory", "memory-target", "fail"),
 ];
 
 #[test]
@@ -45,7 +57,7 @@ fn verdicts_on_other_hardware_in_a_virtual_machine() {
     let mut command = or_skip!(machine(&PROGRAMS));
     let _turn = turn();
     command.args(MODULES.iter().flat_map(|module| ["-m", module]));
-    command.args(NVME.iter().flat_map(|word| ["-a", word]));
+    command.args(NVME.iter().chain(&PERSISTENT_MEMORY).flat_map(|word| ["-a", word]));
     command.args(["-d", "64"].repeat(2)).args(["-t", "150"]).arg(script("vm_judged.sh"));
     let ended = iosonar_testkit::Ended::of(command.output().unwrap());
     assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);

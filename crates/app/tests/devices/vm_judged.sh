@@ -85,3 +85,6 @@ run "NVMe" -t /dev/nvme0n1 --rw randread --bs 4k --number-ios 3000
 buffered="-t /dev/nvme0n1 --destroy --rw write --bs 64k --buffered --claim device"
 run "NVMe, writes" $buffered
 run "NVMe, flushed writes" $buffered --fsync 512
+
+# --- persistent memory, whose driver has the same number as that of NVMe ---
+run "persistent memory" -t /dev/pmem0 --rw randread --bs 4k --number-ios 300
