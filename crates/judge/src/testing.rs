@@ -196,7 +196,7 @@ impl Lab {
             let sequence = self.records.len() as u64;
             // Spread over the range, and the same in each test.
             let place = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-            let extent = Extent { offset: place % (self.within / bytes) * bytes, length: bytes };
+            let extent = Extent { offset: place % (self.within / bytes.max(1)) * bytes, length: bytes };
             let submitted = Nanos(due.0 + self.late_ns);
             let completed = Nanos(submitted.0 + self.latency_ns);
             self.records.push(Record {
@@ -419,6 +419,17 @@ impl Lab {
 
     pub(crate) fn writes(self, count: u64, bytes: u64) -> Lab {
         self.requests(Op::Write, count, bytes)
+    }
+
+    /// So many flushes beside the requests.
+    pub(crate) fn fsyncs(self, count: u64) -> Lab {
+        self.requests(Op::Fsync, count, 0)
+    }
+
+    /// Each write is on stable storage when it completes.
+    pub(crate) fn durable(mut self) -> Lab {
+        self.plan.access.sync = SyncFlag::Dsync;
+        self
     }
 
     /// The first of its requests fail.

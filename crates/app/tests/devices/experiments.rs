@@ -53,21 +53,17 @@ fn neighbours_are_joined_where_they_wait_together() {
 fn requests_that_a_device_splits_are_told() {
     needs!();
     let lab = lab();
-    let line =
-        |n: u64| Line { time: n * 4_000_000, sector: n * 7919 % 200 * 2048, length: 2048, op: Op::Read };
+    let line = |n: u64| Line { time: n * 2_000_000, sector: n * 97 % 256 * 512, length: 512, op: Op::Read };
     lab.file("load", load_text(&(0..120).map(line).collect::<Vec<Line>>()));
-    let device = LoopDevice::random(256);
-    let of_run = format!("-t {} --rw randread --bs 64k --size 32m", device.text());
-    let of_replay = format!("replay load -t {} --no-progress -o r", device.text());
-    for (kibibytes, of_few, of_recorded) in [("1280", "ok", None), ("32", "caution", Some("caution"))] {
+    let device = LoopDevice::random(64);
+    let read = format!("-t {} --rw randread --size 32m --bs 64k", device.text());
+    for (kibibytes, level) in [("1280", "ok"), ("32", "caution")] {
         let _setting = Setting::new(&device, "max_sectors_kb", kibibytes);
-        let run = Judged::of(&lab, &of_run);
-        assert_eq!(run.level("requests-reshaped"), of_few, "{kibibytes}: {:#}", run.0);
-        lab.expect(0, &of_replay);
+        lab.expect(0, &format!("replay load -t {} --no-progress -o r", device.text()));
         let replayed = Judged::taken(&lab, &lab.run("judge r --json"));
-        let told = replayed.level("requests-reshaped");
-        // How much of 1 MiB the usual setting lets through depends on the pages of memory.
-        assert!(of_recorded.is_none_or(|level| told == level), "{kibibytes}: {:#}", replayed.0);
+        assert_eq!(replayed.level("requests-reshaped"), level, "{kibibytes}: {:#}", replayed.0);
+        let judged = Judged::of(&lab, &read);
+        assert_eq!(judged.level("requests-reshaped"), level, "{kibibytes}: {:#}", judged.0);
     }
 }
 
@@ -124,8 +120,10 @@ fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
             Judged::of(&lab, write).found("queue-depth-not-reached").cloned().unwrap_or_default()
         },
     );
-    let again = Judged::of(&lab, write);
-    assert!(["ok", "-"].contains(&again.level("queue-depth-not-reached").as_str()), "{:#}", again.0);
+    let is_fine = |said: &Value| said.is_null() || said["level"] == "ok";
+    comes_to_say(is_fine, || {
+        Judged::of(&lab, write).found("queue-depth-not-reached").cloned().unwrap_or_default()
+    });
 }
 
 /// H5: the machine is not the same at the end.
@@ -205,7 +203,7 @@ fn little_that_is_visited_again_and_again_is_told() {
     }
 }
 
-/// F3: what is read again from what memory holds has the speed of memory, whatever is claimed but that.
+/// F3: the page cache answers what is read again and fits in memory.
 #[test]
 fn reads_of_what_memory_holds_are_told() {
     needs!();
@@ -223,25 +221,36 @@ fn reads_of_what_memory_holds_are_told() {
     }
 }
 
-/// A3: as much as is in the page cache does not come from the device, and it is told from how much on.
+/// A3 and A11: as much as is in the page cache does not come from the device. It is told from how much on, and that no device answers so
+/// fast.
 #[test]
 fn the_part_that_memory_answers_is_told() {
     needs!();
     let lab = lab();
     full(&lab, "f", 32);
-    let read = "-t f --rw randread --bs 4k --buffered --claim device";
-    for (warm, level) in [(0, "ok"), (2, "caution"), (8, "fail")] {
-        lab.expect(0, "layout evict f");
-        // What is written stays, and nothing is read ahead for it.
-        let file = std::fs::OpenOptions::new().write(true).open(lab.path("f")).unwrap();
-        file.write_all_at(&vec![7; warm << 20], 0).unwrap();
-        file.sync_all().unwrap();
-        let judged = Judged::of(&lab, read);
-        assert_eq!(judged.level("reads-not-from-device"), level, "{warm}: {:#}", judged.0);
+    let read = "-t f --rw randread --bs 4k";
+    for (warm, level) in [(0, "ok"), (2, "caution"), (8, "fail"), (32, "fail")] {
         let from_device = 1.0 - warm as f64 / 32.0;
-        let share = judged.evidence("reads-not-from-device", "share").unwrap();
-        assert!((share - from_device).abs() < 0.02, "{warm}: {:#}", judged.0);
+        let is_so = |said: &Value| {
+            let share = said["evidence"].as_array().unwrap().iter().find(|one| one["name"] == "share");
+            let share = share.unwrap()["value"].as_f64().unwrap();
+            said["level"] == level && (share - from_device).abs() < 0.02
+        };
+        // The kernel may take some pages back at any time.
+        comes_to_say(is_so, || {
+            lab.expect(0, "layout evict f");
+            // What is written stays, and nothing is read ahead for it.
+            let file = std::fs::OpenOptions::new().write(true).open(lab.path("f")).unwrap();
+            file.write_all_at(&vec![7; warm << 20], 0).unwrap();
+            file.sync_all().unwrap();
+            let judged = Judged::of(&lab, &format!("{read} --buffered --claim device"));
+            let is_all = warm == 32;
+            assert!(!is_all || judged.level("faster-than-any-device") == "fail", "{:#}", judged.0);
+            judged.found("reads-not-from-device").unwrap().clone()
+        });
     }
+    let direct = Judged::of(&lab, read);
+    direct.has("care", &[("reads-not-from-device", "ok"), ("faster-than-any-device", "ok")]);
 }
 
 /// F1: a load of a larger device is folded; known before the first request.
@@ -356,7 +365,7 @@ fn a_load_that_has_to_be_rounded_is_told() {
 /// C2: without a flush what was written may be in the device's cache only.
 #[test]
 fn a_volatile_cache_that_is_not_flushed_is_told() {
-    needs!();
+    needs!("addpart");
     let lab = lab();
     let device = LoopDevice::random(32);
     let write = format!("-t {} --destroy --rw write --bs 64k", device.text());
@@ -368,6 +377,15 @@ fn a_volatile_cache_that_is_not_flushed_is_told() {
         // The disk below may have such a cache, too.
         let of_device = told.level == "info" && told.text.starts_with(device.name());
         assert_eq!(of_device, is_told, "{cache} {flush}: {}", told.text);
+    }
+    // Flushes of a partition are counted for its disk.
+    let _setting = Setting::new(&device, "write_cache", "write back");
+    let part = device.partition(1, 8, 16);
+    for (flush, is_told) in [("", true), ("--fsync 50", false)] {
+        let write = format!("-t {} --destroy --rw write --bs 64k {flush}", part.path().display());
+        let told = Judged::of(&lab, &write).told("volatile-cache").unwrap();
+        let of_disk = told.level == "info" && told.text.contains("nothing was flushed");
+        assert_eq!(of_disk, is_told, "{flush}: {}", told.text);
     }
 }
 
@@ -388,11 +406,11 @@ fn flushes_that_no_medium_can_do_are_told() {
         let is_so = |said: &Value| said["level"].as_str() == Some(if is_told { "info" } else { "ok" });
         comes_to_say(is_so, || {
             let judged = Judged::of(&lab, &write);
-            assert_eq!(judged.level("requests-reshaped"), "-", "{:#}", judged.0);
             judged.found("volatile-cache").cloned().unwrap_or_default()
         });
+        // The kernel counts a flush as a write, too.
         let judged = Judged::of(&lab, &write.replace("256k", "16k"));
-        assert_eq!(judged.level("requests-reshaped"), "ok", "a flush is no request: {:#}", judged.0);
+        assert_eq!(judged.level("requests-reshaped"), "-", "{:#}", judged.0);
     }
 }
 

@@ -69,28 +69,31 @@ fn reordered(share: f64) -> Seen {
 fn reshaped(case: &Case<'_>) -> Option<Seen> {
     let [target] = case.before.targets.as_slice() else { return None };
     let device = &device_of(target)?.name;
-    let grown = |counters: &[DeviceCounter]| {
-        counters.iter().map(|counter| case.samples.of_device(device, *counter)).sum::<Option<f64>>()
+    let grown = |counters: [DeviceCounter; 2]| {
+        counters.into_iter().map(|counter| case.samples.of_device(device, counter)).sum::<Option<f64>>()
     };
-    let ios = grown(&[DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
-    let merges = grown(&[DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
+    let ios = grown([DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
+    let merges = grown([DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
     let traffic = case.tally.traffic();
     // Those of the ramp and of the verification went the same way.
     let counts = &case.summary.counts.all;
     let added = case.run.verified.as_ref().map_or(0, |verified| verified.added_reads);
     let requests = (counts.completed + counts.failed + counts.ramp + added).max(1);
     let mean = (traffic.reads.bytes + traffic.writes.bytes) / requests;
-    // Any device splits long requests, but a recorded load has them as they were.
+    // Any device splits long requests; in a replay that changes the recorded load.
     let is_meant = mean <= SMALL_MEAN || case.claim() == Claim::Replay;
     if !case.is_real() || requests < 100 || !is_meant || ios == 0.0 {
         return None;
     }
-    // The kernel counts a flush as a write without data, too. Those that follow a write are counted as flushes only.
-    let flushes = grown(&[DeviceCounter::FlushIos]).unwrap_or(0.0);
-    let (merged, split) = (merges / (ios + merges), (ios - flushes) / requests as f64 - 1.0);
+    let for_each = |ios: f64| ios / requests as f64;
+    let (merged, split) = (merges / (ios + merges), for_each(ios) - 1.0);
     // A file system has requests of its own, so of a file only merges tell.
     let is_bare = matches!(target.kind, iosonar_evidence::TargetKind::BlockDevice(_));
     let level = MERGED.level(merged).max(if is_bare { SPLIT.level(split) } else { Level::Ok });
+    // Too many requests that may be flushes tell nothing.
+    if level > MERGED.level(merged) && SPLIT.level(for_each(ios - most_flushes(case)) - 1.0) < level {
+        return None;
+    }
     let seen = match level {
         Level::Ok => Seen::ok("The device got the requests as they were asked for.", SOURCE),
         level if MERGED.level(merged) > Level::Ok => {
@@ -113,6 +116,16 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
         }
     };
     Some(seen.with("merged_share", merged).with("device_requests", ios))
+}
+
+/// How many requests of the device may be flushes of this run at most: the kernel counts a flush as a write without data, and a write that
+/// has to be durable may send one after it. How many they are is not counted: flushes that wait together become one, partitions and the
+/// device mapper count none.
+fn most_flushes(case: &Case<'_>) -> f64 {
+    let of_their_own: u64 = case.summary.others.iter().map(|other| other.counts.total).sum();
+    let writes = &case.summary.counts.write;
+    let durable = if case.plan.access.sync.is_set() { writes.total } else { writes.fua + writes.preflush };
+    (of_their_own + durable) as f64
 }
 
 #[cfg(test)]
@@ -166,11 +179,22 @@ mod tests {
     fn requests_that_stay_as_they_are_are_fine_and_long_ones_count_where_they_were_recorded() {
         let same = Lab::new().reads(1_000, 4096).on_disk("vda").device_ios("vda", 1_010, 3);
         assert_eq!(same.detection(&DETECTOR).unwrap().level, Level::Ok);
-        let flushed = Lab::new().reads(1_000, 4096).on_disk("vda").device_ios("vda", 1_500, 3);
-        assert_eq!(flushed.clone().detection(&DETECTOR).unwrap().level, Level::Caution);
-        assert_eq!(flushed.flushes("vda", 500).detection(&DETECTOR).unwrap().level, Level::Ok);
         let long = Lab::new().reads(1_000, 1 << 20).on_disk("vda").device_ios("vda", 2_000, 0);
         assert_eq!(long.detection(&DETECTOR), None);
         assert_eq!(long.claiming(Claim::Replay).detection(&DETECTOR).unwrap().level, Level::Caution);
+    }
+
+    #[test]
+    fn a_flush_is_no_part_of_a_split_request() {
+        let writes = |flushes| {
+            let lab = Lab::new().writes(1_000, 4096).fsyncs(flushes).on_disk("vda");
+            move |ios| lab.clone().device_ios("vda", ios, 0).detection(&DETECTOR).map(|seen| seen.level)
+        };
+        let (flushed, plain) = (writes(500), writes(0));
+        assert_eq!([1_010, 1_500, 2_500].map(&flushed), [Some(Level::Ok), None, Some(Level::Caution)]);
+        assert_eq!([1_010, 1_500].map(&plain), [Some(Level::Ok), Some(Level::Caution)]);
+        let durable = Lab::new().writes(1_000, 4096).on_disk("vda").device_ios("vda", 2_000, 0);
+        assert_eq!(durable.clone().detection(&DETECTOR).unwrap().level, Level::Caution);
+        assert_eq!(durable.durable().detection(&DETECTOR), None);
     }
 }

@@ -4,6 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::{FASTEST_FLUSH_US, LEAST_FLUSHES};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{DeviceCounter, Fact, TargetFacts};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -29,7 +30,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .targets
         .iter()
         .flat_map(TargetFacts::devices)
-        .filter(|device| is_volatile(&device.queue.write_cache));
+        .filter(|device| is_volatile(&device.queue.write_cache) && counts_flushes(device));
     let Some(device) = devices.next() else {
         return Some(Seen::ok("No volatile write cache is known below the targets.", SOURCE));
     };
@@ -67,6 +68,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         )
         .remedy("Flush with --flush-every, or write with --fua, where what counts is data that is kept.")
     })
+}
+
+/// The kernel counts the flushes of a partition for its disk, and those of a stacked device for what it consists of.
+fn counts_flushes(device: &BlockDevice) -> bool {
+    !matches!(device.role, Role::Partition { .. } | Role::Stacked { .. })
 }
 
 #[cfg(test)]
