@@ -1,7 +1,7 @@
 //! A workload of which everything is known that can be known before its first request.
 
 use crate::{Facts, Listed};
-use iosonar_plan::{Decimal, Generator, IssuePolicy, LoadPace, Nanos, Op, TraceReplay};
+use iosonar_plan::{AtEnd, Decimal, Generator, IssuePolicy, LoadPace, Nanos, Op, TraceReplay};
 use std::sync::Arc;
 
 /// A workload and what was found out about it.
@@ -152,7 +152,7 @@ impl Known {
                 None
             }
             Known::Generated { generator, list } => {
-                let requests = asked(generator, list.as_deref(), Some(size))?;
+                let requests = requested(generator, list.as_deref(), Some(size))?;
                 if let Some(extra) = generator.extra_reads {
                     return Some(requests + extra.count(requests));
                 }
@@ -180,8 +180,8 @@ impl Known {
         }
     }
 
-    /// How long a pass is expected to take on a target of `size` bytes, where that is known: until its last due time, or its end by time.
-    /// None where nobody knows. A closed loop may do its requests before the time is over; of that nobody knows.
+    /// How long a pass is expected to take on a target of `size` bytes: until the last request is due, or until its end by time. None where
+    /// the plan does not tell. Of a closed loop that ends by requests or by time, the time is taken.
     pub fn span(&self, size: Option<u64>) -> Option<Nanos> {
         match self {
             Known::Trace(load, facts) => match load.pace {
@@ -192,10 +192,14 @@ impl Known {
                 LoadPace::Asap => Some(Nanos(0)),
             },
             Known::Generated { generator, list } => {
-                let last = asked(generator, list.as_deref(), size).map(|n| n.saturating_sub(1));
-                let last_due = last.and_then(|number| generator.mean_due(number));
-                let expected = generator.stop.end().into_iter().chain(last_due).min()?;
-                Some(generator.stop.time_limit.map_or(expected, |limit| limit.min(expected)))
+                let last = requested(generator, list.as_deref(), size).map(|n| n.saturating_sub(1));
+                // Reads that go on to the end of a file may end there before.
+                let is_certain = generator.at_end != AtEnd::Extend || generator.only_writes();
+                let last_due = last.filter(|_| is_certain).and_then(|number| generator.mean_due(number));
+                let stop = &generator.stop;
+                let expected = stop.end().or(stop.time_limit.filter(|_| generator.ends_by_time()));
+                let expected = expected.into_iter().chain(last_due).min()?;
+                Some(stop.time_limit.map_or(expected, |limit| limit.min(expected)))
             }
         }
     }
@@ -209,7 +213,7 @@ impl Known {
 }
 
 /// Requests after which a pass ends on a target of `size` bytes, where a number ends it.
-fn asked(generator: &Generator, list: Option<&[Listed]>, size: Option<u64>) -> Option<u64> {
+fn requested(generator: &Generator, list: Option<&[Listed]>, size: Option<u64>) -> Option<u64> {
     let listed = list.map(|list| list.len() as u64);
     let counted = size.map_or_else(|| generator.count(), |size| generator.requests_on(size));
     counted.into_iter().chain(listed).min()
@@ -240,6 +244,8 @@ mod tests {
         }
         let limited = Stop { time_limit: seconds(7), ..requests(601) };
         assert_eq!(span(rate, Some(MIB), limited), Some(7.0));
+        let only_limited = Stop { time_limit: seconds(7), ..Stop::default() };
+        assert_eq!(span(Pace::Closed, Some(MIB), only_limited), Some(7.0));
         // Of a share of a target whose size nobody knows only the time is known.
         let all = Stop { bytes: Some(Space::Percent(100)), ..Stop::default() };
         assert_eq!(span(rate, Some(MIB), all), Some(25.5));

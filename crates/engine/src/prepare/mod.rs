@@ -28,7 +28,7 @@ use iosonar_load::{
     Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
 };
 use iosonar_os::raise_file_limit;
-use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
+use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan};
 use look::look;
 use memory::fit_memory;
 use remounts::check_remounts;
@@ -348,15 +348,10 @@ impl Prepared {
 
     /// How long all passes of all phases are expected to take, where the plan tells: by the last due times, or its ends by time.
     pub fn expected_span(&self) -> Option<Nanos> {
-        let of_phase = |(phase, jobs): (&Phase, &Vec<JobReady>)| {
-            if let Some(runtime) = phase.coordination.runtime {
-                return Some(runtime.0);
-            }
-            let spans: Option<Vec<Nanos>> = jobs.iter().map(|job| job.fitted.span()).collect();
-            spans?.into_iter().max().map(|span| span.0.saturating_mul(phase.passes.into()))
-        };
-        let spans: Option<Vec<u64>> = self.plan.phases.iter().zip(&self.phases).map(of_phase).collect();
-        spans.map(|spans| Nanos(spans.into_iter().fold(0, u64::saturating_add)))
+        let phases = self.plan.phases.iter().zip(&self.phases);
+        phases
+            .map(|(phase, jobs)| span_of(phase, jobs))
+            .try_fold(Nanos(0), |all, span| Some(all.saturating_add(span?)))
     }
 
     /// How a job's overlaps are treated, with no more effort than it needs.
@@ -370,6 +365,29 @@ impl Prepared {
         let all = job.expected_requests(1).and_then(|all| u32::try_from(all).ok());
         overlap.max_waiting = self.max_waiting.min(all.unwrap_or(u32::MAX).max(1));
         overlap
+    }
+}
+
+/// How long a phase is expected to take, where that is known.
+fn span_of(phase: &Phase, jobs: &[JobReady]) -> Option<Nanos> {
+    let coordination = &phase.coordination;
+    if coordination.runtime.is_some() {
+        return coordination.runtime;
+    }
+    // How far others have come by then, nobody knows.
+    if !coordination.stop.is_empty() {
+        return None;
+    }
+    let span = |job: &JobReady| {
+        let passes = job.fitted.span()?.0.saturating_mul(phase.passes.into());
+        let pauses = coordination.pass_delay.0.saturating_mul(phase.passes.saturating_sub(1).into());
+        let delay = job.fitted.job.options.start_delay;
+        Some(Nanos(passes).saturating_add(Nanos(pauses)).saturating_add(delay))
+    };
+    let spans: Vec<Nanos> = jobs.iter().map(span).collect::<Option<_>>()?;
+    match coordination.ends {
+        PhaseEnd::All => spans.into_iter().max(),
+        PhaseEnd::First => spans.into_iter().min(),
     }
 }
 
