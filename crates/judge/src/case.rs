@@ -8,7 +8,7 @@ use crate::thresholds::Limits;
 use iosonar_analyze::{Level, Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series};
-use iosonar_plan::{Claim, Executor, Phase, Plan, SECTOR};
+use iosonar_plan::{Claim, Executor, Op, Phase, Plan, SECTOR};
 
 /// A result with the evidence beside it.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +94,22 @@ impl Case<'_> {
     /// Whether it is a recording of what a system did, and how its events came is known.
     pub fn is_recording(&self) -> bool {
         self.run.recorded.is_some()
+    }
+
+    /// Flushes that the run has asked for, and that its durable writes may have brought about: at most so many. How many they are is not
+    /// counted anywhere: flushes that wait together become one, and partitions count none.
+    pub(crate) fn most_flushes(&self) -> u64 {
+        let counts = &self.summary.counts;
+        let flushes = |op: Op| matches!(op, Op::Flush | Op::Fsync | Op::Evict | Op::WriteZeroes);
+        let others = self.summary.others.iter().filter(|other| flushes(other.op));
+        let asked = others.map(|other| other.counts.total).sum::<u64>() + counts.other.ramp;
+        let is_durable = self.plan.jobs().any(|(_, job)| job.access(self.plan.access).sync.is_set());
+        let durable = if is_durable { counts.write.total.max(counts.write.fua) } else { counts.write.fua };
+        match asked + durable + counts.write.preflush {
+            0 => 0,
+            // Of writes in the ramp nothing else is kept.
+            known => known + counts.write.ramp,
+        }
     }
 
     /// Issuing loops that work at the same time, at most.

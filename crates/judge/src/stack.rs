@@ -85,7 +85,7 @@ fn of_device<'a>(device: &'a BlockDevice, found: &mut Vec<Part<'a>>) {
     found.push(Part::Device(device));
     match &device.role {
         Role::Disk => {}
-        // Its counters are those that matter, and its driver is that of the disk.
+        // Its counters are those that matter.
         Role::Partition { .. } => {}
         Role::Loop { below, .. } => of_layer(below, found),
         Role::Stacked { slaves } => slaves.iter().for_each(|slave| of_device(slave, found)),
@@ -115,7 +115,8 @@ fn of_file_system<'a>(file_system: &'a FileSystem, found: &mut Vec<Part<'a>>) {
 }
 
 fn is_in_memory(device: &BlockDevice) -> bool {
-    device.driver.known().is_some_and(|driver| IN_MEMORY.contains(&driver.as_str()))
+    // In older results a partition has a driver that says nothing.
+    whole(device).driver.known().is_some_and(|driver| IN_MEMORY.contains(&driver.as_str()))
 }
 
 fn is_of_memory(file_system: &FileSystem) -> bool {
@@ -151,7 +152,7 @@ pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
     for part in parts(target) {
         let bottom = match part {
             Part::Device(device) if is_in_memory(device) => {
-                let driver = device.driver.known().map_or("", String::as_str);
+                let driver = whole(device).driver.known().map_or("", String::as_str);
                 Bottom::Memory(format!("{} ({driver})", device.name))
             }
             // A partition has counters of its own: others on the same disk do not disturb them.
@@ -209,11 +210,10 @@ pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
     all
 }
 
-/// Whether the counters of a device are the last on the way down. The disk of a partition is not asked, unless it is memory.
+/// Whether the counters of a device are the last on the way down. The disk of a partition is not asked.
 fn is_bottom(device: &BlockDevice) -> bool {
     match &device.role {
-        Role::Disk => true,
-        Role::Partition { disk, .. } => !is_in_memory(disk),
+        Role::Disk | Role::Partition { .. } => true,
         Role::Loop { .. } => false,
         Role::Stacked { slaves } => slaves.is_empty(),
     }

@@ -637,6 +637,15 @@ fn what_waits_to_be_written_is_written_back_before_a_run() {
         let told = run(words);
         assert!(told.code == 0 && !told.err.contains("waited in memory"), "{words}: {}", told.err);
     }
+    // Where nothing is written back before, it is told.
+    comes_to_say(
+        |said| said["level"] == "info",
+        || {
+            make_dirt(&lab.path(""));
+            let judged = Judged::of(&lab, "-t full --rw randread --bs 4k --number-ios 500");
+            judged.found("dirty-at-start").cloned().unwrap_or_default()
+        },
+    );
     // The kernel writes back what this one has made, too, and may be faster.
     let mut tries = 10;
     let told = loop {

@@ -19,8 +19,8 @@ pub(crate) const DETECTOR: Detector = Detector {
         DetectorId::CacheBelow,
         DetectorId::GeneratorBound,
     ],
-    about: "A file in tmpfs, a RAM disk, zram, or a loop device on one of these keeps its data in memory. Opening it for direct I/O works, \
-            and its speed is that of copying.",
+    about: "A file in tmpfs, a RAM disk, zram, persistent memory, or a loop device on one of these keeps its data in memory. Opening it for direct \
+            I/O works, and its speed is that of copying.",
     detect,
 };
 

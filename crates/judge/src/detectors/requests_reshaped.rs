@@ -6,6 +6,7 @@ use crate::thresholds::{MERGED, REORDERED, SMALL_MEAN, SPLIT};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_evidence::target::BlockDevice;
 use iosonar_evidence::{DeviceCounter, Fact};
 use iosonar_plan::Claim;
 
@@ -68,7 +69,7 @@ fn reordered(share: f64) -> Seen {
 
 fn reshaped(case: &Case<'_>) -> Option<Seen> {
     let [target] = case.before.targets.as_slice() else { return None };
-    let device = &device_of(target)?.name;
+    let BlockDevice { name: device, queue, .. } = device_of(target)?;
     let grown = |counters: [DeviceCounter; 2]| {
         counters.into_iter().map(|counter| case.samples.of_device(device, counter)).sum::<Option<f64>>()
     };
@@ -79,7 +80,7 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
     let counts = &case.summary.counts.all;
     let added = case.run.verified.as_ref().map_or(0, |verified| verified.added_reads);
     let requests = (counts.completed + counts.failed + counts.ramp + added).max(1);
-    let mean = (traffic.reads.bytes + traffic.writes.bytes) / requests;
+    let mean = (traffic.reads.bytes + traffic.writes.bytes) / counts.completed.max(1);
     // Any device splits long requests; in a replay that changes the recorded load.
     let is_meant = mean <= SMALL_MEAN || case.claim() == Claim::Replay;
     if !case.is_real() || requests < 100 || !is_meant || ios == 0.0 {
@@ -90,8 +91,10 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
     // A file system has requests of its own, so of a file only merges tell.
     let is_bare = matches!(target.kind, iosonar_evidence::TargetKind::BlockDevice(_));
     let level = MERGED.level(merged).max(if is_bare { SPLIT.level(split) } else { Level::Ok });
-    // Too many requests that may be flushes tell nothing.
-    if level > MERGED.level(merged) && SPLIT.level(for_each(ios - most_flushes(case)) - 1.0) < level {
+    // The kernel counts a flush as a write without data, but only where it sends it to the device.
+    let sends_flushes = queue.write_cache.known().is_none_or(|cache| cache != "write through");
+    let flushes = if sends_flushes { case.most_flushes() } else { 0 };
+    if level > MERGED.level(merged) && SPLIT.level(for_each(ios - flushes as f64) - 1.0) < level {
         return None;
     }
     let seen = match level {
@@ -116,16 +119,6 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
         }
     };
     Some(seen.with("merged_share", merged).with("device_requests", ios))
-}
-
-/// How many requests of the device may be flushes of this run at most: the kernel counts a flush as a write without data, and a write that
-/// has to be durable may send one after it. How many they are is not counted: flushes that wait together become one, partitions and the
-/// device mapper count none.
-fn most_flushes(case: &Case<'_>) -> f64 {
-    let of_their_own: u64 = case.summary.others.iter().map(|other| other.counts.total).sum();
-    let writes = &case.summary.counts.write;
-    let durable = if case.plan.access.sync.is_set() { writes.total } else { writes.fua + writes.preflush };
-    (of_their_own + durable) as f64
 }
 
 #[cfg(test)]
@@ -187,14 +180,17 @@ mod tests {
     #[test]
     fn a_flush_is_no_part_of_a_split_request() {
         let writes = |flushes| {
-            let lab = Lab::new().writes(1_000, 4096).fsyncs(flushes).on_disk("vda");
+            let lab = Lab::new().writes(1_000, 4096).fsyncs(flushes).on_disk("vda").write_cache("write back");
             move |ios| lab.clone().device_ios("vda", ios, 0).detection(&DETECTOR).map(|seen| seen.level)
         };
         let (flushed, plain) = (writes(500), writes(0));
         assert_eq!([1_010, 1_500, 2_500].map(&flushed), [Some(Level::Ok), None, Some(Level::Caution)]);
         assert_eq!([1_010, 1_500].map(&plain), [Some(Level::Ok), Some(Level::Caution)]);
-        let durable = Lab::new().writes(1_000, 4096).on_disk("vda").device_ios("vda", 2_000, 0);
+        let durable = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write back");
+        let durable = durable.device_ios("vda", 2_000, 0);
         assert_eq!(durable.clone().detection(&DETECTOR).unwrap().level, Level::Caution);
-        assert_eq!(durable.durable().detection(&DETECTOR), None);
+        assert_eq!(durable.clone().durable().detection(&DETECTOR), None);
+        let through = durable.durable().write_cache("write through");
+        assert_eq!(through.detection(&DETECTOR).unwrap().level, Level::Caution);
     }
 }

@@ -5,7 +5,7 @@ use crate::thresholds::{FASTEST_FLUSH_US, LEAST_FLUSHES};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::{BlockDevice, Role};
-use iosonar_evidence::{DeviceCounter, Fact, TargetFacts};
+use iosonar_evidence::{DeviceCounter, TargetFacts, TargetKind};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::VolatileCache,
@@ -24,22 +24,33 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() || case.tally.traffic().writes.bytes == 0 {
         return None;
     }
-    let is_volatile = |fact: &Fact<String>| fact.known().is_some_and(|mode| mode == "write back");
-    let mut devices = case
-        .before
-        .targets
-        .iter()
-        .flat_map(TargetFacts::devices)
-        .filter(|device| is_volatile(&device.queue.write_cache) && counts_flushes(device));
-    let Some(device) = devices.next() else {
+    let is_volatile =
+        |device: &&BlockDevice| device.queue.write_cache.known().is_some_and(|mode| mode == "write back");
+    let below = case.before.targets.iter().flat_map(TargetFacts::devices);
+    // The kernel counts the flushes of a partition for its disk.
+    let devices: Vec<&BlockDevice> = below
+        .filter(|device| is_volatile(device) && !matches!(device.role, Role::Partition { .. }))
+        .collect();
+    let Some(first) = devices.first() else {
         return Some(Seen::ok("No volatile write cache is known below the targets.", SOURCE));
     };
-    let Some(flushes) = case.samples.of_device(&device.name, DeviceCounter::FlushIos) else {
-        // Kernels before 5.5 do not count them.
-        return Some(Seen::unknown(
-            format!("Whether flushes reached {} is not counted here.", device.name),
-            SOURCE,
-        ));
+    let asked = case.most_flushes() > 0;
+    // Others may have flushed a device; a file system does it for its files.
+    if !asked && case.before.targets.iter().all(|target| matches!(target.kind, TargetKind::BlockDevice(_))) {
+        return Some(not_flushed(first));
+    }
+    let counts = devices
+        .iter()
+        .filter_map(|device| Some((*device, case.samples.of_device(&device.name, DeviceCounter::FlushIos)?)));
+    let counts: Vec<(&BlockDevice, f64)> = counts.collect();
+    let (device, flushes) = match counts.iter().find(|(_, flushes)| *flushes > 0.0) {
+        Some(counted) => *counted,
+        None if counts.is_empty() || asked => {
+            // Kernels before 5.5 do not count them, nor do some drivers.
+            let text = format!("Whether flushes reached {} is not counted here.", first.name);
+            return Some(Seen::unknown(text, SOURCE));
+        }
+        None => return Some(not_flushed(first)),
     };
     let took_us =
         case.samples.of_device(&device.name, DeviceCounter::FlushTicks).unwrap_or(f64::NAN) * 1e3 / flushes;
@@ -53,26 +64,21 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             .remedy("Find out which, before data is trusted to it.")
             .with("flushes", flushes)
             .with("flush_us", took_us)
-    } else if flushes > 0.0 {
+    } else {
         Seen::ok(
             format!("{flushes:.0} flushes reached {}, whose write cache is volatile.", device.name),
             SOURCE,
         )
-    } else {
-        Seen::info(
-            format!(
-                "{} has a volatile write cache, and nothing was flushed: writes may have been in it only.",
-                device.name
-            ),
-            SOURCE,
-        )
-        .remedy("Flush with --flush-every, or write with --fua, where what counts is data that is kept.")
     })
 }
 
-/// The kernel counts the flushes of a partition for its disk, and those of a stacked device for what it consists of.
-fn counts_flushes(device: &BlockDevice) -> bool {
-    !matches!(device.role, Role::Partition { .. } | Role::Stacked { .. })
+fn not_flushed(device: &BlockDevice) -> Seen {
+    let text = format!(
+        "{} has a volatile write cache, and nothing was flushed: writes may have been in it only.",
+        device.name
+    );
+    Seen::info(text, SOURCE)
+        .remedy("Flush with --flush-every, or write with --fua, where what counts is data that is kept.")
 }
 
 #[cfg(test)]
@@ -80,20 +86,27 @@ mod tests {
     use super::*;
     use crate::testing::Lab;
 
+    fn writes(flushes: u64) -> Lab {
+        Lab::new().writes(1_500, 4096).fsyncs(flushes).on_disk("vda").write_cache("write back")
+    }
+
     #[test]
     fn writes_without_a_flush_are_information() {
-        let lab = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write back");
-        assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Unknown);
-        assert_eq!(lab.flushes("vda", 0).detection(&DETECTOR).unwrap().level, Level::Info);
+        assert_eq!(writes(0).flushes("vda", 0).detection(&DETECTOR).unwrap().level, Level::Info);
+        let of_others = writes(0).flushes("vda", 7);
+        assert_eq!(of_others.detection(&DETECTOR).unwrap().level, Level::Info);
+    }
+
+    #[test]
+    fn flushes_that_nobody_counts_are_unknown() {
+        assert_eq!(writes(7).detection(&DETECTOR).unwrap().level, Level::Unknown);
+        assert_eq!(writes(7).flushes("vda", 0).detection(&DETECTOR).unwrap().level, Level::Unknown);
     }
 
     #[test]
     fn flushes_that_no_medium_can_do_are_information() {
-        let lab = |ms| {
-            let lab =
-                Lab::new().writes(1_500, 4096).on_disk("vda").write_cache("write back").flushes("vda", 1_500);
-            lab.flush_time("vda", ms).detection(&DETECTOR).unwrap()
-        };
+        let lab =
+            |ms| writes(1_500).flushes("vda", 1_500).flush_time("vda", ms).detection(&DETECTOR).unwrap();
         let fast = lab(90.0);
         assert_eq!(fast.level, Level::Info);
         assert!(fast.text.starts_with("1500 flushes reached vda and took 60 us on average"), "{}", fast.text);
@@ -102,9 +115,7 @@ mod tests {
 
     #[test]
     fn flushes_and_write_through_are_fine() {
-        let flushed =
-            Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write back").flushes("vda", 7);
-        assert_eq!(flushed.detection(&DETECTOR).unwrap().level, Level::Ok);
+        assert_eq!(writes(7).flushes("vda", 7).detection(&DETECTOR).unwrap().level, Level::Ok);
         let through = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write through");
         assert_eq!(through.detection(&DETECTOR).unwrap().level, Level::Ok);
     }
