@@ -241,7 +241,9 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
       LIGHT.series.map(rgb),
     );
     expect(ink).toHaveLength(machine.lanes.length);
-    for (const n of ink) expect(n).toBeGreaterThan(100);
+    // A fast disk is hardly busy: its lines lie on the axis, or are short.
+    const ofDisk = ["await", "utilization"];
+    machine.lanes.forEach(({ id }, i) => expect(ink[i], id).toBeGreaterThan(ofDisk.includes(id) ? 0 : 100));
     expect(o.problems).toEqual([]);
     await o.page.close();
   });
