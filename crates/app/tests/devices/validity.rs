@@ -732,8 +732,10 @@ fn what_others_do_is_seen_before_a_run_and_during_it() {
         device.text()
     );
     assert_eq!(signs(&lab.run(&format!("{run} -o alone"))), 0);
+    // Without a thread its job is a process of its own, which would go on.
     let mut fio = std::process::Command::new("fio")
-        .args(["--name=x", "--rw=randread", "--bs=64k", "--direct=1", "--time_based", "--runtime=60"])
+        .args(["--name=x", "--thread", "--rw=randread", "--bs=64k", "--direct=1"])
+        .args(["--time_based", "--runtime=60"])
         .arg(format!("--filename={}", device.text()))
         .stdout(std::process::Stdio::null())
         .spawn()
