@@ -45,6 +45,11 @@ pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() ->
     assert!(said.len() < ATTEMPTS, "{said:#?}");
 }
 
+/// Whether a detection is a caution or a failure.
+pub fn is_told(detection: &Value) -> bool {
+    detection["level"] == "caution" || detection["level"] == "fail"
+}
+
 /// Starts the virtual machine of `lab/vm.sh` with our program and others in it; options and the script follow.
 pub fn machine(programs: &[&str]) -> Result<Command, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/vm.sh");

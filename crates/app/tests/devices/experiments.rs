@@ -113,17 +113,12 @@ fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
     needs!();
     let lab = lab();
     let write = "-t f --create --rw write --bs 16k --iodepth 32 --size 400m";
-    comes_to_say(
-        |said| ["caution", "fail"].contains(&said["level"].as_str().unwrap_or_default()),
-        || {
-            let _ = std::fs::remove_file(lab.path("f"));
-            Judged::of(&lab, write).found("queue-depth-not-reached").cloned().unwrap_or_default()
-        },
-    );
-    let is_fine = |said: &Value| said.is_null() || said["level"] == "ok";
-    comes_to_say(is_fine, || {
-        Judged::of(&lab, write).found("queue-depth-not-reached").cloned().unwrap_or_default()
+    let depth = || Judged::of(&lab, write).detection("queue-depth-not-reached");
+    comes_to_say(is_told, || {
+        let _ = std::fs::remove_file(lab.path("f"));
+        depth()
     });
+    comes_to_say(|said| said.is_null() || said["level"] == "ok", depth);
 }
 
 /// H5: the machine is not the same at the end.
@@ -403,10 +398,7 @@ fn flushes_that_no_medium_can_do_are_told() {
         let _setting = Setting::new(&device, "write_cache", "write back");
         let write = format!("-t {} --destroy --rw write --bs 256k --fsync 1", device.text());
         let is_so = |said: &Value| said["level"].as_str() == Some(if is_told { "info" } else { "ok" });
-        comes_to_say(is_so, || {
-            let judged = Judged::of(&lab, &write);
-            judged.found("volatile-cache").cloned().unwrap_or_default()
-        });
+        comes_to_say(is_so, || Judged::of(&lab, &write).detection("volatile-cache"));
         // The kernel counts a flush as a write, too.
         let judged = Judged::of(&lab, &write.replace("256k", "16k"));
         assert_eq!(judged.level("requests-reshaped"), "-", "{:#}", judged.0);

@@ -4,13 +4,11 @@
 use crate::common::*;
 use crate::validity::{Judged, full};
 use iosonar_testkit::{LoopDevice, Mounted, Zram};
-use serde_json::Value;
 
-/// Runs until a detector tells, or does not.
+/// Runs until a detector tells, or applies and does not.
 #[track_caller]
-fn comes_to(is_told: bool, id: &str, mut judged: impl FnMut() -> Judged) {
-    let is_so = |said: &Value| (said["level"] == "caution" || said["level"] == "fail") == is_told;
-    comes_to_say(is_so, || judged().found(id).cloned().unwrap_or_default());
+fn comes_to(told: bool, id: &str, mut judged: impl FnMut() -> Judged) {
+    comes_to_say(|said| said.is_object() && is_told(said) == told, || judged().detection(id));
 }
 
 /// E6: of two jobs with equal work one is over long before the other; a run that ends by its time has no such tail.

@@ -56,6 +56,11 @@ impl Judged {
         self.0["detections"].as_array().unwrap().iter().find(|one| one["id"] == id)
     }
 
+    /// A detection for [`comes_to_say`]; null where the detector does not apply.
+    pub fn detection(&self, id: &str) -> Value {
+        self.found(id).cloned().unwrap_or_default()
+    }
+
     /// A number that a detection rests on.
     pub fn evidence(&self, id: &str, name: &str) -> Option<f64> {
         let evidence = self.found(id)?["evidence"].as_array()?;
@@ -166,16 +171,15 @@ fn what_is_in_the_page_cache_is_told_before_it_is_read() {
     let lab = lab();
     full(&lab, "f", 32);
     let read = "run -t f --rw randread --bs 64k --no-progress";
-    // The share before `is_so` names what it is a share of.
-    let share = |said: &str, is_so: &str| -> Option<f64> {
+    let share = |said: &str| -> Option<f64> {
         let found = said.lines().find_map(|line| line.split("reads-not-from-device: ").nth(1))?;
-        Some(found.split(is_so).next()?.parse().unwrap_or_else(|_| panic!("{said}")))
+        let share = found.split(" % of the 32.0 MiB that are read are in the page cache already. ").next()?;
+        Some(share.parse().unwrap_or_else(|_| panic!("{said}")))
     };
-    let of_all = " % of the 32.0 MiB that are read are in the page cache already. ";
     let told = |words: &str| {
         let ended = lab.run(&format!("{read} --number-ios 100 {words} -o r"));
         let _ = std::fs::remove_dir_all(lab.path("r"));
-        (ended.code, share(&ended.err, of_all))
+        (ended.code, share(&ended.err))
     };
     // The kernel may take some pages back at any time.
     let nearly_all = 95.0..=100.0;
@@ -189,7 +193,7 @@ fn what_is_in_the_page_cache_is_told_before_it_is_read() {
     // A long one does not start.
     let long = lab.run(&format!("{read} --buffered --claim device --time-based --runtime 60s -o r"));
     assert_eq!(long.code, 2, "{}", long.err);
-    let cached = share(&long.err, of_all).unwrap();
+    let cached = share(&long.err).unwrap();
     assert!(nearly_all.contains(&cached) && long.err.contains("--anyway"), "{}", long.err);
     assert!(!lab.path("r").exists());
     lab.expect(0, "layout evict f");
@@ -642,8 +646,7 @@ fn what_waits_to_be_written_is_written_back_before_a_run() {
         |said| said["level"] == "info",
         || {
             make_dirt(&lab.path(""));
-            let judged = Judged::of(&lab, "-t full --rw randread --bs 4k --number-ios 500");
-            judged.found("dirty-at-start").cloned().unwrap_or_default()
+            Judged::of(&lab, "-t full --rw randread --bs 4k --number-ios 500").detection("dirty-at-start")
         },
     );
     // The kernel writes back what this one has made, too, and may be faster.
