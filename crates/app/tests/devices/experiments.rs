@@ -280,7 +280,8 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
             file.display()
         );
         let running = Background::start(lab.command(&words));
-        std::thread::sleep(Duration::from_millis(1500));
+        until_records(&lab, "r");
+        std::thread::sleep(Duration::from_secs(1));
         disturb(&running);
         let ended: Ended = running.wait();
         assert_eq!(ended.code, 0, "{}", ended.err);

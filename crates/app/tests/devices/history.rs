@@ -98,8 +98,11 @@ fn a_run_that_was_stopped_has_written_too() {
     let lab = lab();
     full(&lab, "f", 16);
     let words = "run -t f --rw write --bs 64k --rate-iops 50 --runtime 60 --time-based --no-progress --start-delay 0 -o stopped";
-    let ended = Ended::of(lab.command_under(&["timeout", "-s", "INT", "2"], words).output().unwrap());
-    assert_eq!(ended.code, 124, "{}{}", ended.out, ended.err);
+    let running = Background::start(lab.command(words));
+    until_records(&lab, "stopped");
+    running.signal("INT");
+    let ended = running.wait();
+    assert_eq!(ended.code, 130, "{}{}", ended.out, ended.err);
     let line = std::fs::read_to_string(lab.ledger()).unwrap();
     let entry: serde_json::Value = serde_json::from_str(line.trim()).unwrap();
     // What was planned is more than what was written.

@@ -258,7 +258,7 @@ fn ctrl_c_drains(engine: &str) {
         lab.command(&text(&device, &format!("--start-grace 0.2 --depth 64 --strong 2 --engine {engine}")));
     command.stdout(Stdio::null());
     let replay = Background::start(command);
-    std::thread::sleep(Duration::from_millis(700));
+    until_records(&lab, "out");
     replay.signal("INT");
     let ended = replay.wait();
     let trace = tracing.finish();
