@@ -92,6 +92,13 @@ export async function open(
   return { page, problems, file };
 }
 
-export async function settled(page: Page): Promise<void> {
-  await page.evaluate(() => window.__report?.set({}));
+/** Waits until all is drawn. */
+export async function settle(page: Page): Promise<void> {
+  await page.evaluate(() => window.__report!.set({}));
+}
+
+/** Waits until the address, the words and the tables say what is drawn: a while after the last change. */
+export async function told(page: Page): Promise<void> {
+  await settle(page);
+  await page.waitForFunction(() => window.__report!.isTold(), { timeout: 10_000, polling: 20 });
 }

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageLane, PageMachine } from "../src/format/page";
 import { LIGHT, rgb } from "../src/render/palette";
 import { significant } from "../src/render/units";
-import { launch, type Opened, open } from "./browser";
+import { launch, type Opened, open, told } from "./browser";
 
 const PAGES = process.env["IOSONAR_PAGES"] ?? "";
 
@@ -108,8 +108,7 @@ async function checkFigures(browser: Browser, folder: string, name: string, runs
   const summaries = runs.map((run) => JSON.parse(readFileSync(join(folder, `${run}.summary.json`), "utf8")));
   // Tables of panels are made when they are opened.
   await o.page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
-  await o.page.evaluate(() => window.__report!.set({}));
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await told(o.page);
   const found = await o.page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>("[data-figure]")].map((e) => ({
       path: e.dataset["figure"]!,
@@ -292,11 +291,13 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     await chooser!.uploadFile(join(PAGES, "part.trace"));
     await o.page.waitForFunction(() => document.body.textContent!.includes("part.trace"), { timeout: 10_000, polling: 100 }).catch(() => undefined);
     await o.page.evaluate(() => window.__report!.set({ t: [10e9, 10.5e9], base: "start", dots: true }));
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    await o.page.evaluate(() => window.__report!.set({}));
-    const s = await stats(o);
-    const inside = exported().filter((r) => r.submitted >= s.domain.t[0] && r.submitted < s.domain.t[1]);
-    expect(Math.abs(s.drawn - inside.length)).toBeLessThanOrEqual(2);
+    const difference = async () => {
+      await o.page.evaluate(() => window.__report!.set({}));
+      const s = await stats(o);
+      const inside = exported().filter((r) => r.submitted >= s.domain.t[0] && r.submitted < s.domain.t[1]);
+      return Math.abs(s.drawn - inside.length);
+    };
+    await expect.poll(difference, { timeout: 5000 }).toBeLessThanOrEqual(2);
     await o.page.close();
   });
 

@@ -16,7 +16,7 @@ import {
 import { DARK, LIGHT } from "../src/render/palette";
 import { significant } from "../src/render/units";
 import type { ReportStats } from "../src/views/hook";
-import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS } from "./browser";
+import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS, settle, told } from "./browser";
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 const style = read("../../crates/view/src/report/style.css") + read("../dist/viewer.css");
@@ -70,7 +70,6 @@ async function plot(page: Page): Promise<{ x: number; y: number; w: number; h: n
   });
 }
 
-const settle = (page: Page) => page.evaluate(() => window.__report!.set({}));
 /** Turns the wheel with Ctrl. */
 const zoom = async (page: Page) => {
   await page.keyboard.down("Control");
@@ -223,8 +222,7 @@ describe("sonar", () => {
       await page.mouse.move(x + w * 0.4, y + h / 2, { steps: 5 });
       await page.mouse.up();
       await page.keyboard.up("Shift");
-      await settle(page);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await told(page);
       const { domain } = await stats(page);
       const hash = new URL(page.url()).hash;
       const [from = 0, to = 0] = /brush=([\d.]+)-([\d.]+)/
@@ -255,7 +253,7 @@ describe("sonar", () => {
       const [from, to] = [sorted[20_000]!, sorted[20_007]!];
       for (const on of ["rwp", "w"]) {
         await page.evaluate((brush, on) => window.__report!.set({ brush, on }), [from, to] as [number, number], on);
-        await new Promise((resolve) => setTimeout(resolve, 400));
+        await told(page);
         const cells = await page.$$eval("[data-role=brush] tr", (rows) =>
           rows.map((row) => [...row.children].map((cell) => cell.textContent!.replace(/\s/g, ""))),
         );
@@ -263,8 +261,8 @@ describe("sonar", () => {
         const all = inside.filter((i) => on === "rwp" || (r.cls[i]! & 1) === 1);
         expect(cells[3]![1]).toBe(String(all.length));
         const longest = Math.max(...all.map((i) => r.latency[i]!));
-        const told = /^([\d.]+)(µs|ms|s)$/.exec(cells[3]![4]!)!;
-        const ns = Number(told[1]) * { µs: 1e3, ms: 1e6, s: 1e9 }[told[2] as "µs" | "ms" | "s"];
+        const words = /^([\d.]+)(µs|ms|s)$/.exec(cells[3]![4]!)!;
+        const ns = Number(words[1]) * { µs: 1e3, ms: 1e6, s: 1e9 }[words[2] as "µs" | "ms" | "s"];
         expect(Math.abs(ns / longest - 1)).toBeLessThan(0.007);
       }
     }));
@@ -292,7 +290,7 @@ describe("sonar", () => {
     shown(fixturePage([r], { points: false }, style, viewer), {}, async ({ page }) => {
       const brush = [100.001e9, 100.002e9] as [number, number];
       await page.evaluate((brush) => window.__report!.set({ brush }), brush);
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await told(page);
       const words = await page.$eval("[data-role=brush-words]", (e) => e.textContent!);
       expect(words).toMatch(/\(in steps of [\d.]+ ms\)/);
       const reads = expected(r, brush, 0, (i) => (r.cls[i]! & 1) === 0);
@@ -689,12 +687,10 @@ describe("page", () => {
 
   test("tables hold the numbers of the pictures", () =>
     shown(html, {}, async ({ page }) => {
-      const text = await page.evaluate(async () => {
-        document.querySelectorAll<HTMLDetailsElement>("#view details").forEach((d) => (d.open = true));
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        return [...document.querySelectorAll("#view details")].map((d) => d.querySelectorAll("td").length);
-      });
-      expect(text.every((n) => n > 0)).toBe(true);
+      await page.evaluate(() => document.querySelectorAll<HTMLDetailsElement>("#view details").forEach((d) => (d.open = true)));
+      const cells = () =>
+        page.$$eval("#view details", (all) => Math.min(...all.map((d) => d.querySelectorAll("td").length)));
+      await expect.poll(cells, { timeout: 5000 }).toBeGreaterThan(0);
     }));
 
   test("help opens and closes", () =>

@@ -84,6 +84,11 @@ export class App {
     return (this.settling ??= this.settle());
   }
 
+  /** Whether the address, the words and the tables say what is drawn. */
+  get isTold(): boolean {
+    return this.drawing.isTold;
+  }
+
   private async settle(): Promise<void> {
     do {
       await new Promise((resolve) => requestAnimationFrame(resolve));

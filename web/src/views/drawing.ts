@@ -137,7 +137,15 @@ export class Drawing {
     this.notices.tellDamage(this.report.skipped);
     this.tellBrush(false);
     clearTimeout(this.told);
-    this.told = setTimeout(() => this.tell(), TELL_PAUSE_MS);
+    this.told = setTimeout(() => {
+      this.told = undefined;
+      this.tell();
+    }, TELL_PAUSE_MS);
+  }
+
+  /** Whether the address, the words and the tables say what is drawn. */
+  get isTold(): boolean {
+    return this.told === undefined;
   }
 
   /**

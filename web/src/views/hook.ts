@@ -42,6 +42,8 @@ export interface ReportHook {
   stats(): ReportStats;
   /** Resolves when it is drawn. */
   set(view: ViewChange | string): Promise<void>;
+  /** Whether the address, the words and the tables say what is drawn. */
+  isTold(): boolean;
   readonly panels: readonly string[];
 }
 
@@ -60,6 +62,7 @@ export function hook(app: App, ready: Promise<void>): void {
       else app.show(changed(app.current, change));
       return app.settled();
     },
+    isTold: () => app.isTold,
     panels: app.panelIds,
   };
 }
