@@ -4,8 +4,8 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// The folder of the programs; None where the product's is not built.
 fn programs() -> Option<PathBuf> {
@@ -28,8 +28,12 @@ macro_rules! programs_or_skip {
     };
 }
 
+/// Taken by tests that make zram devices: one looks at which ones there are.
+static ZRAMS: Mutex<()> = Mutex::new(());
+
 #[test]
 fn every_line_prints_figures() {
+    let _zrams = ZRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = programs_or_skip!("every_line_prints_figures");
     let results = tempfile::tempdir().unwrap();
     let listed = bench(results.path(), &["--list"]).output().unwrap();
@@ -82,14 +86,6 @@ fn zrams() -> BTreeSet<String> {
     names.map(|e| e.file_name().to_string_lossy().into_owned()).filter(|n| n.starts_with("zram")).collect()
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn an_interrupted_bench_removes_its_device() {
     const NAME: &str = "an_interrupted_bench_removes_its_device";
@@ -97,6 +93,7 @@ fn an_interrupted_bench_removes_its_device() {
     if let Some(why) = iosonar_testkit::lacks(&["python3"]) {
         return iosonar_testkit::skip(NAME, &why);
     }
+    let _zrams = ZRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let results = tempfile::tempdir().unwrap();
     let before = zrams();
     let mut running = bench(results.path(), &["threads", "--pairs", "50", "--programs", &folder])
@@ -106,7 +103,7 @@ fn an_interrupted_bench_removes_its_device() {
         .unwrap();
     let ours = |zrams: BTreeSet<String>| zrams.difference(&before).cloned().collect::<BTreeSet<_>>();
     let mut made = BTreeSet::new();
-    wait_until("a device is made, or there is none here", || {
+    iosonar_testkit::until("a device is made, or there is none here", || {
         made = ours(zrams());
         !made.is_empty() || running.try_wait().unwrap().is_some()
     });
@@ -114,14 +111,9 @@ fn an_interrupted_bench_removes_its_device() {
     if ended && made.is_empty() {
         return iosonar_testkit::skip(NAME, "no zram device can be made here");
     }
-    interrupt(&running);
+    iosonar_testkit::signal(running.id(), "INT");
     running.wait().unwrap();
     assert!(ours(zrams()).is_disjoint(&made), "{made:?} is left");
-}
-
-fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Tracing {
 
     fn end(&mut self) {
         if let Ok(None) = self.script.try_wait() {
-            let _ = Command::new("kill").args(["-TERM", &self.script.id().to_string()]).status();
+            crate::signal(self.script.id(), "TERM");
         }
         let _ = self.script.wait();
     }

@@ -76,10 +76,8 @@ fn ctrl_c_leaves_nothing() {
     let mut command = lab.command("calibrate --rounds 1000 --dir .");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let file = || names(&lab).first().is_some_and(|dir| lab.path(dir).join("file").exists());
-    while !file() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    iosonar_testkit::tool("kill", &["-s", "INT", &child.id().to_string()]);
+    iosonar_testkit::until("the file", file);
+    iosonar_testkit::signal(child.id(), "INT");
     let ended = iosonar_testkit::Ended::of(child.wait_with_output().unwrap());
     assert_eq!(ended.code, 130, "{}", ended.err);
     assert!(ended.out.is_empty() && names(&lab).is_empty(), "{}{:?}", ended.out, names(&lab));

@@ -455,7 +455,7 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
         // More than is looked at to recognise the form.
         trace.write_all(LOAD.repeat(400).as_bytes()).unwrap();
         let begun = lab.path(&format!(".{out}.partial/records.parquet.tmp"));
-        crate::live::wait_until("the archive is begun", || begun.exists());
+        iosonar_testkit::until("the archive is begun", || begun.exists());
         killed.kill().unwrap();
         killed.wait().unwrap();
         drop(trace);

@@ -92,7 +92,7 @@ fn a_journal_tells_what_a_killed_run_had_written() {
 fn without_a_journal_less_is_demanded_and_that_is_told() {
     let lab = lab();
     lab.target("a.img", 16 << 20);
-    kill(&lab, WRITES, "k", Duration::from_millis(900));
+    kill(&lab, WRITES, "k", Duration::from_millis(2500));
     let refused = lab.expect(2, "verify k");
     assert!(refused.err.contains("--mode after-crash"), "{}", refused.err);
     let crash = &verified(&lab, 0, "k --mode after-crash")["verified"]["crash"];

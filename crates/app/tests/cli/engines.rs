@@ -197,12 +197,10 @@ fn what_a_method_cannot_is_refused() {
 fn a_mapped_file_that_becomes_shorter_fails_requests_and_not_the_run() {
     let lab = lab();
     lab.file("f", vec![1; 1 << 20]);
-    let words = "--rw read --bs 64k --engine mmap --rate-iops 100";
+    let words = "--rw read --bs 64k --engine mmap --rate-iops 8";
     let running = crate::live::Running::of(&mut lab.command(&format!("{FILE} {words} -o r")));
     let log = lab.path("r/records.log");
-    while !log.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
+    iosonar_testkit::until("the run", || log.exists());
     std::fs::File::options().write(true).open(lab.path("f")).unwrap().set_len(4096).unwrap();
     let ended = running.end();
     let records = lab.records("r");

@@ -104,10 +104,9 @@ fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
     assert!(iosonar_os::try_lock(&file, iosonar_os::LockKind::Write).unwrap());
     let running = Running::of(&mut lab.command(&format!("{read} -o r2")));
     let log = lab.path("r2/records.log");
-    while !log.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    iosonar_testkit::until("the run", || log.exists());
+    // Each loop tries for its lock soon after that.
+    std::thread::sleep(std::time::Duration::from_secs(2));
     running.signal("INT");
     let ended = running.end();
     assert!(

@@ -1,11 +1,10 @@
 //! Inputs that come from pipes, and inputs that are read whole: what is kept of them, and what is too much.
 
 use crate::*;
-use iosonar_testkit::Ended;
+use iosonar_testkit::{Ended, until};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A load of about a mebibyte.
 fn long_load() -> String {
@@ -59,12 +58,8 @@ fn nothing_of_a_pipe_stays_however_the_program_ends() {
         let mut child = command(&lab, "analyze -").spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(load.as_bytes()).unwrap();
-        let since = Instant::now();
-        while !keeps_something(&child, &lab.path("tmp")) {
-            assert!(since.elapsed() < Duration::from_secs(60), "the pipe is kept nowhere");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        until("the pipe is kept somewhere", || keeps_something(&child, &lab.path("tmp")));
+        iosonar_testkit::signal(child.id(), signal);
         // A signal that this test has inherited as ignored ends nothing; the end of the pipe does.
         drop(stdin);
         child.wait_with_output().unwrap();

@@ -1,8 +1,9 @@
 //! IOzone's command line. Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`, section 7.
 
-use crate::live::{Running, wait_until};
+use crate::live::Running;
 use crate::*;
 use iosonar_plan::Op;
+use iosonar_testkit::until;
 use std::collections::BTreeMap;
 
 /// The cells of a JSON output, by test, file and record size in KiB.
@@ -330,7 +331,7 @@ fn files_of_others_are_not_changed() {
 fn a_signal_keeps_what_was_measured() {
     let lab = lab();
     let running = Running::of(&mut lab.command("iozone -a -i 0 -i 1 --json out.json"));
-    wait_until("the test file grows", || {
+    until("the test file grows", || {
         lab.path("iozone.tmp").metadata().is_ok_and(|file| file.len() >= 1 << 20)
     });
     running.signal("INT");

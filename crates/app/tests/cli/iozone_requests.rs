@@ -1,9 +1,10 @@
 //! What IOzone's options add between and around the requests of a test.
 
 use crate::iozone::cells;
-use crate::live::{Running, wait_until};
+use crate::live::Running;
 use crate::*;
 use iosonar_plan::Op;
+use iosonar_testkit::until;
 use std::os::unix::fs::MetadataExt;
 
 /// The reads, writes and flushes of a phase that are requests, in order.
@@ -119,7 +120,7 @@ fn the_wait_for_a_lock_is_part_of_the_request() {
     iosonar_os::lock_range(&held, iosonar_os::LockKind::Write, 8 << 12, 4096).unwrap();
     let running = Running::of(&mut lab.command("iozone -+E -f own -s 64k -r 4k -i 1 -+n -+l --out run"));
     let inode = format!(":{} ", file.metadata().unwrap().ino());
-    wait_until("a record waits for its lock", || {
+    until("a record waits for its lock", || {
         let locks = std::fs::read_to_string("/proc/locks").unwrap();
         locks.lines().any(|line| line.contains("-> OFDLCK") && line.contains(&inode))
     });

@@ -111,12 +111,9 @@ fn a_search_that_is_stopped_says_so() {
     let child =
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let log = lab.path("k/ramp/records.log");
-    while !log.exists() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    iosonar_testkit::until("the ramp", || log.exists());
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    let id = child.id().to_string();
-    std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    iosonar_testkit::signal(child.id(), "INT");
     let ended = iosonar_testkit::Ended::of(child.wait_with_output().unwrap());
     assert_eq!(ended.code, 130, "{}", ended.err);
     let told: Value = serde_json::from_str(&ended.out).unwrap();

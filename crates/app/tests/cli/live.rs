@@ -3,19 +3,9 @@
 
 use crate::*;
 use iosonar_archive::Outcome;
-use iosonar_testkit::Ended;
+use iosonar_testkit::{Ended, signal, until};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
-
-/// Waits until something is so.
-#[track_caller]
-pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !is_so() {
-        assert!(std::time::Instant::now() < deadline, "{what}: not within 60 s");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-}
 
 /// A run that goes on. It is ended, by its own id, when a test fails.
 pub struct Running {
@@ -70,8 +60,7 @@ impl Running {
     }
 
     pub fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
+        signal(self.child.id(), name);
     }
 
     pub fn end(mut self) -> Ended {
@@ -238,7 +227,7 @@ fn a_killed_run_keeps_what_was_recorded() {
     let mut running = Running::start(&lab, &format!("replay long.load {NULL}"), Stdio::null());
     let told = running.until_records();
     // At most the last quarter of a second is lost.
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    std::thread::sleep(std::time::Duration::from_millis(2000));
     running.signal("KILL");
     assert_eq!(running.end().code, 137);
     assert_eq!(state(&lab)["state"], "running");
@@ -358,9 +347,9 @@ fn a_producer_that_pauses_holds_nothing_up() {
     producer.flush().unwrap();
     // The record of the first request reaches the log although the source says nothing more.
     let log = lab.path("r/records.log");
-    wait_until("the record comes", || std::fs::metadata(&log).is_ok_and(|m| m.len() > 16));
+    until("the record comes", || std::fs::metadata(&log).is_ok_and(|m| m.len() > 16));
     // And a stop is not held up either.
-    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    signal(child.id(), "INT");
     let ended = Ended::of(child.wait_with_output().unwrap());
     drop(producer);
     assert_eq!(ended.code, 130, "{}", ended.err);
@@ -402,7 +391,7 @@ fn interrupted(seed: u64) -> String {
         // Read before each signal: what is in the log must never be lost.
         seen = in_log(&log).max(seen);
         if child.try_wait().unwrap().is_none() {
-            Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            signal(child.id(), "INT");
         }
     }
     let ended = Ended::of(child.wait_with_output().unwrap());
@@ -474,10 +463,14 @@ fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
     for i in 0..1000 {
         lab.file(&format!("file{i}"), [7; 16 << 10]);
     }
-    let (few, many) = (start_of(&lab, 100), start_of(&lab, 1000));
-    println!("100 targets start in {} ms, 1000 in {} ms", few / MS, many / MS);
     // Ten times the targets: what grows with their square would take a hundred times as long. Other tests run beside.
-    assert!(many < 50 * few, "{many} ns are more than 50 times {few}");
+    let grows_slowly = || {
+        let (few, many) = (start_of(&lab, 100), start_of(&lab, 1000));
+        println!("100 targets start in {} ms, 1000 in {} ms", few / MS, many / MS);
+        ["r100", "r1000"].iter().for_each(|result| std::fs::remove_dir_all(lab.path(result)).unwrap());
+        many < 50 * few
+    };
+    assert!((0..3).any(|_| grows_slowly()), "more than 50 times as long, three times");
 }
 
 /// A script without job control: what it starts in the background ignores SIGINT.
@@ -489,13 +482,11 @@ fn a_run_that_ignores_sigint_says_so_and_ends_by_sigterm() {
     let script = ["sh", "-c", r#""$0" "$@" & wait $!"#];
     let mut running = Running::of(&mut lab.command_under(&script, &format!("replay long.load {NULL}")));
     let told = running.until(|line| line.contains("SIGINT is ignored"));
-    let process = told.trim().rsplit_once("send SIGTERM: kill ").expect("the remedy").1.to_string();
+    let process = told.trim().rsplit_once("send SIGTERM: kill ").expect("the remedy").1.parse().unwrap();
     running.until_records();
-    let kill =
-        |signal: &str| assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
-    kill("-INT");
+    signal(process, "INT");
     running.until_records();
-    kill("-TERM");
+    signal(process, "TERM");
     let ended = running.end();
     assert_eq!(ended.code, 143, "{}", ended.err);
     assert_eq!(ended.err.matches("SIGINT is ignored").count(), 1, "{}", ended.err);

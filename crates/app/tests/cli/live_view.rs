@@ -5,6 +5,7 @@
 //! which `BLESS=1 cargo test` writes anew.
 
 use crate::*;
+use iosonar_testkit::until;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
@@ -109,8 +110,7 @@ impl OnTerminal {
     }
 
     fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        assert!(status.unwrap().success());
+        iosonar_testkit::signal(self.child.id(), name);
     }
 
     /// Waits for the end; gives the exit code and what was written to the terminal.
@@ -497,25 +497,15 @@ fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
     for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 3 & echo $! > id")] {
         tmux.command(&["send-keys", &line, "Enter"]);
     }
-    let until = |what: &str, right: &dyn Fn() -> bool| {
-        let end = Instant::now() + PATIENCE;
-        while !right() {
-            let text = tmux.command(&["capture-pane", "-p"]);
-            assert!(Instant::now() < end, "{what} was waited for in vain:\n{text}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
-    until("the run", &|| std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));
+    until("the run", || std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));
     let id = std::fs::read_to_string(lab.path("id")).unwrap().trim().to_string();
-    let signal = |name: &str| {
-        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
-    };
-    signal("-TSTP");
+    let signal = |name: &str| iosonar_testkit::signal(id.parse().unwrap(), name);
+    signal("TSTP");
     let stat = format!("/proc/{id}/stat");
-    until("the stop", &|| std::fs::read_to_string(&stat).unwrap().contains(") T "));
+    until("the stop", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
     // Who changes a terminal from the background is stopped for it, again and again.
-    signal("-CONT");
-    until("the end", &|| lab.path("r/summary.json").exists());
+    signal("CONT");
+    until("the end", || lab.path("r/summary.json").exists());
 }
 
 /// A program that is ended when a test fails.
@@ -533,17 +523,14 @@ fn a_run_that_goes_on_is_followed() {
     let lab = lab();
     let args = RUN.replace(" --live", " --no-progress") + " --runtime 100";
     let mut run = Ended(lab.command(&args).spawn().unwrap());
-    let end = Instant::now() + PATIENCE;
-    while !std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000) {
-        assert!(Instant::now() < end, "the run records nothing");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the run", || std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));
     let once = lab.expect(0, "live r --once").out;
     assert!(once.contains("unfinished") && once.contains("in flight  -"), "{once}");
     let mut terminal = OnTerminal::start(&lab, "live r", &[]);
     terminal.until("a first time", |seen| seen.contains("00:0") && seen.contains("in flight"));
     // Its clock goes on: that is the run's.
-    terminal.until_view("a later time", |view| view.contains("00:04") || view.contains("00:05"));
+    terminal
+        .until_view("a later time", |view| (4..60).any(|second| view.contains(&format!("00:{second:02}"))));
     // What was chosen stays although more and more comes: it has come several times within a second.
     let later = Duration::from_secs(1);
     terminal.press("-w");
@@ -561,7 +548,7 @@ fn a_run_that_goes_on_is_followed() {
         let is_whole = ["└0.0s", "└00:00"].iter().any(|begin| view.contains(begin));
         is_whole && !view.contains("alone") && !view.contains("100 s─")
     });
-    Command::new("kill").args(["-INT", &run.0.id().to_string()]).status().unwrap();
+    iosonar_testkit::signal(run.0.id(), "INT");
     terminal.until_view("the end", |view| view.contains("the run is over"));
     run.0.wait().unwrap();
     terminal.press("q");

@@ -1,8 +1,8 @@
 //! Matrices of file operations: cells, repetitions, continuation, pictures.
 
-use crate::live::{Running, wait_until};
+use crate::live::Running;
 use crate::*;
-use iosonar_testkit::Ended;
+use iosonar_testkit::{Ended, until};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Test, method, streams, file and record size in KiB.
@@ -87,7 +87,7 @@ fn a_matrix_that_was_interrupted_is_continued() {
     let lab = lab();
     let words = "matrix t.tmp --sizes 64k..2m --records 4k --tests write,read --repeat 40";
     let running = Running::of(&mut lab.command(&format!("{words} -o m")));
-    wait_until("the test file grows", || lab.path("t.tmp").metadata().is_ok_and(|file| file.len() > 0));
+    until("the test file grows", || lab.path("t.tmp").metadata().is_ok_and(|file| file.len() > 0));
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.err);
@@ -162,7 +162,7 @@ fn a_matrix_that_was_killed_is_continued() {
     let words = "matrix t.tmp --sizes 64k..4m --records 4k --tests write,read --repeat 60";
     let running = Running::of(&mut lab.command(&format!("{words} -o m")));
     let log = lab.path("m/part-1/records.log");
-    wait_until("some phases are over", || log.metadata().is_ok_and(|log| log.len() > 40_000));
+    until("some phases are over", || log.metadata().is_ok_and(|log| log.len() > 40_000));
     running.signal("KILL");
     assert_ne!(running.end().code, 0);
     let left = lab.path("t.tmp");
@@ -203,7 +203,7 @@ fn a_matrix_is_measured_by_one_process() {
     let running = Running::of(
         &mut lab.command("matrix t.tmp --sizes 64k..4m --records 4k --tests write --repeat 900 -o m"),
     );
-    wait_until("the question is written", || lab.path("m/part-1").exists());
+    until("the question is written", || lab.path("m/part-1").exists());
     let refused = lab.expect(2, "matrix --resume m").err;
     assert!(refused.contains("another process measures this matrix"), "{refused}");
     running.signal("INT");

@@ -1,9 +1,9 @@
 //! Plans that several processes execute: streams of IOzone's command line, which are processes as they are there.
 
-use crate::live::{Running, wait_until};
+use crate::live::Running;
 use crate::*;
 use iosonar_plan::Op;
-use iosonar_testkit::tool;
+use iosonar_testkit::{signal, tool, until};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -36,14 +36,14 @@ fn is_there(pid: u32) -> bool {
 }
 
 fn kill(pid: u32) {
-    assert!(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+    signal(pid, "KILL");
 }
 
 /// A run of two processes that goes on for long, and their ids.
 fn long_run(lab: &Lab, words: &str) -> (Running, Vec<u32>) {
     let running = Running::of(&mut lab.command(&format!("iozone -t 2 -s 4g -r 4k -+O 2000 {words}")));
     let writes = |file: &str| lab.path(file).metadata().is_ok_and(|file| file.len() >= 64 << 10);
-    wait_until("both streams write", || writes("iozone.DUMMY.0") && writes("iozone.DUMMY.1"));
+    until("both streams write", || writes("iozone.DUMMY.0") && writes("iozone.DUMMY.1"));
     let found = children(running.id());
     assert_eq!(found.len(), 2);
     (running, found)
@@ -105,7 +105,7 @@ fn processes_start_together() {
 #[test]
 fn the_first_process_ends_a_test_that_reads() {
     let lab = lab();
-    let words = "iozone -t 2 -s 256k -r 4k -i 0 -i 1 -+n -d 300000";
+    let words = "iozone -t 2 -s 256k -r 4k -i 0 -i 1 -+n -d 2000000";
     let reads = |dir: &str, target: u16, op: Op| {
         lab.records(dir).iter().filter(|r| r.target == target && r.op == op).count()
     };
@@ -150,9 +150,9 @@ fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
 
     // Without a signal: the other stream ends its test, and the reason is said.
     let lab = crate::lab();
-    let words = "iozone -t 2 -s 2m -r 4k -+O 500 -i 0 -+n";
+    let words = "iozone -t 2 -s 8m -r 4k -+O 500 -i 0 -+n";
     let running = Running::of(&mut lab.command(words));
-    wait_until("the second one writes", || lab.path("iozone.DUMMY.1").metadata().is_ok_and(|f| f.len() > 0));
+    until("the second one writes", || lab.path("iozone.DUMMY.1").metadata().is_ok_and(|f| f.len() > 0));
     kill(children(running.id())[1]);
     let ended = running.end();
     assert_eq!(ended.code, 1, "{}", ended.err);
@@ -165,7 +165,7 @@ fn processes_end_when_their_coordinator_is_killed() {
     let lab = lab();
     let (running, found) = long_run(&lab, "-i 0");
     kill(running.id());
-    wait_until("all processes have ended", || found.iter().all(|pid| !is_there(*pid)));
+    until("all processes have ended", || found.iter().all(|pid| !is_there(*pid)));
     assert!(has_no_files(&lab));
 }
 
@@ -275,7 +275,7 @@ fn a_signal_ends_preparation_in_order() {
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         files.filter_map(|file| file.path().read_link().ok()).any(|file| file.ends_with("long.load"))
     };
-    wait_until("the process reads its load", || children(running.id()).iter().any(reads));
+    until("the process reads its load", || children(running.id()).iter().any(reads));
     let found = children(running.id());
     running.signal("INT");
     let ended = running.end();
@@ -291,7 +291,7 @@ fn a_signal_ends_the_wait_for_a_machine() {
     lab.file("one", "alpha /mnt iosonar\n");
     lab.file("rsh.sh", "touch waits; exec sleep 600\n");
     let running = Running::of(lab.command("iozone -+m one -t 1 -i 0").env("RSH", "sh rsh.sh"));
-    wait_until("the shell waits", || lab.path("waits").exists());
+    until("the shell waits", || lab.path("waits").exists());
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.err);
@@ -330,13 +330,13 @@ fn a_connection_that_breaks_costs_no_record_of_the_others() {
 #[test]
 fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
     let lab = lab();
-    let mut running = Running::of(&mut lab.command("iozone -t 2 -s 512k -r 4k -+O 200 -i 0 -+n --out r"));
+    let mut running = Running::of(&mut lab.command("iozone -t 2 -s 512k -r 4k -+O 25 -i 0 -+n --out r"));
     let log = lab.path("r/parts/1/records.log");
-    wait_until("the second process records", || log.exists());
+    until("the second process records", || log.exists());
     // The process goes on with its open file. Merging waits for a writer of this one.
     std::fs::rename(&log, lab.path("records")).unwrap();
     tool("mkfifo", &[log.to_str().unwrap()]);
-    wait_until("records are merged", || lab.path("r/records.log.tmp").exists());
+    until("records are merged", || lab.path("r/records.log.tmp").exists());
     running.signal("INT");
     running.until(|line| line.contains("the run is over, its result is being finished"));
     running.signal("INT");

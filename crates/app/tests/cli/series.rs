@@ -170,7 +170,7 @@ fn triggers_start_and_stop_others() {
 #[test]
 fn rates_are_told_for_the_time_in_which_all_targets_were_active() {
     let lab = files();
-    let words = "-t a.img b.img --steps sequential --rw read --bs 64k --number-ios 60 --passes 2 \
+    let words = "-t a.img b.img --steps sequential --rw read --bs 64k --number-ios 60 --rate-iops 100 --passes 2 \
                  --start-when leader=0,follower=1,when=ops:20";
     let ended = lab.expect(0, &format!("{RUN} {words} --deskew -o r"));
     let told =

@@ -24,7 +24,7 @@ fn a_device_that_breaks_fails_what_comes_after() {
         let (device, lab) = (&breakable.device, lab());
         let before = writes_in_kernel(device);
         let run = Background::start(lab.command(&format!(
-            "run -t {} --destroy --rw randrw --rwmixread 40 --bs 4k --iodepth 8 --rate-iops 1000 --number-ios 2000 \
+            "run -t {} --destroy --rw randrw --rwmixread 40 --bs 4k --iodepth 8 --rate-iops 1000 --number-ios 6000 \
              --engine {engine} -o out",
             device.text()
         )));
@@ -36,7 +36,7 @@ fn a_device_that_breaks_fails_what_comes_after() {
         assert_no_panic(&ended);
         assert_failed_with(&lab, 5, "EIO");
         let records = in_order(lab.records("out"));
-        assert_eq!(without_gaps(&records, 0), 2000);
+        assert_eq!(without_gaps(&records, 0), 6000);
         let (good, bad) = (count(&records, Outcome::Completed), count(&records, Outcome::Failed));
         assert!(good > 100 && bad > 100, "{good} good, {bad} bad");
         let writes = records.iter().filter(|r| r.op == Op::Write).count() as u64;
@@ -71,7 +71,7 @@ fn shrinks(engine: &str, short: &str, end: u64, lines: &[Line]) {
     let (device, lab) = (LoopDevice::on(&image.path(), &[]), lab());
     lab.file("load", load_text(lines));
     let replay = Background::start(lab.command(&format!(
-        "replay load -t {} --destroy --start-grace 1.5 --engine {engine} --short {short} -o out",
+        "replay load -t {} --destroy --start-grace 5 --engine {engine} --short {short} -o out",
         device.text()
     )));
     until("the run", || lab.path("out/series.csv").exists());
@@ -106,7 +106,7 @@ fn a_target_that_dies_ends_its_own_part_only() {
         let dying = &breakable.device;
         let before = [dying, &healthy].map(writes_in_kernel);
         let line = |i: u64| Line { time: i * 2_000_000, sector: i * 16 % 32_768, length: 8, op: Op::Write };
-        lab.file("load", load_text(&(0..600).map(line).collect::<Vec<_>>()));
+        lab.file("load", load_text(&(0..1500).map(line).collect::<Vec<_>>()));
         // The healthy one goes on to the second pass although nobody meets it there.
         let args = format!(
             "replay load -t {} -t {} --destroy --start-grace 0.1 --depth 8 --max-errors 20 --engine {engine}",
@@ -129,10 +129,10 @@ fn a_target_that_dies_ends_its_own_part_only() {
         );
         let records = in_order(lab.records("out"));
         let of = |target: u16| records.iter().filter(move |r| r.target == target);
-        assert!(of(1).count() == 1200 && of(1).all(|r| r.outcome == Outcome::Completed));
+        assert!(of(1).count() == 3000 && of(1).all(|r| r.outcome == Outcome::Completed));
         let failed = of(0).filter(|r| r.outcome == Outcome::Failed).count();
         assert!((21..=28).contains(&failed), "{failed} failed");
-        assert!(without_gaps(&records, 0) < 600, "its part went on");
+        assert!(without_gaps(&records, 0) < 1500, "its part went on");
         for (target, (device, before)) in [dying, &healthy].into_iter().zip(before).enumerate() {
             assert_eq!(writes_in_kernel(device) - before, sent(&records, target as u16) as u64);
         }
@@ -140,7 +140,7 @@ fn a_target_that_dies_ends_its_own_part_only() {
         let text = caution(&summary, "target-ended").expect("it is cautioned");
         assert!(text.contains(dying.text()) && !text.contains(healthy.text()), "{text}");
         assert_eq!(summary["counts"]["all"]["failed"], failed);
-        println!("{engine}: {} of 600, then {text}", of(0).count());
+        println!("{engine}: {} of 1500, then {text}", of(0).count());
     });
 }
 
@@ -183,7 +183,7 @@ fn a_stopped_program_is_late_and_says_so() {
         let (device, lab) = (LoopDevice::random(16), lab());
         let before = writes_in_kernel(&device);
         let run = Background::start(lab.command(&format!(
-            "run -t {} --destroy --rw randwrite --bs 4k --iodepth 16 --rate-iops 500 --number-ios 1200 --engine {engine} -o out",
+            "run -t {} --destroy --rw randwrite --bs 4k --iodepth 64 --rate-iops 500 --number-ios 3000 --engine {engine} -o out",
             device.text()
         )));
         until_records(&lab, "out");
@@ -197,8 +197,8 @@ fn a_stopped_program_is_late_and_says_so() {
         assert_eq!(ended.code, 0, "{}", ended.err);
         assert_no_panic(&ended);
         let records = in_order(lab.records("out"));
-        assert_eq!((without_gaps(&records, 0), count(&records, Outcome::Completed)), (1200, 1200));
-        assert_eq!(writes_in_kernel(&device) - before, 1200);
+        assert_eq!((without_gaps(&records, 0), count(&records, Outcome::Completed)), (3000, 3000));
+        assert_eq!(writes_in_kernel(&device) - before, 3000);
         let origin = run_info(&lab.path("out")).origin_monotonic_ns;
         let due_meanwhile: Vec<_> =
             records.iter().filter(|r| (stopped..goes_on).contains(&(r.due.0 + origin))).collect();

@@ -48,7 +48,7 @@ fn sshd(lab: &Lab) -> Sshd {
         path("key")
     );
     let sshd = Sshd { child, shell };
-    wait_for(|| sshd.shell_says("true").is_some());
+    until("sshd", || sshd.shell_says("true").is_some());
     sshd
 }
 
@@ -57,14 +57,6 @@ impl Sshd {
         let mut words = self.shell.split_whitespace();
         let ended = Command::new(words.next()?).args(words).args(["127.0.0.1", command]).output().ok()?;
         ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).into_owned())
-    }
-}
-
-fn wait_for(is_so: impl Fn() -> bool) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !is_so() {
-        assert!(std::time::Instant::now() < deadline, "not within 60 s");
-        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 

@@ -3,13 +3,14 @@
 use flate2::read::MultiGzDecoder;
 use iosonar_archive::{Outcome, Record, RunInfo};
 use iosonar_plan::{Op, Strong};
+pub use iosonar_testkit::until;
 use iosonar_testkit::{Access, Image, Lab, LoopDevice, Mounted, Verdict, check, tool};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Ends a test early, with one line that says why, where this machine lacks something; else takes the turn.
 macro_rules! needs {
@@ -40,9 +41,16 @@ pub fn turn() -> MutexGuard<'static, ()> {
 /// Tries until a detector says what it should: times depend on what else this machine does.
 #[track_caller]
 pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) {
-    const ATTEMPTS: usize = 3;
-    let said: Vec<Value> = (0..ATTEMPTS).map_while(|_| Some(attempt()).filter(|said| !is_so(said))).collect();
-    assert!(said.len() < ATTEMPTS, "{said:#?}");
+    const ATTEMPTS: usize = 4;
+    let mut said = Vec::new();
+    while said.last().is_none_or(|last| !is_so(last)) {
+        assert!(said.len() < ATTEMPTS, "{said:#?}");
+        if !said.is_empty() {
+            // What disturbs one attempt often disturbs the next one, too.
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        said.push(attempt());
+    }
 }
 
 /// Whether a detection is a caution or a failure.
@@ -173,8 +181,7 @@ impl Background {
     }
 
     pub fn signal(&self, signal: &str) {
-        let pid = self.id().to_string();
-        iosonar_testkit::tool("kill", &["-s", signal, &pid]);
+        iosonar_testkit::signal(self.id(), signal);
     }
 
     pub fn wait(mut self) -> iosonar_testkit::Ended {
@@ -188,15 +195,6 @@ impl Drop for Background {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-/// Waits until something is so, but not for ever.
-pub fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !so() {
-        assert!(since.elapsed() < Duration::from_secs(60), "{what} does not come");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -238,9 +236,18 @@ impl Breakable {
 
 /// Writes of a device since it was made, as the kernel counts them: those that were put together count as several.
 pub fn writes_in_kernel(device: &LoopDevice) -> u64 {
+    in_kernel(device)[4..6].iter().sum()
+}
+
+/// The same of reads.
+pub fn reads_in_kernel(device: &LoopDevice) -> u64 {
+    in_kernel(device)[0..2].iter().sum()
+}
+
+/// The numbers of the device's `stat` file.
+fn in_kernel(device: &LoopDevice) -> Vec<u64> {
     let stat = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
-    let fields: Vec<u64> = stat.split_whitespace().map(|field| field.parse().unwrap()).collect();
-    fields[4] + fields[5]
+    stat.split_whitespace().map(|field| field.parse().unwrap()).collect()
 }
 
 /// Waits until a run has kept a record.

@@ -43,7 +43,7 @@ fn a_device_that_becomes_read_only_fails_each_write() {
     lab.file("load", load_text(&lines));
     let before = device.bytes();
     let replay = Background::start(
-        lab.command(&format!("replay load -t {} --destroy --start-grace 1.5 -o out", device.text())),
+        lab.command(&format!("replay load -t {} --destroy --start-grace 5 -o out", device.text())),
     );
     // The series begin when the target is open.
     until("the run", || lab.path("out/series.csv").exists());
@@ -71,17 +71,18 @@ fn a_device_that_breaks_in_the_middle_fails_from_then_on() {
     let breakable = Breakable::new();
     let device = &breakable.device;
     let lab = lab();
-    lab.file("load", load_text(&conflicting(3000, 32_768, 64, 1_000_000)));
+    lab.file("load", load_text(&conflicting(6000, 32_768, 64, 1_000_000)));
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 0.2 -o out", device.text())),
     );
-    std::thread::sleep(Duration::from_millis(1500));
+    until_records(&lab, "out");
+    std::thread::sleep(Duration::from_millis(300));
     breakable.break_it();
     let ended = replay.wait();
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert_failed_with(&lab, 5, "EIO");
     let records = in_order(lab.records("out"));
-    assert_eq!(records.len(), 3000);
+    assert_eq!(records.len(), 6000);
     let (good, bad) = (count(&records, Outcome::Completed), count(&records, Outcome::Failed));
     assert!(good > 100 && bad > 100, "{good} good, {bad} bad");
     let first_bad = records.iter().filter(|r| !r.is_completed()).map(|r| r.completed).min().unwrap();
@@ -243,7 +244,7 @@ fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
     let lines = conflicting(400, 32_768, 16, 1_000_000);
     lab.file("load", load_text(&lines));
     let replay = Background::start(
-        lab.command(&format!("replay load -t {} --destroy --start-grace 1.5 -o out", device.text())),
+        lab.command(&format!("replay load -t {} --destroy --start-grace 5 -o out", device.text())),
     );
     until("the run", || lab.path("out/series.csv").exists());
     std::thread::sleep(Duration::from_millis(200));
@@ -277,19 +278,20 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     let mounted = Mounted::new(lower.path(), "rw");
     let backing = mounted.path().join("backing");
     std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
+    // A freeze first writes what waits.
+    tool("sync", &["-f".as_ref(), backing.as_os_str()]);
     let device = LoopDevice::on(&backing, &[]);
     let lab = lab();
     // A write each 10 ms, none where another is.
     let line = |i: u64| Line { time: i * 10_000_000, sector: i * 64, length: 8, op: Op::Write };
-    lab.file("load", load_text(&(0..300).map(line).collect::<Vec<_>>()));
+    lab.file("load", load_text(&(0..600).map(line).collect::<Vec<_>>()));
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 0.3 -o out", device.text())),
     );
-    until("the run", || lab.path("out/series.csv").exists());
-    std::thread::sleep(Duration::from_millis(1300));
+    until_records(&lab, "out");
     let frozen = Frozen::new(&mounted);
     let from = iosonar_os::monotonic_ns();
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(1500));
     let to = iosonar_os::monotonic_ns();
     drop(frozen);
     let ended = replay.wait();
@@ -297,7 +299,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     let records = in_order(lab.records("out"));
     let origin = run_info(&lab.path("out")).origin_monotonic_ns;
     let due_meanwhile: Vec<_> =
-        records.iter().filter(|r| (from..to - 50_000_000).contains(&(r.due.0 + origin))).collect();
+        records.iter().filter(|r| (from..to - 400_000_000).contains(&(r.due.0 + origin))).collect();
     assert!(due_meanwhile.len() >= 80, "{}", due_meanwhile.len());
     for record in &due_meanwhile {
         // Sent when due, not when the device woke up: the stall is the device's, and counted in full.

@@ -118,11 +118,12 @@ fn one_run_keeps_another_from_its_device() {
     let lab = lab();
     lab.file("load", load_text(&conflicting(50, 4096, 16, 0)));
     let replay = Background::start(
-        lab.command(&format!("replay load -t {} --destroy --start-grace 2 -o out", device.text())),
+        lab.command(&format!("replay load -t {} --destroy --start-grace 60 -o out", device.text())),
     );
     until("the run", || lab.path("out/series.csv").exists());
     assert_refused(device.path(), &image.path());
-    assert_eq!(replay.wait().code, 0);
+    replay.signal("INT");
+    assert_eq!(replay.wait().code, 130);
 }
 
 /// How a signature comes onto a device: a program, its arguments with DEVICE for the device, and what it reads.

@@ -129,7 +129,9 @@ fn file_systems_are_mounted_again_before_each_test() {
         let (lab, at) = (lab(), mounted.path().display());
         let test = format!("-i 0 -i 1 -s 1m -r 64k -+d -f {at}/test");
         lab.expect(0, &format!("iozone {test} --cold --out evicted"));
-        assert_eq!(cached_before_evictions(&lab, "evicted"), [1 << 20; 2], "{kind}");
+        // The kernel takes pages back when it likes.
+        let evicted = cached_before_evictions(&lab, "evicted");
+        assert!(evicted.len() == 2 && evicted.iter().all(|bytes| *bytes > 900 << 10), "{kind}: {evicted:?}");
         lab.expect(0, &format!("iozone {test} -U {at} --out mounted"));
         assert_eq!(cached_before_evictions(&lab, "mounted"), [0; 2], "{kind}");
         let table = lab.file("fstab", format!("{} {at} {kind} noatime 0 0\n", device.text()));

@@ -176,7 +176,7 @@ fn a_recorded_load_is_clean_in_the_kernel() {
     clean_in_the_kernel("order", 1, &lines, 1024);
 }
 
-/// Kills a replay after some time and compares what it left with what the kernel saw.
+/// Kills a replay so long after its first record and compares what it left with what the kernel saw.
 fn killed(lines: &[Line], options: &str, after_ms: u64) {
     for engine in ["uring", "threads"] {
         killed_on(engine, lines, options, after_ms);
@@ -190,6 +190,7 @@ fn killed_on(engine: &str, lines: &[Line], options: &str, after_ms: u64) {
     let tracing = or_skip!(Tracing::start(device.path()));
     let options = format!("--start-grace 0.2 --engine {engine} {options}");
     let replay = Background::start(lab.command(&text(&device, &options)));
+    until_records(&lab, "out");
     std::thread::sleep(Duration::from_millis(after_ms));
     let before_kill = iosonar_os::monotonic_ns();
     replay.signal("KILL");
@@ -230,13 +231,13 @@ fn killed_on(engine: &str, lines: &[Line], options: &str, after_ms: u64) {
 #[test]
 fn a_killed_run_has_what_the_kernel_had_a_second_before() {
     needs!();
-    killed(&conflicting(20_000, 65_536, 64, 1_000_000), "", 3500);
+    killed(&conflicting(20_000, 65_536, 64, 1_000_000), "", 3000);
 }
 
 #[test]
 fn a_killed_run_without_a_pause_has_it_too() {
     needs!();
-    killed(&conflicting(200_000, 100_000, 32, 0), "--asap --depth 32", 2000);
+    killed(&conflicting(200_000, 100_000, 32, 0), "--asap --depth 32", 1500);
 }
 
 #[test]

@@ -191,7 +191,13 @@ fn a_killed_recorder_leaves_a_readable_recording_and_after_a_cleanup_nothing_in_
         let files = std::fs::read_dir(&events).unwrap().flatten();
         files.filter_map(|file| file.metadata().ok()).map(|m| m.len()).sum::<u64>()
     };
-    until("events on disk", || size() > 500);
+    // They are written once a second: all are there when nothing more comes.
+    let mut sizes = vec![0];
+    until("events on disk", || {
+        std::thread::sleep(Duration::from_millis(if sizes.ends_with(&[0]) { 0 } else { 800 }));
+        sizes.push(size());
+        matches!(sizes[..], [.., a, b, c] if a > 500 && a == b && b == c)
+    });
     let process = running.id();
     running.signal("KILL");
     running.wait();
@@ -217,7 +223,7 @@ fn a_device_that_goes_while_it_is_recorded_is_told_and_noted() {
     tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=100", "iflag=direct", "status=none"]);
     tool("losetup", &["-d", device.text()]);
     // It is looked for once a second.
-    std::thread::sleep(Duration::from_millis(2500));
+    std::thread::sleep(Duration::from_secs(4));
     let process = running.id();
     running.signal("INT");
     let ended = running.wait();
@@ -284,7 +290,7 @@ leave $second
 begin third
 (cd /sys/kernel/tracing && exec sleep 60) &
 other=$!
-sleep 0.2
+until [ "$(readlink /proc/$other/cwd)" = /sys/kernel/tracing ]; do sleep 0.1; done
 leave $third
 mountpoint -q /sys/kernel/tracing
 kill $other; wait $other || true
@@ -537,14 +543,15 @@ fn a_recorder_of_a_script_says_that_it_ignores_sigint_and_ends_by_sigterm() {
     let told = std::fs::read_to_string(lab.path("err")).unwrap();
     let remedy = told.lines().find_map(|line| Some(line.split_once("SIGINT is ignored")?.1));
     let process = remedy.and_then(|it| it.rsplit_once("send SIGTERM: kill ")).expect("the remedy").1;
+    let process = process.parse().unwrap();
     tool("dd", &[&format!("if={}", device.text()), "of=/dev/null", "bs=4k", "count=10", "iflag=direct"]);
     std::thread::sleep(Duration::from_millis(300));
-    tool("kill", &["-INT", process]);
-    assert!(is_in_kernel(process.parse().unwrap()));
-    tool("kill", &["-TERM", process]);
+    iosonar_testkit::signal(process, "INT");
+    assert!(is_in_kernel(process));
+    iosonar_testkit::signal(process, "TERM");
     let ended = running.wait();
     let err = std::fs::read_to_string(lab.path("err")).unwrap();
     assert_eq!(ended.code, 0, "{err}");
-    assert!(!is_in_kernel(process.parse().unwrap()), "what was changed in the kernel is undone");
+    assert!(!is_in_kernel(process), "what was changed in the kernel is undone");
     assert_eq!(lab.records("rec").len(), 10, "{err}");
 }

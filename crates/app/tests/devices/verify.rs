@@ -38,7 +38,7 @@ fn changes_behind_a_loop_device_are_named() {
     let (device, backing) = device_and_backing(8);
     let lab = lab();
     let args = format!(
-        "run -t {} --destroy --rw write --bs 4k --size 4M --rate-iops 1000 --verify final --no-progress -o out",
+        "run -t {} --destroy --rw write --bs 4k --size 4M --rate-iops 200 --verify final --no-progress -o out",
         device.text()
     );
     let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -78,7 +78,7 @@ fn changes_outside_what_the_run_writes_are_phantoms() {
     let (device, backing) = device_and_backing(8);
     let lab = lab();
     let args = format!(
-        "run -t {} --destroy --rw write --bs 4k --offset 1M --size 2M --rate-iops 400 --verify final,outside=20000 --no-progress -o out",
+        "run -t {} --destroy --rw write --bs 4k --offset 1M --size 2M --rate-iops 100 --verify final,outside=20000 --no-progress -o out",
         device.text()
     );
     let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -170,7 +170,7 @@ fn partitions_of_one_disk_are_each_read_through_themselves() {
     // Beside the region of the second partition, while a run goes on.
     let second = partitions[1].path().display();
     let args = format!(
-        "run -t {} {second} --destroy --rw write --bs 4k --size 1M --rate-iops 200 --verify final,outside=50000 --no-progress -o out",
+        "run -t {} {second} --destroy --rw write --bs 4k --size 1M --rate-iops 50 --verify final,outside=50000 --no-progress -o out",
         partitions[0].path().display()
     );
     backing.write_all_at(&[0; 4096], 32 << 20).unwrap();

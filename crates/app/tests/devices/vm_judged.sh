@@ -45,7 +45,7 @@ limited() { # NAME FILE TEXT
     echo "$3" >"/group/limited/$2"
     # The shell goes into the group, and the run is its child.
     judged "$1" sh -c 'echo $$ >/group/limited/cgroup.procs
-        iosonar run -t /dev/vdb --rw randread --bs 64k --runtime 2 --time-based --no-progress --start-delay 0 -o r'
+        iosonar run -t /dev/vdb --rw randread --bs 64k --runtime 6 --time-based --no-progress --start-delay 0 -o r'
 }
 limited "no limit" io.max "$number rbps=max"
 limited "a limit of the device" io.max "$number rbps=2097152"

@@ -213,7 +213,7 @@ fn passes_wait_for_each_other_unless_told_not_to() {
             }
         }
     });
-    let ended = ended(&lab, 0, &format!("{args} -throttle target 0 ops 400 -nobarrier"));
+    let ended = ended(&lab, 0, &format!("{args} -throttle target 0 ops 50 -nobarrier"));
     let (slow, fast) = (stamps(&lab, 0), stamps(&lab, 1));
     assert!(around_the_border(&fast).1.start < around_the_border(&slow).0.end);
     let all = rows(&ended.out);

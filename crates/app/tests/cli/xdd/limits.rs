@@ -2,7 +2,6 @@
 
 use super::*;
 use std::io::{BufRead, BufReader, Read};
-use std::process::Command;
 
 // Check 50.
 #[test]
@@ -95,7 +94,7 @@ fn an_interrupted_run_reports_what_it_did() {
         line.clear();
         assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
     }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    iosonar_testkit::signal(child.id(), "INT");
     let mut rest = String::new();
     errors.read_to_string(&mut rest).expect("text");
     let ended = Ended::of(child.wait_with_output().expect("it ends"));

@@ -1,0 +1,39 @@
+//! Waiting for what another process does, and signals to it. Nothing here starts a program: on a busy machine that takes seconds, and what
+//! a test wants to meet is over by then.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
+
+/// Waits until something is so, but not for ever.
+///
+/// # Panics
+/// If it is not so within 60 s.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}: not within 60 s");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal, by its name without `SIG`, to a process that this one has started.
+///
+/// # Panics
+/// If there is no such process, or the name is none of those that tests use.
+#[track_caller]
+pub fn signal(process: u32, name: &str) {
+    let signal = match name {
+        "CONT" => Signal::CONT,
+        "HUP" => Signal::HUP,
+        "INT" => Signal::INT,
+        "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "TERM" => Signal::TERM,
+        "TSTP" => Signal::TSTP,
+        "USR1" => Signal::USR1,
+        other => panic!("{other} is no signal of this list"),
+    };
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).expect("an id of a process");
+    kill_process(process, signal).expect("the process is there");
+}
