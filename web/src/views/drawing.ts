@@ -145,7 +145,7 @@ export class Drawing {
 
   /** Whether the address, the words and the tables say what is drawn. */
   get isTold(): boolean {
-    return this.told === undefined;
+    return !this.isDirty && this.told === undefined;
   }
 
   /**
