@@ -17,7 +17,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal, by its name without `SIG`, to a process that this one has started.
+/// Sends a signal, by its name without `SIG`, to a process.
 ///
 /// # Panics
 /// If there is no such process, or the name is none of those that tests use.

@@ -497,9 +497,7 @@ fn who_waits_for_a_reader_that_reads_nothing_can_be_ended() {
         let run = scratch(&lab).pop().map(|dir| lab.path("tmp").join(dir).join("run/run.json"));
         run.is_some_and(|run| std::fs::read_to_string(run).is_ok_and(|text| text.contains("finished")))
     };
-    while !is_over() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    iosonar_testkit::until("the end", is_over);
     running.signal("INT");
     running.until(|line| line.contains("second Ctrl-C aborts"));
     running.signal("INT");

@@ -4,7 +4,7 @@ use crate::*;
 use serde_json::Value;
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// 4 KiB in random order over 16 MiB, a flush after every 50 writes, and some of them with force unit access.
 const WRITES: &str = "run -t a.img --rw randwrite --bs 4k --size 16M --time-based --runtime 60s --fdatasync 50 --iodepth 8 \
@@ -19,7 +19,7 @@ fn kill(lab: &Lab, command: &str, out: &str, after: Duration) {
         .spawn()
         .unwrap();
     let journal = command.split_once("--journal ").map(|(_, path)| lab.path(path));
-    let (log, since) = (lab.path(out).join("records.log"), Instant::now());
+    let log = lab.path(out).join("records.log");
     let has_begun = || match &journal {
         None => log.exists(),
         Some(path) => {
@@ -28,9 +28,7 @@ fn kill(lab: &Lab, command: &str, out: &str, after: Duration) {
             read.is_ok() && first != [0; 8]
         }
     };
-    while !has_begun() && since.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    iosonar_testkit::until("the run", has_begun);
     std::thread::sleep(after);
     child.kill().unwrap();
     child.wait().unwrap();

@@ -493,9 +493,7 @@ fn a_summary_made_by_a_late_conversion_is_that_of_a_later_analysis() {
     let run = "run -t one -t two --engine null --size 1g --rw randrw --runtime 60 --rate-iops 20000";
     let mut run = lab.command(&format!("{run} --no-progress -o r")).spawn().expect("the binary starts");
     let log = lab.path("r/records.log");
-    while !std::fs::metadata(&log).is_ok_and(|log| log.len() > 200_000) {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    iosonar_testkit::until("records", || std::fs::metadata(&log).is_ok_and(|log| log.len() > 200_000));
     run.kill().expect("it goes on");
     run.wait().expect("it was killed");
     // As if only the conversion had not been possible: the log ends with the last whole frame.

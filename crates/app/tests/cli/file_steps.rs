@@ -105,8 +105,8 @@ fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
     let running = Running::of(&mut lab.command(&format!("{read} -o r2")));
     let log = lab.path("r2/records.log");
     iosonar_testkit::until("the run", || log.exists());
-    // Each loop tries for its lock soon after that.
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    // The loops begin soon after that, and try once for their lock before they ask whether they should stop.
+    std::thread::sleep(std::time::Duration::from_secs(1));
     running.signal("INT");
     let ended = running.end();
     assert!(

@@ -204,10 +204,8 @@ fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
     producer.write_all(rows(&[("0", 8, 8, 'R'), ("0", 16, 8, 'R'), ("0", 24, 8, 'R')]).as_bytes()).unwrap();
     terminal.until("the view", |seen| seen.contains("in flight"));
     // Both are there before the run can end.
-    let id = rustix::process::Pid::from_child(&terminal.child);
-    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
-        rustix::process::kill_process(id, signal).unwrap();
-    }
+    terminal.signal("INT");
+    terminal.signal("TERM");
     let (code, seen) = terminal.end();
     drop(producer);
     assert_eq!(code, 143, "{seen:?}");
@@ -224,11 +222,7 @@ fn ctrl_z_gives_the_terminal_back_for_a_while() {
     terminal.until("the view", |seen| seen.contains("in flight"));
     terminal.signal("TSTP");
     let stat = format!("/proc/{}/stat", terminal.child.id());
-    let end = Instant::now() + PATIENCE;
-    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
-        assert!(Instant::now() < end, "it does not stop");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the stop", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
     let seen = terminal.until("the screen before", |seen| seen.contains(LEAVE));
     is_restored(&seen);
     assert_eq!(tcgetattr(&terminal.slave).unwrap().local_modes, terminal.before.local_modes);
@@ -350,11 +344,7 @@ fn a_terminal_that_takes_nothing_holds_nothing_up() {
         rustix::io::ioctl_fionbio(&slave, true).unwrap();
         let _ = (&slave).write_all(full.as_bytes());
         // The end is reached and the result is kept although not one character is taken.
-        let end = Instant::now() + PATIENCE;
-        while !lab.path(&format!("{name}/summary.json")).exists() {
-            assert!(Instant::now() < end, "the terminal held the run up");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until("the end, whatever the terminal takes", || lab.path(&format!("{name}/summary.json")).exists());
         let s = summary(&lab, name);
         assert_eq!(count(&s, "all", "completed"), 8000);
         terminal.read();
@@ -494,7 +484,7 @@ fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
     let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
     tmux.command(&["new-session", "-d", "-x", "100", "-y", "30", "env PS1= sh"]);
     // Not in one line with `cd`: the shell itself must stay, and the program be a job of its own.
-    for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 3 & echo $! > id")] {
+    for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 10 & echo $! > id")] {
         tmux.command(&["send-keys", &line, "Enter"]);
     }
     until("the run", || std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));

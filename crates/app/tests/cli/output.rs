@@ -226,9 +226,7 @@ fn a_killed_run_does_not_pretend_to_know_its_counters() {
     let mut child =
         lab.command("replay long.load -t x --size 1GiB --dry-run --start-grace 0 -o r").spawn().unwrap();
     let log = lab.path("r/records.log");
-    while !std::fs::metadata(&log).is_ok_and(|m| m.len() > 16) {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    iosonar_testkit::until("a record", || std::fs::metadata(&log).is_ok_and(|m| m.len() > 16));
     child.kill().unwrap();
     child.wait().unwrap();
     let summary: serde_json::Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();

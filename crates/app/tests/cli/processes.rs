@@ -135,6 +135,7 @@ fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
     let lab = lab();
     let (running, found) = long_run(&lab, "-i 0 --out r");
     kill(found[1]);
+    until("it has died", || !is_there(found[1]));
     running.signal("INT");
     let ended = running.end();
     assert!(ended.code != 0, "{}", ended.err);

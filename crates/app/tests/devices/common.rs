@@ -38,7 +38,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Tries until a detector says what it should: times depend on what else this machine does.
+/// Tries until what is said is what it should be: times, caches and counters depend on what else this machine does.
 #[track_caller]
 pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) {
     const ATTEMPTS: usize = 4;

@@ -283,7 +283,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     let device = LoopDevice::on(&backing, &[]);
     let lab = lab();
     // A write each 10 ms, none where another is.
-    let line = |i: u64| Line { time: i * 10_000_000, sector: i * 64, length: 8, op: Op::Write };
+    let line = |i: u64| Line { time: i * 10_000_000, sector: i * 32, length: 8, op: Op::Write };
     lab.file("load", load_text(&(0..600).map(line).collect::<Vec<_>>()));
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 0.3 -o out", device.text())),
@@ -298,6 +298,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     let records = in_order(lab.records("out"));
     let origin = run_info(&lab.path("out")).origin_monotonic_ns;
+    // The end is left out: what was due then may be sent late by a machine that is busy.
     let due_meanwhile: Vec<_> =
         records.iter().filter(|r| (from..to - 400_000_000).contains(&(r.due.0 + origin))).collect();
     assert!(due_meanwhile.len() >= 80, "{}", due_meanwhile.len());

@@ -433,9 +433,12 @@ fn what_has_no_blocks_yet_has_no_address() {
             },
         );
         assert!(map["extents"][0]["address_bytes"].is_null() && map["fragments"] == 0, "{map:#}");
-        let text = mapped("");
-        let line = text.lines().find(|line| line.contains("[0..127]:")).unwrap();
-        assert_eq!(line.split_whitespace().nth(2), Some("delalloc"), "{text}");
+        let third_word = || {
+            let text = mapped("");
+            let line = text.lines().find(|line| line.contains("[0..127]:")).unwrap();
+            line.split_whitespace().nth(2).into()
+        };
+        comes_to_say(|word| word == "delalloc", third_word);
         let map = map_of(&lab, &path);
         assert_eq!((number(&map, "written_bytes"), number(&map, "delalloc_bytes")), (65_536, 0), "{map:#}");
         assert!(map["extents"][0]["address_bytes"].as_u64() > Some(0));
@@ -512,9 +515,9 @@ fn eviction_flushes_verifies_and_names_what_keeps_pages() {
         let path = volume.path("f");
         let args = format!("layout cached --json {}", path.display());
         // The kernel writes them back when it likes.
-        let is_told =
+        let is_dirty =
             |file: &Value| (number(file, "cached_pages"), number(file, "dirty_pages")) == (1024, 1024);
-        comes_to_say(is_told, || {
+        comes_to_say(is_dirty, || {
             write_anew(&path, 4 << 20);
             json(&lab, &args)["files"][0].clone()
         });

@@ -294,7 +294,7 @@ fn others_on_the_device_are_told() {
     other.args(["-c", &script]);
     let before = reads_in_kernel(&device);
     let other = Background::start(other);
-    until("the first reads of the other", || reads_in_kernel(&device) > before);
+    until("the first reads of the other", || reads_in_kernel(&device) > before + 64);
     let judged = Judged::of(&lab, &read);
     other.signal("TERM");
     other.wait();
@@ -767,7 +767,7 @@ fn what_others_do_is_seen_before_a_run_and_during_it() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    // It has looked at the device, and goes on.
+    // More than what looks at a device when it appears.
     until("the first reads of fio", || reads_in_kernel(&device) > before + 1_000);
     let (watched, ran) = (lab.run(&doctor), lab.run(&format!("{run} -o beside")));
     fio.kill().unwrap();

@@ -5,7 +5,6 @@ use iosonar_testkit::{Image, Lab, LoopDevice};
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::time::{Duration, Instant};
 
 fn faults(lab: &Lab) -> Vec<Value> {
     let text = std::fs::read_to_string(lab.path("out/faults.jsonl")).unwrap_or_default();
@@ -14,13 +13,11 @@ fn faults(lab: &Lab) -> Vec<Value> {
 
 /// Waits until a block of the backing file has been written.
 fn await_written(backing: &File, block: u64) -> [u8; 4096] {
-    let begun = Instant::now();
     let mut bytes = [0; 4096];
-    while bytes.iter().all(|byte| *byte == 0) {
-        assert!(begun.elapsed() < Duration::from_secs(30), "block {block} is not written");
-        std::thread::sleep(Duration::from_millis(5));
+    until("a block", || {
         backing.read_exact_at(&mut bytes, block * 4096).unwrap();
-    }
+        bytes.iter().any(|byte| *byte != 0)
+    });
     bytes
 }
 

@@ -58,7 +58,7 @@ fn verdicts_on_other_hardware_in_a_virtual_machine() {
     let _turn = turn();
     command.args(MODULES.iter().flat_map(|module| ["-m", module]));
     command.args(NVME.iter().chain(&PERSISTENT_MEMORY).flat_map(|word| ["-a", word]));
-    command.args(["-d", "64"].repeat(2)).args(["-t", "150"]).arg(script("vm_judged.sh"));
+    command.args(["-d", "64"].repeat(2)).args(["-t", "240"]).arg(script("vm_judged.sh"));
     let ended = iosonar_testkit::Ended::of(command.output().unwrap());
     assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
     assert!(!ended.out.contains("-- failed"), "{}", ended.out);

@@ -41,6 +41,7 @@ must mount -t cgroup2 cgroup2 /group
 echo "+cpu +io" >/group/cgroup.subtree_control
 mkdir /group/limited
 number=$(cat /sys/block/vdb/dev)
+# Long enough that a moment in which this machine stands still does not count.
 limited() { # NAME FILE TEXT
     echo "$3" >"/group/limited/$2"
     # The shell goes into the group, and the run is its child.
