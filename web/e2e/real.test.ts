@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PageLane, PageMachine } from "../src/format/page";
 import { LIGHT, rgb } from "../src/render/palette";
 import { significant } from "../src/render/units";
-import { launch, type Opened, open, told } from "./browser";
+import { launch, type Opened, open, settle, told } from "./browser";
 
 const PAGES = process.env["IOSONAR_PAGES"] ?? "";
 
@@ -292,7 +292,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     await o.page.waitForFunction(() => document.body.textContent!.includes("part.trace"), { timeout: 10_000, polling: 100 }).catch(() => undefined);
     await o.page.evaluate(() => window.__report!.set({ t: [10e9, 10.5e9], base: "start", dots: true }));
     const difference = async () => {
-      await o.page.evaluate(() => window.__report!.set({}));
+      await settle(o.page);
       const s = await stats(o);
       const inside = exported().filter((r) => r.submitted >= s.domain.t[0] && r.submitted < s.domain.t[1]);
       return s.mode === "dots" ? Math.abs(s.drawn - inside.length) : Number.POSITIVE_INFINITY;

@@ -1,5 +1,6 @@
 //! Running the binary in a directory of its own.
 
+use crate::until;
 use iosonar_archive::{Archive, Record};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -62,6 +63,19 @@ impl Lab {
             std::fs::write(self.path(name), vec![0; size as usize]).expect("room for a target");
         }
         self.path(name)
+    }
+
+    /// Waits until a run has kept a record in its result: what stands before the records of a log takes 16 bytes.
+    #[track_caller]
+    pub fn until_records(&self, result: &str) {
+        self.until_logged(result, 16);
+    }
+
+    /// Waits until the log of a result has more than so many bytes.
+    #[track_caller]
+    pub fn until_logged(&self, result: &str, bytes: u64) {
+        let log = self.path(result).join("records.log");
+        until("the log of a run", || log.metadata().is_ok_and(|log| log.len() > bytes));
     }
 
     /// The command with `args`, separated by blanks, not yet started; it runs in the directory.

@@ -492,8 +492,7 @@ fn a_summary_made_by_a_late_conversion_is_that_of_a_later_analysis() {
     let lab = lab();
     let run = "run -t one -t two --engine null --size 1g --rw randrw --runtime 60 --rate-iops 20000";
     let mut run = lab.command(&format!("{run} --no-progress -o r")).spawn().expect("the binary starts");
-    let log = lab.path("r/records.log");
-    iosonar_testkit::until("records", || std::fs::metadata(&log).is_ok_and(|log| log.len() > 200_000));
+    lab.until_logged("r", 200_000);
     run.kill().expect("it goes on");
     run.wait().expect("it was killed");
     // As if only the conversion had not been possible: the log ends with the last whole frame.
@@ -503,6 +502,6 @@ fn a_summary_made_by_a_late_conversion_is_that_of_a_later_analysis() {
     std::fs::write(&path, facts.to_string()).unwrap();
     let records = sorted(&lab, "r");
     lab.expect(0, "show r");
-    assert!(!log.exists() && sorted(&lab, "r") == records);
+    assert!(!lab.path("r/records.log").exists() && sorted(&lab, "r") == records);
     is_as_analysed(&lab, "r");
 }

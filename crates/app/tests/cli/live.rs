@@ -3,7 +3,7 @@
 
 use crate::*;
 use iosonar_archive::Outcome;
-use iosonar_testkit::{Ended, signal, until};
+use iosonar_testkit::{Ended, signal};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
@@ -346,8 +346,7 @@ fn a_producer_that_pauses_holds_nothing_up() {
     producer.write_all(b"0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n").unwrap();
     producer.flush().unwrap();
     // The record of the first request reaches the log although the source says nothing more.
-    let log = lab.path("r/records.log");
-    until("the record comes", || std::fs::metadata(&log).is_ok_and(|m| m.len() > 16));
+    lab.until_records("r");
     // And a stop is not held up either.
     signal(child.id(), "INT");
     let ended = Ended::of(child.wait_with_output().unwrap());

@@ -487,7 +487,7 @@ fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
     for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 10 & echo $! > id")] {
         tmux.command(&["send-keys", &line, "Enter"]);
     }
-    until("the run", || std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));
+    lab.until_logged("r", 1000);
     let id = std::fs::read_to_string(lab.path("id")).unwrap().trim().to_string();
     let signal = |name: &str| iosonar_testkit::signal(id.parse().unwrap(), name);
     signal("TSTP");
@@ -513,7 +513,7 @@ fn a_run_that_goes_on_is_followed() {
     let lab = lab();
     let args = RUN.replace(" --live", " --no-progress") + " --runtime 100";
     let mut run = Ended(lab.command(&args).spawn().unwrap());
-    until("the run", || std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));
+    lab.until_logged("r", 1000);
     let once = lab.expect(0, "live r --once").out;
     assert!(once.contains("unfinished") && once.contains("in flight  -"), "{once}");
     let mut terminal = OnTerminal::start(&lab, "live r", &[]);

@@ -161,8 +161,8 @@ fn a_matrix_that_was_killed_is_continued() {
     let lab = lab();
     let words = "matrix t.tmp --sizes 64k..4m --records 4k --tests write,read --repeat 60";
     let running = Running::of(&mut lab.command(&format!("{words} -o m")));
-    let log = lab.path("m/part-1/records.log");
-    until("some phases are over", || log.metadata().is_ok_and(|log| log.len() > 40_000));
+    // Some phases are over.
+    lab.until_logged("m/part-1", 40_000);
     running.signal("KILL");
     assert_ne!(running.end().code, 0);
     let left = lab.path("t.tmp");

@@ -225,8 +225,7 @@ fn a_killed_run_does_not_pretend_to_know_its_counters() {
     lab.file("long.load", "0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n900.0 ; 16 ; 8 ; W ; 0.0 ; 0.0\n");
     let mut child =
         lab.command("replay long.load -t x --size 1GiB --dry-run --start-grace 0 -o r").spawn().unwrap();
-    let log = lab.path("r/records.log");
-    iosonar_testkit::until("a record", || std::fs::metadata(&log).is_ok_and(|m| m.len() > 16));
+    lab.until_records("r");
     child.kill().unwrap();
     child.wait().unwrap();
     let summary: serde_json::Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();

@@ -35,10 +35,6 @@ fn is_there(pid: u32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| !words.is_empty())
 }
 
-fn kill(pid: u32) {
-    signal(pid, "KILL");
-}
-
 /// A run of two processes that goes on for long, and their ids.
 fn long_run(lab: &Lab, words: &str) -> (Running, Vec<u32>) {
     let running = Running::of(&mut lab.command(&format!("iozone -t 2 -s 4g -r 4k -+O 2000 {words}")));
@@ -134,7 +130,7 @@ fn a_signal_stops_all_processes_and_keeps_their_records() {
 fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
     let lab = lab();
     let (running, found) = long_run(&lab, "-i 0 --out r");
-    kill(found[1]);
+    signal(found[1], "KILL");
     until("it has died", || !is_there(found[1]));
     running.signal("INT");
     let ended = running.end();
@@ -154,7 +150,7 @@ fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
     let words = "iozone -t 2 -s 8m -r 4k -+O 500 -i 0 -+n";
     let running = Running::of(&mut lab.command(words));
     until("the second one writes", || lab.path("iozone.DUMMY.1").metadata().is_ok_and(|f| f.len() > 0));
-    kill(children(running.id())[1]);
+    signal(children(running.id())[1], "KILL");
     let ended = running.end();
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert!(ended.err.contains("process for iozone.DUMMY.1: its process ended"), "{}", ended.err);
@@ -165,7 +161,7 @@ fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
 fn processes_end_when_their_coordinator_is_killed() {
     let lab = lab();
     let (running, found) = long_run(&lab, "-i 0");
-    kill(running.id());
+    running.signal("KILL");
     until("all processes have ended", || found.iter().all(|pid| !is_there(*pid)));
     assert!(has_no_files(&lab));
 }

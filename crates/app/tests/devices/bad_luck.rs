@@ -28,7 +28,7 @@ fn a_device_that_breaks_fails_what_comes_after() {
              --engine {engine} -o out",
             device.text()
         )));
-        until_records(&lab, "out");
+        lab.until_records("out");
         sleep_ms(300);
         breakable.break_it();
         let ended = run.wait();
@@ -114,7 +114,7 @@ fn a_target_that_dies_ends_its_own_part_only() {
             healthy.text()
         );
         let replay = Background::start(lab.command(&format!("{} -o out", twice(&lab, &args))));
-        until_records(&lab, "out");
+        lab.until_records("out");
         sleep_ms(100);
         breakable.break_it();
         let ended = replay.wait();
@@ -187,7 +187,7 @@ fn a_stopped_program_is_late_and_says_so() {
             "run -t {} --destroy --rw randwrite --bs 4k --iodepth 64 --rate-iops 500 --number-ios 3000 --engine {engine} -o out",
             device.text()
         )));
-        until_records(&lab, "out");
+        lab.until_records("out");
         run.signal("STOP");
         sleep_ms(200);
         let stopped = iosonar_os::monotonic_ns();
@@ -225,7 +225,7 @@ fn sigterm_drains_and_keeps_everything() {
             "run -t {} --destroy --rw randwrite --bs 4k --iodepth 32 --time-based --runtime 60 --engine {engine} -o out",
             device.text()
         )));
-        until_records(&lab, "out");
+        lab.until_records("out");
         run.signal("TERM");
         let ended = run.wait();
         assert_eq!(ended.code, 143, "{}", ended.err);

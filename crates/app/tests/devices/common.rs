@@ -38,18 +38,20 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Tries until what is said is what it should be: times, caches and counters depend on what else this machine does.
+/// Tries until what is said is what it should be, and gives that: times, caches and counters depend on what else this machine does.
 #[track_caller]
-pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) {
+pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) -> Value {
     const ATTEMPTS: usize = 4;
-    let mut said = Vec::new();
-    while said.last().is_none_or(|last| !is_so(last)) {
-        assert!(said.len() < ATTEMPTS, "{said:#?}");
-        if !said.is_empty() {
-            // What disturbs one attempt often disturbs the next one, too.
-            std::thread::sleep(Duration::from_secs(1));
+    let mut others = Vec::new();
+    loop {
+        let said = attempt();
+        if is_so(&said) {
+            return said;
         }
-        said.push(attempt());
+        others.push(said);
+        assert!(others.len() < ATTEMPTS, "{others:#?}");
+        // What disturbs one attempt often disturbs the next one, too.
+        std::thread::sleep(Duration::from_secs(1));
     }
 }
 
@@ -248,12 +250,6 @@ pub fn reads_in_kernel(device: &LoopDevice) -> u64 {
 fn in_kernel(device: &LoopDevice) -> Vec<u64> {
     let stat = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
     stat.split_whitespace().map(|field| field.parse().unwrap()).collect()
-}
-
-/// Waits until a run has kept a record.
-pub fn until_records(lab: &Lab, name: &str) {
-    let log = lab.path(name).join("records.log");
-    until("the first record", || std::fs::metadata(&log).is_ok_and(|log| log.len() > 16));
 }
 
 /// Every request of a target is there, from the first to the last that is; gives their number.

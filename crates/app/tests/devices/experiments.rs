@@ -137,7 +137,7 @@ fn a_setting_that_changes_during_a_run_is_told() {
     );
     let level = |change: bool| {
         let running = Background::start(lab.command(&run));
-        until_records(&lab, "r");
+        lab.until_records("r");
         let _setting = change.then(|| Setting::new(&device, "nomerges", "2"));
         assert_eq!(running.wait().code, 0);
         Judged::taken(&lab, &lab.expect(0, "judge r --json")).level("settings-changed")
@@ -283,7 +283,7 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
             file.display()
         );
         let running = Background::start(lab.command(&words));
-        until_records(&lab, "r");
+        lab.until_records("r");
         std::thread::sleep(Duration::from_secs(1));
         disturb(&running);
         let ended: Ended = running.wait();

@@ -75,7 +75,7 @@ fn a_device_that_breaks_in_the_middle_fails_from_then_on() {
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 0.2 -o out", device.text())),
     );
-    until_records(&lab, "out");
+    lab.until_records("out");
     std::thread::sleep(Duration::from_millis(300));
     breakable.break_it();
     let ended = replay.wait();
@@ -288,7 +288,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 0.3 -o out", device.text())),
     );
-    until_records(&lab, "out");
+    lab.until_records("out");
     let frozen = Frozen::new(&mounted);
     let from = iosonar_os::monotonic_ns();
     std::thread::sleep(Duration::from_millis(1500));

@@ -99,7 +99,7 @@ fn a_run_that_was_stopped_has_written_too() {
     full(&lab, "f", 16);
     let words = "run -t f --rw write --bs 64k --rate-iops 50 --runtime 60 --time-based --no-progress --start-delay 0 -o stopped";
     let running = Background::start(lab.command(words));
-    until_records(&lab, "stopped");
+    lab.until_records("stopped");
     running.signal("INT");
     let ended = running.wait();
     assert_eq!(ended.code, 130, "{}{}", ended.out, ended.err);

@@ -190,7 +190,7 @@ fn killed_on(engine: &str, lines: &[Line], options: &str, after_ms: u64) {
     let tracing = or_skip!(Tracing::start(device.path()));
     let options = format!("--start-grace 0.2 --engine {engine} {options}");
     let replay = Background::start(lab.command(&text(&device, &options)));
-    until_records(&lab, "out");
+    lab.until_records("out");
     std::thread::sleep(Duration::from_millis(after_ms));
     let before_kill = iosonar_os::monotonic_ns();
     replay.signal("KILL");
@@ -259,7 +259,7 @@ fn ctrl_c_drains(engine: &str) {
         lab.command(&text(&device, &format!("--start-grace 0.2 --depth 64 --strong 2 --engine {engine}")));
     command.stdout(Stdio::null());
     let replay = Background::start(command);
-    until_records(&lab, "out");
+    lab.until_records("out");
     replay.signal("INT");
     let ended = replay.wait();
     let trace = tracing.finish();

@@ -423,14 +423,9 @@ fn what_has_no_blocks_yet_has_no_address() {
             write_anew(&path, 65_536);
             lab.expect(0, &format!("layout map --no-sync {how} {}", path.display())).out
         };
-        let map_now = || serde_json::from_str::<Value>(&mapped("--json")).unwrap()["files"][0].clone();
-        let mut map = Value::Null;
-        comes_to_say(
+        let map = comes_to_say(
             |map| number(map, "delalloc_bytes") == 65_536,
-            || {
-                map = map_now();
-                map.clone()
-            },
+            || serde_json::from_str::<Value>(&mapped("--json")).unwrap()["files"][0].clone(),
         );
         assert!(map["extents"][0]["address_bytes"].is_null() && map["fragments"] == 0, "{map:#}");
         let third_word = || {
