@@ -7,6 +7,7 @@ use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWrite
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_evidence::{Environment, Series};
 use iosonar_os::create;
+use iosonar_os::made::Made;
 use iosonar_plan::{Plan, Stamp};
 use parquet::errors::ParquetError;
 use std::collections::HashMap;
@@ -38,6 +39,15 @@ const RESERVE: &str = "reserve";
 pub const SUMMARY: &str = "summary.json";
 /// HdrHistogram interval log of a finished run.
 pub const HISTOGRAMS: &str = "histograms.hlog";
+
+/// What was recorded on live devices, and how.
+pub const RECORDING_FACTS: &str = "recording.json";
+/// Directory with the events of a recording.
+pub const EVENTS: &str = "events";
+/// Directory with the archives of the processes of a run, until they are merged.
+pub const PARTS: &str = "parts";
+/// What the name of a file ends with until it is whole.
+const TEMPORARY: &str = ".tmp";
 
 /// Why an archive cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -112,42 +122,62 @@ pub fn is_whole(dir: &Path) -> Result<bool> {
     Ok(!is_running && dir.join(RECORDS).exists() && dir.join(SUMMARY).exists())
 }
 
-/// Whether a directory holds nothing but files of an archive, which may be a part of one only.
-pub fn is_part_of_archive(dir: &Path) -> bool {
-    let names = [
-        PLAN,
-        ENVIRONMENT,
-        ENVIRONMENT_AFTER,
-        RUN,
-        LOG,
-        RECORDS,
-        SERIES_LOG,
-        SERIES,
-        EXTENTS,
-        FAULTS,
-        FAULT_BYTES,
-        INJECTED,
-        RESERVE,
-        SUMMARY,
-        HISTOGRAMS,
-    ];
-    let is_known = |entry: std::io::Result<fs::DirEntry>| {
-        let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
-        let name = name.to_string_lossy();
-        names.contains(&&*name) || name.ends_with(".tmp")
-    };
-    fs::read_dir(dir).is_ok_and(|mut entries| entries.all(is_known))
+/// Names of the files and directories of an archive.
+const NAMES: [&str; 18] = [
+    PLAN,
+    ENVIRONMENT,
+    ENVIRONMENT_AFTER,
+    RUN,
+    LOG,
+    RECORDS,
+    SERIES_LOG,
+    SERIES,
+    EXTENTS,
+    FAULTS,
+    FAULT_BYTES,
+    INJECTED,
+    RESERVE,
+    SUMMARY,
+    HISTOGRAMS,
+    RECORDING_FACTS,
+    EVENTS,
+    PARTS,
+];
+
+/// Whether a path below the directory of an archive is one of its own files. Anything else in it is somebody's.
+fn is_own(below: &Path) -> bool {
+    let first = below.iter().next().unwrap_or_default().to_string_lossy();
+    let name = first.strip_suffix(TEMPORARY).unwrap_or(&first);
+    NAMES.contains(&name)
+}
+
+/// Removes an archive. Files in its directory that are none of an archive stay, and the directory with them.
+///
+/// # Errors
+/// What is no archive; what cannot be removed.
+pub fn remove_archive(dir: &Path) -> Result<()> {
+    Archive::open(dir)?;
+    let made = Made::proved(dir, "it is an archive: its plan and its run.json were read");
+    let removed = made.and_then(|made| made.remove_tree(&is_own));
+    removed.map_err(|e| ArchiveError::io(dir, e))
 }
 
 /// Replaces a file as a whole, so that a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let temporary = path.with_extension("tmp");
-    create::write_whole(path, &temporary, text.as_bytes()).map_err(|e| ArchiveError::io(path, e))
+    create::write_whole(path, text.as_bytes()).map_err(|e| ArchiveError::io(path, e))
+}
+
+/// Removes one of the files of an archive that is being written.
+fn remove_own(path: &Path) -> std::io::Result<()> {
+    match Made::proved(path, "it has the name of a file of an archive, in the directory of one") {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        made => made?.remove(),
+    }
 }
 
 /// Removes what could not be finished: a full disk must not stay full. The caller has the error that matters.
 fn remove_quietly(path: &Path) {
-    let _ = fs::remove_file(path);
+    let _ = remove_own(path);
 }
 
 /// A file that is written under a temporary name, which goes with this if it does not become whole.
@@ -160,7 +190,7 @@ struct Unfinished {
 
 impl Unfinished {
     fn new(dir: &Path, name: &'static str) -> Unfinished {
-        let temporary = dir.join(format!("{name}.tmp"));
+        let temporary = dir.join(format!("{name}{TEMPORARY}"));
         // A writer that was killed may have left one.
         remove_quietly(&temporary);
         Unfinished { dir: dir.to_path_buf(), name, temporary }
@@ -206,6 +236,8 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[derive(Debug)]
 pub struct ArchiveWriter {
     dir: PathBuf,
+    /// The directory, where this made it.
+    made: Option<Made>,
     run_id: u64,
     stamp: Option<Stamp>,
 }
@@ -218,19 +250,21 @@ impl ArchiveWriter {
         environment: &serde_json::Value,
         run: &RunInfo,
     ) -> Result<ArchiveWriter> {
-        match create::new_dir(dir) {
+        let made = match create::new_dir(dir) {
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 return Err(ArchiveError::Exists(dir.display().to_string()));
             }
-            other => other.map_err(|e| ArchiveError::io(dir, e))?,
+            made => made.map_err(|e| ArchiveError::io(dir, e))?,
+        };
+        let (run_id, stamp) = (plan.run_id, plan.stamp());
+        let writer = ArchiveWriter { dir: dir.to_path_buf(), made: Some(made), run_id, stamp };
+        match writer.write_first(plan, environment, run) {
+            Ok(()) => Ok(writer),
+            Err(error) => {
+                writer.discard();
+                Err(error)
+            }
         }
-        let writer = ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() };
-        let written = writer.write_first(plan, environment, run);
-        if written.is_err() {
-            // What is not even begun is no result; the error matters more than what cannot be removed.
-            let _ = fs::remove_dir_all(dir);
-        }
-        written.map(|()| writer)
     }
 
     /// Keeps the environment at the end of the run.
@@ -258,7 +292,8 @@ impl ArchiveWriter {
             return Err(ArchiveError::Exists(dir.join(RECORDS).display().to_string()));
         }
         remove_quietly(&dir.join(LOG));
-        Ok(ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() })
+        let (run_id, stamp) = (plan.run_id, plan.stamp());
+        Ok(ArchiveWriter { dir: dir.to_path_buf(), made: None, run_id, stamp })
     }
 
     /// The directory.
@@ -266,10 +301,11 @@ impl ArchiveWriter {
         &self.dir
     }
 
-    /// Removes the directory: what it was made for has failed, and nothing in it is a result.
+    /// Removes the directory that this has made: what it was made for has failed, and nothing in it is a result. Files of others
+    /// in it stay.
     pub fn discard(self) {
-        // The error that ends the command matters more than what cannot be removed.
-        let _ = fs::remove_dir_all(&self.dir);
+        // Ignore removal errors; the error that ends the command matters more.
+        let _ = self.made.map(|made| made.remove_tree(&is_own));
     }
 
     /// Writes the facts about the run again. A full disk has room for that once.
@@ -377,7 +413,7 @@ impl ArchiveWriter {
     /// Goes on with the conversion of an archive whose run is over; see [`Archive::awaits_conversion`].
     pub fn resume(archive: &Archive) -> ArchiveWriter {
         let plan = archive.plan();
-        ArchiveWriter { dir: archive.dir.clone(), run_id: plan.run_id, stamp: plan.stamp() }
+        ArchiveWriter { dir: archive.dir.clone(), made: None, run_id: plan.run_id, stamp: plan.stamp() }
     }
 
     /// Turns the logs into Parquet and removes them. Call it when every log is closed.
@@ -411,7 +447,7 @@ impl ArchiveWriter {
             return Err(ArchiveError::io(&log, error.into()));
         }
         make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values(), observer))?;
-        fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
+        remove_own(&log).map_err(|e| ArchiveError::io(&log, e))
     }
 
     /// Ends an archive whose records were made: `plan` and `run` may only now be known. Until the records are there,
@@ -433,7 +469,7 @@ impl ArchiveWriter {
             return Ok(());
         }
         make_durable(&self.dir, SERIES, |path| copy_series(&log, path, self.key_values()))?;
-        fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
+        remove_own(&log).map_err(|e| ArchiveError::io(&log, e))
     }
 
     /// What the Parquet files say about themselves, because they are passed on without their directory.

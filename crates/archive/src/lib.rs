@@ -22,8 +22,8 @@ mod run;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, LOG, MadeLog, MadeRecords, RECORDS, SUMMARY, SeriesLog,
-    is_part_of_archive, is_whole, parse_sample,
+    Archive, ArchiveError, ArchiveWriter, EVENTS, HISTOGRAMS, LOG, MadeLog, MadeRecords, PARTS,
+    RECORDING_FACTS, RECORDS, SUMMARY, SeriesLog, is_whole, parse_sample, remove_archive,
 };
 pub use extents::TargetMap;
 pub use faults::{

@@ -8,6 +8,7 @@ use crate::mount::{DEBUGFS, turn};
 use crate::recorder::{Settings, Watch};
 use iosonar_os::blktrace;
 use iosonar_os::create::shared_file;
+use iosonar_os::made::Made;
 use iosonar_trace::Entry;
 use iosonar_trace::kernel::blktrace::Blktrace as Events;
 use iosonar_trace::kernel::{Action, Device, Event, Events as _, SharedNames};
@@ -359,6 +360,7 @@ fn node(device: Device) -> Result<PathBuf, CaptureError> {
 struct Mark {
     path: PathBuf,
     file: File,
+    made: Made,
 }
 
 impl Mark {
@@ -379,7 +381,8 @@ impl Mark {
         // A process of the same number may have been killed.
         end_traces(&path)?;
         file.set_len(0).map_err(at(&path))?;
-        Ok(Mark { path, file })
+        let made = Made::created(&path, &file).map_err(at(&path))?;
+        Ok(Mark { path, file, made })
     }
 
     /// Notes a trace: number of the device, inode, and directory.
@@ -391,7 +394,7 @@ impl Mark {
 impl Drop for Mark {
     fn drop(&mut self) {
         // Nobody can be told any more; a cleanup removes it, too.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.made.remove();
     }
 }
 
@@ -443,7 +446,8 @@ fn end_mark(path: &Path) -> Result<Ended, CaptureError> {
         Err(TryLockError::Error(error)) => Err(at(path)(error)),
         Ok(()) => {
             end_traces(path)?;
-            fs::remove_file(path).map_err(at(path))?;
+            let mark = Made::created(path, &file).map_err(at(path))?;
+            mark.remove().map_err(at(path))?;
             Ok(Ended::Gone)
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::error::{CaptureError, at};
 use iosonar_os::create::write_whole;
-use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use iosonar_os::made::{Made, MadeMount, Unmount};
+use rustix::mount::{MountFlags, mount};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -47,50 +47,24 @@ impl KernelFs {
         mount(self.name, self.place, self.name, flags, c"")
             .map_err(|errno| at(Path::new(self.place))(errno.into()))?;
         // Without this it stays mounted, which harms nobody.
-        let number = self.mount_number().unwrap_or_default();
-        let temporary = format!("{}.{}", self.note, std::process::id());
-        let _ = write_whole(Path::new(self.note), Path::new(&temporary), number.as_bytes());
+        if let Ok(mounted) = MadeMount::mounted(Path::new(self.place)) {
+            let _ = write_whole(Path::new(self.note), mounted.id().to_string().as_bytes());
+        }
         Ok(())
     }
 
     /// Unmounts it, if a recorder mounted it. While somebody uses it, it stays, and the next one to leave tries again.
     pub(crate) fn unmount_if_ours(&self) -> io::Result<()> {
         let Ok(ours) = fs::read_to_string(self.note) else { return Ok(()) };
-        if self.mount_number().is_none_or(|number| number != ours) {
-            return fs::remove_file(self.note);
+        let note = Made::proved(Path::new(self.note), "only recorders write it")?;
+        let mounted = MadeMount::proved(Path::new(self.place), "a recorder has noted its number")?;
+        if ours.parse() != Ok(mounted.id()) {
+            return note.remove();
         }
-        match unmount(self.place, UnmountFlags::empty()) {
-            Ok(()) => fs::remove_file(self.note),
-            Err(Errno::BUSY) => Ok(()),
-            Err(errno) => Err(errno.into()),
+        match mounted.unmount(Unmount::Now) {
+            Ok(()) => note.remove(),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
+            Err(error) => Err(error),
         }
-    }
-
-    /// The number of what is mounted there, which no other mount has, in whatever namespace.
-    fn mount_number(&self) -> Option<String> {
-        number_in(&fs::read_to_string("/proc/self/mountinfo").ok()?, self.place)
-    }
-}
-
-fn number_in(mounts: &str, place: &str) -> Option<String> {
-    let at_place = |line: &&str| line.split(' ').nth(4) == Some(place);
-    // The last one lies above the others.
-    let line = mounts.lines().rfind(at_place)?;
-    line.split(' ').next().map(str::to_string)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mount_is_known_by_its_number() {
-        let mounts = "\
-            22 29 0:21 / /sys rw,nosuid - sysfs sysfs rw\n\
-            34 22 0:12 / /sys/kernel/tracing rw - tracefs tracefs rw\n\
-            77 34 0:12 / /sys/kernel/tracing rw shared:1 - tracefs tracefs rw\n\
-            35 22 0:8 / /sys/kernel/debug rw - debugfs debugfs rw\n";
-        assert_eq!(number_in(mounts, TRACEFS.place).as_deref(), Some("77"));
-        assert_eq!(number_in("22 29 0:21 / /sys rw - sysfs sysfs rw\n", TRACEFS.place), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Segments on disk: a new one now and then, and no more than fit.
 
-use iosonar_os::create::new_file;
+use iosonar_os::made::{Made, new_file};
 use iosonar_trace::kernel::Event;
 use iosonar_trace::kernel::segment::SegmentWriter;
 use std::collections::VecDeque;
@@ -32,12 +32,14 @@ pub struct Segments {
     every: Duration,
     most_bytes: Option<u64>,
     current: SegmentWriter<File>,
+    /// The file of the segment that is being written.
+    made: Made,
     begun: Instant,
     number: u64,
     /// Events of the segment that is being written.
     events: u64,
     /// Whole segments: file, bytes, events.
-    whole: VecDeque<(PathBuf, u64, u64)>,
+    whole: VecDeque<(Made, u64, u64)>,
     stored: Stored,
 }
 
@@ -48,11 +50,13 @@ impl Segments {
     /// # Errors
     /// A segment that cannot be made.
     pub fn begin(dir: &Path, every: Duration, most_bytes: Option<u64>) -> io::Result<Segments> {
+        let (current, made) = create(dir, 0)?;
         Ok(Segments {
             dir: dir.to_path_buf(),
             every,
             most_bytes,
-            current: create(dir, 0)?,
+            current,
+            made,
             begun: Instant::now(),
             number: 0,
             events: 0,
@@ -81,18 +85,18 @@ impl Segments {
     }
 
     fn rotate(&mut self) -> io::Result<()> {
-        let path = path(&self.dir, self.number);
-        let next = create(&self.dir, self.number + 1)?;
+        let (next, made) = create(&self.dir, self.number + 1)?;
+        let whole = std::mem::replace(&mut self.made, made);
         self.number += 1;
         let done = std::mem::replace(&mut self.current, next);
         let bytes = done.written();
         // A segment that is whole is on the disk, not only in memory.
         done.end().sync_data()?;
-        self.whole.push_back((path, bytes, std::mem::take(&mut self.events)));
+        self.whole.push_back((whole, bytes, std::mem::take(&mut self.events)));
         self.begun = Instant::now();
         while self.most_bytes.is_some_and(|most| self.bytes() > most) {
-            let Some((path, _, events)) = self.whole.pop_front() else { break };
-            fs::remove_file(&path)?;
+            let Some((oldest, _, events)) = self.whole.pop_front() else { break };
+            oldest.remove()?;
             self.stored.removed_segments += 1;
             self.stored.removed_events += events;
         }
@@ -123,8 +127,9 @@ fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:06}.{ENDING}"))
 }
 
-fn create(dir: &Path, number: u64) -> io::Result<SegmentWriter<File>> {
-    SegmentWriter::new(new_file(&path(dir, number))?)
+fn create(dir: &Path, number: u64) -> io::Result<(SegmentWriter<File>, Made)> {
+    let (file, made) = new_file(&path(dir, number))?;
+    Ok((SegmentWriter::new(file)?, made))
 }
 
 /// The segments of a directory, in the order of time.

@@ -3,6 +3,7 @@
 use crate::error::{CaptureError, at};
 use crate::mount::{TRACEFS, turn};
 use iosonar_os::create;
+use iosonar_os::made::Made;
 use iosonar_trace::kernel::Device;
 use iosonar_trace::kernel::ring::Forms;
 use std::fs::{self, File};
@@ -41,6 +42,7 @@ fn has_recorders() -> bool {
 pub(crate) struct Instance {
     root: PathBuf,
     dir: PathBuf,
+    made: Made,
 }
 
 impl Instance {
@@ -49,14 +51,14 @@ impl Instance {
         let root = find()?;
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
         // A process of the same number may have been killed; what it left is of no use, and what is used stays.
-        let _ = remove_instance(&dir);
-        if let Err(error) = create::new_dir(&dir) {
+        let _ = remove_leftover(&dir);
+        let made = create::new_dir(&dir).map_err(|error| {
             // The error matters more than what is left mounted.
             let _ = unmount_ours();
-            return Err(at(&dir)(error));
-        }
+            at(&dir)(error)
+        })?;
         drop(turn);
-        let instance = Instance { root, dir };
+        let instance = Instance { root, dir, made };
         instance.write("tracing_on", "0")?;
         Ok(instance)
     }
@@ -138,15 +140,20 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // What cannot be undone here, a cleanup can.
         let _turn = turn();
-        let _ = remove_instance(&self.dir);
+        let _ = self.made.remove();
         let _ = unmount_ours();
     }
 }
 
-/// Removes an instance, which switches its events off; nothing if it is not there. One that somebody uses is left alone: the
-/// kernel refuses with [`ErrorKind::ResourceBusy`].
-fn remove_instance(dir: &Path) -> io::Result<()> {
-    if dir.exists() { fs::remove_dir(dir) } else { Ok(()) }
+/// Removes the instance of a recorder that is gone, which switches its events off; nothing if it is not there. One that somebody
+/// uses is left alone: the kernel refuses with [`ErrorKind::ResourceBusy`].
+fn remove_leftover(dir: &Path) -> io::Result<()> {
+    const PROOF: &str =
+        "its name is that of a recorder's instance: the file system of tracing holds nothing else by it";
+    match Made::proved(dir, PROOF) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        instance => instance?.remove(),
+    }
 }
 
 /// Removes the instances of recorders that are gone: their processes' numbers go to `removed`, those of living ones to
@@ -160,7 +167,7 @@ pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<()
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(pid) = name.strip_prefix(NAME).and_then(|pid| pid.parse::<u32>().ok()) else { continue };
             let path = entry.path();
-            match remove_instance(&path) {
+            match remove_leftover(&path) {
                 Ok(()) => removed.push(pid),
                 Err(error) if error.kind() == ErrorKind::ResourceBusy => alive.push(pid),
                 Err(error) => return Err(at(&path)(error)),

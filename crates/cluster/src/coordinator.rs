@@ -7,9 +7,11 @@ use crate::offset::{Offset, RoundTrip};
 use crate::outset::{Found, Intent, MachineBefore, machines};
 use crate::protocol::{Order, PROTOCOL, Report, harmless, one_line};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
+use iosonar_archive::{PARTS, remove_archive};
 use iosonar_engine::Control;
 use iosonar_evidence::{Environment, WrittenBack};
 use iosonar_host::{Root, environment};
+use iosonar_os::made::Made;
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::Ended;
@@ -25,8 +27,6 @@ const ROUND_TRIPS: u32 = 8;
 const LEAD: u64 = 300_000;
 /// What giving an order takes.
 const LEAD_OF_EACH: u64 = 20_000;
-/// Directory in the archive of the whole with the archives of its processes, until they are merged.
-pub const PARTS: &str = "parts";
 
 /// Why processes cannot execute a plan together.
 #[derive(Debug, thiserror::Error)]
@@ -349,7 +349,7 @@ impl<'a> Assembled<'a> {
         let info = self.info();
         let archive = ArchiveWriter::create(dir, self.plan, &self.environment(written_back), &info)?;
         let parts = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
-        create::new_dir(&parts)
+        let parts_made = create::new_dir(&parts)
             .map_err(|error| TogetherError::Refused(format!("{}: {error}", parts.display())))?;
         for (number, part) in self.parts.iter_mut().enumerate() {
             let own = parts.join(number.to_string());
@@ -365,7 +365,7 @@ impl<'a> Assembled<'a> {
             return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);
-        Ok(Executed { all: self, archive, info, parts })
+        Ok(Executed { all: self, archive, info, parts: parts_made })
     }
 
     fn run_phases(&mut self, control: &Control, mut show: impl FnMut(PhaseProgress<'_>)) {
@@ -465,8 +465,8 @@ pub struct Executed<'a> {
     archive: ArchiveWriter,
     /// What was known at the start.
     info: RunInfo,
-    /// Directory of the parts.
-    parts: PathBuf,
+    /// Directory with their archives, until these are merged.
+    parts: Made,
 }
 
 impl Executed<'_> {
@@ -476,8 +476,10 @@ impl Executed<'_> {
     /// It cannot be written; the archives of the processes stay.
     pub fn merge(mut self) -> Result<Ended, TogetherError> {
         // What a reader finds if the program is killed meanwhile. A full disk shows in the records, too.
-        let why =
-            format!("the records of its processes are not merged; they are in {}", self.parts.display());
+        let why = format!(
+            "the records of its processes are not merged; they are in {}",
+            self.parts.path().display()
+        );
         let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
         let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
         let merged = self.write_records(&mut results).and_then(|()| {
@@ -486,15 +488,15 @@ impl Executed<'_> {
             self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
         });
         let info = merged.map_err(|why| {
-            let parts = self.parts.display();
+            let parts = self.parts.path().display();
             TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
         })?;
         for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
             // What cannot be removed is no part of the result.
-            let _ = std::fs::remove_dir_all(self.parts.join(number.to_string()));
+            let _ = remove_archive(&self.parts.path().join(number.to_string()));
         }
         // It stays where it is not empty.
-        let _ = std::fs::remove_dir(&self.parts);
+        let _ = self.parts.remove();
         let skipped = self.all.parts.iter().map(|part| part.skipped).sum();
         Ok(Ended { archive: self.archive, info, skipped })
     }

@@ -17,7 +17,7 @@ mod offset;
 mod outset;
 pub mod protocol;
 
-pub use coordinator::{Assembled, Executed, PARTS, PhaseProgress, TogetherError};
+pub use coordinator::{Assembled, Executed, PhaseProgress, TogetherError};
 pub use launch::Launch;
 pub use member::take_part;
 pub use outset::{Intent, MachineBefore, TargetUse};

@@ -2,6 +2,7 @@
 
 use crate::outset::Intent;
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
+use iosonar_archive::remove_archive;
 use iosonar_archive::{LOG, TOOL};
 use iosonar_engine::{Control, Prepared, Rendezvous};
 use iosonar_host::Root;
@@ -257,7 +258,7 @@ fn deliver<W: Write>(ended: Ended, sends_files: bool, member: &Member<W>) {
     });
     if sends_files && is_sent && member.is_received() {
         // What cannot be removed is in a directory for temporary files.
-        let _ = fs::remove_dir_all(dir);
+        let _ = remove_archive(dir);
     }
 }
 

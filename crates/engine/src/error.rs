@@ -93,6 +93,18 @@ pub enum PrepareError {
         "target {0}: the file exists, and would be overwritten and deleted: name another file, or allow it with --destroy"
     )]
     NotNew(String),
+    /// The file of a pass is there already.
+    #[error(
+        "target {target}: {file}, the file of pass {pass}, exists and would be overwritten: move it away, name another target, or allow it with --destroy"
+    )]
+    PassFileExists {
+        /// As typed.
+        target: String,
+        /// Its name.
+        file: String,
+        /// From 1.
+        pass: u32,
+    },
     /// Only files are created, truncated and allocated.
     #[error(
         "target {0}: it is a device, which cannot be created, truncated or allocated: name a file, or remove these steps from \

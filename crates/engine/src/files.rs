@@ -4,6 +4,7 @@ use crate::error::PrepareError;
 use iosonar_host::extent_map::MapReader;
 use iosonar_layout::Map;
 use iosonar_os::allocate;
+use iosonar_os::made::Made;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
 use std::fs::{self, File};
@@ -22,8 +23,10 @@ pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
 ///
 /// # Errors
 /// `AlreadyExists` for whatever has that name.
-pub(crate) fn create(path: &Path, access: Access) -> io::Result<File> {
-    options(access, true).create_new(true).open(path)
+pub(crate) fn create(path: &Path, access: Access) -> io::Result<(File, Made)> {
+    let file = options(access, true).create_new(true).open(path)?;
+    let made = Made::created(path, &file)?;
+    Ok((file, made))
 }
 
 fn options_with(access: Access, writes: bool, mut flags: i32) -> fs::OpenOptions {
@@ -91,10 +94,10 @@ pub(crate) struct TargetFile {
 #[derive(Debug)]
 struct Current {
     pass: u32,
-    /// Highest pass that had a file.
-    highest: u32,
-    /// Passes whose file was there before the run and was judged with the target, or was made by the run.
-    known: Vec<u32>,
+    /// Passes whose file was there before the run and was judged with the target.
+    judged: Vec<u32>,
+    /// Files that the run has made, with their passes.
+    made: Vec<(u32, Made)>,
     opened: OpenFile,
     open_time: Nanos,
 }
@@ -119,6 +122,17 @@ impl Current {
 
     fn set(&mut self, file: File) {
         self.opened = OpenFile::Open(file);
+    }
+
+    /// Whether a pass has a file that this run may open for writing.
+    fn knows(&self, pass: u32) -> bool {
+        self.judged.contains(&pass) || self.made.iter().any(|(made, _)| *made == pass)
+    }
+
+    /// Notes the file that the run has made for a pass; the one that it made before is gone.
+    fn note_made(&mut self, pass: u32, made: Made) {
+        self.made.retain(|(other, _)| *other != pass);
+        self.made.push((pass, made));
     }
 }
 
@@ -151,19 +165,20 @@ pub(crate) struct Opened {
 }
 
 impl TargetFile {
-    /// An open target before its first pass. `judged`: later passes whose files are there already and may be written.
+    /// An open target before its first pass, and whether it was made. `judged`: later passes whose files are there already and
+    /// may be written.
     pub(crate) fn new(
         target: &Target,
         access: Access,
         writes: bool,
         judged: Vec<u32>,
-        file: File,
+        (file, made): (File, Option<Made>),
     ) -> TargetFile {
-        let known = judged.into_iter().chain([0]).collect();
+        let judged = judged.into_iter().chain(made.is_none().then_some(0)).collect();
         let current = Mutex::new(Current {
             pass: 0,
-            highest: 0,
-            known,
+            judged,
+            made: made.into_iter().map(|made| (0, made)).collect(),
             opened: OpenFile::Open(file),
             open_time: Nanos(0),
         });
@@ -288,7 +303,6 @@ impl TargetFile {
             let end = now();
             steps.push(Step::new(Op::Open, opening, end));
             (current.pass, current.open_time) = (pass, end.saturating_sub(start));
-            current.highest = current.highest.max(pass);
         }
         let (shared, open_time) = (current.file()?.try_clone()?, current.open_time);
         drop(current);
@@ -341,29 +355,32 @@ impl TargetFile {
     /// Creates the file again, after [`TargetFile::delete_current`].
     pub(crate) fn create_again(&self, access: Access) -> io::Result<File> {
         let mut current = self.current();
-        let file = create(&self.path, access)?;
+        let (file, made) = create(&self.path, access)?;
         // Another opening, so that what closes the file closes the last use of its own.
         let shared = self.opened_again(&file, self.access)?;
+        let pass = current.pass;
+        current.note_made(pass, made);
         current.set(shared);
         Ok(file)
     }
 
     /// Deletes the file of the pass before, if its name still leads to it.
     fn delete_own(&self, last: &File) -> io::Result<()> {
-        if !is_same(&fs::symlink_metadata(&self.path)?, &last.metadata()?) {
-            return Err(io::Error::other("it is another file by now, so it was not deleted"));
-        }
-        fs::remove_file(&self.path)
+        Made::permitted(&self.path, last, "the plan recreates or deletes the target that it names")?.remove()
     }
 
     /// A name is never followed to what was not judged: a file is recreated, or is one that the guard has seen.
     fn open(&self, pass: u32, current: &mut Current) -> io::Result<File> {
         let path = name_of_pass(&self.path, &self.lifecycle, pass);
-        let mut options = options(self.access, self.writes);
+        let options = options(self.access, self.writes);
         match self.lifecycle.between_passes {
             BetweenPasses::Keep | BetweenPasses::Reopen => same_file(options.open(&path)?, current.file()?),
-            BetweenPasses::Recreate => options.create_new(true).open(&path),
-            BetweenPasses::NewFile if current.known.contains(&pass) => {
+            BetweenPasses::Recreate => {
+                let (file, made) = create(&path, self.access)?;
+                current.note_made(0, made);
+                Ok(file)
+            }
+            BetweenPasses::NewFile if current.knows(pass) => {
                 let file = options.open(&path)?;
                 // Between judging and opening nothing but a file can have taken its place unseen.
                 match file.metadata()?.is_file() && fs::symlink_metadata(&path)?.is_file() {
@@ -372,11 +389,11 @@ impl TargetFile {
                 }
             }
             BetweenPasses::NewFile => {
-                let made = options.create_new(true).open(&path);
                 let named =
                     |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-                current.known.push(pass);
-                made.map_err(named)
+                let (file, made) = create(&path, self.access).map_err(named)?;
+                current.note_made(pass, made);
+                Ok(file)
             }
         }
     }
@@ -387,30 +404,30 @@ impl TargetFile {
         sync_each_pass || sync_every_passes > 0 && (pass + 1).is_multiple_of(sync_every_passes)
     }
 
-    /// Deletes what the plan wants deleted; what could not be, in words.
+    /// Files that the run has made.
+    pub(crate) fn made(&self) -> Vec<Made> {
+        self.current().made.iter().map(|(_, made)| made.clone()).collect()
+    }
+
+    /// Deletes what the plan wants deleted; what could not be, in words. Where each pass has a file of its own, those that the run
+    /// has made go; else the target does.
     pub(crate) fn clean_up(&self) -> Option<String> {
         if !self.lifecycle.delete {
             return None;
         }
         let current = self.current();
-        let own = match current.file() {
-            Ok(file) => file.metadata().ok().filter(|m| m.is_file())?,
-            Err(error) => return Some(format!("{} was not deleted: {error}", self.path())),
+        let deleted = match self.lifecycle.between_passes {
+            BetweenPasses::NewFile => current.made.iter().try_for_each(|(_, made)| {
+                made.remove().map_err(|error| format!("{}: {error}", made.path().display()))
+            }),
+            _ => current
+                .file()
+                .and_then(|own| match own.metadata()?.is_file() {
+                    true => Made::permitted(&self.path, own, "the plan deletes its target")?.remove(),
+                    false => Ok(()),
+                })
+                .map_err(|error| format!("{}: {error}", self.path())),
         };
-        // Passes may have been added, or the run ended before its last.
-        let all =
-            if self.lifecycle.between_passes == BetweenPasses::NewFile { current.highest + 1 } else { 1 };
-        for pass in 0..all {
-            let path = name_of_pass(&self.path, &self.lifecycle, pass);
-            let is_open = pass == current.pass || all == 1;
-            let same = fs::symlink_metadata(&path).is_ok_and(|m| is_same(&m, &own));
-            if is_open && !same {
-                return Some(format!("{} is another file by now, so it was not deleted", path.display()));
-            }
-            if let Err(error) = fs::remove_file(&path) {
-                return Some(format!("{} could not be deleted: {error}", path.display()));
-            }
-        }
-        None
+        deleted.err().map(|why| format!("{why}: it was not deleted"))
     }
 }

@@ -6,6 +6,7 @@ use iosonar_archive::{
 };
 use iosonar_os::SharedWords;
 use iosonar_os::create::new_allocated_file;
+use iosonar_os::made::Made;
 use iosonar_plan::{Nanos, Op, RunId};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::Slot;
@@ -18,22 +19,30 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// The journal of a run.
 pub(crate) struct Journal {
     words: SharedWords,
+    made: Made,
 }
 
 impl Journal {
     /// Creates the file, with all its space.
     pub(crate) fn create(path: &Path, run_id: RunId) -> io::Result<Journal> {
         let count = JOURNAL_HEAD + JOURNAL_SLOTS * SLOT_WORDS;
-        drop(new_allocated_file(path, (count * size_of::<u64>()) as u64)?);
+        let made = new_allocated_file(path, (count * size_of::<u64>()) as u64)?;
         // To map it, it has to be readable, too.
-        let file = std::fs::File::options().read(true).write(true).open(path)?;
-        let words = SharedWords::new(&file, count)?;
+        let file = std::fs::File::options().read(true).write(true).open(path);
+        let words = file.and_then(|file| SharedWords::new(&file, count));
+        let words = words.inspect_err(|_| drop(made.remove()))?;
         words
             .words()
             .iter()
             .zip(journal_head(run_id))
             .for_each(|(word, value)| word.store(value.to_le(), Relaxed));
-        Ok(Journal { words })
+        Ok(Journal { words, made })
+    }
+
+    /// Removes the file: nothing was started, so there is nothing that it could tell of.
+    pub(crate) fn discard(&self) {
+        // Ignore removal errors; report the original one.
+        let _ = self.made.remove();
     }
 
     /// The part of one of `loops` issuing loops.

@@ -226,7 +226,8 @@ impl Prepared {
             let _ = archive.write_run(info);
             Ok(())
         };
-        let (outcome, sampled) = self.execute(archive, shared, &mut info, begin)?;
+        let executed = self.execute(archive, shared, &mut info, begin);
+        let (outcome, sampled) = executed.inspect_err(|_| journal.iter().for_each(Journal::discard))?;
         let used = own_cpu_time();
         if let Some(injected) = &injected {
             injected.disarm();

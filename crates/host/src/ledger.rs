@@ -357,9 +357,7 @@ fn shorten(path: &Path, text: &str) -> Result<()> {
     let surplus = entries.len().saturating_sub(MOST_ENTRIES);
     let kept = entries[surplus..].iter().filter_map(|entry| serde_json::to_string(entry).ok());
     let kept: String = kept.map(|line| line + "\n").collect();
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    create::write_whole(path, Path::new(&temporary), kept.as_bytes())
+    create::write_whole(path, kept.as_bytes())
 }
 
 #[cfg(test)]

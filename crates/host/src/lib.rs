@@ -38,7 +38,7 @@ pub use iosonar_evidence::target::{
 };
 pub use iosonar_evidence::{DevNumber, Fact, FormerRun, WrittenRange};
 pub use loops::{LoopFile, loop_files};
-pub use mounts::mount_points;
+pub use mounts::{mount_points, mount_source};
 pub use reread::reread;
 pub use root::Root;
 pub use stored::{Emptiness, cached, emptiness};

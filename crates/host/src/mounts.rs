@@ -27,6 +27,24 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
+    /// Whether the mount point shows what mount(8) shows of the file system, and not a directory of it.
+    pub fn is_whole(&self) -> bool {
+        let whole = match self.kind.as_str() {
+            // The volume is named by an option.
+            "btrfs" => self.super_option("subvol").unwrap_or("/"),
+            _ => "/",
+        };
+        self.root == Path::new(whole)
+    }
+
+    /// Whether both show the same of one file system, which may have been unmounted meanwhile.
+    pub fn is_same_file_system(&self, other: &Mount) -> bool {
+        // The number of a file system without a device of its own is another one each time.
+        let is_same_number =
+            self.number == other.number || (self.number.major == 0 && other.number.major == 0);
+        is_same_number && (&self.kind, &self.source, &self.root) == (&other.kind, &other.source, &other.root)
+    }
+
     /// The value of `name=value` among the options of the file system.
     pub fn super_option(&self, name: &str) -> Option<&str> {
         self.super_options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
@@ -45,6 +63,13 @@ pub(crate) fn own(root: &Root) -> io::Result<Vec<Mount>> {
 /// `/proc/self/mountinfo` cannot be read.
 pub fn mount_points(root: &Root) -> io::Result<Vec<PathBuf>> {
     Ok(own(root)?.into_iter().map(|mount| mount.mount_point).collect())
+}
+
+/// What the file system that is seen at a mount point is mounted from, as mountinfo shows it; `None` where nothing is mounted.
+pub fn mount_source(point: &Path, root: &Root) -> Option<PathBuf> {
+    // The last one lies over those before it.
+    let mount = own(root).ok()?.into_iter().rfind(|mount| mount.mount_point == point)?;
+    Some(PathBuf::from(mount.source))
 }
 
 /// The mounts of another mount namespace, and one of the processes that live in it.

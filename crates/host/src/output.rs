@@ -15,6 +15,7 @@ pub use reserved::Reserved;
 use crate::guard::{Guard, Intent};
 use crate::{DevNumber, Root, identify_growing};
 use iosonar_os::create::Unfinished;
+use iosonar_os::made::{FileId, Made};
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -102,9 +103,10 @@ impl<'a> Gate<'a> {
             (Found::Nothing, _) => Sink::New(Unfinished::begin(parent(&name.path)).map_err(failed)?),
             (Found::File(facts), Existing::Replace) => {
                 let place = name.path.canonicalize().map_err(failed)?;
+                let old = FileId::of_path(&place).map_err(failed)?;
                 let mut new = Unfinished::begin(parent(&place)).map_err(failed)?;
                 new.file().set_permissions(facts.permissions()).map_err(failed)?;
-                Sink::Replacing(new, place)
+                Sink::Replacing(new, place, old)
             }
             (Found::File(_), Existing::Keep | Existing::KeepUnlessForced) => {
                 return Err(OutputError::exists(name, existing));
@@ -208,7 +210,8 @@ enum Sink {
     Standard(Stdout),
     Stream(File),
     New(Unfinished),
-    Replacing(Unfinished, PathBuf),
+    /// The new file, the place of the one that it replaces, and which one that is.
+    Replacing(Unfinished, PathBuf, FileId),
 }
 
 impl Output {
@@ -219,21 +222,24 @@ impl Output {
     pub fn size(&mut self) -> io::Result<u64> {
         self.sink.flush()?;
         match self.sink.get_mut() {
-            Sink::New(file) | Sink::Replacing(file, _) => Ok(file.file().metadata()?.len()),
+            Sink::New(file) | Sink::Replacing(file, ..) => Ok(file.file().metadata()?.len()),
             Sink::Standard(_) | Sink::Stream(_) => Ok(0),
         }
     }
 
-    /// Renames the file, which is complete, to its own name.
+    /// Renames the file, which is complete, to its own name. Returns the file if no other was there.
     ///
     /// # Errors
     /// The rest cannot be written, or something else has the name by now.
-    pub fn publish(self) -> io::Result<()> {
+    pub fn publish(self) -> io::Result<Option<Made>> {
         match self.sink.into_inner().map_err(io::IntoInnerError::into_error)? {
-            Sink::Standard(mut out) => out.flush(),
-            Sink::Stream(mut out) => out.flush(),
-            Sink::New(file) => file.name_new(&self.path),
-            Sink::Replacing(file, place) => file.name_over(&place),
+            Sink::Standard(mut out) => out.flush().map(|()| None),
+            Sink::Stream(mut out) => out.flush().map(|()| None),
+            Sink::New(file) => file.name_new(&self.path).map(Some),
+            Sink::Replacing(_, place, old) if FileId::of_path(&place)? != old => {
+                Err(io::Error::other("it is another file by now, so it was not replaced"))
+            }
+            Sink::Replacing(file, place, _) => file.name_over(&place).map(|()| None),
         }
     }
 }
@@ -253,7 +259,7 @@ impl Write for Sink {
         match self {
             Sink::Standard(out) => out.write(bytes),
             Sink::Stream(out) => out.write(bytes),
-            Sink::New(file) | Sink::Replacing(file, _) => file.file().write(bytes),
+            Sink::New(file) | Sink::Replacing(file, ..) => file.file().write(bytes),
         }
     }
 

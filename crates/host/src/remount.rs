@@ -1,9 +1,12 @@
 //! Unmounting a file system and mounting it again, so that nothing of its files is in the page cache.
 
-use crate::Root;
 use crate::mounts::{self, Mount, unescape};
+use crate::{DevNumber, Root};
+use iosonar_os::made::{MadeMount, Unmount};
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +23,32 @@ pub enum RemountError {
     /// It is no mount point.
     #[error("{0} is no mount point: name the directory that the file system of the test file is mounted on")]
     NoMountPoint(String),
+    /// It is what this process sees as its root.
+    #[error("/ is the root file system, which cannot be unmounted: put the test file on another file system")]
+    RootFileSystem,
+    /// A directory of a file system is mounted there, and mount(8) could not find that again.
+    #[error(
+        "{path} shows only {} of {device} (a bind mount): name the directory that the whole file system is mounted on",
+        part.display()
+    )]
+    PartOfFileSystem {
+        /// The mount point.
+        path: String,
+        /// What is seen there.
+        part: PathBuf,
+        /// What the file system is on.
+        device: String,
+    },
+    /// Something else is mounted now.
+    #[error("{path} was {before} and is {found} since it was mounted again: mount {before} there by hand")]
+    Another {
+        /// The mount point.
+        path: String,
+        /// The source of what is mounted now.
+        found: String,
+        /// The source of what was mounted.
+        before: String,
+    },
     /// Mounts are not known.
     #[error("what is mounted cannot be read ({0}), and nothing can be unmounted without that")]
     Unknown(io::Error),
@@ -59,24 +88,34 @@ pub struct Remount {
 }
 
 impl Remount {
-    /// The file system that is mounted on a directory. It is mounted again by its line in `/etc/fstab`, else from the same block
-    /// device with the same options.
+    /// The file system that is mounted on a directory. It is mounted again by its line in `/etc/fstab` if that names the same
+    /// file system, else from the same block device with the same options.
     ///
     /// # Errors
-    /// Nothing is mounted there, or it could not be mounted again.
+    /// Nothing is mounted there, or the same could not be mounted again.
     pub fn of(directory: &Path, root: &Root) -> Result<Remount, RemountError> {
         let none = || RemountError::NoMountPoint(directory.display().to_string());
         let path = directory.canonicalize().map_err(|_| none())?;
+        let shown = path.display().to_string();
+        if path == Path::new("/") {
+            return Err(RemountError::RootFileSystem);
+        }
         let all = mounts::own(root).map_err(RemountError::Unknown)?;
         // The last one lies over those before it.
         let mount = all.into_iter().rfind(|mount| mount.mount_point == path).ok_or_else(none)?;
-        let shown = path.display().to_string();
+        if !mount.is_whole() {
+            return Err(RemountError::PartOfFileSystem {
+                path: shown,
+                part: mount.root,
+                device: mount.source,
+            });
+        }
         let table = fstab();
-        if fs::read_to_string(&table).is_ok_and(|text| is_in_fstab(&text, &path)) {
+        if fs::read_to_string(&table).is_ok_and(|text| names_in_fstab(&text, &path, &mount)) {
             return Ok(Remount { mount, back: vec![shown], device: None });
         }
         let device = fs::canonicalize(&mount.source).ok().filter(|path| path.starts_with("/dev"));
-        let Some(device) = device else {
+        let Some(device) = device.filter(|device| is_below(device, &mount)) else {
             return Err(RemountError::NoWayBack(shown, table.display().to_string(), mount.source));
         };
         let options = format!("{},{}", mount.options, mount.super_options);
@@ -101,32 +140,50 @@ impl Remount {
     /// It could not be unmounted, and is still mounted; or it could not be mounted again.
     pub fn execute(&self, root: &Root) -> Result<(), RemountError> {
         let path = self.mount.mount_point.display().to_string();
+        let unmounted = |why: String| RemountError::Unmount { path: path.clone(), why };
         let held = self.device.as_ref().map(File::open).transpose();
-        let held =
-            held.map_err(|error| RemountError::Unmount { path: path.clone(), why: error.to_string() })?;
-        unmount(&self.mount.mount_point, root)?;
+        let held = held.map_err(|error| unmounted(error.to_string()))?;
+        let mount = MadeMount::proved(&self.mount.mount_point, "the user has named it to be mounted again");
+        unmount(&mount.map_err(|error| unmounted(error.to_string()))?, root)?;
         let mounted = attempt(|| call("mount", &self.back), |_| true);
         drop(held);
-        mounted.map_err(|why| RemountError::Mount {
-            path,
-            why,
-            command: format!("mount {}", self.back.join(" ")),
-        })
+        let command = format!("mount {}", self.back.join(" "));
+        mounted.map_err(|why| RemountError::Mount { path: path.clone(), why, command: command.clone() })?;
+        let found = mounts::own(root).map_err(RemountError::Unknown)?;
+        let found = found.into_iter().rfind(|mount| mount.mount_point == self.mount.mount_point);
+        match found {
+            Some(found) if found.is_same_file_system(&self.mount) => Ok(()),
+            found => Err(RemountError::Another {
+                path,
+                found: found.map_or("nothing".into(), |found| found.source),
+                before: self.mount.source.clone(),
+            }),
+        }
     }
 }
 
-/// Unmounts what is mounted on a directory. While something uses it, this is tried again for a few seconds.
+/// Unmounts a mount. While something uses it, this is tried again for a few seconds.
 ///
 /// # Errors
 /// [`RemountError::Unmount`]: it is still mounted, or was not.
-pub fn unmount(mount_point: &Path, root: &Root) -> Result<(), RemountError> {
-    let unmounted = attempt(|| call("umount", &[mount_point]), |why| why.contains("busy"));
-    unmounted.map_err(|why| {
-        let users = if why.contains("busy") { users(mount_point, root) } else { String::new() };
-        let path = mount_point.display().to_string();
-        RemountError::Unmount { path, why: format!("{}{users}", why.trim_end_matches('.')) }
+pub fn unmount(mount: &MadeMount, root: &Root) -> Result<(), RemountError> {
+    let point = mount.point();
+    let once = || match mount.unmount(Unmount::Now) {
+        Err(error) if error.kind() == ErrorKind::ResourceBusy => Err(BUSY.to_string()),
+        // The table of file systems may let its user mount it: the program knows.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => call("umount", &[point]),
+        done => done.map_err(|error| error.to_string()),
+    };
+    attempt(once, |why| why.contains(BUSY)).map_err(|why| {
+        let users = if why.contains(BUSY) { users(point, root) } else { String::new() };
+        RemountError::Unmount {
+            path: point.display().to_string(),
+            why: format!("{}{users}", why.trim_end_matches('.')),
+        }
     })
 }
+
+const BUSY: &str = "target is busy";
 
 /// Who uses a file system, in words: a process with a file or its working directory there.
 fn users(mount_point: &Path, root: &Root) -> String {
@@ -162,10 +219,46 @@ fn fstab() -> PathBuf {
     std::env::var_os("LIBMOUNT_FSTAB").map_or_else(|| "/etc/fstab".into(), PathBuf::from)
 }
 
-/// Whether a line of fstab(5) has this mount point.
-fn is_in_fstab(text: &str, path: &Path) -> bool {
+/// Whether exactly one line of fstab(5) has this mount point, and names what is mounted there.
+fn names_in_fstab(text: &str, path: &Path, mount: &Mount) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| line.split_whitespace().nth(1)).any(|point| unescape(point) == path)
+    let fields = lines.filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        Some((fields.next()?, fields.next()?))
+    });
+    let sources: Vec<&str> =
+        fields.filter(|(_, point)| unescape(point) == path).map(|(source, _)| source).collect();
+    match sources[..] {
+        [source] => names_source(&unescape(source), mount),
+        _ => false,
+    }
+}
+
+/// Whether the first field of a line of fstab(5) is what was mounted.
+fn names_source(source: &Path, mount: &Mount) -> bool {
+    let text = source.to_string_lossy();
+    let tags = [
+        ("UUID=", "by-uuid"),
+        ("LABEL=", "by-label"),
+        ("PARTUUID=", "by-partuuid"),
+        ("PARTLABEL=", "by-partlabel"),
+    ];
+    let by_tag = tags.iter().find_map(|(tag, dir)| Some((dir, text.strip_prefix(tag)?.trim_matches('"'))));
+    let path = match by_tag {
+        Some((dir, name)) => Path::new("/dev/disk").join(dir).join(name),
+        None => source.to_path_buf(),
+    };
+    // What is no device, such as the export of a server, is compared as it is written.
+    text == mount.source || is_below(&path, mount)
+}
+
+/// Whether a block device is the one below a mount.
+fn is_below(device: &Path, mount: &Mount) -> bool {
+    let Ok(facts) = device.metadata() else { return false };
+    let is_device = facts.file_type().is_block_device();
+    // A btrfs has a number of its own; its source is one of its devices.
+    let is_source = || fs::canonicalize(&mount.source).ok() == fs::canonicalize(device).ok();
+    is_device && (DevNumber::from_raw(facts.rdev()) == mount.number || mount.number.major == 0 && is_source())
 }
 
 /// Tries until it succeeds, or the error is none that goes away by itself.
@@ -200,10 +293,24 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn a_line_of_fstab_is_found_by_its_second_field() {
-        let text = "# /dev/sda /mnt\n/dev/sdb\t/a\\040b  xfs defaults 0 0\n\nLABEL=/mnt none swap sw\n";
-        let found = |path: &str| is_in_fstab(text, Path::new(path));
-        assert_eq!([found("/a b"), found("/mnt"), found("/a")], [true, false, false]);
+    fn a_line_of_fstab_counts_if_it_names_what_is_mounted() {
+        let text = "# host:/x /mnt\nhost:/x\t/a\\040b  nfs defaults 0 0\n\nLABEL=/mnt none swap sw\nhost:/x /two nfs\n/dev/sdb /two xfs\n";
+        let mount = |source: &str| mounts::parse(&format!("1 0 0:9 / /p rw - nfs {source} rw\n")).remove(0);
+        let found = |path: &str, source: &str| names_in_fstab(text, Path::new(path), &mount(source));
+        assert!(found("/a b", "host:/x"));
+        assert!(!found("/a b", "host:/y") && !found("/mnt", "host:/x") && !found("/a", "host:/x"));
+        assert!(!found("/two", "host:/x"));
+    }
+
+    #[test]
+    fn the_root_and_bind_mounts_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let tree = Tree::new();
+        tree.mountinfo("self", &format!("1 0 7:9 /sub {} rw - ext4 /dev/loop9 rw\n", path.display()));
+        let error = |path: &Path| Remount::of(path, &tree.root()).unwrap_err().to_string();
+        assert!(error(&path).contains("shows only /sub of /dev/loop9"), "{}", error(&path));
+        assert!(error(Path::new("/")).contains("root file system"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A new file never takes the place of something else: it is created exclusively, or stays without a name until
 //! it is complete. Replacing a file means to rename a complete new one over it.
 
+use crate::made::{FileId, Made, Undo};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -24,10 +25,11 @@ pub fn new_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// `AlreadyExists` as [`new_file`]; the file system is full or cannot allocate, and nothing is left of the file then.
-pub fn new_allocated_file(path: &Path, bytes: u64) -> io::Result<File> {
+pub fn new_allocated_file(path: &Path, bytes: u64) -> io::Result<Made> {
     let file = new_file(path)?;
-    crate::file::extend(&file, bytes).inspect_err(|_| drop(fs::remove_file(path)))?;
-    Ok(file)
+    let made = Made::created(path, &file)?;
+    crate::file::extend(&file, bytes).inspect_err(|_| drop(made.remove()))?;
+    Ok(made)
 }
 
 /// Opens a regular file that exists, for writing in place; at its end if `at_end`. Its content stays.
@@ -40,38 +42,48 @@ pub fn existing_file(path: &Path, at_end: bool) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(ErrorKind::InvalidInput.into()) }
 }
 
+/// Opens a file of ours that exists, for locking it and for appending to it. Symbolic links are not followed.
+///
+/// # Errors
+/// Those of open(2).
+pub(crate) fn existing_file_to_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    File::options().read(true).append(true).custom_flags(flags.bits() as i32).open(path)
+}
+
 /// Creates a directory.
 ///
 /// # Errors
 /// `AlreadyExists` for whatever has that name.
-pub fn new_dir(path: &Path) -> io::Result<()> {
-    fs::create_dir(path)
+pub fn new_dir(path: &Path) -> io::Result<Made> {
+    new_dir_of_mode(path, 0o777)
+}
+
+fn new_dir_of_mode(path: &Path, mode: u32) -> io::Result<Made> {
+    fs::DirBuilder::new().mode(mode).create(path)?;
+    Made::proved(path, "mkdir(2) has created it a moment ago")
 }
 
 /// Creates a directory that no other user may enter (mode 0700).
 ///
 /// # Errors
 /// `AlreadyExists` for whatever has that name.
-pub fn new_private_dir(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().mode(0o700).create(path)
+pub fn new_private_dir(path: &Path) -> io::Result<Made> {
+    new_dir_of_mode(path, 0o700)
 }
 
 /// Creates a directory with all that are missing above it; returns those that were created, outermost first.
 ///
 /// # Errors
 /// Those of mkdir(2). What was created before is removed again.
-pub fn new_dirs(path: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn new_dirs(path: &Path) -> io::Result<Vec<Made>> {
     let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
-    let mut made: Vec<PathBuf> = Vec::new();
+    let mut made = Undo::default();
     for dir in missing.into_iter().rev() {
-        if let Err(error) = new_dir(dir) {
-            made.iter().rev().for_each(|dir| drop(fs::remove_dir(dir)));
-            return Err(error);
-        }
-        made.push(dir.to_path_buf());
+        made.push(new_dir(dir)?);
     }
-    Ok(made)
+    Ok(made.keep())
 }
 
 /// Renames a file or directory.
@@ -95,17 +107,14 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Replaces a file, or creates it, as a whole. `temporary` is the new file's name until then; what an earlier, killed
-/// program left there is removed.
+/// Replaces a file, or creates it, as a whole.
 ///
 /// # Errors
 /// The file cannot be written; nothing is left of it then.
-pub fn write_whole(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
-    let _ = fs::remove_file(temporary);
-    let written = new_file(temporary).and_then(|mut file| file.write_all(bytes));
-    let renamed = written.and_then(|()| rename_over(temporary, path));
-    // A full disk must not stay full.
-    renamed.inspect_err(|_| drop(fs::remove_file(temporary)))
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut unfinished = Unfinished::begin(path.parent().unwrap_or(Path::new(".")))?;
+    unfinished.file().write_all(bytes)?;
+    unfinished.name_over(path)
 }
 
 /// Writes an attribute of the kernel, which must exist.
@@ -144,9 +153,18 @@ impl Unfinished {
         if let Some(file) = unnamed(dir)? {
             return Ok(Unfinished { file, temporary: None, dir: dir.to_path_buf() });
         }
-        let temporary = Temporary(dir.join(temporary_name()));
-        let file = new_file(&temporary.0)?;
+        let path = dir.join(temporary_name());
+        let file = new_file(&path)?;
+        let temporary = Temporary(Made::created(&path, &file)?);
         Ok(Unfinished { file, temporary: Some(temporary), dir: dir.to_path_buf() })
+    }
+
+    /// Its identity, which it keeps when it gets its name.
+    ///
+    /// # Errors
+    /// Those of statx(2).
+    pub fn id(&self) -> io::Result<FileId> {
+        FileId::of(&self.file)
     }
 
     /// The file.
@@ -158,11 +176,12 @@ impl Unfinished {
     ///
     /// # Errors
     /// `AlreadyExists` where something has that name.
-    pub fn name_new(self, path: &Path) -> io::Result<()> {
+    pub fn name_new(self, path: &Path) -> io::Result<Made> {
         match &self.temporary {
-            None => link(&self.file, path),
-            Some(temporary) => rename_new(&temporary.0, path),
+            None => link(&self.file, path)?,
+            Some(temporary) => rename_new(temporary.0.path(), path)?,
         }
+        Made::created(path, &self.file)
     }
 
     /// Renames the file over another in the same directory.
@@ -174,23 +193,24 @@ impl Unfinished {
         let temporary = match &self.temporary {
             Some(temporary) => temporary,
             None => {
-                linked = Temporary(self.dir.join(temporary_name()));
-                link(&self.file, &linked.0)?;
+                let name = self.dir.join(temporary_name());
+                link(&self.file, &name)?;
+                linked = Temporary(Made::created(&name, &self.file)?);
                 &linked
             }
         };
-        rename_over(&temporary.0, path)
+        rename_over(temporary.0.path(), path)
     }
 }
 
 /// A name that goes with this.
 #[derive(Debug)]
-struct Temporary(PathBuf);
+struct Temporary(Made);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
         // After a rename nothing has that name.
-        let _ = fs::remove_file(&self.0);
+        let _ = self.0.remove();
     }
 }
 
@@ -235,8 +255,9 @@ mod tests {
     }
 
     fn both(dir: &Path) -> [Unfinished; 2] {
-        let temporary = Temporary(dir.join(temporary_name()));
-        let file = new_file(&temporary.0).unwrap();
+        let path = dir.join(temporary_name());
+        let file = new_file(&path).unwrap();
+        let temporary = Temporary(Made::created(&path, &file).unwrap());
         let named = Unfinished { file, temporary: Some(temporary), dir: dir.to_path_buf() };
         [Unfinished::begin(dir).unwrap(), named]
     }
@@ -288,7 +309,8 @@ mod tests {
         assert!(existing_file(Path::new("/dev/null"), false).is_err());
         assert_eq!(names(dir.path()), ["link"]);
         let made = new_dirs(&dir.path().join("a/b")).unwrap();
-        assert_eq!(made, [dir.path().join("a"), dir.path().join("a/b")]);
+        let paths: Vec<&Path> = made.iter().map(Made::path).collect();
+        assert_eq!(paths, [dir.path().join("a"), dir.path().join("a/b")]);
         assert!(new_dirs(&dir.path().join("a/b")).unwrap().is_empty());
         fs::write(dir.path().join("a/f"), "").unwrap();
         assert!(new_dirs(&dir.path().join("a/f/c")).is_err());
@@ -303,8 +325,8 @@ mod tests {
         assert_eq!(private.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         assert!(new_allocated_file(&private.join("large"), 1 << 62).is_err());
         assert_eq!(names(&private), [""; 0]);
-        let Ok(file) = new_allocated_file(&private.join("small"), 8192) else { return };
-        assert_eq!(file.metadata().unwrap().len(), 8192);
+        let Ok(made) = new_allocated_file(&private.join("small"), 8192) else { return };
+        assert_eq!(made.path().metadata().unwrap().len(), 8192);
     }
 
     #[test]
@@ -314,7 +336,7 @@ mod tests {
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
         assert_eq!(rename_new(&a, &b).unwrap_err().kind(), ErrorKind::AlreadyExists);
-        write_whole(&b, &dir.path().join("t"), b"c").unwrap();
+        write_whole(&b, b"c").unwrap();
         assert_eq!((fs::read(&b).unwrap(), names(dir.path()).len()), (b"c".to_vec(), 2));
     }
 }

@@ -19,6 +19,7 @@ pub mod free_ranges;
 mod holes;
 mod huge;
 pub mod loopdev;
+pub mod made;
 pub mod map;
 pub mod page_cache;
 mod pool;

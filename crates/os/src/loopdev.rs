@@ -3,10 +3,13 @@
 use rustix::fd::AsFd;
 use rustix::fs::Dev;
 use rustix::io;
-use rustix::ioctl::{Getter, Opcode};
+use rustix::ioctl::{Getter, NoArg, Opcode};
 
 /// `LOOP_GET_STATUS64`: an old opcode without size and direction.
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
+
+/// `LOOP_CLR_FD`.
+const LOOP_CLR_FD: Opcode = 0x4C01;
 
 /// Major number of the loop driver.
 const LOOP_MAJOR: u32 = 7;
@@ -57,6 +60,20 @@ pub fn backing(device: impl AsFd) -> io::Result<Backing> {
     // the same number, a driver for virtual consoles that knows no such opcode and refuses it).
     let info = unsafe { rustix::ioctl::ioctl(device, getter) }?;
     Ok(Backing { device: info.device, inode: info.inode, rdevice: info.rdevice, offset: info.offset })
+}
+
+/// Detaches the loop device that is open as `device`; while something else has it open, with its last use.
+///
+/// # Errors
+/// `NXIO` where nothing is attached, `NOTTY` where it isn't a loop device.
+pub(crate) fn clear(device: impl AsFd) -> io::Result<()> {
+    if rustix::fs::major(rustix::fs::fstat(&device)?.st_rdev) != LOOP_MAJOR {
+        return Err(io::Errno::NOTTY);
+    }
+    // SAFETY: LOOP_CLR_FD takes no argument and writes no memory of this process.
+    let clear = unsafe { NoArg::<LOOP_CLR_FD>::new() };
+    // SAFETY: as above; the file is a device of the loop driver, whose opcode this is.
+    unsafe { rustix::ioctl::ioctl(device, clear) }
 }
 
 #[cfg(test)]

@@ -207,10 +207,14 @@ impl Begun {
             let _ = shown.join();
             ran
         });
-        let info = ran.inspect_err(|_| {
-            // Nothing was started, so nothing is left behind.
-            let _ = std::fs::remove_dir_all(archive.dir());
-        })?;
+        let info = match ran {
+            Ok(info) => info,
+            Err(error) => {
+                // Nothing was started, so no result is kept.
+                archive.discard();
+                return Err(error.into());
+            }
+        };
         // An addition: without it, only what has changed is not known.
         let mut after = environment::capture(&ready.prepared().facts_now(), &Root::default()).by(TOOL);
         note(&mut after);

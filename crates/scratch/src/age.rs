@@ -1,11 +1,13 @@
 //! Aged free space: holes of given sizes between small files.
 
-use iosonar_os::{create, sync_file_system};
+use iosonar_os::create::Unfinished;
+use iosonar_os::made::{self, MARK, Made, OwnDir};
+use iosonar_os::{create, extend, sync_file_system};
 use iosonar_plan::ByteSize;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -49,8 +51,10 @@ pub struct AgeError {
 /// The files that keep holes apart. They stay until [`Aged::remove`], or until their file system is removed.
 #[derive(Debug)]
 pub struct Aged {
-    files: Vec<PathBuf>,
+    files: Vec<Made>,
     holes: Vec<u64>,
+    /// Its mark notes the files, for the process that removes what a killed one leaves.
+    notes: OwnDir,
 }
 
 impl Aged {
@@ -60,8 +64,13 @@ impl Aged {
     }
 
     /// The small files.
-    pub fn files(&self) -> &[PathBuf] {
+    pub fn files(&self) -> &[Made] {
         &self.files
+    }
+
+    /// The directory whose mark notes them. It goes with them.
+    pub fn notes(&self) -> &Made {
+        self.notes.made()
     }
 
     /// Removes the small files.
@@ -69,9 +78,31 @@ impl Aged {
     /// # Errors
     /// Of the first file that cannot be removed. All others are removed nevertheless.
     pub fn remove(self) -> io::Result<()> {
-        self.files.iter().map(fs::remove_file).collect::<Vec<_>>().into_iter().collect()
+        remove_all(&self.files)
     }
 }
+
+fn remove_all(files: &[Made]) -> io::Result<()> {
+    files.iter().map(Made::remove).collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Removes the files that killed processes have left in a directory. Returns how many there were.
+///
+/// # Errors
+/// Of the first file that cannot be removed. All others are removed nevertheless.
+pub fn remove_aged_leftovers(dir: &Path) -> io::Result<usize> {
+    let mut count = 0;
+    for leftover in made::leftovers(dir, KIND)? {
+        let files = leftover.noted_beside();
+        remove_all(&files)?;
+        leftover.remove_tree(&|below| below == Path::new(MARK))?;
+        count += files.len();
+    }
+    Ok(count)
+}
+
+/// Kind of the directories whose marks note the files: their names are `.iosonar-age-PID-N`.
+const KIND: &str = "age";
 
 impl Age {
     /// Allocates large and small files alternately in a directory, and removes the large ones. They are in `dir` itself, because
@@ -80,35 +111,37 @@ impl Age {
     /// # Errors
     /// The file system is full or cannot allocate, or such files exist.
     pub fn apply(&self, dir: &Path) -> Result<Aged, AgeError> {
+        let notes = OwnDir::beside_leftovers(dir, KIND);
+        let mut notes = notes.map_err(|error| self.failed(dir, "no directory can be made", error))?;
         let mut made = Vec::new();
-        let holes = self.allocate(dir, &mut made).and_then(|holes| {
+        let holes = self.allocate(dir, &mut notes, &mut made).and_then(|holes| {
             free(dir, &mut made)
                 .map_err(|error| self.failed(dir, "the large files cannot be removed", error))?;
             Ok(holes)
         });
         match holes {
-            Ok(holes) => Ok(Aged { files: made, holes }),
+            Ok(holes) => Ok(Aged { files: made, holes, notes }),
             Err(error) => {
-                made.iter().for_each(|path| drop(fs::remove_file(path)));
+                // Ignore removal errors; report the original one.
+                let _ = remove_all(&made);
                 Err(error)
             }
         }
     }
 
     /// Allocates all files in turn; the bytes of the large ones, which have even numbers.
-    fn allocate(&self, dir: &Path, made: &mut Vec<PathBuf>) -> Result<Vec<u64>, AgeError> {
+    fn allocate(&self, dir: &Path, notes: &mut OwnDir, made: &mut Vec<Made>) -> Result<Vec<u64>, AgeError> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut holes = Vec::new();
         for hole in 0..u64::from(self.holes) {
             let sizes = [self.hole, self.spacing].map(|range| draw(range, &mut random));
             for (number, size) in (2 * hole..).zip(sizes) {
                 let path = dir.join(format!(".iosonar-age-{number}"));
-                let allocated = create::new_allocated_file(&path, size);
+                let allocated = allocate(&path, size, notes, made);
                 allocated.map_err(|error| {
                     let what = format!("hole {} of {}, {} is refused", hole + 1, self.holes, path.display());
                     self.failed(dir, &what, error)
                 })?;
-                made.push(path);
             }
             holes.push(sizes[0]);
         }
@@ -120,14 +153,23 @@ impl Age {
     }
 }
 
+/// Makes a file with space, and notes it before it has a name: a process that is killed leaves none that is not noted.
+fn allocate(path: &Path, bytes: u64, notes: &mut OwnDir, made: &mut Vec<Made>) -> io::Result<()> {
+    let unfinished = Unfinished::begin(path.parent().unwrap_or(Path::new(".")))?;
+    notes.note_beside(path, unfinished.id()?)?;
+    let file = unfinished.name_new(path)?;
+    made.push(file);
+    extend(&create::existing_file(path, false)?, bytes)
+}
+
 /// Removes every second file from the first on, and waits until its space is free.
-fn free(dir: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
+fn free(dir: &Path, made: &mut Vec<Made>) -> io::Result<()> {
     let dir = File::open(dir)?;
     sync_file_system(&dir)?;
     for large in made.iter().step_by(2) {
         // The space of a file that is removed is freed later, in the background, by XFS: that of a shorter file is freed now.
-        create::existing_file(large, false)?.set_len(0)?;
-        fs::remove_file(large)?;
+        create::existing_file(large.path(), false)?.set_len(0)?;
+        large.remove()?;
     }
     let mut number = 0;
     made.retain(|_| {
@@ -276,12 +318,12 @@ mod tests {
     #[test]
     fn small_files_stay_and_a_failure_leaves_nothing() {
         let dir = tempfile::tempdir_in(".").unwrap();
-        let entries = || fs::read_dir(dir.path()).unwrap().count();
+        let entries = || std::fs::read_dir(dir.path()).unwrap().count();
         let age = Age { holes: 3, hole: (8192, 16_384), spacing: (4096, 4096), seed: 1 };
         // Not every file system allocates.
         let Ok(aged) = age.apply(dir.path()) else { return };
-        assert_eq!((entries(), aged.files().len(), aged.holes().len()), (3, 3, 3));
-        assert!(aged.files()[0].ends_with(".iosonar-age-1"), "{aged:?}");
+        assert_eq!((entries(), aged.files().len(), aged.holes().len()), (4, 3, 3));
+        assert!(aged.files()[0].path().ends_with(".iosonar-age-1"), "{aged:?}");
         let error = age.apply(dir.path()).unwrap_err().to_string();
         assert!(error.contains("hole 1 of 3") && error.contains("exists"), "{error}");
         aged.remove().unwrap();

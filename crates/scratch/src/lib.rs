@@ -1,8 +1,8 @@
 //! File systems of one's own for a measurement: an image file, a loop device, mkfs, mount, aged free space, and the removal of all
 //! of it, also after a crash.
 //!
-//! Everything of one [`Scratch`] is in one directory, whose name says what it is. So what is left of it can be found from the kernel's
-//! lists of mounts and loop devices alone: dropping it, [`Remover::at_once`] and [`remove_leftovers`] do the same work.
+//! Everything of one [`Scratch`] is in one directory, whose mark notes each file system before it is made. So what a killed process has
+//! left is found in the directory where it was made, and proved to be its own: [`Leftovers`].
 
 mod age;
 mod error;
@@ -12,8 +12,11 @@ mod removal;
 mod scratch;
 mod spec;
 
-pub use age::{Age, AgeError, Aged, ParseAgeError};
+pub use age::{Age, AgeError, Aged, ParseAgeError, remove_aged_leftovers};
 pub use error::ScratchError;
-pub use leftovers::remove_leftovers;
+pub use leftovers::Leftovers;
 pub use scratch::{Remover, Scratch};
 pub use spec::{FsKind, ParseFsKindError, Spec};
+
+/// Kind of the directories of scratch file systems: their names are `.iosonar-scratch-PID-N`.
+const KIND: &str = "scratch";

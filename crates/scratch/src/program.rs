@@ -15,7 +15,6 @@ pub(crate) struct Program {
 
 pub(crate) const LOSETUP: Program = Program { name: "losetup", package: "mount (of util-linux)" };
 pub(crate) const MOUNT: Program = Program { name: "mount", package: "mount (of util-linux)" };
-pub(crate) const UMOUNT: Program = Program { name: "umount", package: "mount (of util-linux)" };
 
 impl Program {
     /// Runs it to its end; its standard output without the white space around it. Ctrl-C at the terminal does not reach it.

@@ -1,34 +1,34 @@
 //! A directory of scratch file systems.
 
-use crate::leftovers::PREFIX;
 use crate::program::{LOSETUP, MOUNT};
-use crate::removal::{self, Unmount};
-use crate::{ScratchError, Spec};
+use crate::removal::{FileSystem, devices_of, image_of};
+use crate::{KIND, ScratchError, Spec};
 use iosonar_host::Root;
 use iosonar_host::remount::Remount;
 use iosonar_os::create;
+use iosonar_os::made::{MARK, Made, MadeLoop, MadeMount, OwnDir, Unmount, new_file};
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A directory of scratch file systems: images, and the directories that they are mounted on. Dropping it removes all of it; file
 /// systems that are in use then disappear with their last use.
 #[derive(Debug)]
 pub struct Scratch {
-    dir: PathBuf,
-    /// Locked as long as this process lives.
-    _lock: File,
-    names: Vec<String>,
+    /// Goes after the file systems.
+    dir: OwnDir,
+    made: Remover,
     is_direct: bool,
     /// What dropping it starts with.
     unmount: Unmount,
 }
 
-/// Removes a [`Scratch`] while another thread is busy with it.
+/// Removes the file systems of a [`Scratch`], also while another thread is busy with it.
 #[derive(Debug, Clone)]
 pub struct Remover {
-    dir: PathBuf,
+    dir: Made,
+    made: Arc<Mutex<Vec<(String, FileSystem)>>>,
 }
 
 impl Scratch {
@@ -41,32 +41,15 @@ impl Scratch {
         if !rustix::process::geteuid().is_root() {
             return Err(ScratchError::NotRoot);
         }
-        let cannot_create = || ScratchError::io("cannot create a directory in", parent);
-        // The kernel shows mounts by such paths.
-        let parent = parent.canonicalize().map_err(cannot_create())?;
-        for number in 0.. {
-            let dir = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            match create::new_private_dir(&dir) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-                other => other.map_err(cannot_create())?,
-            }
-            // Another process may take it for a leftover before it is locked.
-            if let Some(lock) = removal::claim(&dir).map_err(cannot_create())? {
-                return Ok(Scratch {
-                    dir,
-                    _lock: lock,
-                    names: Vec::new(),
-                    is_direct: true,
-                    unmount: Unmount::Wait,
-                });
-            }
-        }
-        unreachable!("a number is free")
+        let dir = OwnDir::beside_leftovers(parent, KIND);
+        let dir = dir.map_err(ScratchError::io("cannot create a directory in", parent))?;
+        let made = Remover { dir: dir.made().clone(), made: Arc::default() };
+        Ok(Scratch { dir, made, is_direct: true, unmount: Unmount::Now })
     }
 
     /// The directory of all file systems.
     pub fn path(&self) -> &Path {
-        &self.dir
+        self.dir.path()
     }
 
     /// Whether all loop devices read and write their images with direct I/O. Else the images are in the page cache: the file
@@ -85,20 +68,22 @@ impl Scratch {
     /// none. Nothing is left of the file system then.
     pub fn add(&mut self, name: &str, spec: &Spec) -> Result<PathBuf, ScratchError> {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name == removal::LOCK || !name.chars().all(is_allowed) {
+        if name.is_empty() || name == MARK || !name.chars().all(is_allowed) {
             return Err(ScratchError::BadName(name.to_owned()));
         }
         spec.check()?;
-        let (point, image) = (self.dir.join(name), self.dir.join(format!("{name}.img")));
-        let file = create::new_file(&image).map_err(ScratchError::io("cannot create", &image))?;
-        match make(&file, &image, &point, spec) {
+        // Whoever removes what this process leaves has to know of it before it exists.
+        self.dir.note(name).map_err(ScratchError::io("cannot write to", self.dir.path()))?;
+        let mut made = FileSystem::default();
+        match make(self.dir.path(), name, spec, &mut made) {
             Ok(is_direct) => {
-                self.names.push(name.to_owned());
+                self.made.lock().push((name.to_owned(), made));
                 self.is_direct &= is_direct;
-                Ok(point)
+                Ok(self.dir.path().join(name))
             }
             Err(error) => {
-                undo(&point, &image);
+                // Ignore removal errors; report the original one.
+                let _ = made.remove(Unmount::Lazy, &Root::default());
                 Err(error)
             }
         }
@@ -110,11 +95,14 @@ impl Scratch {
     /// # Errors
     /// It is unknown or in use, or cannot be mounted again.
     pub fn remount(&mut self, name: &str) -> Result<(), ScratchError> {
-        if !self.names.iter().any(|known| known == name) {
+        let mut made = self.made.lock();
+        let Some((_, made)) = made.iter_mut().find(|(known, _)| known == name) else {
             return Err(ScratchError::UnknownName(name.to_owned()));
-        }
-        let root = Root::default();
-        Ok(Remount::of(&self.dir.join(name), &root)?.execute(&root)?)
+        };
+        let (root, point) = (Root::default(), self.dir.path().join(name));
+        Remount::of(&point, &root)?.execute(&root)?;
+        made.mount = Some(MadeMount::mounted(&point).map_err(ScratchError::io("cannot look at", &point))?);
+        Ok(())
     }
 
     /// Removes all file systems, their images and the directory.
@@ -122,23 +110,22 @@ impl Scratch {
     /// # Errors
     /// A file system is still in use after a few seconds. It disappears with its last use.
     pub fn remove(mut self) -> Result<(), ScratchError> {
-        let removed = removal::remove(&self.dir, Unmount::Wait, &Root::default());
+        let removed = self.made.remove(Unmount::Now);
         self.unmount = Unmount::Lazy;
         removed
     }
 
     /// What removes it from another thread, for a signal that must end this process at once.
     pub fn remover(&self) -> Remover {
-        Remover { dir: self.dir.clone() }
+        self.made.clone()
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let root = Root::default();
-        if removal::remove(&self.dir, self.unmount, &root).is_err() {
+        if self.made.remove(self.unmount).is_err() {
             // What stays then is removed as a leftover.
-            let _ = removal::remove(&self.dir, Unmount::Lazy, &root);
+            let _ = self.made.remove(Unmount::Lazy);
         }
     }
 }
@@ -150,17 +137,38 @@ impl Remover {
     /// # Errors
     /// Of the first thing that cannot be removed.
     pub fn at_once(&self) -> Result<(), ScratchError> {
-        removal::remove(&self.dir, Unmount::Lazy, &Root::default())
+        self.remove(Unmount::Lazy)
+    }
+
+    /// Removes all file systems, and the directory if nobody has put anything else in it.
+    fn remove(&self, how: Unmount) -> Result<(), ScratchError> {
+        let root = Root::default();
+        let made = self.lock();
+        // One that cannot be removed does not hinder the others.
+        let removed: Vec<Result<(), ScratchError>> =
+            made.iter().rev().map(|(_, made)| made.remove(how, &root)).collect();
+        removed.into_iter().collect::<Result<(), ScratchError>>()?;
+        let is_mark = |below: &Path| below == Path::new(MARK);
+        self.dir.remove_tree(&is_mark).map_err(ScratchError::io("cannot remove", self.dir.path()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, FileSystem)>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Makes a file system in a new image and mounts it; whether its loop device uses direct I/O.
-fn make(file: &File, image: &Path, point: &Path, spec: &Spec) -> Result<bool, ScratchError> {
-    let root = Root::default();
+/// Makes a file system in a new image and mounts it; whether its loop device uses direct I/O. What exists so far is in `made`, also
+/// where it fails.
+fn make(dir: &Path, name: &str, spec: &Spec, made: &mut FileSystem) -> Result<bool, ScratchError> {
+    let (point, image) = (dir.join(name), image_of(dir, name));
+    let (file, image_made) = new_file(&image).map_err(ScratchError::io("cannot create", &image))?;
+    made.files.push(image_made);
     file.set_len(spec.size)
-        .map_err(ScratchError::io("the file system cannot hold a file of this size:", image))?;
-    create::new_dir(point).map_err(ScratchError::io("cannot create", point))?;
-    let device = attach(image, &root)?;
+        .map_err(ScratchError::io("the file system cannot hold a file of this size:", &image))?;
+    made.files.push(create::new_dir(&point).map_err(ScratchError::io("cannot create", &point))?);
+    let attached = attach(&image, &file)?;
+    let device = attached.device().to_path_buf();
+    made.devices.push(attached);
     let arguments = spec.mkfs_arguments();
     let arguments = arguments.iter().map(OsStr::new).chain([device.as_os_str()]);
     spec.kind.mkfs().run(&arguments.collect::<Vec<_>>())?;
@@ -170,34 +178,30 @@ fn make(file: &File, image: &Path, point: &Path, spec: &Spec) -> Result<bool, Sc
     }
     arguments.extend([device.as_os_str(), point.as_os_str()]);
     MOUNT.run(&arguments)?;
+    made.mount = Some(MadeMount::mounted(&point).map_err(ScratchError::io("cannot look at", &point))?);
     // From now on an unmount is enough.
-    removal::detach(&device, &root)?;
+    let detached = made.devices.iter().try_for_each(MadeLoop::detach);
+    detached.map_err(ScratchError::io("cannot detach", &device))?;
     let name = device.file_name().unwrap_or_default();
     let mode = Path::new("/sys/block").join(name).join("loop/dio");
-    Ok(root.read(mode).is_ok_and(|mode| mode == "1"))
+    Ok(Root::default().read(mode).is_ok_and(|mode| mode == "1"))
 }
 
 /// Attaches a loop device to an image, with direct I/O where the file system of the image has it.
-fn attach(image: &Path, root: &Root) -> Result<PathBuf, ScratchError> {
+fn attach(image: &Path, file: &File) -> Result<MadeLoop, ScratchError> {
     let attach = |options: &[&str]| {
         let words = ["--find", "--show"].iter().chain(options).map(OsStr::new);
         LOSETUP.run(&words.chain([image.as_os_str()]).collect::<Vec<_>>()).map(PathBuf::from)
     };
-    match attach(&["--direct-io=on"]) {
+    let device = match attach(&["--direct-io=on"]) {
         Err(ScratchError::Program { .. }) => {
             // losetup leaves the device attached when only direct I/O was refused.
-            removal::release(image, Unmount::Lazy, root)?;
+            for left in devices_of(file, &Root::default())? {
+                left.detach().map_err(ScratchError::io("cannot detach", left.device()))?;
+            }
             attach(&[])
         }
-        other => other,
-    }
-}
-
-/// Removes what is there of a file system that could not be made.
-fn undo(point: &Path, image: &Path) {
-    for path in [point, image] {
-        let _ = removal::release(path, Unmount::Lazy, &Root::default());
-    }
-    let _ = fs::remove_dir(point);
-    let _ = fs::remove_file(image);
+        attached => attached,
+    }?;
+    MadeLoop::attached(&device, file).map_err(ScratchError::io("cannot look at", &device))
 }

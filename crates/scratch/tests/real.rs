@@ -3,12 +3,12 @@
 use iosonar_host::{Root, loop_files, mount_points};
 use iosonar_os::Buffer;
 use iosonar_os::extents::Extents;
-use iosonar_scratch::{Age, FsKind, Scratch, ScratchError, Spec, remove_leftovers};
+use iosonar_scratch::{Age, FsKind, Leftovers, Scratch, ScratchError, Spec};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -162,47 +162,89 @@ fn child_that_waits_to_be_killed() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-#[test]
-fn leftovers_of_a_killed_process_are_removed_and_those_of_a_live_one_stay() {
-    needs_root!("mkfs.ext4");
-    let (parent, elsewhere) = (parent(), parent());
+/// A process that has made a file system in `parent`, and its directory.
+fn child_in(parent: &Path) -> (Child, PathBuf) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_waits_to_be_killed", "--nocapture"])
-        .env(CHILD, parent.path())
+        .env(CHILD, parent)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let dir = lines.find_map(|line| line.strip_prefix("mounted ").map(PathBuf::from)).unwrap();
+    (child, dir)
+}
 
-    // A directory without mount, and a loop device of an image that is gone.
-    let bare = elsewhere.path().canonicalize().unwrap().join(".iosonar-scratch-0-0");
-    fs::create_dir(&bare).unwrap();
-    let deleted = elsewhere.path().canonicalize().unwrap().join(".iosonar-scratch-0-1");
-    fs::create_dir(&deleted).unwrap();
-    File::create(deleted.join("a.img")).unwrap().set_len(1 << 20).unwrap();
-    let device = iosonar_testkit::tool(
-        "losetup",
-        &["-f".as_ref(), "--show".as_ref(), deleted.join("a.img").as_os_str()],
-    );
-    fs::remove_dir_all(&deleted).unwrap();
+/// Removes the leftovers of a directory; those that were removed.
+fn removed_from(parent: &Path) -> Vec<PathBuf> {
+    let removed = Leftovers::find(parent).unwrap().remove();
+    removed.into_iter().map(|(path, removed)| removed.map(|()| path).unwrap()).collect()
+}
 
-    let found = remove_leftovers(elsewhere.path()).unwrap();
-    let expected = [deleted, bare];
-    assert!(expected.iter().all(|dir| found.contains(dir)) && !found.contains(&dir), "{found:?}");
+#[test]
+fn leftovers_of_a_killed_process_are_removed_and_those_of_a_live_one_stay() {
+    needs_root!("mkfs.ext4");
+    let (parent, elsewhere) = (parent(), parent());
+    let (mut child, dir) = child_in(parent.path());
+    assert_eq!(removed_from(parent.path()), [""; 0].map(PathBuf::from));
     assert_eq!(shown(parent.path()).len(), 2);
-    let is_free = || fs::metadata(format!("/sys/block/{}/loop", device.trim_start_matches("/dev/"))).is_err();
-    assert!(is_free(), "{device}");
-    assert_nothing_left(elsewhere.path());
-
     child.kill().unwrap();
     child.wait().unwrap();
+    assert_eq!(removed_from(elsewhere.path()), [""; 0].map(PathBuf::from));
     assert_eq!(shown(parent.path()).len(), 2);
-    // It is found by its mount, from another directory.
-    assert_eq!(remove_leftovers(elsewhere.path()).unwrap(), [dir]);
+    assert!(Leftovers::find(parent.path()).unwrap().bytes() > 0);
+    assert_eq!(removed_from(parent.path()), [dir]);
     assert_nothing_left(parent.path());
-    assert_eq!(remove_leftovers(parent.path()).unwrap(), [""; 0].map(PathBuf::from));
+}
+
+#[test]
+fn things_of_others_stay_whatever_their_names_are() {
+    needs_root!("mkfs.ext4");
+    let parent = parent();
+    let at = |name: &str| parent.path().canonicalize().unwrap().join(name);
+    let attach = |image: &Path| {
+        File::create(image).unwrap().set_len(1 << 20).unwrap();
+        iosonar_testkit::tool("losetup", &["-f".as_ref(), "--show".as_ref(), image.as_os_str()])
+    };
+    // A directory of somebody's with a loop device, named like one of a process; one with another name.
+    fs::create_dir(at(".iosonar-scratch-1-0")).unwrap();
+    let device = attach(&at(".iosonar-scratch-1-0/fs-1.img"));
+    fs::create_dir(at(".iosonar-scratch-notes")).unwrap();
+    fs::write(at(".iosonar-scratch-notes/text"), "somebody's").unwrap();
+    // Somebody's file, mount and loop device in the directory of a process that was killed.
+    let (mut child, dir) = child_in(parent.path());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(dir.join("text"), "somebody's").unwrap();
+    fs::create_dir(dir.join("mine")).unwrap();
+    iosonar_testkit::tool(
+        "mount",
+        &["-t".as_ref(), "tmpfs".as_ref(), "none".as_ref(), dir.join("mine").as_os_str()],
+    );
+    let inner = attach(&dir.join("vm.img"));
+    let removed = Leftovers::find(parent.path()).unwrap().remove();
+    let left: Vec<String> = {
+        let mut names: Vec<_> = fs::read_dir(&dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let kept = shown(&dir);
+    let devices = [&device, &inner].map(|device| {
+        fs::metadata(format!("/sys/block/{}/loop", device.trim_start_matches("/dev/"))).is_ok()
+    });
+    for device in [&device, &inner] {
+        iosonar_testkit::tool("losetup", &["-d", device]);
+    }
+    iosonar_testkit::tool("umount", &[dir.join("mine")]);
+    assert!(matches!(&removed[..], [(path, Err(_))] if *path == dir), "{removed:?}");
+    assert_eq!(left, ["mine", "text", "vm.img"]);
+    assert_eq!(kept, [dir.join("mine"), dir.join("vm.img")]);
+    assert_eq!(devices, [true, true]);
+    assert_eq!(fs::read(at(".iosonar-scratch-notes/text")).unwrap(), b"somebody's");
 }
 
 #[test]

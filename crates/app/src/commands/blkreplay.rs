@@ -17,13 +17,13 @@ use iosonar_dialect_blkreplay::{
     Command, ExportError, Exported, OPTIONS, Settings, export_later, export_observed, parse, usage,
 };
 use iosonar_engine::{PrepareError, Prepared};
+use iosonar_os::made::OwnDir;
 use iosonar_plan::Nanos;
 use iosonar_runner::{Ended, Scene};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// blkreplay's arguments, if the program was called as `blkreplay`, or with that command: they are none that other commands
 /// know. Scripts of the original call `blkreplay.exe`.
@@ -76,7 +76,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
 struct Place {
     kept: Option<PathBuf>,
     /// Removed with this value.
-    scratch: OnceCell<TempDir>,
+    scratch: OnceCell<OwnDir>,
 }
 
 impl Place {
@@ -89,7 +89,8 @@ impl Place {
         if self.kept.is_some() {
             return Ok(());
         }
-        let made = tempfile::Builder::new().prefix("blkreplay.").tempdir();
+        // What a killed run has left is not removed: its records can be read.
+        let made = OwnDir::beside_leftovers(&std::env::temp_dir(), "blkreplay");
         let made = made.map_err(|error| {
             let dir = std::env::temp_dir();
             Failure::refused(anyhow!(
@@ -113,7 +114,8 @@ impl Place {
     /// Lets the archive stay.
     fn keep(self) -> PathBuf {
         let dir = self.dir();
-        self.scratch.into_inner().map(TempDir::keep);
+        // With a mark that stays, it is kept all the same.
+        let _ = self.scratch.into_inner().map(OwnDir::keep);
         dir
     }
 }

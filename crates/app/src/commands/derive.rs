@@ -14,10 +14,10 @@ use iosonar_load::derive::overload::{Cutter, Snippets};
 use iosonar_load::derive::{in_time, ramp};
 use iosonar_load::{LoadError, Notice, Room, Text, filtered};
 use iosonar_os::create::{new_dir, rename_new};
+use iosonar_os::made::OwnDir;
 use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_request};
-use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,8 @@ fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
     }
     // All directories, or none.
     for (split, partial) in written {
-        rename_new(&partial.0, &split.dir).with_context(|| format!("cannot make {}", split.dir.display()))?;
+        rename_new(&filled(&partial), &split.dir)
+            .with_context(|| format!("cannot make {}", split.dir.display()))?;
     }
     folder.keep();
     print(&lines)?;
@@ -165,15 +166,17 @@ struct Split {
 impl Split {
     /// Writes its loads; the directory of the complete ones, and a line about it. Where there are fewer snippets, so are the
     /// loads.
-    fn write(&self, snippets: &Snippets) -> Result<(Partial, String), Failure> {
+    fn write(&self, snippets: &Snippets) -> Result<(OwnDir, String), Failure> {
         let dir = self.dir.display();
         let cannot = || format!("cannot make {dir}");
-        let partial = Partial::begin(&self.dir).with_context(cannot)?;
+        let beside = self.dir.parent().unwrap_or(Path::new("."));
+        let partial = OwnDir::new_in(beside, "derive").with_context(cannot)?;
+        new_dir(&filled(&partial)).with_context(cannot)?;
         let loads = self.loads.min(snippets.order().len());
         let mut requests = 0;
         for number in 0..loads {
             let name = format!("{}.derived.{number:03}.of.{}.load.gz", self.base, self.loads);
-            let path = partial.0.join(name);
+            let path = filled(&partial).join(name);
             requests +=
                 new_load::write_quietly("--out", &path, |out| write_part(out, snippets, number, self.loads))?;
         }
@@ -186,29 +189,9 @@ impl Split {
     }
 }
 
-/// A directory that is being filled. Always under the same name, so that what a killed program left is used again.
-struct Partial(PathBuf);
-
-impl Partial {
-    fn begin(dir: &Path) -> std::io::Result<Partial> {
-        let name = dir.file_name().unwrap_or_default().to_string_lossy();
-        let path = dir.with_file_name(format!(".{name}.partial"));
-        let partial = Partial(path);
-        partial.remove();
-        new_dir(&partial.0)?;
-        Ok(partial)
-    }
-
-    fn remove(&self) {
-        // Nothing is there, as a rule.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        self.remove();
-    }
+/// The directory of loads that is being filled. It gets its own name when it is complete.
+fn filled(partial: &OwnDir) -> PathBuf {
+    partial.path().join("loads")
 }
 
 fn loads_in_words(loads: usize) -> String {

@@ -13,12 +13,14 @@ use iosonar_evidence::{Fact, TargetFacts, TargetKind};
 use iosonar_host::Root;
 use iosonar_host::guard::{self, Intent, Permit, Refusal};
 use iosonar_judge::OthersUse;
+use iosonar_os::made::OwnDir;
 use iosonar_plan::{
     Access, ByteSize, Claim, Engine, Generator, Job, Order, Pace, Phase, Plan, Target, Workload,
 };
 use iosonar_runner::Ready;
 use iosonar_view::{Examination, show_examination, units};
 use serde_json::json;
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -94,14 +96,18 @@ enum Place {
     Directory(Sample),
 }
 
-/// A file that is gone when this is dropped.
-struct Sample(PathBuf);
+/// A file in a directory of its own, which goes when this is dropped.
+struct Sample {
+    path: PathBuf,
+    dir: RefCell<Option<OwnDir>>,
+}
 
 impl Sample {
     fn create(directory: &Path) -> std::io::Result<Sample> {
-        let path = directory.join(format!(".iosonar-doctor-{}", std::process::id()));
+        let dir = OwnDir::new_in(directory, "doctor")?;
+        let path = dir.path().join("sample");
         let mut file = iosonar_os::create::new_file(&path)?;
-        let sample = Sample(path);
+        let sample = Sample { path, dir: RefCell::new(Some(dir)) };
         // Without data it would be called a hole.
         file.write_all(&[1; SAMPLE_BYTES])?;
         file.sync_all()?;
@@ -109,13 +115,7 @@ impl Sample {
     }
 
     fn remove(&self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-impl Drop for Sample {
-    fn drop(&mut self) {
-        self.remove();
+        self.dir.take();
     }
 }
 
@@ -140,7 +140,7 @@ impl Place {
     fn path(&self) -> &Path {
         match self {
             Place::Target(path) => path,
-            Place::Directory(Sample(path)) => path,
+            Place::Directory(sample) => &sample.path,
         }
     }
 

@@ -6,11 +6,12 @@ use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
     Archive, ArchiveError, ArchiveWriter, Fields, LogEnd, MadeRecords, Marks, Outcome, Part, RECORDS,
-    ROW_GROUP, Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
+    ROW_GROUP, Record, RecordFile, RunInfo, RunState, TargetInfo,
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_inputs::{Figures, Input};
 use iosonar_os::create;
+use iosonar_os::made::OwnDir;
 use iosonar_plan::{Extent, Plan};
 use iosonar_trace::{Bad, Entry, Flags, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
@@ -321,19 +322,9 @@ impl NewArchive {
 /// A trace that becomes an archive, or a file of records alone: it is made beside its place, and takes it when it is whole.
 pub struct Converted {
     archive: NewArchive,
-    partial: Partial,
+    partial: OwnDir,
     path: PathBuf,
     is_parquet: bool,
-}
-
-/// A directory that goes with this.
-struct Partial(PathBuf);
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // Nobody can be told any more.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 impl Converted {
@@ -341,10 +332,12 @@ impl Converted {
     pub fn begin(path: &Path, is_parquet: bool, origin: &str, together: usize) -> Result<Converted, Failure> {
         let (plan, run) = recording(origin, 0);
         let environment = serde_json::json!({ "converted_from": origin });
-        let dir = beside(path);
+        let beside = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let partial = OwnDir::new_in(beside, "convert").with_context(|| path.display().to_string());
+        let partial = partial.map_err(Failure::refused)?;
+        let dir = partial.path().join(ARCHIVE);
         let begun = RunInfo { state: RunState::Running, ..run.clone() };
         let writer = ArchiveWriter::create(&dir, &plan, &environment, &begun).map_err(Failure::refused)?;
-        let partial = Partial(dir);
         let archive = NewArchive::of(writer, plan, run, together)?;
         Ok(Converted { archive, partial, path: path.to_path_buf(), is_parquet })
     }
@@ -360,26 +353,18 @@ impl Converted {
         let Converted { archive, partial, path, is_parquet } = self;
         let whole = if is_parquet {
             archive.finish(remarks)?;
-            partial.0.join(RECORDS)
+            partial.path().join(ARCHIVE).join(RECORDS)
         } else {
             archive.end(remarks)?;
-            partial.0.clone()
+            partial.path().join(ARCHIVE)
         };
         create::rename_new(&whole, &path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
 }
 
-/// Where an archive lies until it is whole: always the same name, so that what a killed conversion left is no obstacle.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let dir = path.with_file_name(format!(".{name}.partial"));
-    if is_part_of_archive(&dir) {
-        // If it stays, nothing is made there.
-        let _ = std::fs::remove_dir_all(&dir);
-    }
-    dir
-}
+/// The archive in a directory of our own, until it is whole.
+const ARCHIVE: &str = "archive";
 
 fn of_request(request: &Traced) -> Record {
     // Traces may tell a place of a flush, which means nothing.

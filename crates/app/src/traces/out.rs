@@ -164,8 +164,8 @@ impl Plain {
     fn publish(self) -> std::io::Result<()> {
         match self {
             Plain::Stdout(mut out) => out.flush(),
-            Plain::File(file) => file.publish(),
-            Plain::Gzip(gzip) => gzip.into_inner().map_err(|e| e.into_error())?.finish()?.publish(),
+            Plain::File(file) => file.publish().map(drop),
+            Plain::Gzip(gzip) => gzip.into_inner().map_err(|e| e.into_error())?.finish()?.publish().map(drop),
         }
     }
 }

@@ -8,10 +8,11 @@ use crate::error::PrepareError;
 use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
 use iosonar_host::guard::{Guard, Intent, Permit};
 use iosonar_host::{DevNumber, FileSystem, Root, TargetFacts, TargetKind, identify_growing, lower_layer_of};
+use iosonar_os::made::Made;
 use iosonar_plan::{Access, BetweenPasses, Plan, SECTOR};
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A target that this run may use, and nobody else in the meantime.
@@ -21,7 +22,7 @@ pub(crate) struct Claim {
     /// The target, opened after the guard has judged it, and proved to be what was judged.
     pub(crate) file: Arc<TargetFile>,
     /// The file, if it was not there and has been made.
-    made: Option<PathBuf>,
+    pub(super) made: Option<Made>,
 }
 
 /// Numbers of the targets that are used here.
@@ -65,11 +66,11 @@ pub(super) fn claim_all(
 impl Claim {
     /// Takes back what was made for a run that is refused after all: an empty file. A run that has started keeps it.
     pub(super) fn withdraw(&self) {
-        if let Some(path) = &self.made
-            && path.symlink_metadata().is_ok_and(|m| m.is_file() && m.len() == 0)
+        if let Some(made) = &self.made
+            && made.path().symlink_metadata().is_ok_and(|m| m.is_file() && m.len() == 0)
         {
-            // What cannot be removed hides no error that counts more.
-            let _ = std::fs::remove_file(path);
+            // Ignore removal errors; report the original one.
+            let _ = made.remove();
         }
     }
 }
@@ -102,19 +103,21 @@ impl Claimer<'_> {
         let direct = jobs_on(self.phases, index).map(|fitted| fitted.job.access(plan.access));
         let access = direct.min_by_key(|access| access.buffered).unwrap_or(plan.access);
         let (file, made) = match &t.facts {
-            Some(facts) => (t.open(facts, access, writes)?, None),
-            None => (t.make(access, root)?, Some(t.first_name())),
+            Some(facts) => {
+                t.check_first_pass(plan)?;
+                (t.open(facts, access, writes)?, None)
+            }
+            None => t.make(access, root).map(|(file, made)| (file, Some(made)))?,
         };
         if let Some(lower) = lower {
             t.note_copy(lower, root);
         }
         let finished = self.finish(index, t, &file);
         let judged = finished.inspect_err(|_| {
-            if let Some(path) = &made {
-                let _ = std::fs::remove_file(path);
-            }
+            // Ignore removal errors; report the original one.
+            let _ = made.as_ref().map(Made::remove);
         })?;
-        let file = TargetFile::new(&t.target, access, writes, judged, file);
+        let file = TargetFile::new(&t.target, access, writes, judged, (file, made.clone()));
         Ok(Claim { permit, file: Arc::new(file), made })
     }
 
@@ -167,11 +170,23 @@ impl Looked {
     }
 
     /// Makes the file, which was not there when it was looked for.
-    fn make(&mut self, access: Access, root: &Root) -> Result<File, PrepareError> {
+    fn make(&mut self, access: Access, root: &Root) -> Result<(File, Made), PrepareError> {
         let first = self.first_name();
-        let file = create(&first, access).map_err(|error| self.not_opened(error, access))?;
+        let made = create(&first, access).map_err(|error| self.not_opened(error, access))?;
         self.facts = identify_growing(&first, root).ok();
-        Ok(file)
+        Ok(made)
+    }
+
+    /// Refuses the file of the first pass where it is there already and passes have files of their own: nobody has named it.
+    fn check_first_pass(&self, plan: &Plan) -> Result<(), PrepareError> {
+        match self.target.file.between_passes == BetweenPasses::NewFile && !plan.destroy {
+            true => Err(self.exists(&self.first_name(), 0)),
+            false => Ok(()),
+        }
+    }
+
+    fn exists(&self, file: &Path, pass: u32) -> PrepareError {
+        PrepareError::PassFileExists { target: self.path(), file: name(file), pass: pass + 1 }
     }
 
     fn not_opened(&self, error: std::io::Error, access: Access) -> PrepareError {
@@ -182,7 +197,8 @@ impl Looked {
         }
     }
 
-    /// Files of later passes that are there already: they are judged as the target is.
+    /// Files of later passes that are there already. Nobody has named them, so they are refused; with `--destroy` they are judged
+    /// as the target is.
     fn judge_later_files(
         &self,
         plan: &Plan,
@@ -200,6 +216,9 @@ impl Looked {
         for pass in 1..passes.min(MOST) {
             let path = name_of_pass(&self.target.path, lifecycle, pass);
             let Ok(found) = path.symlink_metadata() else { continue };
+            if !plan.destroy {
+                return Err(self.exists(&path, pass));
+            }
             if !found.is_file() {
                 return Err(PrepareError::NoFile(name(&path)));
             }

@@ -27,6 +27,7 @@ use iosonar_host::{Root, TargetFacts, identify_growing};
 use iosonar_load::{
     Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
 };
+use iosonar_os::made::Made;
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan};
 use look::look;
@@ -327,6 +328,11 @@ impl Prepared {
         };
         let fitted = fit_phase(&self.plan, phase, known, &target_of)?.into_iter().zip(jobs);
         Ok(fitted.map(|(fitted, job)| JobReady { fitted, told: job.told.clone() }).collect())
+    }
+
+    /// Files that were made for the run, before its start or since.
+    pub fn made(&self) -> Vec<Made> {
+        self.targets.iter().filter_map(Claimed::file).flat_map(|file| file.made()).collect()
     }
 
     /// Takes back what was made for a run that is refused after all: empty files. A run that has started keeps them.

@@ -2,7 +2,7 @@
 
 use super::{Existing, Gate, Output, OutputError, OutputName};
 use iosonar_os::create::new_dirs;
-use std::fs;
+use iosonar_os::made::Undo;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,10 +13,8 @@ pub struct OutputFolder<'a> {
     gate: &'a Gate<'a>,
     name: OutputName,
     existing: Existing,
-    /// Directories that were created, outermost first.
-    made: Vec<PathBuf>,
-    /// Files that were created.
-    created: Mutex<Vec<PathBuf>>,
+    /// Directories and files that were created. They are removed unless the folder is kept.
+    made: Mutex<Undo>,
 }
 
 impl<'a> OutputFolder<'a> {
@@ -33,7 +31,7 @@ impl<'a> OutputFolder<'a> {
             return Err(OutputError::NoDirectory { name });
         }
         let made = new_dirs(&name.path).map_err(|error| OutputError::of_io(&name, error))?;
-        Ok(OutputFolder { gate, name, existing, made, created: Mutex::default() })
+        Ok(OutputFolder { gate, name, existing, made: Mutex::new(Undo::from(made)) })
     }
 
     /// The directory.
@@ -59,32 +57,20 @@ impl<'a> OutputFolder<'a> {
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<PathBuf, OutputError> {
         let name = self.name_of(file);
-        let is_new = name.path.symlink_metadata().is_err();
         let mut output: Output = self.gate.create(&name, self.existing)?;
         let written = fill(&mut output).and_then(|()| output.publish());
-        written.map_err(|error| OutputError::of_io(&name, error))?;
-        if is_new {
-            self.created.lock().unwrap_or_else(PoisonError::into_inner).push(name.path.clone());
+        if let Some(made) = written.map_err(|error| OutputError::of_io(&name, error))? {
+            self.made.lock().unwrap_or_else(PoisonError::into_inner).push(made);
         }
         Ok(name.path)
     }
 
     /// Lets everything stay.
-    pub fn keep(mut self) {
-        self.made.clear();
-        self.created.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    pub fn keep(self) {
+        self.made.into_inner().unwrap_or_else(PoisonError::into_inner).keep();
     }
 
     fn name_of(&self, file: &str) -> OutputName {
         OutputName { option: self.name.option.clone(), path: self.name.path.join(file) }
-    }
-}
-
-impl Drop for OutputFolder<'_> {
-    fn drop(&mut self) {
-        // The error that ends the command matters more than what cannot be removed.
-        let created = self.created.get_mut().unwrap_or_else(PoisonError::into_inner);
-        created.iter().for_each(|file| drop(fs::remove_file(file)));
-        self.made.iter().rev().for_each(|dir| drop(fs::remove_dir(dir)));
     }
 }

@@ -1,8 +1,9 @@
 //! Outputs that are written after a run, in place.
 
 use super::{Identity, OutputName, identity};
-use iosonar_os::create::{existing_file, new_file};
-use std::fs::{self, File};
+use iosonar_os::create::existing_file;
+use iosonar_os::made::{Made, new_file};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
@@ -20,11 +21,9 @@ enum What {
     StandardOutput,
     /// A pipe or `/dev/null`; absent when it was issued.
     Stream(Option<File>),
-    /// A regular file; whether it was created here.
-    File(Identity, IsNew),
+    /// A regular file; that which was created here.
+    File(Identity, Option<Made>),
 }
-
-type IsNew = bool;
 
 impl Reserved {
     pub(super) fn standard_output(name: &OutputName) -> Reserved {
@@ -36,13 +35,13 @@ impl Reserved {
     }
 
     pub(super) fn new(name: &OutputName, at_end: bool) -> io::Result<Reserved> {
-        let id = identity(&new_file(&name.path)?.metadata()?);
-        Ok(Reserved::of(name, at_end, What::File(id, true)))
+        let (file, made) = new_file(&name.path)?;
+        Ok(Reserved::of(name, at_end, What::File(identity(&file.metadata()?), Some(made))))
     }
 
     pub(super) fn existing(name: &OutputName, at_end: bool) -> io::Result<Reserved> {
         let id = identity(&existing_file(&name.path, at_end)?.metadata()?);
-        Ok(Reserved::of(name, at_end, What::File(id, false)))
+        Ok(Reserved::of(name, at_end, What::File(id, None)))
     }
 
     fn of(name: &OutputName, at_end: bool, what: What) -> Reserved {
@@ -62,7 +61,7 @@ impl Reserved {
         match &mut self.what {
             What::StandardOutput => Ok(Box::new(io::stdout())),
             What::Stream(file) => Ok(Box::new(file.take().ok_or(ErrorKind::NotFound)?)),
-            What::File(tested, is_new) => {
+            What::File(tested, made) => {
                 let file = existing_file(&self.path, self.at_end)?;
                 if identity(&file.metadata()?) != *tested {
                     return Err(io::Error::other("the path leads to another file than before the run"));
@@ -70,7 +69,7 @@ impl Reserved {
                 if !self.at_end {
                     file.set_len(0)?;
                 }
-                *is_new = false;
+                *made = None;
                 Ok(Box::new(file))
             }
         }
@@ -79,11 +78,9 @@ impl Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if let What::File(tested, true) = &self.what
-            && fs::symlink_metadata(&self.path).is_ok_and(|facts| identity(&facts) == *tested)
-        {
-            // The error of the run that was refused matters more.
-            let _ = fs::remove_file(&self.path);
+        if let What::File(_, Some(made)) = &self.what {
+            // Ignore removal errors; the error of the run that was refused matters more.
+            let _ = made.remove();
         }
     }
 }

@@ -10,11 +10,13 @@ mod spread;
 use crate::calibrate_args::CalibrateArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::own_dir;
 use crate::signals;
 use anyhow::{Context, anyhow};
 use copy::Copies;
 use iosonar_host::{Root, environment};
 use iosonar_os::create::new_file;
+use iosonar_os::made::OwnDir;
 use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::{ByteSize, Engine, MmapOptions, Nanos, StdioOptions, UringOptions, Vectors};
 use report::{ClockFacts, EngineRow, Report, TimerRow};
@@ -24,7 +26,6 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
-use tempfile::TempDir;
 
 /// Where files are memory.
 const MEMORY: &str = "/dev/shm";
@@ -87,14 +88,14 @@ fn check(end: &AtomicI32) -> Result<(), Failure> {
 /// Directories of our own, which go at the end.
 struct Places {
     /// For the file that is read.
-    file: TempDir,
+    file: OwnDir,
     /// For the records of each round: in memory where possible, so that the disk has no work.
-    records: TempDir,
+    records: OwnDir,
 }
 
 impl Places {
     fn new(dir: &Path) -> Result<Places, Failure> {
-        let named = |dir: &Path| tempfile::Builder::new().prefix("iosonar-calibrate.").tempdir_in(dir);
+        let named = |dir: &Path| OwnDir::new_in(dir, "calibrate");
         let own = |dir: &Path| {
             let made =
                 named(dir).with_context(|| format!("no directory can be created in {}", dir.display()));
@@ -106,8 +107,8 @@ impl Places {
 
     /// Removes both, also where a signal ends the program at once.
     fn remover(&self) -> impl Fn() + Send + 'static {
-        let both = [&self.file, &self.records].map(|dir| dir.path().to_path_buf());
-        move || both.iter().for_each(|dir| drop(std::fs::remove_dir_all(dir)))
+        let both = [&self.file, &self.records].map(own_dir::remover);
+        move || both.iter().for_each(|remove| remove())
     }
 }
 

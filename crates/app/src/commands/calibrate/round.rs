@@ -3,6 +3,7 @@
 use crate::commands::replay::new_run_id;
 use crate::session::command_line;
 use anyhow::{Context, anyhow};
+use iosonar_archive::remove_archive;
 use iosonar_archive::{Archive, Outcome, PassTimes, Record, RunInfo, RunState};
 use iosonar_engine::{Alone, Control};
 use iosonar_host::Root;
@@ -115,7 +116,7 @@ impl Rounds {
         let begun = ready.begin(environment, &dir, &command_line())?;
         let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
         Archive::open(&dir)?.for_each_record(see)?;
-        std::fs::remove_dir_all(&dir)?;
+        remove_archive(&dir)?;
         match ended.info.state {
             RunState::Finished => Ok(ended.info),
             state => Err(anyhow!("the round ended early: {state:?}")),

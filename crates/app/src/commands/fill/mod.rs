@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::fill_args::{FillArgs, FillEngineArg};
 use crate::new_load;
 use crate::output::{print, print_message};
+use crate::own_dir;
 use crate::progress::{self, ProgressOptions};
 use crate::session::{self, Kept};
 use crate::signals::{self, Listener};
@@ -16,6 +17,7 @@ use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_engine::PrepareError;
 use iosonar_host::{Root, emptiness, identify};
+use iosonar_os::made::OwnDir;
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Data, Decimal, Engine, Faults, FileLifecycle, FileStep, Generator, Job, Order,
     Phase, Plan, SECTOR, Space, Stop, Target, Workload,
@@ -175,7 +177,7 @@ enum Place {
     /// In the directory that was named.
     Kept(PathBuf),
     /// In one that goes with this.
-    Scratch(tempfile::TempDir),
+    Scratch(OwnDir),
 }
 
 impl Place {
@@ -183,9 +185,8 @@ impl Place {
         if let Some(out) = out {
             return Ok(Place::Kept(out.to_path_buf()));
         }
-        let scratch = tempfile::tempdir()?;
-        let path = scratch.path().to_path_buf();
-        signals::undo_on_abort(move || drop(std::fs::remove_dir_all(&path)));
+        let scratch = own_dir::temporary("fill")?;
+        signals::undo_on_abort(own_dir::remover(&scratch));
         Ok(Place::Scratch(scratch))
     }
 

@@ -10,6 +10,7 @@ use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, print_message};
+use crate::own_dir;
 use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::signals::Listener;
@@ -17,9 +18,9 @@ use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
+use iosonar_archive::PARTS;
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_campaign::{Matrix, Table, Telemetry};
-use iosonar_cluster::PARTS;
 use iosonar_dialect_iozone::{
     Command, Settings, TelemetryFacts, banner, full_help, parse, read_clients, text_report, text_table,
     throughput, throughput_report,
@@ -90,7 +91,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     settings.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
     notices_of(&matrix).for_each(|notice| print_message(format_args!("iozone: {notice}")));
     check_files(&matrix)?;
-    let scratch = tempfile::tempdir()?;
+    let scratch = own_dir::temporary("iozone")?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let mut timings = Timings::new();
     let performed = perform(settings, &matrix, plan, dir.clone(), &mut timings);

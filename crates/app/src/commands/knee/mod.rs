@@ -11,6 +11,7 @@ use anyhow::anyhow;
 use iosonar_analyze::knee::{Doubt, KneeVerdict};
 use iosonar_archive::RunState;
 use iosonar_os::create::new_dirs;
+use iosonar_os::made::Undo;
 use iosonar_plan::{Nanos, Rising, RisingShape};
 use ramp::Ramp;
 use std::cell::RefCell;
@@ -69,21 +70,17 @@ fn told(demand: &DemandArgs) -> Option<Rising> {
 /// The directory of the results. It is created when the first ramp starts, and goes if nothing is in it.
 struct Folder {
     path: PathBuf,
-    /// Directories that were created, outermost first.
-    made: RefCell<Vec<PathBuf>>,
+    /// Directories that were created: only those that are empty can be removed.
+    made: RefCell<Undo>,
 }
 
 impl Folder {
     fn create(&self) {
         // The archive, which cannot be created in it then, reports the error.
-        self.made.borrow_mut().extend(new_dirs(&self.path).unwrap_or_default());
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Only empty directories can be removed so.
-        self.made.get_mut().iter().rev().for_each(|dir| drop(std::fs::remove_dir(dir)));
+        new_dirs(&self.path)
+            .unwrap_or_default()
+            .into_iter()
+            .for_each(|made| self.made.borrow_mut().push(made));
     }
 }
 

@@ -104,7 +104,8 @@ fn measure(
 ) -> Result<Exit, Failure> {
     let plan = experiment.creation(&stage.files).map_err(Failure::refused)?;
     let free = FreeMaps::read(stage);
-    let made = |_: &Prepared| {
+    let made = |prepared: &Prepared| {
+        stage.note_made(prepared.made());
         new_dirs(out).map(drop).with_context(|| out.display().to_string()).map_err(Failure::refused)
     };
     let created = perform_part(args, plan, made, &out.join("create"))?;

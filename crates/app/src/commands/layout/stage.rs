@@ -9,9 +9,11 @@ use crate::signals;
 use anyhow::{Context, anyhow};
 use iosonar_campaign::creation::{Experiment, Files, Method};
 use iosonar_os::create::new_dirs;
+use iosonar_os::made::Made;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
-use iosonar_scratch::{Aged, Scratch, ScratchError, Spec, remove_leftovers};
+use iosonar_scratch::{Aged, Leftovers, Scratch, ScratchError, Spec, remove_aged_leftovers};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// The places of files.
@@ -20,6 +22,8 @@ pub struct Stage {
     pub files: Vec<Vec<PathBuf>>,
     scratch: Option<Scratch>,
     aged: Option<Aged>,
+    /// Directories and files that were made, unless a scratch file system holds them.
+    made: RefCell<Vec<Made>>,
     keep: bool,
 }
 
@@ -31,27 +35,32 @@ impl Stage {
         if !dir.is_dir() {
             return Err(Failure::refused(anyhow!("{}: it is no directory", args.dir.display())));
         }
-        for removed in remove_leftovers(&dir).map_err(Failure::refused)? {
-            let removed = removed.display();
-            print_message(format_args!(
-                "iosonar: {removed} was left by a run that was killed: it is removed"
-            ));
+        let files: Vec<_> = experiment.methods.iter().map(|method| names(method, &dir)).collect();
+        if args.scratch.is_none() {
+            files.iter().flatten().try_for_each(|file| check_unused(file))?;
         }
-        has_room(&dir, args, experiment)?;
-        let mut stage = Stage { files: Vec::new(), scratch: None, aged: None, keep: args.keep };
+        let leftovers = Leftovers::find(&dir).map_err(Failure::refused)?;
+        has_room(&dir, leftovers.bytes(), args, experiment)?;
+        // Not before everything else was found right: a command that is refused changes nothing.
+        remove(leftovers, &dir);
+        let made = RefCell::default();
+        let mut stage = Stage { files: Vec::new(), scratch: None, aged: None, made, keep: args.keep };
         match args.scratch {
             Some(size) => stage.add_file_systems(&dir, size, args, experiment, stop)?,
             None => {
-                let files: Vec<_> = experiment.methods.iter().map(|method| names(method, &dir)).collect();
-                // What is there already is somebody's: it is not taken for what this run removes.
-                files.iter().flatten().try_for_each(|file| check_unused(file))?;
                 stage.aged = aged(args, &dir)?;
                 stage.files = files;
+                stage.make_dirs()?;
             }
         }
         stage.undo_on_abort();
-        stage.make_dirs()?;
         Ok(stage)
+    }
+
+    /// Notes files that the run has made: they go at the end.
+    pub fn note_made(&self, made: Vec<Made>) {
+        self.made.borrow_mut().extend(made);
+        self.undo_on_abort();
     }
 
     fn add_file_systems(
@@ -86,6 +95,7 @@ impl Stage {
             scratch.remount(&name).map_err(Failure::refused)?;
             self.files.push(names(method, &point));
         }
+        self.make_dirs()?;
         self.scratch = Some(scratch);
         Ok(())
     }
@@ -97,30 +107,27 @@ impl Stage {
 
     fn make_dirs(&self) -> Result<(), Failure> {
         for dir in self.dirs() {
-            new_dirs(dir)
-                .with_context(|| format!("cannot create {}", dir.display()))
-                .map_err(Failure::refused)?;
+            let made = new_dirs(dir).with_context(|| format!("cannot create {}", dir.display()));
+            self.made.borrow_mut().extend(made.map_err(Failure::refused)?);
         }
         Ok(())
     }
 
     fn undo_on_abort(&self) {
         let remover = self.scratch.as_ref().map(Scratch::remover);
-        let is_removed = remover.is_none() && !self.keep;
-        let owned = |path: &Path| is_removed.then(|| path.to_path_buf());
-        let files: Vec<PathBuf> = self.made().filter_map(owned).collect();
-        let dirs: Vec<PathBuf> = self.dirs().filter_map(owned).collect();
+        let made = if remover.is_none() { self.removed_at_end() } else { Vec::new() };
         signals::undo_on_abort(move || {
-            files.iter().for_each(|file| drop(std::fs::remove_file(file)));
-            dirs.iter().for_each(|dir| drop(std::fs::remove_dir(dir)));
+            made.iter().rev().for_each(|made| drop(made.remove()));
             remover.iter().for_each(|remover| tell_failed(remover.at_once()));
         });
     }
 
-    /// Files that are removed at the end.
-    fn made(&self) -> impl Iterator<Item = &Path> {
-        let aged = self.aged.iter().flat_map(Aged::files);
-        self.files.iter().flatten().chain(aged).map(PathBuf::as_path)
+    /// What goes at the end, in the order in which it was made.
+    fn removed_at_end(&self) -> Vec<Made> {
+        let aged = self.aged.iter().flat_map(|aged| std::iter::once(aged.notes()).chain(aged.files()));
+        let made = self.made.borrow();
+        let files = made.iter().filter(|_| !self.keep);
+        aged.chain(files).cloned().collect()
     }
 
     /// Whether the images of scratch file systems are read and written with direct I/O.
@@ -140,9 +147,10 @@ impl Stage {
             scratch.remove()?;
         } else {
             if !self.keep {
-                let remove = |file: &PathBuf| std::fs::remove_file(file);
-                self.files.iter().flatten().filter(|file| file.exists()).try_for_each(remove)?;
-                self.dirs().filter(|dir| dir.exists()).try_for_each(std::fs::remove_dir)?;
+                let made = self.made.take();
+                made.iter().rev().try_for_each(|made| {
+                    made.remove().with_context(|| format!("{} stays", made.path().display()))
+                })?;
             }
             aged.into_iter().try_for_each(Aged::remove)?;
         }
@@ -205,11 +213,34 @@ fn words(text: Option<&str>) -> Vec<String> {
     text.unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
-/// Whether the files fit, so that nothing is begun that ends with a full disk.
-fn has_room(dir: &Path, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
+/// Removes what runs that were killed have left in a directory. What cannot be removed hinders nobody.
+fn remove(leftovers: Leftovers, dir: &Path) {
+    for (path, removed) in leftovers.remove() {
+        let path = path.display();
+        match removed {
+            Ok(()) => print_message(format_args!(
+                "iosonar: {path} was left by a run that was killed: it is removed"
+            )),
+            Err(why) => print_message(format_args!(
+                "iosonar: {path} was left by a run that was killed, and stays: {why}"
+            )),
+        }
+    }
+    match remove_aged_leftovers(dir) {
+        Ok(0) => {}
+        Ok(count) => print_message(format_args!(
+            "iosonar: {count} files for aged free space were left in {} by a run that was killed: they are removed",
+            dir.display()
+        )),
+        Err(why) => print_message(format_args!("iosonar: {}: {why}", dir.display())),
+    }
+}
+
+/// Whether the files fit, so that nothing is begun that ends with a full disk. `freed`: bytes that leftovers take.
+fn has_room(dir: &Path, freed: u64, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
     let cannot = || dir.display().to_string();
     let file = open_to_inspect(dir).with_context(cannot).map_err(Failure::refused)?;
-    let free = free_space(&file).with_context(cannot).map_err(Failure::refused)?;
+    let free = free_space(&file).with_context(cannot).map_err(Failure::refused)?.saturating_add(freed);
     let files: u64 = experiment.files().map(u64::from).sum();
     let needed = ByteSize(experiment.size.0.saturating_mul(files));
     if needed.0 > free {

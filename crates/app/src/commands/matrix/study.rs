@@ -6,7 +6,7 @@ use crate::new_load::check_absent;
 use crate::output::unused_dated;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
-use iosonar_archive::{Archive, TOOL};
+use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Matrix, Question, Table};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
 use std::fs::{File, TryLockError};
@@ -162,14 +162,13 @@ impl Study {
 
     /// Removes a part's archive.
     pub fn drop_part(&self, part: &Path) -> Result<(), Failure> {
-        std::fs::remove_dir_all(part).with_context(|| part.display().to_string()).map_err(Failure::broke)
+        remove_archive(part).map_err(Failure::broke)
     }
 
     /// Writes a file anew, so that whoever reads it at any time finds all of the old one or all of the new one.
     pub fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.dir.join(name);
-        let temporary = self.dir.join(format!(".{name}.tmp"));
-        let written = write_whole(&path, &temporary, text.as_bytes());
+        let written = write_whole(&path, text.as_bytes());
         written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
     }
 }

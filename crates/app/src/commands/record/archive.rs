@@ -22,11 +22,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Where the events lie.
-pub const EVENTS: &str = "events";
+pub use iosonar_archive::EVENTS;
 /// The word for blktrace's interface.
 const BLKTRACE: &str = "blktrace";
 /// Facts about the recording.
-const FACTS: &str = "recording.json";
+const FACTS: &str = iosonar_archive::RECORDING_FACTS;
 /// Damaged places that are told one by one.
 const TOLD: u64 = 20;
 
@@ -123,7 +123,7 @@ impl Begun {
         let writer = ArchiveWriter::create(dir, &plan, &environment, &run).map_err(Failure::refused)?;
         let events = dir.join(EVENTS);
         let made = new_dir(&events).with_context(|| format!("cannot make {}", events.display()));
-        match made.map_err(Failure::from).and_then(|()| facts.keep(dir)) {
+        match made.map_err(Failure::from).and_then(|_| facts.keep(dir)) {
             Ok(()) => Ok(Begun { dir: dir.to_path_buf(), events, facts, plan, run, writer }),
             Err(failure) => {
                 writer.discard();
@@ -170,9 +170,8 @@ impl Facts {
     fn keep(&self, dir: &Path) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         // What was there stays until the new is whole.
-        let (path, partial) = (dir.join(FACTS), dir.join(format!(".{FACTS}.partial")));
-        write_whole(&path, &partial, text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        let path = dir.join(FACTS);
+        write_whole(&path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use super::{called_as, processors};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, print_message};
+use crate::own_dir;
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
@@ -64,7 +65,7 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     directories_without_slash(settings).for_each(|notice| print_message(format_args!("xdd: {notice}")));
     settings.global.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     ask_privileges(&settings.global);
-    let scratch = tempfile::tempdir()?;
+    let scratch = own_dir::temporary("xdd")?;
     let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let reservations = RefCell::new(None);
     let mut timings = Timings::new();
