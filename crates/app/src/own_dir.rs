@@ -5,8 +5,8 @@ use anyhow::Context;
 use iosonar_os::made::{Made, OwnDir, everything};
 use std::path::Path;
 
-/// A private directory in `TMPDIR`. What killed commands of this kind have left there is removed.
-pub fn temporary(kind: &str) -> Result<OwnDir, Failure> {
+/// A private directory in `TMPDIR`.
+pub fn temporary(kind: &'static str) -> Result<OwnDir, Failure> {
     let parent = std::env::temp_dir();
     OwnDir::new_in(&parent, kind).with_context(|| no_directory(&parent)).map_err(Failure::refused)
 }

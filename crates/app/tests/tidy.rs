@@ -175,6 +175,15 @@ fn texts_use_standard_terms() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Files of the product, not of its tests.
+fn product_sources() -> Vec<(PathBuf, String)> {
+    let is_product = |path: &str| {
+        let is_test = ["/tests/", "tests.rs", "/testkit/", "/bench/", "/fixture.rs", "/build.rs"];
+        path.contains("/src/") && !is_test.iter().any(|part| path.contains(part))
+    };
+    sources().into_iter().filter(|(path, _)| is_product(&path.to_string_lossy())).collect()
+}
+
 /// Whatever creates a file could overwrite one. `os::create` creates exclusively, `host::output` judges what users name;
 /// targets pass the write guard and are created by `engine::files`.
 #[test]
@@ -195,20 +204,52 @@ fn files_are_created_in_one_place() {
         "OFlags::TMPFILE",
         "O_CREAT",
     ];
-    let is_product = |path: &str| {
-        let is_test = ["/tests/", "/tests.rs", "/testkit/", "/bench/", "/fixture.rs", "/build.rs"];
-        path.contains("/src/") && !is_test.iter().any(|part| path.contains(part))
-    };
     let may = ["os/src/create.rs", "engine/src/files.rs"];
     let mut judged = 0;
-    for (path, text) in sources() {
+    for (path, text) in product_sources() {
         let name = path.to_string_lossy();
-        if !is_product(&name) || may.iter().any(|file| name.ends_with(file)) {
+        if may.iter().any(|file| name.ends_with(file)) {
             continue;
         }
         judged += 1;
         for word in CREATE {
             assert!(!product(&text).contains(word), "{name}: {word}: use os::create or host::output");
+        }
+    }
+    assert!(judged > 200);
+}
+
+/// Whatever removes, unmounts or detaches by a name can meet something of somebody else's. `os::made` knows what this process has
+/// made by an identity; all other rooms remove through it.
+#[test]
+fn things_are_removed_in_one_place() {
+    const REMOVE: [&str; 13] = [
+        "remove_file(",
+        "remove_dir(",
+        "remove_dir_all(",
+        "unlinkat(",
+        "unlink(\"",
+        "UnmountFlags",
+        "umount2",
+        "\"umount\"",
+        "CLR_FD",
+        "OFlags::TRUNC",
+        ".truncate(true)",
+        "tempdir()",
+        "TempDir",
+    ];
+    // The setuid program unmounts for a user whom the table of file systems lets do so. Attributes of the kernel are truncated.
+    let may = ["os/src/loopdev.rs", "host/src/remount.rs", "os/src/create.rs"];
+    let mut judged = 0;
+    for (path, text) in product_sources() {
+        let name = path.to_string_lossy();
+        if name.contains("os/src/made/") || may.iter().any(|file| name.ends_with(file)) {
+            continue;
+        }
+        judged += 1;
+        let code = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+        for (line, word) in code.flat_map(|line| REMOVE.iter().map(move |word| (line, word))) {
+            assert!(!line.contains(word), "{name}: {word}: use os::made");
         }
     }
     assert!(judged > 200);

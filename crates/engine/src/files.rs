@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a target is opened.
 pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
@@ -91,13 +91,33 @@ pub(crate) struct TargetFile {
     current: Mutex<Current>,
 }
 
+/// The files that a run has made for a target so far. A clone sees those, too, that are made later: files may be deleted and made
+/// again while the run lasts.
+#[derive(Debug, Clone)]
+pub struct MadeFiles(Arc<Mutex<Vec<(u32, Made)>>>);
+
+impl MadeFiles {
+    fn of(first: Option<Made>) -> MadeFiles {
+        MadeFiles(Arc::new(Mutex::new(first.into_iter().map(|made| (0, made)).collect())))
+    }
+
+    /// Those that exist now, unless somebody has removed them.
+    pub fn list(&self) -> Vec<Made> {
+        self.lock().iter().map(|(_, made)| made.clone()).collect()
+    }
+
+    /// With their passes.
+    fn lock(&self) -> MutexGuard<'_, Vec<(u32, Made)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[derive(Debug)]
 struct Current {
     pass: u32,
     /// Passes whose file was there before the run and was judged with the target.
     judged: Vec<u32>,
-    /// Files that the run has made, with their passes.
-    made: Vec<(u32, Made)>,
+    made: MadeFiles,
     opened: OpenFile,
     open_time: Nanos,
 }
@@ -126,13 +146,14 @@ impl Current {
 
     /// Whether a pass has a file that this run may open for writing.
     fn knows(&self, pass: u32) -> bool {
-        self.judged.contains(&pass) || self.made.iter().any(|(made, _)| *made == pass)
+        self.judged.contains(&pass) || self.made.lock().iter().any(|(made, _)| *made == pass)
     }
 
     /// Notes the file that the run has made for a pass; the one that it made before is gone.
-    fn note_made(&mut self, pass: u32, made: Made) {
-        self.made.retain(|(other, _)| *other != pass);
-        self.made.push((pass, made));
+    fn note_made(&self, pass: u32, made: Made) {
+        let mut all = self.made.lock();
+        all.retain(|(other, _)| *other != pass);
+        all.push((pass, made));
     }
 }
 
@@ -178,7 +199,7 @@ impl TargetFile {
         let current = Mutex::new(Current {
             pass: 0,
             judged,
-            made: made.into_iter().map(|made| (0, made)).collect(),
+            made: MadeFiles::of(made),
             opened: OpenFile::Open(file),
             open_time: Nanos(0),
         });
@@ -405,8 +426,8 @@ impl TargetFile {
     }
 
     /// Files that the run has made.
-    pub(crate) fn made(&self) -> Vec<Made> {
-        self.current().made.iter().map(|(_, made)| made.clone()).collect()
+    pub(crate) fn made(&self) -> MadeFiles {
+        self.current().made.clone()
     }
 
     /// Deletes what the plan wants deleted; what could not be, in words. Where each pass has a file of its own, those that the run
@@ -417,7 +438,7 @@ impl TargetFile {
         }
         let current = self.current();
         let deleted = match self.lifecycle.between_passes {
-            BetweenPasses::NewFile => current.made.iter().try_for_each(|(_, made)| {
+            BetweenPasses::NewFile => current.made.list().iter().try_for_each(|made| {
                 made.remove().map_err(|error| format!("{}: {error}", made.path().display()))
             }),
             _ => current

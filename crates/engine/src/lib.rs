@@ -34,6 +34,7 @@ mod worker;
 
 pub use control::Control;
 pub use error::PrepareError;
+pub use files::MadeFiles;
 pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepare_part};
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};

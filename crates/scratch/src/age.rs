@@ -68,9 +68,14 @@ impl Aged {
         &self.files
     }
 
-    /// The directory whose mark notes them. It goes with them.
-    pub fn notes(&self) -> &Made {
-        self.notes.made()
+    /// Removes them from another thread, for a signal that must end this process at once.
+    pub fn remover(&self) -> impl Fn() + Send + use<> {
+        let (files, notes) = (self.files.clone(), self.notes.made().clone());
+        move || {
+            // Nobody can be told any more; the next start removes what stays.
+            let _ = remove_all(&files);
+            let _ = notes.remove_tree(&|below| below == Path::new(MARK));
+        }
     }
 
     /// Removes the small files.
@@ -111,7 +116,7 @@ impl Age {
     /// # Errors
     /// The file system is full or cannot allocate, or such files exist.
     pub fn apply(&self, dir: &Path) -> Result<Aged, AgeError> {
-        let notes = OwnDir::beside_leftovers(dir, KIND);
+        let notes = OwnDir::new_in(dir, KIND);
         let mut notes = notes.map_err(|error| self.failed(dir, "no directory can be made", error))?;
         let mut made = Vec::new();
         let holes = self.allocate(dir, &mut notes, &mut made).and_then(|holes| {

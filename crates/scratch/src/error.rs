@@ -36,6 +36,16 @@ pub enum ScratchError {
         /// Bytes that it should have.
         size: u64,
     },
+    /// An option names something that is not the file system's own.
+    #[error(
+        "'{word}' among the {of} options names another device or file, and a scratch file system changes only its own image: remove it"
+    )]
+    OtherDevice {
+        /// Of which program.
+        of: &'static str,
+        /// The word, as typed.
+        word: String,
+    },
     /// It cannot be a name.
     #[error("'{0}' is no name of a scratch file system: use letters, digits, - and _")]
     BadName(String),

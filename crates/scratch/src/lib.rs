@@ -7,6 +7,7 @@
 mod age;
 mod error;
 mod leftovers;
+mod options;
 mod program;
 mod removal;
 mod scratch;

@@ -41,7 +41,7 @@ impl Scratch {
         if !rustix::process::geteuid().is_root() {
             return Err(ScratchError::NotRoot);
         }
-        let dir = OwnDir::beside_leftovers(parent, KIND);
+        let dir = OwnDir::new_in(parent, KIND);
         let dir = dir.map_err(ScratchError::io("cannot create a directory in", parent))?;
         let made = Remover { dir: dir.made().clone(), made: Arc::default() };
         Ok(Scratch { dir, made, is_direct: true, unmount: Unmount::Now })

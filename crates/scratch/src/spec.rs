@@ -1,6 +1,7 @@
 //! What a scratch file system is.
 
 use crate::ScratchError;
+use crate::options::{check_mkfs, check_mount};
 use crate::program::Program;
 use std::fmt;
 use std::str::FromStr;
@@ -81,10 +82,17 @@ impl FromStr for FsKind {
 }
 
 impl Spec {
-    /// Whether a file system can have this size.
-    pub(crate) fn check(&self) -> Result<(), ScratchError> {
+    /// Whether a file system can have this size, and the options name nothing but it.
+    ///
+    /// # Errors
+    /// [`ScratchError::TooSmall`], [`ScratchError::OtherDevice`].
+    pub fn check(&self) -> Result<(), ScratchError> {
         let Spec { kind, size, .. } = *self;
-        if size < kind.least_size() { Err(ScratchError::TooSmall { kind, size }) } else { Ok(()) }
+        if size < kind.least_size() {
+            return Err(ScratchError::TooSmall { kind, size });
+        }
+        check_mkfs(kind, &self.mkfs_options)?;
+        check_mount(&self.mount_options)
     }
 
     /// Arguments of mkfs before the device. Nothing is discarded, and ext4 zeros its tables now: its kernel thread would do

@@ -90,7 +90,7 @@ impl Place {
             return Ok(());
         }
         // What a killed run has left is not removed: its records can be read.
-        let made = OwnDir::beside_leftovers(&std::env::temp_dir(), "blkreplay");
+        let made = OwnDir::new_in(&std::env::temp_dir(), "blkreplay");
         let made = made.map_err(|error| {
             let dir = std::env::temp_dir();
             Failure::refused(anyhow!(

@@ -78,6 +78,7 @@ fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
     }
     // All directories, or none.
     for (split, partial) in written {
+        partial.remove_leftovers();
         rename_new(&filled(&partial), &split.dir)
             .with_context(|| format!("cannot make {}", split.dir.display()))?;
     }

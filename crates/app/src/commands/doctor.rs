@@ -105,6 +105,7 @@ struct Sample {
 impl Sample {
     fn create(directory: &Path) -> std::io::Result<Sample> {
         let dir = OwnDir::new_in(directory, "doctor")?;
+        dir.remove_leftovers();
         let path = dir.path().join("sample");
         let mut file = iosonar_os::create::new_file(&path)?;
         let sample = Sample { path, dir: RefCell::new(Some(dir)) };

@@ -351,6 +351,7 @@ impl Converted {
     /// Ends it: Parquet and summary, or the records alone.
     pub fn end(self, remarks: &[String]) -> Result<(), Failure> {
         let Converted { archive, partial, path, is_parquet } = self;
+        partial.remove_leftovers();
         let whole = if is_parquet {
             archive.finish(remarks)?;
             partial.path().join(ARCHIVE).join(RECORDS)

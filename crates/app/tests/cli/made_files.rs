@@ -162,3 +162,42 @@ fn a_signal_ends_files_that_are_written_in_turn() {
         turns.len() > 3 && (0..).zip(&turns).all(|(n, target): (usize, _)| n % 3 == usize::from(*target))
     );
 }
+
+/// Passes with files of their own: those that are there already belong to somebody, because nobody has named them.
+#[test]
+fn files_of_passes_that_nobody_named_stay() {
+    let run = "run -t t --rw write --steps sequential --bs 4k --io-size 16k --create --between-passes new-file --passes 3 --no-progress --unlink -o o";
+    let xdd = "xdd -op write -targets 1 t -reqsize 4 -numreqs 4 -passes 3 -createnewfiles -deletefile";
+    for (command, option) in [(run, "--destroy"), (xdd, "-destroy")] {
+        for name in ["t.00000001", "t.00000003"] {
+            let lab = lab();
+            lab.file("t", "");
+            lab.file(name, "somebody's");
+            let refused = lab.expect(2, command);
+            assert!(refused.err.contains(name) && refused.err.contains(option), "{}", refused.err);
+            assert_eq!(std::fs::read(lab.path(name)).unwrap(), b"somebody's");
+            assert!(!lab.path("t.00000002").exists() && !lab.path("o").exists());
+            // It is typed: the file is overwritten, and not deleted, because the run has not made it.
+            lab.expect(0, &format!("{command} {option}"));
+            assert_eq!(lab.path(name).metadata().unwrap().len(), 16 << 10);
+            assert!(!lab.path("t.00000002").exists() && lab.path("t").exists());
+        }
+    }
+}
+
+/// A file that takes the place of one that the run has made is somebody's.
+#[test]
+fn file_that_takes_the_place_of_a_target_is_not_deleted() {
+    let lab = lab();
+    lab.target("t", 1 << 20);
+    let running = Running::of(&mut lab.command(
+        "run -t t --rw read --bs 4k --number-ios 200 --rate-iops 200 --unlink --progress json -o o",
+    ));
+    iosonar_testkit::until("the run", || lab.path("o/run.json").exists());
+    std::fs::rename(lab.path("t"), lab.path("moved")).unwrap();
+    lab.file("t", "somebody's");
+    let ended = running.end();
+    assert!([0, 1].contains(&ended.code), "{}", ended.err);
+    assert_eq!(std::fs::read(lab.path("t")).unwrap(), b"somebody's");
+    assert!(lab.path("moved").exists());
+}

@@ -39,6 +39,7 @@ mod made_files;
 mod matrix;
 mod output;
 mod outputs;
+mod own_dirs;
 mod patterns;
 mod phases;
 mod plans;

@@ -165,3 +165,37 @@ fn a_file_system_in_use_is_not_unmounted() {
     let elsewhere = lab.expect(2, &format!("iozone -i 0 -s 1m -r 64k -U {at}"));
     assert!(elsewhere.err.contains("no target lies on"), "{}", elsewhere.err);
 }
+
+/// What `-U` cannot mount again as it was, it does not unmount: a bind mount, what a line of the table of file systems does not name,
+/// and the root file system.
+#[test]
+fn what_cannot_be_mounted_again_as_it_was_stays_mounted() {
+    needs!("mkfs.ext4", "umount", "mount");
+    let (_device, mounted) = file_system("ext4", 32);
+    std::fs::create_dir(mounted.path().join("part")).unwrap();
+    let part = Mounted::bound(&mounted.path().join("part"));
+    let lab = lab();
+    let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let before = mounts();
+    let at = part.path().display().to_string();
+    let refused = lab.expect(2, &format!("iozone -s 64k -r 64k -i 0 -f {at}/test -U {at}"));
+    assert!(refused.err.contains("bind mount"), "{}", refused.err);
+    let refused = lab.expect(2, &format!("iozone -s 64k -r 64k -i 0 -f {} -U /", lab.path("test").display()));
+    assert!(refused.err.contains("root file system"), "{}", refused.err);
+    assert_eq!(mounts(), before);
+    drop(part);
+
+    let (other, _) = (LoopDevice::random(32), ());
+    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", other.text()]);
+    let at = mounted.path().display().to_string();
+    let source = |point: &str| {
+        let mounts = mounts();
+        let line = mounts.lines().rfind(|line| line.split(' ').nth(4) == Some(point)).unwrap().to_string();
+        line.split(" - ").nth(1).unwrap().split(' ').nth(1).unwrap().to_string()
+    };
+    let before = source(&at);
+    let table = lab.file("fstab", format!("{} {at} ext4 defaults 0 0\n", other.text()));
+    let mut command = lab.command(&format!("iozone -s 64k -r 64k -i 0 -f {at}/test -U {at}"));
+    let ended = iosonar_testkit::Ended::of(command.env("LIBMOUNT_FSTAB", table).output().unwrap());
+    assert_eq!((ended.code, source(&at)), (0, before), "{}", ended.err);
+}

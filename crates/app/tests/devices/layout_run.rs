@@ -2,7 +2,7 @@
 //! Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`.
 
 use crate::common::*;
-use iosonar_testkit::Lab;
+use iosonar_testkit::{Lab, LoopDevice};
 use serde_json::Value;
 use std::fs;
 
@@ -177,4 +177,54 @@ fn nothing_stays_after_a_signal() {
     let ended = making.wait();
     assert!([143, 0].contains(&ended.code), "{}", ended.err);
     assert_eq!(left(&lab), [""; 0], "{}", ended.err);
+}
+
+/// Directories, images and loop devices of others stay, whatever their names are, and hinder no run.
+#[test]
+fn scratch_directories_of_others_stay() {
+    needs!("mkfs.ext4", "losetup");
+    let lab = lab();
+    for dir in [".iosonar-scratch-notes", ".iosonar-scratch-7-0", "other/.iosonar-scratch-vm", "here"] {
+        fs::create_dir_all(lab.path(dir)).unwrap();
+        fs::write(lab.path(dir).join("precious.txt"), "thesis").unwrap();
+    }
+    let image = lab.path(".iosonar-scratch-7-0/vm.img");
+    fs::File::create(&image).unwrap().set_len(4 << 20).unwrap();
+    let device = LoopDevice::on(&image, &[]);
+    let before = left(&lab);
+    lab.expect(2, "layout run . --size 100t --methods buffered+64k --out o");
+    for run in
+        ["layout run here --out o1", "layout run . --out o2", "layout run . --scratch 64m --fs ext4 --out o3"]
+    {
+        lab.expect(0, &format!("{run} --size 64k --methods buffered+64k --rounds 1 --no-progress"));
+    }
+    assert_eq!(left(&lab), before);
+    assert!(fs::read_to_string(format!("/sys/block/{}/loop/backing_file", device.name())).is_ok());
+    for dir in [".iosonar-scratch-notes", ".iosonar-scratch-7-0", "other/.iosonar-scratch-vm", "here"] {
+        assert_eq!(fs::read(lab.path(dir).join("precious.txt")).unwrap(), b"thesis", "{dir}");
+    }
+}
+
+/// Options of mkfs that name another device: it would be formatted, too.
+#[test]
+fn mkfs_options_that_name_another_device_are_refused() {
+    needs!("mkfs.btrfs", "mkfs.xfs", "mkfs.ext4");
+    let (lab, other) = (lab(), LoopDevice::random(16));
+    let before = other.bytes();
+    let name = other.text();
+    for (kind, options) in [
+        ("btrfs", name.to_string()),
+        ("btrfs", format!("-d single {name}")),
+        ("xfs", format!("-l logdev={name}")),
+        ("xfs", format!("-r rtdev={name}")),
+        ("ext4", format!("-J device={name}")),
+        ("ext4", name.to_string()),
+    ] {
+        let args = ["layout", "run", ".", "--size", "1m", "--methods", "buffered+64k", "--scratch", "320m"];
+        let further = ["--fs", kind, "--mkfs-options", &options, "--no-progress", "--out", "o"];
+        let refused = lab.expect_args(2, &[&args[..], &further[..]].concat());
+        assert!(refused.err.contains("another device or file"), "{}", refused.err);
+        assert_eq!(left(&lab), [""; 0]);
+    }
+    assert!(other.bytes() == before && !lab.path("o").exists());
 }

@@ -87,7 +87,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let f = c.file()?; c.run(|g| g.combined = Some(f)) };
     Each ["createnewfiles", "cnf"] ""
         "Create one file per pass: the name, a dot, and the pass in eight digits."
-        "Not on devices, and only where something is written. Of -createnewfiles, -recreatefiles and -reopen the \
+        "Files that exist are refused without -destroy. Not on devices, and only where something is written. Of -createnewfiles, -recreatefiles and -reopen the \
          last one holds."
         |c| c.each(|t| t.between_passes = BetweenPasses::NewFile);
     Run ["csvout", "csvo", "cvs"] "FILE"

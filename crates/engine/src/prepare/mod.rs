@@ -15,7 +15,7 @@ pub(crate) use look::Looked;
 
 use crate::control::Control;
 use crate::error::PrepareError;
-use crate::files::TargetFile;
+use crate::files::{MadeFiles, TargetFile};
 use crate::means::Part;
 use crate::stage::Stage;
 use claim::{Claim, claim_all};
@@ -27,7 +27,6 @@ use iosonar_host::{Root, TargetFacts, identify_growing};
 use iosonar_load::{
     Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
 };
-use iosonar_os::made::Made;
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan};
 use look::look;
@@ -330,9 +329,9 @@ impl Prepared {
         Ok(fitted.map(|(fitted, job)| JobReady { fitted, told: job.told.clone() }).collect())
     }
 
-    /// Files that were made for the run, before its start or since.
-    pub fn made(&self) -> Vec<Made> {
-        self.targets.iter().filter_map(Claimed::file).flat_map(|file| file.made()).collect()
+    /// Files that are made for the run, of each target.
+    pub fn made(&self) -> Vec<MadeFiles> {
+        self.targets.iter().filter_map(|target| Some(target.file()?.made())).collect()
     }
 
     /// Takes back what was made for a run that is refused after all: empty files. A run that has started keeps them.

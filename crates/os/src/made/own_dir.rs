@@ -22,6 +22,7 @@ const LONGEST_MARK: u64 = 1 << 28;
 pub struct OwnDir {
     made: Made,
     mark: File,
+    kind: &'static str,
 }
 
 /// How the names of such directories start; a process id, `-` and a number follow.
@@ -30,24 +31,11 @@ fn prefix(kind: &str) -> String {
 }
 
 impl OwnDir {
-    /// Makes `.iosonar-KIND-PID-N` in `parent`, closed to other users. Directories of this kind that killed processes have left
-    /// in `parent` are removed first, as far as they can be.
+    /// Makes `.iosonar-KIND-PID-N` in `parent`, closed to other users.
     ///
     /// # Errors
     /// It cannot be created there.
-    pub fn new_in(parent: &Path, kind: &str) -> io::Result<OwnDir> {
-        for leftover in leftovers(parent, kind).unwrap_or_default() {
-            // What cannot be removed now hinders nobody.
-            let _ = leftover.remove_tree(&everything);
-        }
-        OwnDir::beside_leftovers(parent, kind)
-    }
-
-    /// Makes the directory, and leaves those of killed processes alone.
-    ///
-    /// # Errors
-    /// It cannot be created there.
-    pub fn beside_leftovers(parent: &Path, kind: &str) -> io::Result<OwnDir> {
+    pub fn new_in(parent: &Path, kind: &'static str) -> io::Result<OwnDir> {
         // The kernel shows mounts and loop devices by such paths.
         let parent = parent.canonicalize()?;
         for number in 0.. {
@@ -58,9 +46,19 @@ impl OwnDir {
             };
             let marked = mark(&made);
             let mark = marked.inspect_err(|_| drop(made.remove_tree(&everything)))?;
-            return Ok(OwnDir { made, mark });
+            return Ok(OwnDir { made, mark, kind });
         }
         unreachable!("a number is free")
+    }
+
+    /// Removes directories of this kind that killed processes have left beside this one, as far as they can be. Call it when the
+    /// command is not refused any more: a command that is refused changes nothing.
+    pub fn remove_leftovers(&self) {
+        let beside = self.path().parent().map(|parent| leftovers(parent, self.kind));
+        for leftover in beside.and_then(Result::ok).unwrap_or_default() {
+            // What cannot be removed now hinders nobody.
+            let _ = leftover.remove_tree(&everything);
+        }
     }
 
     /// The directory.
@@ -251,13 +249,12 @@ mod tests {
     }
 
     /// What a killed process leaves.
-    fn killed(parent: &Path, kind: &str) -> PathBuf {
-        let mut own = OwnDir::beside_leftovers(parent, kind).unwrap();
+    fn killed(parent: &Path, kind: &'static str) -> PathBuf {
+        let mut own = OwnDir::new_in(parent, kind).unwrap();
         own.note("noted").unwrap();
         fs::write(own.path().join("file"), "x").unwrap();
         let path = own.path().to_path_buf();
-        let OwnDir { made: _, mark } = &own;
-        mark.unlock().unwrap();
+        own.mark.unlock().unwrap();
         std::mem::forget(own);
         path
     }
@@ -285,9 +282,9 @@ mod tests {
         assert_eq!((found.len(), found[0].path(), found[0].notes()), (1, &*left, &["noted".to_string()][..]));
         drop(found);
         let own = OwnDir::new_in(parent.path(), "test").unwrap();
-        // It has the name of the one that was removed: both are of this process.
-        assert_eq!((own.path(), names(own.path())), (&*left, vec![MARK.to_string()]));
-        assert!(other_kind.join("file").exists());
+        own.remove_leftovers();
+        assert_eq!(names(own.path()), [MARK]);
+        assert!(!left.exists() && other_kind.join("file").exists());
     }
 
     #[test]
@@ -304,7 +301,7 @@ mod tests {
         std::os::unix::fs::symlink(at(".iosonar-test-notes"), at(".iosonar-test-1-3")).unwrap();
         let before = names(parent.path());
         assert!(leftovers(parent.path(), "test").unwrap().is_empty());
-        drop(OwnDir::new_in(parent.path(), "test").unwrap());
+        OwnDir::new_in(parent.path(), "test").unwrap().remove_leftovers();
         assert_eq!(names(parent.path()), before);
         assert!(at(".iosonar-test-notes/file").exists());
     }

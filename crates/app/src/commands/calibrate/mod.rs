@@ -48,6 +48,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     signals::end_on_signal(end.clone(), places.remover())?;
     let file = places.file.path().join("file");
     fill(&file).with_context(|| format!("cannot write {}", file.display())).map_err(Failure::refused)?;
+    [&places.file, &places.records].into_iter().for_each(OwnDir::remove_leftovers);
     let rounds = Rounds::new(places.records.path(), file, length);
     let mut engines: Vec<EngineRow> =
         engines().into_iter().map(|(engine, depth)| EngineRow::new(engine, depth)).collect();

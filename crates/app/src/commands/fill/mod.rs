@@ -59,6 +59,7 @@ pub fn fill(args: &FillArgs) -> Result<Exit, Failure> {
             Err(failure) => how = how.without(&failure).ok_or_else(|| in_own_words(failure))?,
         }
     };
+    place.remove_leftovers();
     let concluded = session::conclude(ended, &Limits::default(), &mut timings)?;
     let filled = Filled::of(args, &range, how.buffered, &concluded, || {
         let facts = identify(&args.target, &Root::default()).map_err(|error| error.to_string())?;
@@ -188,6 +189,13 @@ impl Place {
         let scratch = own_dir::temporary("fill")?;
         signals::undo_on_abort(own_dir::remover(&scratch));
         Ok(Place::Scratch(scratch))
+    }
+
+    /// Removes the directories that killed commands have left.
+    fn remove_leftovers(&self) {
+        if let Place::Scratch(scratch) = self {
+            scratch.remove_leftovers();
+        }
     }
 
     fn dir(&self) -> PathBuf {

@@ -94,12 +94,17 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     let scratch = own_dir::temporary("iozone")?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let mut timings = Timings::new();
-    let performed = perform(settings, &matrix, plan, dir.clone(), &mut timings);
-    if performed.is_err() && dir.join(PARTS).exists() {
-        // The error says that records are there.
-        let _ = scratch.keep();
-    }
-    let (ended, reservations, _listener) = performed?;
+    let (ended, reservations, _listener) = match perform(settings, &matrix, plan, dir.clone(), &mut timings) {
+        Ok(performed) => performed,
+        Err(failure) => {
+            if dir.join(PARTS).exists() {
+                // The error says that records are there.
+                let _ = scratch.keep();
+            }
+            return Err(failure);
+        }
+    };
+    scratch.remove_leftovers();
     report(settings, &matrix, ended, reservations, &mut timings)
 }
 

@@ -8,6 +8,7 @@ use crate::output::print_message;
 use crate::signals;
 use anyhow::{Context, anyhow};
 use iosonar_campaign::creation::{Experiment, Files, Method};
+use iosonar_engine::MadeFiles;
 use iosonar_os::create::new_dirs;
 use iosonar_os::made::Made;
 use iosonar_os::{free_space, open_to_inspect};
@@ -22,8 +23,10 @@ pub struct Stage {
     pub files: Vec<Vec<PathBuf>>,
     scratch: Option<Scratch>,
     aged: Option<Aged>,
-    /// Directories and files that were made, unless a scratch file system holds them.
-    made: RefCell<Vec<Made>>,
+    /// Directories that were made, unless a scratch file system holds them.
+    made: Vec<Made>,
+    /// Files that the run has made.
+    made_files: RefCell<Vec<MadeFiles>>,
     keep: bool,
 }
 
@@ -39,14 +42,22 @@ impl Stage {
         if args.scratch.is_none() {
             files.iter().flatten().try_for_each(|file| check_unused(file))?;
         }
+        let spec = args.scratch.map(|size| spec(args, size));
         let leftovers = Leftovers::find(&dir).map_err(Failure::refused)?;
         has_room(&dir, leftovers.bytes(), args, experiment)?;
+        spec.iter().try_for_each(Spec::check).map_err(Failure::refused)?;
         // Not before everything else was found right: a command that is refused changes nothing.
         remove(leftovers, &dir);
-        let made = RefCell::default();
-        let mut stage = Stage { files: Vec::new(), scratch: None, aged: None, made, keep: args.keep };
-        match args.scratch {
-            Some(size) => stage.add_file_systems(&dir, size, args, experiment, stop)?,
+        let mut stage = Stage {
+            files: Vec::new(),
+            scratch: None,
+            aged: None,
+            made: Vec::new(),
+            made_files: RefCell::default(),
+            keep: args.keep,
+        };
+        match &spec {
+            Some(spec) => stage.add_file_systems(&dir, spec, args, experiment, stop)?,
             None => {
                 stage.aged = aged(args, &dir)?;
                 stage.files = files;
@@ -58,38 +69,33 @@ impl Stage {
     }
 
     /// Notes files that the run has made: they go at the end.
-    pub fn note_made(&self, made: Vec<Made>) {
-        self.made.borrow_mut().extend(made);
+    pub fn note_made(&self, made: Vec<MadeFiles>) {
+        self.made_files.borrow_mut().extend(made);
         self.undo_on_abort();
     }
 
     fn add_file_systems(
         &mut self,
         dir: &Path,
-        size: ByteSize,
+        spec: &Spec,
         args: &RunArgs,
         experiment: &Experiment,
         stop: &Stop,
     ) -> Result<(), Failure> {
         let count = experiment.methods.len();
         print_message(format_args!(
-            "iosonar: making {count} file systems of {size} ({}) in {}",
-            args.fs,
+            "iosonar: making {count} file systems of {} ({}) in {}",
+            ByteSize(spec.size),
+            spec.kind,
             dir.display()
         ));
-        let spec = Spec {
-            kind: args.fs,
-            size: size.0,
-            mkfs_options: words(args.mkfs_options.as_deref()),
-            mount_options: args.mount_options.clone().unwrap_or_default(),
-        };
         let mut scratch = Scratch::create(dir).map_err(Failure::refused)?;
         let remover = scratch.remover();
         signals::undo_on_abort(move || tell_failed(remover.at_once()));
         for (number, method) in experiment.methods.iter().enumerate() {
             stop.check()?;
             let name = format!("fs-{}", number + 1);
-            let point = scratch.add(&name, &spec).map_err(Failure::refused)?;
+            let point = scratch.add(&name, spec).map_err(Failure::refused)?;
             aged(args, &point)?;
             // Without this, an allocator may pass over what was freed a moment ago.
             scratch.remount(&name).map_err(Failure::refused)?;
@@ -100,34 +106,26 @@ impl Stage {
         Ok(())
     }
 
-    /// Directories of methods whose files lie apart.
-    fn dirs(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().flatten().filter_map(|file| own_dir(file))
-    }
-
-    fn make_dirs(&self) -> Result<(), Failure> {
-        for dir in self.dirs() {
+    fn make_dirs(&mut self) -> Result<(), Failure> {
+        for dir in self.files.iter().flatten().filter_map(|file| own_dir(file)) {
             let made = new_dirs(dir).with_context(|| format!("cannot create {}", dir.display()));
-            self.made.borrow_mut().extend(made.map_err(Failure::refused)?);
+            self.made.extend(made.map_err(Failure::refused)?);
         }
         Ok(())
     }
 
     fn undo_on_abort(&self) {
+        let aged = self.aged.as_ref().map(Aged::remover);
         let remover = self.scratch.as_ref().map(Scratch::remover);
-        let made = if remover.is_none() { self.removed_at_end() } else { Vec::new() };
+        let is_own = remover.is_none() && !self.keep;
+        let dirs = if is_own { self.made.clone() } else { Vec::new() };
+        let files = if is_own { self.made_files.borrow().clone() } else { Vec::new() };
         signals::undo_on_abort(move || {
-            made.iter().rev().for_each(|made| drop(made.remove()));
+            let files = files.iter().flat_map(MadeFiles::list);
+            files.chain(dirs.iter().rev().cloned()).for_each(|made| drop(made.remove()));
+            aged.iter().for_each(|remove| remove());
             remover.iter().for_each(|remover| tell_failed(remover.at_once()));
         });
-    }
-
-    /// What goes at the end, in the order in which it was made.
-    fn removed_at_end(&self) -> Vec<Made> {
-        let aged = self.aged.iter().flat_map(|aged| std::iter::once(aged.notes()).chain(aged.files()));
-        let made = self.made.borrow();
-        let files = made.iter().filter(|_| !self.keep);
-        aged.chain(files).cloned().collect()
     }
 
     /// Whether the images of scratch file systems are read and written with direct I/O.
@@ -147,10 +145,11 @@ impl Stage {
             scratch.remove()?;
         } else {
             if !self.keep {
-                let made = self.made.take();
-                made.iter().rev().try_for_each(|made| {
+                let files: Vec<Made> = self.made_files.take().iter().flat_map(MadeFiles::list).collect();
+                files.iter().chain(self.made.iter().rev()).try_for_each(|made| {
                     made.remove().with_context(|| format!("{} stays", made.path().display()))
                 })?;
+                self.made.clear();
             }
             aged.into_iter().try_for_each(Aged::remove)?;
         }
@@ -195,6 +194,16 @@ pub fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
         Files::Together(_) | Files::InTurn(_) => dir.join(format!("iosonar-{method}-{number}")),
     };
     (1..=method.files.count()).map(name).collect()
+}
+
+/// The file systems that are made.
+fn spec(args: &RunArgs, size: ByteSize) -> Spec {
+    Spec {
+        kind: args.fs,
+        size: size.0,
+        mkfs_options: words(args.mkfs_options.as_deref()),
+        mount_options: args.mount_options.clone().unwrap_or_default(),
+    }
 }
 
 /// Prepares free space, if that is wanted.

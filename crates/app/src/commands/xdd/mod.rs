@@ -76,6 +76,7 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
     let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
+    scratch.remove_leftovers();
     let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it started"))?;
     report(settings, ended, reservations, &mut timings)
 }
