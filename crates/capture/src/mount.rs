@@ -1,6 +1,7 @@
 //! File systems of the kernel that recording needs, and that not every machine has mounted.
 
 use crate::error::{CaptureError, at};
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::write_whole;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -55,7 +56,7 @@ impl KernelFs {
 
     /// Unmounts it, if a recorder mounted it. While somebody uses it, it stays, and the next one to leave tries again.
     pub(crate) fn unmount_if_ours(&self) -> io::Result<()> {
-        let Ok(ours) = fs::read_to_string(self.note) else { return Ok(()) };
+        let Ok(ours) = read_text(Path::new(self.note), TEXT_LIMIT) else { return Ok(()) };
         if self.mount_number().is_none_or(|number| number != ours) {
             return fs::remove_file(self.note);
         }

@@ -6,6 +6,7 @@ use iosonar_layout::Map;
 use iosonar_os::allocate;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
+use iosonar_text::shown;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -71,7 +72,7 @@ pub(crate) fn preallocate(file: &File, lifecycle: &FileLifecycle, path: &Path) -
     match lifecycle.preallocate.0 {
         0 => Ok(()),
         bytes => allocate(file, bytes).map_err(|error| PrepareError::Preallocate {
-            path: path.display().to_string(),
+            path: shown(path).to_string(),
             bytes,
             error,
         }),
@@ -368,13 +369,13 @@ impl TargetFile {
                 // Between judging and opening nothing but a file can have taken its place unseen.
                 match file.metadata()?.is_file() && fs::symlink_metadata(&path)?.is_file() {
                     true => Ok(file),
-                    false => Err(io::Error::other(format!("{} is no file any more", path.display()))),
+                    false => Err(io::Error::other(format!("{} is no file any more", shown(&path)))),
                 }
             }
             BetweenPasses::NewFile => {
                 let made = options.create_new(true).open(&path);
                 let named =
-                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", shown(&path)));
                 current.known.push(pass);
                 made.map_err(named)
             }
@@ -405,10 +406,10 @@ impl TargetFile {
             let is_open = pass == current.pass || all == 1;
             let same = fs::symlink_metadata(&path).is_ok_and(|m| is_same(&m, &own));
             if is_open && !same {
-                return Some(format!("{} is another file by now, so it was not deleted", path.display()));
+                return Some(format!("{} is another file by now, so it was not deleted", shown(&path)));
             }
             if let Err(error) = fs::remove_file(&path) {
-                return Some(format!("{} could not be deleted: {error}", path.display()));
+                return Some(format!("{} could not be deleted: {error}", shown(&path)));
             }
         }
         None

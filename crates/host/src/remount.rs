@@ -2,6 +2,8 @@
 
 use crate::Root;
 use crate::mounts::{self, Mount, unescape};
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
+use iosonar_text::{one_line, shown};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -65,22 +67,26 @@ impl Remount {
     /// # Errors
     /// Nothing is mounted there, or it could not be mounted again.
     pub fn of(directory: &Path, root: &Root) -> Result<Remount, RemountError> {
-        let none = || RemountError::NoMountPoint(directory.display().to_string());
+        let none = || RemountError::NoMountPoint(shown(directory).to_string());
         let path = directory.canonicalize().map_err(|_| none())?;
         let all = mounts::own(root).map_err(RemountError::Unknown)?;
         // The last one lies over those before it.
         let mount = all.into_iter().rfind(|mount| mount.mount_point == path).ok_or_else(none)?;
-        let shown = path.display().to_string();
+        let typed = path.display().to_string();
         let table = fstab();
-        if fs::read_to_string(&table).is_ok_and(|text| is_in_fstab(&text, &path)) {
-            return Ok(Remount { mount, back: vec![shown], device: None });
+        if read_text(&table, TEXT_LIMIT).is_ok_and(|text| is_in_fstab(&text, &path)) {
+            return Ok(Remount { mount, back: vec![typed], device: None });
         }
         let device = fs::canonicalize(&mount.source).ok().filter(|path| path.starts_with("/dev"));
         let Some(device) = device else {
-            return Err(RemountError::NoWayBack(shown, table.display().to_string(), mount.source));
+            return Err(RemountError::NoWayBack(
+                shown(&path).to_string(),
+                shown(&table).to_string(),
+                shown(&mount.source).to_string(),
+            ));
         };
         let options = format!("{},{}", mount.options, mount.super_options);
-        let back = ["-t", &mount.kind, "-o", &options, &mount.source, &shown].map(String::from).to_vec();
+        let back = ["-t", &mount.kind, "-o", &options, &mount.source, &typed].map(String::from).to_vec();
         Ok(Remount { mount, back, device: Some(device) })
     }
 
@@ -100,7 +106,7 @@ impl Remount {
     /// # Errors
     /// It could not be unmounted, and is still mounted; or it could not be mounted again.
     pub fn execute(&self, root: &Root) -> Result<(), RemountError> {
-        let path = self.mount.mount_point.display().to_string();
+        let path = shown(&self.mount.mount_point).to_string();
         let held = self.device.as_ref().map(File::open).transpose();
         let held =
             held.map_err(|error| RemountError::Unmount { path: path.clone(), why: error.to_string() })?;
@@ -110,7 +116,7 @@ impl Remount {
         mounted.map_err(|why| RemountError::Mount {
             path,
             why,
-            command: format!("mount {}", self.back.join(" ")),
+            command: format!("mount {}", one_line(&self.back.join(" "))),
         })
     }
 }
@@ -123,7 +129,7 @@ pub fn unmount(mount_point: &Path, root: &Root) -> Result<(), RemountError> {
     let unmounted = attempt(|| call("umount", &[mount_point]), |why| why.contains("busy"));
     unmounted.map_err(|why| {
         let users = if why.contains("busy") { users(mount_point, root) } else { String::new() };
-        let path = mount_point.display().to_string();
+        let path = shown(mount_point).to_string();
         RemountError::Unmount { path, why: format!("{}{users}", why.trim_end_matches('.')) }
     })
 }
@@ -148,12 +154,12 @@ fn use_by(pid: u32, mount_point: &Path, root: &Root) -> Option<String> {
         true => "this process".to_string(),
         false => {
             let name = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
-            format!("process {pid} ({name})")
+            format!("process {pid} ({})", shown(&name))
         }
     };
     match link("cwd") {
-        Some(path) => Some(format!("{who} has its working directory {}", path.display())),
-        None => opened().map(|path| format!("{who} has {} open", path.display())),
+        Some(path) => Some(format!("{who} has its working directory {}", shown(&path))),
+        None => opened().map(|path| format!("{who} has {} open", shown(&path))),
     }
 }
 
@@ -191,6 +197,7 @@ fn call(program: &str, arguments: &[impl AsRef<OsStr>]) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
+    let said = one_line(&said).into_owned();
     Err(if said.is_empty() { format!("{program}: {}", output.status) } else { said })
 }
 

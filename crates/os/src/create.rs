@@ -6,10 +6,10 @@
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Creates a file for writing (`O_EXCL`).
@@ -61,11 +61,23 @@ pub fn new_private_dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Those of mkdir(2). What was created before is removed again.
 pub fn new_dirs(path: &Path) -> io::Result<Vec<PathBuf>> {
+    make_all(path, new_dir)
+}
+
+/// The same with mode 0700 for those that are created; others keep theirs.
+///
+/// # Errors
+/// Those of mkdir(2). What was created before is removed again.
+pub fn new_private_dirs(path: &Path) -> io::Result<Vec<PathBuf>> {
+    make_all(path, new_private_dir)
+}
+
+fn make_all(path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<Vec<PathBuf>> {
     let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut made: Vec<PathBuf> = Vec::new();
     for dir in missing.into_iter().rev() {
-        if let Err(error) = new_dir(dir) {
+        if let Err(error) = make(dir) {
             made.iter().rev().for_each(|dir| drop(fs::remove_dir(dir)));
             return Err(error);
         }
@@ -102,7 +114,13 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
 /// The file cannot be written; nothing is left of it then.
 pub fn write_whole(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
     let _ = fs::remove_file(temporary);
-    let written = new_file(temporary).and_then(|mut file| file.write_all(bytes));
+    let written = new_file(temporary).and_then(|mut file| {
+        // The new file is as private as the one that it replaces.
+        if let Some(old) = fs::symlink_metadata(path).ok().filter(Metadata::is_file) {
+            file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+        }
+        file.write_all(bytes)
+    });
     let renamed = written.and_then(|()| rename_over(temporary, path));
     // A full disk must not stay full.
     renamed.inspect_err(|_| drop(fs::remove_file(temporary)))
@@ -116,13 +134,13 @@ pub fn write_attribute(path: &Path, text: &str) -> io::Result<()> {
     File::options().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// Opens a file that several processes lock and append to; creates it if it does not exist.
+/// Opens a file that several processes lock and append to; creates it with mode 0600 if it does not exist.
 ///
 /// # Errors
 /// Those of open(2); symbolic links are not followed.
 pub fn shared_file(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW.bits() as i32;
-    File::options().create(true).append(true).custom_flags(flags).open(path)
+    File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(path)
 }
 
 /// A file that has no name, or a temporary one, until it is complete. Nothing is left of one that is dropped before.

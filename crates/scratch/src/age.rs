@@ -36,7 +36,7 @@ pub struct ParseAgeError(String);
 
 /// Why free space cannot be aged. Nothing is left of the attempt.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot age the free space of {}: {what}: {error}", dir.display())]
+#[error("cannot age the free space of {}: {what}: {error}", iosonar_text::shown(&dir))]
 pub struct AgeError {
     /// The directory.
     pub dir: PathBuf,
@@ -105,7 +105,12 @@ impl Age {
                 let path = dir.join(format!(".iosonar-age-{number}"));
                 let allocated = create::new_allocated_file(&path, size);
                 allocated.map_err(|error| {
-                    let what = format!("hole {} of {}, {} is refused", hole + 1, self.holes, path.display());
+                    let what = format!(
+                        "hole {} of {}, {} is refused",
+                        hole + 1,
+                        self.holes,
+                        iosonar_text::shown(&path)
+                    );
                     self.failed(dir, &what, error)
                 })?;
                 made.push(path);

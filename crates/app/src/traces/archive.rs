@@ -12,6 +12,7 @@ use iosonar_dialect_blkreplay::recording;
 use iosonar_inputs::{Figures, Input};
 use iosonar_os::create;
 use iosonar_plan::{Extent, Plan};
+use iosonar_text::shown;
 use iosonar_trace::{Bad, Entry, Flags, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -365,7 +366,7 @@ impl Converted {
             archive.end(remarks)?;
             partial.0.clone()
         };
-        create::rename_new(&whole, &path).with_context(|| format!("cannot write {}", path.display()))?;
+        create::rename_new(&whole, &path).with_context(|| format!("cannot write {}", shown(&path)))?;
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use iosonar_os::create::new_dirs;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
 use iosonar_scratch::{Aged, Scratch, ScratchError, Spec, remove_leftovers};
+use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 
 /// The places of files.
@@ -26,13 +27,13 @@ pub struct Stage {
 impl Stage {
     /// Makes file systems and free space as wanted, and the directories of methods that have several.
     pub fn build(args: &RunArgs, experiment: &Experiment, stop: &Stop) -> Result<Stage, Failure> {
-        let dir = args.dir.canonicalize().with_context(|| args.dir.display().to_string());
+        let dir = args.dir.canonicalize().with_context(|| shown(&args.dir).to_string());
         let dir = dir.map_err(Failure::refused)?;
         if !dir.is_dir() {
-            return Err(Failure::refused(anyhow!("{}: it is no directory", args.dir.display())));
+            return Err(Failure::refused(anyhow!("{}: it is no directory", shown(&args.dir))));
         }
         for removed in remove_leftovers(&dir).map_err(Failure::refused)? {
-            let removed = removed.display();
+            let removed = shown(&removed);
             print_message(format_args!(
                 "iosonar: {removed} was left by a run that was killed: it is removed"
             ));
@@ -66,7 +67,7 @@ impl Stage {
         print_message(format_args!(
             "iosonar: making {count} file systems of {size} ({}) in {}",
             args.fs,
-            dir.display()
+            shown(&dir)
         ));
         let spec = Spec {
             kind: args.fs,
@@ -98,7 +99,7 @@ impl Stage {
     fn make_dirs(&self) -> Result<(), Failure> {
         for dir in self.dirs() {
             new_dirs(dir)
-                .with_context(|| format!("cannot create {}", dir.display()))
+                .with_context(|| format!("cannot create {}", shown(&dir)))
                 .map_err(Failure::refused)?;
         }
         Ok(())
@@ -168,7 +169,7 @@ fn check_unused(file: &Path) -> Result<(), Failure> {
     match [own_dir(file), Some(file)].into_iter().flatten().find(|path| path.symlink_metadata().is_ok()) {
         Some(path) => Err(Failure::refused(anyhow!(
             "{}: it exists: move it away, or measure in another directory",
-            path.display()
+            shown(&path)
         ))),
         None => Ok(()),
     }
@@ -207,7 +208,7 @@ fn words(text: Option<&str>) -> Vec<String> {
 
 /// Whether the files fit, so that nothing is begun that ends with a full disk.
 fn has_room(dir: &Path, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
-    let cannot = || dir.display().to_string();
+    let cannot = || shown(dir).to_string();
     let file = open_to_inspect(dir).with_context(cannot).map_err(Failure::refused)?;
     let free = free_space(&file).with_context(cannot).map_err(Failure::refused)?;
     let files: u64 = experiment.files().map(u64::from).sum();
@@ -216,7 +217,7 @@ fn has_room(dir: &Path, args: &RunArgs, experiment: &Experiment) -> Result<(), F
         return Err(Failure::refused(anyhow!(
             "--size {}: {files} files need {needed}, and {} has {} free: use a smaller size, fewer methods, or another directory",
             experiment.size,
-            args.dir.display(),
+            shown(&args.dir),
             ByteSize(free >> 20 << 20)
         )));
     }
