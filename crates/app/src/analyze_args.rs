@@ -34,6 +34,9 @@ pub struct AnalyzeArgs {
     /// Print every figure as a line of CSV: its name, its value
     #[arg(long)]
     pub csv: bool,
+    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    #[arg(long, requires = "csv")]
+    pub csv_safe: bool,
     /// End with exit code 3 if input was skipped, or if there were cautions
     #[arg(long)]
     pub strict: bool,

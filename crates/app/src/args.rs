@@ -590,6 +590,9 @@ pub struct ExportArgs {
     /// Write to this file. Default: standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    #[arg(long)]
+    pub csv_safe: bool,
 }
 
 /// Options of `import`.

@@ -36,6 +36,9 @@ pub struct CompareArgs {
     /// Print CSV: one line for each figure of each run
     #[arg(long, conflicts_with = "markdown")]
     pub csv: bool,
+    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    #[arg(long, requires = "csv")]
+    pub csv_safe: bool,
     /// Print Markdown: one table with a column for each run
     #[arg(long)]
     pub markdown: bool,

@@ -120,6 +120,9 @@ pub struct RunArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Begin words of layout.csv with an apostrophe where a spreadsheet would take them for formulas
+    #[arg(long)]
+    pub csv_safe: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }

@@ -6,6 +6,7 @@ use iosonar_analyze::is_wraparound_suspicious;
 use iosonar_archive::TargetInfo;
 use iosonar_os::create::new_file;
 use iosonar_plan::{OverlapPolicy, Plan, Workload};
+use iosonar_text::shown;
 use iosonar_view::live::{Filter, LEAST, LiveState, Ramp, Setting, draw};
 use iosonar_view::units::Charset;
 use std::io::Write;
@@ -149,7 +150,7 @@ impl LiveView {
             written.is_ok().then_some(path)
         });
         match written {
-            Some(path) => self.note(format!("saved as {} and .png", path.display())),
+            Some(path) => self.note(format!("saved as {} and .png", shown(&path))),
             None => {
                 self.note("the picture cannot be saved: neither the result nor this directory can be written")
             }

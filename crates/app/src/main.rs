@@ -53,6 +53,7 @@ mod write_back;
 use args::{Cli, Command};
 use clap::FromArgMatches;
 use exit::{Exit, Failure};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -72,11 +73,11 @@ fn main() -> ExitCode {
         Ok(typed) => typed,
         Err(why) => return ended(Err(Failure::refused(anyhow::anyhow!("{why}")))),
     };
-    let parsed = help::command(help::width()).try_get_matches_from(typed.args);
-    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let words = typed.args.clone();
+    let cli = match parse(typed.args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            output::print_message(error.render().to_string().trim_end());
+            output::print_lines(misused(&error, &words).trim_end());
             return Exit::Refused.into();
         }
         Err(help) => {
@@ -88,13 +89,31 @@ fn main() -> ExitCode {
     ended(run(cli.command))
 }
 
+fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let matches = help::command(help::width()).try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// What is wrong with a command line. Its words are quoted as they are, so each is read once more with its odd characters escaped.
+fn misused(error: &clap::Error, words: &[OsString]) -> String {
+    let shown = |word: &OsString| OsString::from(iosonar_text::shown(word).to_string());
+    let escaped: Vec<OsString> = words.iter().map(shown).collect();
+    if escaped == words {
+        return error.render().to_string();
+    }
+    match parse(escaped) {
+        Err(error) if error.use_stderr() => error.render().to_string(),
+        _ => iosonar_text::one_line(&error.render().to_string()).into_owned(),
+    }
+}
+
 fn ended(result: Result<Exit, Failure>) -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         // A reader that has seen enough (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
-            output::print_message(format_args!("iosonar: {}", failure.text()));
+            output::print_lines(format_args!("iosonar: {}", output::error_lines(&failure.text())));
             failure.exit.into()
         }
     }

@@ -4,6 +4,7 @@ use crate::args::{ProgressArgs, sync_flag};
 use clap::{Args, ValueEnum};
 use iosonar_campaign::{METHODS, test_names};
 use iosonar_plan::{ByteSize, Claim, SyncFlag};
+use iosonar_text::csv::Form;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -150,8 +151,18 @@ pub struct ResultArgs {
     /// Print the cells as CSV
     #[arg(long)]
     pub csv: bool,
+    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    #[arg(long)]
+    pub csv_safe: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
+}
+
+impl ResultArgs {
+    /// How cells are written as CSV.
+    pub fn csv_form(&self) -> Form {
+        Form { safe: self.csv_safe, crlf: false }
+    }
 }
 
 /// Sizes that were typed: a list of sizes and of ranges.

@@ -1,6 +1,7 @@
 //! What it means that several inputs are one: which they are, and when each of them started.
 
 use iosonar_inputs::Input;
+use iosonar_text::shown;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ pub fn text(members: &[Member]) -> String {
             };
             format!("started {}{later}", date(started))
         });
-        text += &format!("  {}\n    {started}\n", member.name);
+        text += &format!("  {}\n    {started}\n", shown(&member.name));
     }
     text + "\n"
 }

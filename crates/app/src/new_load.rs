@@ -6,6 +6,7 @@ use crate::outputs::gate_of;
 use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
 use iosonar_host::output::{Existing, Output, OutputName};
+use iosonar_text::shown;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -24,7 +25,7 @@ pub fn write(
         return Ok(count);
     }
     let count = write_quietly(option, path, write)?;
-    print_message(format_args!("{}: {count} requests", path.display()));
+    print_message(format_args!("{}: {count} requests", shown(&path)));
     Ok(count)
 }
 
@@ -34,9 +35,9 @@ pub fn write_quietly(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
-    let cannot = || format!("cannot write {}", path.display());
+    let cannot = || format!("cannot write {}", shown(&path));
     let mut file = create(option, path)?;
-    let mut named = Named { out: &mut file, name: path.display().to_string() };
+    let mut named = Named { out: &mut file, name: shown(path).to_string() };
     let count = if path.extension().is_some_and(|e| e == "gz") {
         let mut out = GzEncoder::new(&mut named, Compression::default());
         let count = write(&mut out)?;

@@ -7,6 +7,7 @@ use iosonar_capture::{CaptureError, Interface, Recorder, Settings, Watch};
 use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{DevNumber, Environment, Fact, IssueOrder, TargetFacts};
 use iosonar_judge::device_of;
+use iosonar_text::shown;
 use iosonar_trace::kernel;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -110,7 +111,7 @@ fn count(
 /// The device that a target's requests reach first. Which number the events of a partition's requests have, its own or that of its
 /// disk, depends on the kernel.
 fn numbers(target: &TargetFacts) -> Result<Vec<kernel::Device>, Failure> {
-    let path = target.path.display();
+    let path = shown(&target.path);
     let device = device_of(target).ok_or_else(|| {
         Failure::refused(anyhow!(
             "--watch-order: {path} is not on one block device, so there is no order to watch"

@@ -1,43 +1,70 @@
 //! What several commands need to print, and to name results.
 
 use crate::screen;
+use iosonar_text::{lines, lines_or_json, one_line};
 use jiff::Timestamp;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 /// Prints to standard output. A reader that has seen enough (`| head`) is no failure, and does not end what else
-/// there is to do.
+/// there is to do. Names in the text are escaped where they are put in; this escapes what is left, except line ends and tabs.
 pub fn print(text: &str) -> std::io::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    match std::io::stdout().write_all(lines_or_json(text).as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-/// Prints a message to standard error. While the live view is shown there, the message waits until the view ends. A
-/// terminal that is gone must not end a run.
+/// Prints a message to standard error, on one line: whatever ends a line in a name or in what another program said is escaped.
+/// While the live view is shown there, the message waits until the view ends. A terminal that is gone must not end a run.
 pub fn print_message(text: impl Display) {
-    if let Some(text) = screen::keep(harmless(&text.to_string())) {
-        print_message_now(text);
+    keep_or_print(one_line(&text.to_string()).into_owned());
+}
+
+/// The same for a text with line ends and tabs of its own.
+pub fn print_lines(text: impl Display) {
+    keep_or_print(lines(&text.to_string()).into_owned());
+}
+
+/// The same for JSON, which means the same afterwards.
+pub fn print_json(value: &serde_json::Value) {
+    keep_or_print(lines_or_json(&value.to_string()).into_owned());
+}
+
+fn keep_or_print(escaped: String) {
+    if let Some(text) = screen::keep(escaped) {
+        write_message(&text);
     }
 }
 
 /// Prints a message to standard error at once, even over the live view.
 pub fn print_message_now(text: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{}", harmless(&text.to_string()));
+    write_message(&one_line(&text.to_string()));
 }
 
-/// `text` with its control characters escaped. Messages quote lines and names of files that others have written, and a
-/// terminal would obey them.
-fn harmless(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
-        match c.is_control() && !"\n\t".contains(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-        shown
-    })
+fn write_message(escaped: &str) {
+    let _ = writeln!(std::io::stderr(), "{escaped}");
+}
+
+/// An error, which may have several lines: what belongs to it begins with a blank, or is a line of a file with its number and what is
+/// wrong there, as TOML errors show it. Any other line end is part of what the error quotes, and is escaped.
+pub fn error_lines(text: &str) -> String {
+    let is_numbered = |line: &str| line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(" | ");
+    let is_pointer = |line: &str| line.trim_start().starts_with('|') && line.ends_with('^');
+    let mut before = "";
+    let mut shown = String::new();
+    for (number, line) in text.trim_end().split('\n').enumerate() {
+        shown += match line {
+            _ if number == 0 => "",
+            line if line.is_empty() || line.starts_with(' ') || is_numbered(line) => "\n",
+            _ if is_pointer(before) => "\n  ",
+            _ => "\\n",
+        };
+        shown += &line.replace('\t', "\\t");
+        before = line;
+    }
+    shown
 }
 
 /// `20261121-023000` in UTC.
@@ -65,4 +92,20 @@ fn unused(name: &str, extension: &str) -> PathBuf {
     let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}{extension}")));
     let mut names = std::iter::once(PathBuf::from(format!("{name}{extension}"))).chain(numbered);
     names.find(|path| !path.exists()).expect("names do not end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_of_quoted_text_are_escaped_in_errors() {
+        assert_eq!(error_lines("a\nverdict: trustworthy\n"), "a\\nverdict: trustworthy");
+        let toml = "TOML parse error at line 1, column 3\n  |\n1 | a b\n  |   ^\nexpected .";
+        assert_eq!(
+            error_lines(toml),
+            "TOML parse error at line 1, column 3\n  |\n1 | a b\n  |   ^\n  expected ."
+        );
+        assert_eq!(error_lines("there is no >\n  p99\n     ^"), "there is no >\n  p99\n     ^");
+    }
 }

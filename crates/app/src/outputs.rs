@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use iosonar_engine::TargetReady;
 use iosonar_host::Root;
 use iosonar_host::output::{Existing, Gate, OutputFolder, OutputName, Role};
+use iosonar_text::shown;
 use iosonar_view::Folder;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ static ROOT: LazyLock<Root> = LazyLock::new(Root::default);
 pub fn gate_of(inputs: &[PathBuf]) -> Gate<'static> {
     let mut gate = Gate::new(&ROOT);
     for input in inputs {
-        let role = Role::Input(input.display().to_string());
+        let role = Role::Input(shown(input).to_string());
         files_of(input).iter().for_each(|file| gate.forbid(file, role.clone()));
     }
     gate
@@ -42,7 +43,7 @@ pub fn refuse_read<'a>(
     files.into_iter().for_each(|file| gate.forbid(file.as_ref(), Role::Input(option.into())));
     let read = targets.into_iter().filter_map(|path| Some((path, gate.role_of(path)?))).next();
     read.map_or(Ok(()), |(path, role)| {
-        Err(Failure::refused(anyhow!("target {}: it is {role}: name another target", path.display())))
+        Err(Failure::refused(anyhow!("target {}: it is {role}: name another target", shown(&path))))
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use anyhow::Context;
 use iosonar_os::made::{Made, OwnDir, everything};
+use iosonar_text::shown;
 use std::path::Path;
 
 /// A private directory in `TMPDIR`.
@@ -13,7 +14,7 @@ pub fn temporary(kind: &'static str) -> Result<OwnDir, Failure> {
 
 /// What is wrong where no directory can be made in `parent`, which is that of temporary files, and what to do.
 pub fn no_directory(parent: &Path) -> String {
-    format!("no directory can be made in {} (TMPDIR): set TMPDIR to a directory with room", parent.display())
+    format!("no directory can be made in {} (TMPDIR): set TMPDIR to a directory with room", shown(&parent))
 }
 
 /// Removes a directory of our own with everything in it where a signal ends the program.

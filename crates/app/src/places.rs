@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use iosonar_host::{TargetFacts, TargetKind};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_plan::ByteSize;
+use iosonar_text::shown;
 use iosonar_view::report::Place;
 use std::path::Path;
 
@@ -18,7 +19,7 @@ const LARGEST_PLACE: u64 = 1 << 53;
 /// # Errors
 /// The file cannot be read, or a line says something else; the message has its number.
 pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
-    let refused = |why: String| Failure::refused(anyhow!("--places {}: {why}", path.display()));
+    let refused = |why: String| Failure::refused(anyhow!("--places {}: {why}", shown(&path)));
     let text = read_text(path, TEXT_LIMIT).map_err(|error| refused(error.to_string()))?;
     let lines =
         text.lines().enumerate().filter(|(_, line)| !matches!(line.trim().chars().next(), None | Some('#')));

@@ -5,6 +5,7 @@ use iosonar_evidence::{Fact, Reread, RereadTimes};
 use iosonar_host::environment::Environment;
 use iosonar_host::reread;
 use iosonar_judge::why_not_reread;
+use iosonar_text::shown;
 use iosonar_view::units::{self, Charset};
 use std::time::{Duration, Instant};
 
@@ -51,10 +52,7 @@ pub fn sentence(seen: &Fact<RereadTimes>) -> String {
 
 /// A line for each target that was probed.
 pub fn lines(environment: &Environment) -> impl Iterator<Item = String> {
-    environment
-        .reread
-        .iter()
-        .map(|one| format!("  probe of {}: {}", one.target.display(), sentence(&one.seen)))
+    environment.reread.iter().map(|one| format!("  probe of {}: {}", shown(&one.target), sentence(&one.seen)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::live::{LiveView, cautions_of, title_of};
-use crate::output::print_message;
+use crate::output::{print_json, print_message};
 use crate::screen::{self, Screen};
 use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
@@ -169,8 +169,10 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
             keys.iter().for_each(|key| act(*key, view, scene));
         }
         if take_status_request() {
-            let clear = if view.as_ref().is_some_and(LiveView::is_shown) { "" } else { "\r\x1b[K" };
-            print_message(format_args!("{clear}{}", watched_line(&watch, &signs, WIDE)));
+            if !view.as_ref().is_some_and(LiveView::is_shown) {
+                screen::put("\r\x1b[K");
+            }
+            print_message(watched_line(&watch, &signs, WIDE));
         }
         let is_due = looked.is_none_or(|looked| looked.elapsed() >= REWRITE);
         if is_due {
@@ -540,7 +542,7 @@ fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool
         let all =
             inputs.iter().map(Input::records).sum::<Option<u64>>().filter(|all| *all >= read && *all > 0);
         match form {
-            Form::Json(_) => print_message(serde_json::json!({
+            Form::Json(_) => print_json(&serde_json::json!({
                 "elapsed_ns": begun.elapsed().as_nanos() as u64,
                 "records_read": read,
                 "records": all,

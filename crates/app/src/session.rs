@@ -21,6 +21,7 @@ use iosonar_inputs::{Figures, Input};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
 use iosonar_runner::{CarryOutError, Concluded, Ended, Problem, Purpose, Ready, Scene};
+use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,9 +89,9 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
         Summary { percentiles: figures.tally.percentiles(&args.percentile_list), ..figures.summary };
     if args.json {
         output::print(&summary.to_json())?;
-        print_message(format_args!("result: {}", dir.display()));
+        print_message(format_args!("result: {}", shown(&dir)));
     } else {
-        output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&summary), dir.display()))?;
+        output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&summary), shown(&dir)))?;
     }
     if args.deskew {
         output::print(&iosonar_view::show_deskew(&deskew(&Archive::open(&dir)?)?))?;
@@ -195,7 +196,7 @@ pub fn announcement(prepared: &Prepared) -> Vec<String> {
         lines.extend(target.notices().map(|notice| format!("  {notice}")));
         lines.extend(target.statement().map(|statement| format!("  {statement}")));
         if target.is_removed() {
-            lines.push(format!("  {} will be removed at the end", target.path().display()));
+            lines.push(format!("  {} will be removed at the end", shown(&target.path())));
         }
         lines
     };
@@ -204,7 +205,7 @@ pub fn announcement(prepared: &Prepared) -> Vec<String> {
 
 fn describe(target: &TargetReady<'_>) -> String {
     let size = target.size();
-    let mut text = format!("target {}: {size} bytes", target.path().display());
+    let mut text = format!("target {}: {size} bytes", shown(&target.path()));
     if let (Some(load), Some(factor)) = (target.load(), target.wraparound_factor()) {
         text += &format!(", {} requests, wraparound factor {factor:.3}", load.requests);
         if iosonar_analyze::is_wraparound_suspicious(factor) {
@@ -248,7 +249,7 @@ pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<
     timings.end("encode");
     let concluded = encoded.sum_up()?;
     timings.end("summary");
-    let dir = concluded.dir.display();
+    let dir = shown(&concluded.dir);
     for problem in &concluded.problems {
         print_message(match problem {
             Problem::NotConverted(error) => format!(

@@ -1,7 +1,7 @@
 //! Signals: while a run goes on, or its result is finished, the first asks for an orderly end and the second ends the
 //! program; before that, one ends the program. SIGUSR1 asks for a status line.
 
-use crate::output::print_message;
+use crate::output::{print_lines, print_message};
 use crate::screen;
 use iosonar_engine::Control;
 use iosonar_os::is_ignored;
@@ -133,7 +133,7 @@ impl Listener {
                     SIGUSR1 => STATUS_WANTED.store(true, Relaxed),
                     _ if phase == Phase::Finishing as u8 && control.signal().is_none() && !was_told => {
                         was_told = true;
-                        print_message(
+                        print_lines(
                             "\niosonar: the run is over, its result is being finished (a second Ctrl-C aborts)",
                         );
                     }
@@ -142,24 +142,24 @@ impl Listener {
                     }
                     _ if phase == Phase::Assembling as u8 && control.signal().is_none() => {
                         control.stop(signal);
-                        print_message(
+                        print_lines(
                             "\niosonar: stopping; waiting for the processes of the run (a second Ctrl-C aborts)",
                         );
                     }
                     _ if phase == Phase::Running as u8 && control.signal().is_none() => {
                         control.stop(signal);
-                        print_message(
+                        print_lines(
                             "\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)",
                         );
                     }
                     _ if phase == Phase::Assembling as u8 => {
-                        print_message("\niosonar: aborted; nothing was recorded");
+                        print_lines("\niosonar: aborted; nothing was recorded");
                         end_program(signal);
                     }
                     _ => {
                         screen::restore();
                         let kept = aborted.lock().unwrap_or_else(PoisonError::into_inner);
-                        print_message(format_args!("\niosonar: aborted; {kept}"));
+                        print_lines(format_args!("\niosonar: aborted; {kept}"));
                         end_program(signal);
                     }
                 }

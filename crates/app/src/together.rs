@@ -18,6 +18,7 @@ use iosonar_engine::Control;
 use iosonar_load::Notice;
 use iosonar_plan::{Nanos, Plan};
 use iosonar_runner::Ended;
+use iosonar_text::shown;
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ pub fn perform(
     let cautions = preflight::check_together(plan, &assembled.machines())?;
     assembled.told().iter().chain(&cautions).for_each(print_message);
     let parts = dir.join(PARTS);
-    listener.set_kept(format!("what each process recorded until now is in {}", parts.display()));
+    listener.set_kept(format!("what each process recorded until now is in {}", shown(&parts)));
     listener.set_phase(Phase::Running);
     timings.end("prepare");
     let written_back = write_back::before(plan, &control);
@@ -73,7 +74,7 @@ pub fn perform(
     listener.set_phase(Phase::Finishing);
     timings.end("run");
     let ended = executed.and_then(Executed::merge).map_err(failure)?;
-    listener.set_kept(format!("the records are in {}", dir.display()));
+    listener.set_kept(format!("the records are in {}", shown(&dir)));
     timings.end("merge");
     Ok((ended, listener))
 }

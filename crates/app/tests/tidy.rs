@@ -10,39 +10,40 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 29] = [
-    ("plan", &[]),
+const ARROWS: [(&str, &[&str]); 30] = [
+    ("text", &[]),
+    ("plan", &["text"]),
     ("trace", &["plan"]),
-    ("load", &["os", "plan", "trace"]),
+    ("load", &["os", "plan", "text", "trace"]),
     ("sched", &["plan"]),
     ("os", &[]),
     ("backend", &["plan", "os"]),
     ("evidence", &[]),
     ("layout", &[]),
-    ("archive", &["evidence", "layout", "os", "plan"]),
+    ("archive", &["evidence", "layout", "os", "plan", "text"]),
     ("record", &["archive", "os", "plan"]),
-    ("host", &["evidence", "layout", "os"]),
-    ("scratch", &["host", "os", "plan"]),
-    ("capture", &["os", "plan", "trace"]),
+    ("host", &["evidence", "layout", "os", "text"]),
+    ("scratch", &["host", "os", "plan", "text"]),
+    ("capture", &["os", "plan", "text", "trace"]),
     ("content", &["plan"]),
     (
         "engine",
         &[
             "archive", "backend", "content", "evidence", "host", "layout", "load", "os", "plan", "record",
-            "sched", "trace", "verify",
+            "sched", "text", "trace", "verify",
         ],
     ),
-    ("analyze", &["archive", "evidence", "layout", "os", "plan"]),
+    ("analyze", &["archive", "evidence", "layout", "os", "plan", "text"]),
     ("verify", &["archive", "content", "plan"]),
-    ("view", &["analyze", "archive", "layout", "plan"]),
-    ("campaign", &["analyze", "layout", "plan"]),
-    ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
-    ("dialect-iozone", &["campaign", "plan"]),
-    ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
-    ("judge", &["analyze", "archive", "evidence", "plan"]),
-    ("inputs", &["analyze", "archive", "dialect-blkreplay", "judge", "os", "plan", "trace"]),
-    ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan"]),
-    ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner"]),
+    ("view", &["analyze", "archive", "layout", "plan", "text"]),
+    ("campaign", &["analyze", "layout", "plan", "text"]),
+    ("dialect-blkreplay", &["analyze", "archive", "plan", "text", "trace"]),
+    ("dialect-iozone", &["campaign", "plan", "text"]),
+    ("dialect-xdd", &["analyze", "archive", "plan", "text", "trace"]),
+    ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
+    ("inputs", &["analyze", "archive", "dialect-blkreplay", "judge", "os", "plan", "text", "trace"]),
+    ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan", "text"]),
+    ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
@@ -68,6 +69,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
             "plan",
             "runner",
             "scratch",
+            "text",
             "trace",
             "view",
         ],
@@ -182,6 +184,35 @@ fn product_sources() -> Vec<(PathBuf, String)> {
         path.contains("/src/") && !is_test.iter().any(|part| path.contains(part))
     };
     sources().into_iter().filter(|(path, _)| is_product(&path.to_string_lossy())).collect()
+}
+
+/// A path that is printed is escaped by `text::shown`. What `.display()` makes is data: a string for JSON and for comparison, or a
+/// file that this program reads again.
+#[test]
+fn paths_are_escaped_where_they_are_printed() {
+    const DATA: [&str; 3] = ["capture/src/blktrace.rs", "cluster/src/member.rs", "load/src/known.rs"];
+    let is_product = |path: &Path| {
+        let path = path.to_string_lossy();
+        let others = [
+            "/tests/",
+            "/tests.rs",
+            "_tests.rs",
+            "/bench/",
+            "/testkit/",
+            "/fixtures.rs",
+            "/build.rs",
+            "/examples/",
+        ];
+        !others.iter().any(|other| path.contains(other)) && !DATA.iter().any(|data| path.ends_with(data))
+    };
+    let mut found = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| is_product(path)) {
+        let lines = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+        let is_printed =
+            |line: &&str| line.matches(".display()").count() > line.matches(".display().to_string()").count();
+        found.extend(lines.filter(is_printed).map(|line| format!("{}: {line}", path.display())));
+    }
+    assert!(found.is_empty(), "print it with iosonar_text::shown:\n{}", found.join("\n"));
 }
 
 /// Whatever creates a file could overwrite one. `os::create` creates exclusively, `host::output` judges what users name;

@@ -6,13 +6,15 @@ use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_evidence::{Environment, Series};
+use iosonar_os::bounded::{ARCHIVE_LIMIT, Unread, read_text};
 use iosonar_os::create;
 use iosonar_os::made::Made;
 use iosonar_plan::{Plan, Stamp};
+use iosonar_text::shown;
 use parquet::errors::ParquetError;
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 const PLAN: &str = "plan.toml";
@@ -86,7 +88,7 @@ pub enum ArchiveError {
 
 impl ArchiveError {
     pub(crate) fn io(path: &Path, error: std::io::Error) -> ArchiveError {
-        ArchiveError::Io { path: path.display().to_string(), error }
+        ArchiveError::Io { path: shown(path).to_string(), error }
     }
 
     /// Whether another process is at the same work.
@@ -95,7 +97,7 @@ impl ArchiveError {
     }
 
     pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> ArchiveError {
-        ArchiveError::Damaged { path: path.display().to_string(), why: why.into() }
+        ArchiveError::Damaged { path: shown(path).to_string(), why: why.into() }
     }
 
     pub(crate) fn parquet(path: &Path, error: ParquetError) -> ArchiveError {
@@ -252,7 +254,7 @@ impl ArchiveWriter {
     ) -> Result<ArchiveWriter> {
         let made = match create::new_dir(dir) {
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(ArchiveError::Exists(dir.display().to_string()));
+                return Err(ArchiveError::Exists(shown(dir).to_string()));
             }
             made => made.map_err(|e| ArchiveError::io(dir, e))?,
         };
@@ -289,7 +291,7 @@ impl ArchiveWriter {
     /// A directory that is whole.
     pub fn again(dir: &Path, plan: &Plan) -> Result<ArchiveWriter> {
         if is_whole(dir)? {
-            return Err(ArchiveError::Exists(dir.join(RECORDS).display().to_string()));
+            return Err(ArchiveError::Exists(shown(&dir.join(RECORDS)).to_string()));
         }
         remove_quietly(&dir.join(LOG));
         let (run_id, stamp) = (plan.run_id, plan.stamp());
@@ -538,15 +540,33 @@ fn copy_records(
 
 fn copy_series(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
     let mut writer = SeriesWriter::create(to, key_values)?;
-    let mut input = BufReader::new(File::open(log).map_err(|e| ArchiveError::io(log, e))?);
-    let mut line = String::new();
-    while input.read_line(&mut line).map_err(|e| ArchiveError::io(log, e))? > 0 {
-        if let Some((time, value, name)) = parse_sample(&line) {
-            writer.push(time, name, value).map_err(|e| ArchiveError::parquet(to, e))?;
+    let mut pushed = Ok(());
+    each_sample(log, &mut |time, name, value| {
+        if pushed.is_ok() {
+            pushed = writer.push(time, name, value);
         }
-        line.clear();
-    }
+    })?;
+    pushed.map_err(|e| ArchiveError::parquet(to, e))?;
     writer.finish().map_err(|e| ArchiveError::parquet(to, e))
+}
+
+/// Bytes of a line of the series log. A path in a name has at most 4096.
+const LONGEST_SAMPLE: u64 = 16 << 10;
+
+/// Reads a series log line by line; a line that is too long, or none, is skipped.
+fn each_sample(log: &Path, f: &mut dyn FnMut(u64, &str, f64)) -> Result<()> {
+    let mut input = BufReader::new(File::open(log).map_err(|e| ArchiveError::io(log, e))?);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = input.by_ref().take(LONGEST_SAMPLE).read_until(b'\n', &mut line);
+        if read.map_err(|e| ArchiveError::io(log, e))? == 0 {
+            return Ok(());
+        }
+        if let Some((time, value, name)) = parse_sample(&String::from_utf8_lossy(&line)) {
+            f(time, name, value);
+        }
+    }
 }
 
 /// Time, value and name of a line of the series log. The last line may be cut off; everything before it is whole.
@@ -625,9 +645,10 @@ impl Archive {
     /// Opens a directory and checks its version.
     pub fn open(dir: &Path) -> Result<Archive> {
         let run = dir.join(RUN);
-        let text = match fs::read_to_string(&run) {
-            Err(error) if !dir.exists() => return Err(ArchiveError::io(dir, error)),
-            Err(_) => return Err(ArchiveError::NoArchive(dir.display().to_string())),
+        let text = match read_text(&run, ARCHIVE_LIMIT) {
+            Err(error) if !dir.exists() => return Err(ArchiveError::io(dir, error.into())),
+            Err(error @ Unread::TooLarge { .. }) => return Err(ArchiveError::io(&run, error.into())),
+            Err(_) => return Err(ArchiveError::NoArchive(shown(dir).to_string())),
             Ok(text) => text,
         };
         #[derive(serde::Deserialize)]
@@ -637,14 +658,12 @@ impl Archive {
         let head: Head =
             serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
         if head.archive_version != ARCHIVE_VERSION {
-            return Err(ArchiveError::Version {
-                path: dir.display().to_string(),
-                found: head.archive_version,
-            });
+            return Err(ArchiveError::Version { path: shown(dir).to_string(), found: head.archive_version });
         }
         let run = serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
         let plan_path = dir.join(PLAN);
-        let plan = fs::read_to_string(&plan_path).map_err(|e| ArchiveError::io(&plan_path, e))?;
+        let plan =
+            read_text(&plan_path, ARCHIVE_LIMIT).map_err(|e| ArchiveError::io(&plan_path, e.into()))?;
         let plan = Plan::from_toml(&plan).map_err(|e| ArchiveError::damaged(&plan_path, e.to_string()))?;
         Ok(Archive { dir: dir.to_path_buf(), run, plan })
     }
@@ -666,19 +685,19 @@ impl Archive {
 
     /// The machine and the targets; all of it absent where it cannot be read.
     pub fn environment(&self) -> Environment {
-        let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
+        let text = read_text(&self.dir.join(ENVIRONMENT), ARCHIVE_LIMIT).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
     /// The same at the end of the run; none where it was not captured, or cannot be read.
     pub fn environment_after(&self) -> Option<Environment> {
-        let text = fs::read_to_string(self.dir.join(ENVIRONMENT_AFTER)).ok()?;
+        let text = read_text(&self.dir.join(ENVIRONMENT_AFTER), ARCHIVE_LIMIT).ok()?;
         serde_json::from_str(&text).ok()
     }
 
     /// The environment before the run as JSON, as it was written; null where it cannot be read.
     pub fn environment_json(&self) -> serde_json::Value {
-        let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
+        let text = read_text(&self.dir.join(ENVIRONMENT), ARCHIVE_LIMIT).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
     }
 
@@ -699,13 +718,7 @@ impl Archive {
         if series.exists() {
             return read_series(&series, &mut give);
         }
-        let Ok(log) = fs::read(&log) else { return Ok(()) };
-        for line in String::from_utf8_lossy(&log).split_inclusive('\n') {
-            if let Some((time, value, name)) = parse_sample(line) {
-                give(time, name, value);
-            }
-        }
-        Ok(())
+        if log.exists() { each_sample(&log, &mut give) } else { Ok(()) }
     }
 
     /// Extent maps of the files that the run used, as they were when it ended. Runs on devices, simulated ones and streams on
@@ -727,7 +740,7 @@ impl Archive {
         if !path.exists() {
             return Ok(Vec::new());
         }
-        let text = fs::read_to_string(&path).map_err(|e| ArchiveError::io(&path, e))?;
+        let text = read_text(&path, ARCHIVE_LIMIT).map_err(|e| ArchiveError::io(&path, e.into()))?;
         match faults::of_lines(&text) {
             (faults, 0) => Ok(faults),
             (_, bad) => Err(ArchiveError::damaged(&path, format!("{bad} of its lines are no faults"))),

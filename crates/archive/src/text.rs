@@ -2,10 +2,11 @@
 //!
 //! Both forms have the columns of `records.parquet`, under the same names and in the same order: one table
 //! describes them all. Behind them comes `stamp`: lines are cut out and passed on, and each must still say that
-//! it is no storage result. A record needs no quoting, because it holds only numbers and fixed words.
+//! it is no storage result.
 
 use crate::Record;
 use crate::columns::{COLUMNS, Field, word_of};
+use iosonar_text::csv::{self, Cell};
 use std::io::{self, Write};
 
 /// The last column.
@@ -31,58 +32,42 @@ fn value(field: &Field, record: &Record) -> Value {
     }
 }
 
-/// `text` as a field of CSV: in quotes where it would not be one field otherwise.
-fn csv_text(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.into()
-    }
-}
-
 /// Writes records as CSV: a header line, then one line per record. Absent values are empty, flags `true` or
 /// `false`, operation and outcome words; times are nanoseconds on the run's clock, sizes bytes.
 #[derive(Debug)]
 pub struct CsvWriter<W> {
-    out: W,
-    /// How each line ends: the stamp, and the line's end.
-    end: String,
-    /// Kept between records, so that a record costs no allocation.
-    line: Vec<u8>,
+    table: csv::Writer<W>,
+    stamp: String,
 }
 
 impl<W: Write> CsvWriter<W> {
     /// Writes the header line. `out` should be buffered: each record is one write. `stamp` says why this is no
     /// storage result, see [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for one that is.
-    pub fn new(mut out: W, stamp: &str) -> io::Result<CsvWriter<W>> {
-        let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).chain([STAMP]).collect();
-        writeln!(out, "{}", names.join(","))?;
-        Ok(CsvWriter { out, end: format!(",{}\n", csv_text(stamp)), line: Vec::with_capacity(512) })
+    pub fn new(out: W, stamp: &str) -> io::Result<CsvWriter<W>> {
+        CsvWriter::with_form(out, stamp, csv::Form::default())
+    }
+
+    /// The same in another form.
+    pub fn with_form(out: W, stamp: &str, form: csv::Form) -> io::Result<CsvWriter<W>> {
+        let names = COLUMNS.iter().map(|(name, _)| *name).chain([STAMP]);
+        Ok(CsvWriter { table: csv::Writer::new(out, form, names)?, stamp: stamp.into() })
     }
 
     /// Writes one record.
     pub fn push(&mut self, record: &Record) -> io::Result<()> {
-        self.line.clear();
-        for (index, (_, field)) in COLUMNS.iter().enumerate() {
-            if index > 0 {
-                self.line.push(b',');
-            }
-            match value(field, record) {
-                Value::Unsigned(n) => write!(self.line, "{n}")?,
-                Value::Signed(n) => write!(self.line, "{n}")?,
-                Value::Word(word) => self.line.extend_from_slice(word.as_bytes()),
-                Value::Flag(flag) => write!(self.line, "{flag}")?,
-                Value::Absent => {}
-            }
-        }
-        self.line.extend_from_slice(self.end.as_bytes());
-        self.out.write_all(&self.line)
+        let cells = COLUMNS.iter().map(|(_, field)| match value(field, record) {
+            Value::Unsigned(n) => Cell::Number(n),
+            Value::Signed(n) => Cell::Signed(n),
+            Value::Word(word) => Cell::from(word),
+            Value::Flag(flag) => Cell::from(if flag { "true" } else { "false" }),
+            Value::Absent => Cell::Absent,
+        });
+        self.table.row(cells.chain([Cell::from(self.stamp.as_str())]))
     }
 
     /// Flushes, and gives the output back.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.out.flush()?;
-        Ok(self.out)
+    pub fn finish(self) -> io::Result<W> {
+        self.table.finish()
     }
 }
 

@@ -174,7 +174,7 @@ fn missing_cells_and_repetitions_are_told() {
         text.contains("Only in A (1): read 64MiB/2KiB sync") && text.contains("Only in B (1): fread"),
         "{text}"
     );
-    let csv = comparison_csv(&comparison);
+    let csv = comparison_csv(std::slice::from_ref(&comparison), Default::default());
     let columns = |line: &str| line.split(',').count();
     assert!(csv.lines().all(|line| columns(line) == 15), "{csv}");
     assert_eq!(csv.lines().count(), 1 + 6 + 59 + 2);

@@ -3,6 +3,7 @@
 use crate::aligned::aligned;
 use crate::compare_answer::{percent, size};
 use crate::{CellKey, CellRow, Change, MatrixComparison, Side, Verdict};
+use iosonar_text::csv::{self, Cell, Form};
 use std::fmt::Write;
 
 /// Cells that the text names at most.
@@ -14,7 +15,7 @@ const NAMED_MISSING: usize = 10;
 pub fn comparison_text(comparison: &MatrixComparison) -> String {
     let mut text = side('A', &comparison.a) + &side('B', &comparison.b);
     let _ = writeln!(text, "\n{}", clean(&comparison.answer));
-    comparison.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {caution}"));
+    comparison.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {}", clean(caution)));
     if !comparison.cells.is_empty() {
         text += "\nAll cells of a test together\n";
         let rows = comparison.tests.iter().map(|row| {
@@ -29,7 +30,7 @@ pub fn comparison_text(comparison: &MatrixComparison) -> String {
 
 /// Names come from files: they must not control a terminal.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    iosonar_text::one_line(text).into_owned()
 }
 
 fn side(letter: char, side: &Side) -> String {
@@ -145,47 +146,75 @@ fn missing(letter: char, keys: &[CellKey]) -> String {
     format!("\nOnly in {letter} ({}): {}{more}\n", keys.len(), names.join(", "))
 }
 
-/// The comparison as comma-separated values: a line for each test, each cell, and each cell that only one side has.
-pub fn comparison_csv(comparison: &MatrixComparison) -> String {
-    let mut text = String::from(
-        "row,test,file_bytes,record_bytes,streams,method,cells,n_a,n_b,a_bytes_per_second,b_bytes_per_second,\
-         change_percent,low_percent,high_percent,verdict\n",
-    );
-    for row in &comparison.tests {
-        let _ = writeln!(text, "test,{},,,,,{},{}", quoted(&row.test), row.cells, figures(&row.change));
-    }
-    for row in &comparison.cells {
-        let _ = writeln!(text, "cell,{},1,{}", place(&row.key), figures(&row.change));
-    }
-    for (keys, word) in [(&comparison.only_in_a, "only-in-a"), (&comparison.only_in_b, "only-in-b")] {
-        keys.iter().for_each(|key| _ = writeln!(text, "cell,{},1,,,,,,,,{word}", place(key)));
-    }
-    text
+/// Names of the columns of [`comparison_rows`].
+const COLUMNS: [&str; 15] = [
+    "row",
+    "test",
+    "file_bytes",
+    "record_bytes",
+    "streams",
+    "method",
+    "cells",
+    "n_a",
+    "n_b",
+    "a_bytes_per_second",
+    "b_bytes_per_second",
+    "change_percent",
+    "low_percent",
+    "high_percent",
+    "verdict",
+];
+
+/// Comparisons as comma-separated values: a line for each test, each cell, and each cell that only one side has. Of several
+/// comparisons the first column is the number of the one.
+pub fn comparison_csv(comparisons: &[MatrixComparison], form: Form) -> String {
+    let is_numbered = comparisons.len() != 1;
+    let names = is_numbered.then_some("matrix").into_iter().chain(COLUMNS);
+    let rows = comparisons.iter().zip(1u64..).flat_map(|(comparison, number)| {
+        let number = is_numbered.then_some(Cell::Number(number));
+        comparison_rows(comparison).map(move |row| number.clone().into_iter().chain(row))
+    });
+    csv::table(form, names, rows)
 }
 
-fn place(key: &CellKey) -> String {
-    let (test, method) = (quoted(&key.test), quoted(&key.method));
-    format!("{test},{},{},{},{method}", key.file_bytes, key.record_bytes, key.streams)
+fn comparison_rows(comparison: &MatrixComparison) -> impl Iterator<Item = Vec<Cell<'_>>> {
+    let empty = |count: usize| std::iter::repeat_n(Cell::Absent, count);
+    let tests = comparison.tests.iter().map(move |row| {
+        let mut cells = vec![Cell::from("test"), row.test.as_str().into()];
+        cells.extend(empty(4).chain([row.cells.into()]).chain(figures(&row.change)));
+        cells
+    });
+    let cells = comparison.cells.iter().map(|row| place(&row.key).chain(figures(&row.change)).collect());
+    let sides = [(&comparison.only_in_a, "only-in-a"), (&comparison.only_in_b, "only-in-b")];
+    let alone = sides.into_iter().flat_map(move |(keys, word)| {
+        keys.iter().map(move |key| place(key).chain(empty(7)).chain([word.into()]).collect())
+    });
+    tests.chain(cells).chain(alone)
 }
 
-fn figures(change: &Change) -> String {
-    let some = |value: Option<f64>| value.map(|value| format!("{value:.4}")).unwrap_or_default();
-    format!(
-        "{},{},{:.3},{:.3},{:.4},{},{},{}",
-        change.n_a,
-        change.n_b,
-        change.a_bytes_per_second,
-        change.b_bytes_per_second,
-        change.change_percent,
+fn place(key: &CellKey) -> impl Iterator<Item = Cell<'_>> {
+    [
+        Cell::from("cell"),
+        key.test.as_str().into(),
+        key.file_bytes.into(),
+        key.record_bytes.into(),
+        key.streams.into(),
+        key.method.as_str().into(),
+        Cell::Number(1),
+    ]
+    .into_iter()
+}
+
+fn figures(change: &Change) -> [Cell<'static>; 8] {
+    let some = |value: Option<f64>| value.map_or(Cell::Absent, |value| Cell::Digits(format!("{value:.4}")));
+    [
+        change.n_a.into(),
+        change.n_b.into(),
+        Cell::Digits(format!("{:.3}", change.a_bytes_per_second)),
+        Cell::Digits(format!("{:.3}", change.b_bytes_per_second)),
+        some(Some(change.change_percent)),
         some(change.low_percent),
         some(change.high_percent),
-        change.verdict.text().replace(' ', "-"),
-    )
-}
-
-pub(crate) fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.into(),
-    }
+        Cell::Word(change.verdict.text().replace(' ', "-").into()),
+    ]
 }

@@ -4,6 +4,7 @@ use crate::phases::cell_of;
 use crate::{Matrix, Test, Unit};
 use iosonar_analyze::{CellStats, CellTimes, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
+use iosonar_text::csv::{self, Form};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -316,43 +317,65 @@ impl Table {
     }
 
     /// The table as comma-separated values, with a head; one line for each cell and repetition.
-    pub fn csv(&self) -> String {
-        let mut text = String::from(
-            "test,file_bytes,record_bytes,streams,method,repeat,bytes,ops,elapsed_ns,kib_per_second,ops_per_second,fsync_ns,\
-             close_ns,fsync_timed,close_timed,latency_mean_ns,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,\
-             latency_max_ns,cpu_ns,cached_before_bytes,cached_after_bytes\n",
-        );
-        for r in &self.results {
-            let t = r.latency;
-            let some = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
-            text += &format!(
-                "{},{},{},{},{},{},{},{},{},{},{:.3},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                r.test,
-                r.file_bytes,
-                r.record_bytes,
-                r.streams,
-                r.method,
-                r.repeat,
-                r.bytes,
-                r.ops,
-                r.elapsed_ns,
-                r.kib_per_second,
-                r.ops_per_second,
-                r.fsync_ns,
-                r.close_ns,
-                r.fsync_timed,
-                r.close_timed,
-                some(t.map(|t| t.mean_ns)),
-                some(t.map(|t| t.p50_ns)),
-                some(t.and_then(|t| t.p90_ns)),
-                some(t.and_then(|t| t.p99_ns)),
-                some(t.and_then(|t| t.p999_ns)),
-                some(t.map(|t| t.max_ns)),
-                some(r.cpu_ns),
-                some(r.cached_before),
-                some(r.cached_after),
-            );
-        }
-        text
+    pub fn csv(&self, form: Form) -> String {
+        const NAMES: [&str; 24] = [
+            "test",
+            "file_bytes",
+            "record_bytes",
+            "streams",
+            "method",
+            "repeat",
+            "bytes",
+            "ops",
+            "elapsed_ns",
+            "kib_per_second",
+            "ops_per_second",
+            "fsync_ns",
+            "close_ns",
+            "fsync_timed",
+            "close_timed",
+            "latency_mean_ns",
+            "latency_p50_ns",
+            "latency_p90_ns",
+            "latency_p99_ns",
+            "latency_p999_ns",
+            "latency_max_ns",
+            "cpu_ns",
+            "cached_before_bytes",
+            "cached_after_bytes",
+        ];
+        csv::table(form, NAMES, self.results.iter().map(CellResult::csv_row))
+    }
+}
+
+impl CellResult {
+    fn csv_row(&self) -> [csv::Cell<'_>; 24] {
+        let t = self.latency;
+        [
+            self.test.as_str().into(),
+            self.file_bytes.into(),
+            self.record_bytes.into(),
+            self.streams.into(),
+            self.method.as_str().into(),
+            self.repeat.into(),
+            self.bytes.into(),
+            self.ops.into(),
+            self.elapsed_ns.into(),
+            self.kib_per_second.into(),
+            csv::Cell::Digits(format!("{:.3}", self.ops_per_second)),
+            self.fsync_ns.into(),
+            self.close_ns.into(),
+            self.fsync_timed.into(),
+            self.close_timed.into(),
+            t.map(|t| t.mean_ns).into(),
+            t.map(|t| t.p50_ns).into(),
+            t.and_then(|t| t.p90_ns).into(),
+            t.and_then(|t| t.p99_ns).into(),
+            t.and_then(|t| t.p999_ns).into(),
+            t.map(|t| t.max_ns).into(),
+            self.cpu_ns.into(),
+            self.cached_before.into(),
+            self.cached_after.into(),
+        ]
     }
 }

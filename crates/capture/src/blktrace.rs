@@ -7,8 +7,10 @@ use crate::error::{CaptureError, at};
 use crate::mount::{DEBUGFS, turn};
 use crate::recorder::{Settings, Watch};
 use iosonar_os::blktrace;
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::shared_file;
 use iosonar_os::made::Made;
+use iosonar_text::shown;
 use iosonar_trace::Entry;
 use iosonar_trace::kernel::blktrace::Blktrace as Events;
 use iosonar_trace::kernel::{Action, Device, Event, Events as _, SharedNames};
@@ -273,7 +275,7 @@ fn quick(path: &Path) -> io::Result<File> {
 
 /// Why a device cannot be traced.
 fn refused(node: &Path, errno: Errno) -> CaptureError {
-    let node_text = node.display();
+    let node_text = shown(&node);
     match errno {
         Errno::BUSY => CaptureError::Impossible(format!(
             "{node_text} is traced by blktrace already, and a device has one such trace: end the other (record --cleanup, if \
@@ -341,7 +343,7 @@ impl CpuFile {
                 // The file is at its end as long as nothing new is there.
                 Ok(None) => return Ok(damaged),
                 Err(error) => {
-                    return Err(CaptureError::Impossible(format!("{}: {error}", self.path.display())));
+                    return Err(CaptureError::Impossible(format!("{}: {error}", shown(&self.path))));
                 }
             }
         }
@@ -374,7 +376,7 @@ impl Mark {
             Err(TryLockError::WouldBlock) => {
                 return Err(CaptureError::Impossible(format!(
                     "{} belongs to a recorder with the same number as this process, in another namespace: start again",
-                    path.display()
+                    shown(&path)
                 )));
             }
         }
@@ -454,7 +456,7 @@ fn end_mark(path: &Path) -> Result<Ended, CaptureError> {
 }
 
 fn end_traces(mark: &Path) -> Result<(), CaptureError> {
-    let text = fs::read_to_string(mark).map_err(at(mark))?;
+    let text = read_text(mark, TEXT_LIMIT).map_err(|unread| at(mark)(unread.into()))?;
     text.lines().filter_map(told).try_for_each(|trace| trace.end().map_err(at(&trace.node)))
 }
 

@@ -1,10 +1,11 @@
 //! File systems of the kernel that recording needs, and that not every machine has mounted.
 
 use crate::error::{CaptureError, at};
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::write_whole;
 use iosonar_os::made::{Made, MadeMount, Unmount};
 use rustix::mount::{MountFlags, mount};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -55,7 +56,7 @@ impl KernelFs {
 
     /// Unmounts it, if a recorder mounted it. While somebody uses it, it stays, and the next one to leave tries again.
     pub(crate) fn unmount_if_ours(&self) -> io::Result<()> {
-        let Ok(ours) = fs::read_to_string(self.note) else { return Ok(()) };
+        let Ok(ours) = read_text(Path::new(self.note), TEXT_LIMIT) else { return Ok(()) };
         let note = Made::proved(Path::new(self.note), "only recorders write it")?;
         let mounted = MadeMount::proved(Path::new(self.place), "a recorder has noted its number")?;
         if ours.parse() != Ok(mounted.id()) {

@@ -5,7 +5,7 @@ use crate::launch::{Event, Launch, Participant, What};
 use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
 use crate::offset::{Offset, RoundTrip};
 use crate::outset::{Found, Intent, MachineBefore, machines};
-use crate::protocol::{Order, PROTOCOL, Report, harmless, one_line};
+use crate::protocol::{Order, PROTOCOL, Report, harmless};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
 use iosonar_archive::{PARTS, remove_archive};
 use iosonar_engine::Control;
@@ -15,6 +15,7 @@ use iosonar_os::made::Made;
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::Ended;
+use iosonar_text::{one_line, shown};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -328,7 +329,7 @@ impl<'a> Assembled<'a> {
             What::Silent(why) => {
                 let part = &mut self.parts[number];
                 if !part.is_gone() {
-                    part.lost = Some(one_line(&why.unwrap_or_default()));
+                    part.lost = Some(one_line(&why.unwrap_or_default()).into_owned());
                 }
             }
         }
@@ -350,7 +351,7 @@ impl<'a> Assembled<'a> {
         let archive = ArchiveWriter::create(dir, self.plan, &self.environment(written_back), &info)?;
         let parts = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
         let parts_made = create::new_dir(&parts)
-            .map_err(|error| TogetherError::Refused(format!("{}: {error}", parts.display())))?;
+            .map_err(|error| TogetherError::Refused(format!("{}: {error}", shown(&parts))))?;
         for (number, part) in self.parts.iter_mut().enumerate() {
             let own = parts.join(number.to_string());
             let order = Order::Run { archive: Some(own.clone()).filter(|_| !part.is_remote) };
@@ -476,10 +477,8 @@ impl Executed<'_> {
     /// It cannot be written; the archives of the processes stay.
     pub fn merge(mut self) -> Result<Ended, TogetherError> {
         // What a reader finds if the program is killed meanwhile. A full disk shows in the records, too.
-        let why = format!(
-            "the records of its processes are not merged; they are in {}",
-            self.parts.path().display()
-        );
+        let why =
+            format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));
         let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
         let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
         let merged = self.write_records(&mut results).and_then(|()| {
@@ -488,7 +487,7 @@ impl Executed<'_> {
             self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
         });
         let info = merged.map_err(|why| {
-            let parts = self.parts.path().display();
+            let parts = shown(self.parts.path());
             TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
         })?;
         for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
@@ -534,7 +533,7 @@ fn result_of(part: &mut Part) -> PartResult {
     // A process that was lost may have lost its records with it.
     let archive = archive.filter(|archive| part.lost.is_none() || has_records(archive.dir()));
     let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
-    let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", dir.display()));
+    let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
     let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
     let broken = match &info.state {
         RunState::Broken(why) if is_cause => Some(why.clone()),
@@ -580,7 +579,7 @@ fn host_of(executor: &Executor) -> Option<&str> {
 
 /// What messages call a process: by its machine, and by its target where that tells it from others.
 fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
-    let path = plan.targets[usize::from(targets[0])].path.display();
+    let path = shown(&plan.targets[usize::from(targets[0])].path);
     let is_there =
         |name: &&str| plan.targets.iter().filter(|t| host_of(&t.executor) == Some(name)).count() > 1;
     match host_of(executor) {

@@ -1,8 +1,9 @@
 //! Starting processes, and what they say as events of one queue.
 
-use crate::protocol::{Order, Report, TAKE_PART, hear, one_line, say};
+use crate::protocol::{Order, Report, TAKE_PART, hear, say};
 use iosonar_os::{create, monotonic_ns};
 use iosonar_plan::{Executor, Host};
+use iosonar_text::{one_line, shown};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ impl Launch {
         }
         let started = command.spawn();
         let mut child = started.map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", command.get_program().display()))
+            io::Error::new(error.kind(), format!("{}: {error}", shown(&command.get_program())))
         })?;
         let from = child.stdout.take().expect("it was asked for");
         let archive = Arc::new(OnceLock::new());

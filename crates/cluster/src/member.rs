@@ -10,6 +10,7 @@ use iosonar_load::Notice;
 use iosonar_os::monotonic_ns;
 use iosonar_plan::Plan;
 use iosonar_runner::{Ended, Ready};
+use iosonar_text::shown;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Write};
@@ -208,7 +209,7 @@ fn prepare(
     let plan = Plan::from_toml(plan).map_err(|error| error.to_string())?;
     if let Some(dir) = dir {
         std::env::set_current_dir(dir)
-            .map_err(|error| format!("working directory {}: {error}", dir.display()))?;
+            .map_err(|error| format!("working directory {}: {error}", shown(&dir)))?;
     }
     Ready::of_part(plan, targets, &Root::default(), notice, control).map_err(|error| error.to_string())
 }

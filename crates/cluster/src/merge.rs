@@ -6,6 +6,7 @@ use iosonar_archive::{
 };
 use iosonar_evidence::{Layer, Series};
 use iosonar_plan::{Nanos, Plan};
+use iosonar_text::shown;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
@@ -39,7 +40,7 @@ pub(crate) struct PartResult {
 
 /// Why records that are in this directory are missing in the result.
 pub(crate) fn unread(dir: &Path, why: impl Display) -> String {
-    format!("its records cannot all be read ({why}); they stay in {}", dir.display())
+    format!("its records cannot all be read ({why}); they stay in {}", shown(&dir))
 }
 
 impl PartResult {
@@ -96,7 +97,7 @@ pub(crate) fn merge_series(parts: &[PartResult], log: &mut SeriesLog) -> Result<
                 written = appended;
             }
         })?;
-        written.map_err(|error| ArchiveError::Io { path: archive.dir().display().to_string(), error })?;
+        written.map_err(|error| ArchiveError::Io { path: shown(archive.dir()).to_string(), error })?;
     }
     Ok(())
 }
@@ -418,7 +419,7 @@ mod tests {
         assert_eq!((all, parts[0].unread.is_none()), (100, true));
         let RunState::Broken(why) = merge_info(info(), &parts).state else { panic!("it is not whole") };
         assert!(why.starts_with("process 1: its records cannot all be read ("), "{why}");
-        assert!(why.ends_with(&format!("they stay in {}", folder.path().join("1").display())), "{why}");
+        assert!(why.ends_with(&format!("they stay in {}", shown(&folder.path().join("1")))), "{why}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::outset::Intent;
 use iosonar_archive::RunInfo;
+use iosonar_text::one_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
@@ -13,8 +14,9 @@ pub const PROTOCOL: u32 = 3;
 /// The command that makes a process take part.
 pub const TAKE_PART: &str = "take-part";
 
-/// The longest line that is read: a plan of the most phases, and some room.
-const LONGEST_LINE: u64 = 1 << 30;
+/// The longest line that is written and read, in bytes. A text of a plan has at most 16 MiB and its form in full some times as much;
+/// all other messages are shorter.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// From the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,28 +177,17 @@ pub(crate) fn harmless(report: Report) -> Report {
 fn clean(value: &mut serde_json::Value) {
     use serde_json::Value;
     match value {
-        Value::String(text) => *text = one_line(text),
+        Value::String(text) => *text = one_line(text).into_owned(),
         Value::Array(values) => values.iter_mut().for_each(clean),
         Value::Object(fields) => {
             let all = std::mem::take(fields).into_iter();
             fields.extend(all.map(|(name, mut value)| {
                 clean(&mut value);
-                (one_line(&name), value)
+                (one_line(&name).into_owned(), value)
             }));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// A text with its control characters escaped.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
-        match c.is_control() {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-        shown
-    })
 }
 
 /// Writes a message, and hands it over.
@@ -206,8 +197,16 @@ pub(crate) fn one_line(text: &str) -> String {
 pub fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
+    if line.len() as u64 > LONGEST_LINE {
+        return Err(too_long("a message has"));
+    }
     to.write_all(&line)?;
     to.flush()
+}
+
+fn too_long(what: &str) -> io::Error {
+    let most = LONGEST_LINE >> 20;
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what} more than {most} MiB, the limit of a message"))
 }
 
 /// Reads a message; none at the end.
@@ -215,11 +214,15 @@ pub fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
 /// # Errors
 /// It is none, or reading failed.
 pub fn hear<M: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<M>> {
-    let mut line = String::new();
-    let read = from.take(LONGEST_LINE).read_line(&mut line)?;
+    let mut line = Vec::new();
+    let read = from.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
     if read == 0 {
         return Ok(None);
     }
+    if read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+        return Err(too_long("a line has"));
+    }
+    let line = String::from_utf8_lossy(&line);
     let shown: String = line.chars().take(80).collect();
     serde_json::from_str(&line).map(Some).map_err(|error| {
         io::Error::new(io::ErrorKind::InvalidData, format!("'{}' is no message ({error})", shown.trim_end()))

@@ -7,6 +7,7 @@ use iosonar_os::allocate;
 use iosonar_os::made::Made;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
+use iosonar_text::shown;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -74,7 +75,7 @@ pub(crate) fn preallocate(file: &File, lifecycle: &FileLifecycle, path: &Path) -
     match lifecycle.preallocate.0 {
         0 => Ok(()),
         bytes => allocate(file, bytes).map_err(|error| PrepareError::Preallocate {
-            path: path.display().to_string(),
+            path: shown(path).to_string(),
             bytes,
             error,
         }),
@@ -406,12 +407,12 @@ impl TargetFile {
                 // Between judging and opening nothing but a file can have taken its place unseen.
                 match file.metadata()?.is_file() && fs::symlink_metadata(&path)?.is_file() {
                     true => Ok(file),
-                    false => Err(io::Error::other(format!("{} is no file any more", path.display()))),
+                    false => Err(io::Error::other(format!("{} is no file any more", shown(&path)))),
                 }
             }
             BetweenPasses::NewFile => {
                 let named =
-                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", shown(&path)));
                 let (file, made) = create(&path, self.access).map_err(named)?;
                 current.note_made(pass, made);
                 Ok(file)
@@ -439,7 +440,7 @@ impl TargetFile {
         let current = self.current();
         let deleted = match self.lifecycle.between_passes {
             BetweenPasses::NewFile => current.made.list().iter().try_for_each(|made| {
-                made.remove().map_err(|error| format!("{}: {error}", made.path().display()))
+                made.remove().map_err(|error| format!("{}: {error}", shown(&made.path())))
             }),
             _ => current
                 .file()

@@ -27,6 +27,7 @@ use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns};
 use iosonar_plan::{Claim, Engine, FileStep, Nanos, Phase};
 use iosonar_record::Frames;
+use iosonar_text::shown;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -260,7 +261,7 @@ impl Prepared {
     /// Creates the journal, where the plan has one.
     fn journal(&self) -> Result<Option<Journal>, RunError> {
         let Some(path) = &self.plan.verify.journal else { return Ok(None) };
-        let refused = |why: String| RunError::Journal { path: path.display().to_string(), why };
+        let refused = |why: String| RunError::Journal { path: shown(path).to_string(), why };
         let most = |phase: &Phase| {
             phase.jobs.iter().map(|job| job.depth as usize).max().unwrap_or(0) * phase.loops()
         };

@@ -3,6 +3,7 @@
 use crate::kernel_fs::KernelFs;
 use crate::target::{BlockDevice, Layer, PartitionPlace, Queue, Role};
 use crate::{DevNumber, Fact, Root, file, loops};
+use iosonar_text::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,7 @@ pub(crate) fn partitions(name: &str, root: &Root) -> io::Result<Vec<String>> {
 
 /// What sysfs tells in sectors.
 fn in_bytes(file: PathBuf, root: &Root) -> Fact<u64> {
-    let too_large = || Fact::absent(format!("{} is larger than 64 bits of bytes", file.display()));
+    let too_large = || Fact::absent(format!("{} is larger than 64 bits of bytes", shown(&file)));
     let sectors = root.fact(&file).parse::<u64>();
     sectors.and_then(|sectors| sectors.checked_mul(SECTOR).map_or_else(too_large, Fact::Known))
 }
@@ -178,7 +179,7 @@ fn first(root: &Root, disk: &Path, files: &[&str]) -> Fact<String> {
     let found = files.iter().find_map(|file| root.fact(disk.join(file)).known().cloned());
     match found {
         Some(text) => Fact::Known(text.trim().to_owned()),
-        None => Fact::absent(format!("the driver has none of {} in {}", files.join(", "), disk.display())),
+        None => Fact::absent(format!("the driver has none of {} in {}", files.join(", "), shown(&disk))),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::stored::{StoredIn, stored_in};
 use crate::target::TargetFacts;
 use iosonar_evidence::ExtentRuns;
 use iosonar_os::extents::{Extents, RawExtent};
+use iosonar_text::shown;
 use std::ops::Range;
 
 /// Extents that are looked at. So many take some 10 ms, and more breaks do not make another result.
@@ -27,7 +28,7 @@ pub fn extent_runs(
     let StoredIn { file, path, range } = stored_in(target, range)?;
     let mut scan = Scan::new(range, request_bytes);
     for (number, extent) in Extents::of(&file, false).enumerate() {
-        let extent = extent.map_err(|error| format!("{}: {error}", path.display()))?;
+        let extent = extent.map_err(|error| format!("{}: {error}", shown(&path)))?;
         if number >= MOST {
             return Ok(scan.cut());
         }

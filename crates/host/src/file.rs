@@ -4,6 +4,7 @@ use crate::mounts::{self, Mount};
 use crate::node::{FileNode, Node, NodeKind};
 use crate::target::{FileSystem, Layer, RegularFile, TargetFacts, TargetKind};
 use crate::{Fact, Root, block};
+use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 
 /// Overlays of overlays are followed down to this depth.
@@ -81,7 +82,7 @@ fn file_system(path: &Path, mount_id: Option<u64>, root: &Root, depth: usize) ->
         Err(error) => return Fact::absent(format!("/proc/self/mountinfo: {error}")),
     };
     let Some(mount) = mounts::holding(&mounts, mount_id, path) else {
-        return Fact::absent(format!("no mount in /proc/self/mountinfo holds {}", path.display()));
+        return Fact::absent(format!("no mount in /proc/self/mountinfo holds {}", shown(&path)));
     };
     Fact::Known(FileSystem {
         kind: mount.kind.clone(),

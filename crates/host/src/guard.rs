@@ -18,6 +18,7 @@ pub use usage::{Use, What};
 
 use crate::target::{BlockDevice, RegularFile, TargetFacts, TargetKind, Unwritable};
 use crate::{DevNumber, Root, size};
+use iosonar_text::shown;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fmt;
@@ -71,7 +72,7 @@ impl WritePermit {
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Writes would fail.
-    #[error("{path} can't be written: {why}; {remedy}", path = path.display())]
+    #[error("{path} can't be written: {why}; {remedy}", path = shown(&path))]
     ReadOnlyTarget {
         /// Path as typed.
         path: PathBuf,
@@ -81,7 +82,7 @@ pub enum Refusal {
         remedy: String,
     },
     /// Somebody else uses it.
-    #[error("{path} is in use and is never written while it is: {}", join(uses), path = path.display())]
+    #[error("{path} is in use and is never written while it is: {}", join(uses), path = shown(&path))]
     InUse {
         /// Path as typed.
         path: PathBuf,
@@ -91,7 +92,7 @@ pub enum Refusal {
     /// It is a block device, and nobody requested its destruction.
     #[error(
         "writing to {path} would destroy {contents}; if that is intended, say so: `--destroy` on the command line, `destroy = true` in a plan",
-        path = path.display()
+        path = shown(&path)
     )]
     NeedsDestroy {
         /// Path as typed.
@@ -100,7 +101,7 @@ pub enum Refusal {
         contents: Box<Contents>,
     },
     /// Whether it is in use could not be found out.
-    #[error("{path} is not written: {why}, so it may be in use; {remedy}", path = path.display())]
+    #[error("{path} is not written: {why}, so it may be in use; {remedy}", path = shown(&path))]
     Unknown {
         /// Path as typed.
         path: PathBuf,
@@ -110,7 +111,7 @@ pub enum Refusal {
         remedy: &'static str,
     },
     /// The path leads to something else now.
-    #[error("{path} is no longer what it was a moment ago; start again", path = path.display())]
+    #[error("{path} is no longer what it was a moment ago; start again", path = shown(&path))]
     Changed {
         /// Path as typed.
         path: PathBuf,
@@ -190,8 +191,8 @@ fn writable(facts: &TargetFacts) -> Result<(), Refusal> {
                 .to_owned(),
         ),
         Unwritable::ReadOnlyMount(mount_point) => (
-            format!("the file system on {} is mounted read-only", mount_point.display()),
-            format!("`mount -o remount,rw {}`, or run reads only", mount_point.display()),
+            format!("the file system on {} is mounted read-only", shown(&mount_point)),
+            format!("`mount -o remount,rw {}`, or run reads only", shown(&mount_point)),
         ),
         Unwritable::Refused(error) => (error.clone(), remedy_for_refused().to_owned()),
     };
@@ -216,7 +217,7 @@ fn permit_device(
     for below in reach::claimable_below(device) {
         claims.push(claim(facts, &below.dev_path(), below, root)?);
     }
-    let statement = format!("{} will be overwritten: {contents}", facts.path.display());
+    let statement = format!("{} will be overwritten: {contents}", shown(&facts.path));
     Ok(WritePermit { statement, claims })
 }
 
@@ -244,7 +245,7 @@ fn not_opened(facts: &TargetFacts, device: &BlockDevice, errno: Errno, root: &Ro
 
 /// Nothing is lost there.
 fn permit_memory(facts: &TargetFacts) -> WritePermit {
-    let statement = format!("{} keeps nothing of what is written to it", facts.path.display());
+    let statement = format!("{} keeps nothing of what is written to it", shown(&facts.path));
     WritePermit { statement, claims: Vec::new() }
 }
 
@@ -264,12 +265,12 @@ fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, R
     // The kernel refuses each write to a swap file, also an empty one: it knows them where `/proc/swaps` names a path of
     // another mount namespace.
     if rustix::io::pwrite(&opened, &[], 0) == Err(Errno::TXTBSY) {
-        let uses = vec![Use { of: file.path.display().to_string(), what: What::Swap }];
+        let uses = vec![Use { of: shown(&file.path).to_string(), what: What::Swap }];
         return Err(Refusal::InUse { path: facts.path.clone(), uses });
     }
     let statement = format!(
         "{} will be overwritten: a regular file of {}{}",
-        facts.path.display(),
+        shown(&facts.path),
         size::human(facts.size),
         Place(file)
     );
@@ -282,7 +283,7 @@ struct Place<'a>(&'a RegularFile);
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.file_system.known() {
-            Some(found) => write!(f, " on the {} of {}", found.kind, found.mount_point.display()),
+            Some(found) => write!(f, " on the {} of {}", found.kind, shown(&found.mount_point)),
             None => Ok(()),
         }
     }

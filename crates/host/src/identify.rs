@@ -5,6 +5,7 @@ use crate::target::{
     BlockDevice, BlockSize, BlockSizeSource, DirectIo, RegularFile, TargetFacts, TargetKind, Unwritable,
 };
 use crate::{Fact, Root, block, file};
+use iosonar_text::shown;
 use rustix::fs::FileType;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// stat(2) fails.
-    #[error("{path}: {error}; {remedy}", path = path.display())]
+    #[error("{path}: {error}; {remedy}", path = shown(&path))]
     Unreachable {
         /// Path as typed.
         path: PathBuf,
@@ -24,7 +25,7 @@ pub enum TargetError {
         remedy: &'static str,
     },
     /// It is neither a block device nor a regular file.
-    #[error("{path} is {what}, and I/O is measured on block devices and regular files; {remedy}", path = path.display())]
+    #[error("{path} is {what}, and I/O is measured on block devices and regular files; {remedy}", path = shown(&path))]
     WrongKind {
         /// Path as typed.
         path: PathBuf,
@@ -36,7 +37,7 @@ pub enum TargetError {
     /// It is a file by which the kernel describes itself.
     #[error(
         "{path} is a file of {file_system}, by which the kernel shows and sets its own state, and holds no data; give a regular file on a disk, or a block device",
-        path = path.display()
+        path = shown(&path)
     )]
     Attribute {
         /// Path as typed.
@@ -45,7 +46,7 @@ pub enum TargetError {
         file_system: &'static str,
     },
     /// There is nothing in it.
-    #[error("{path} is {what} of 0 bytes, so there is nothing to read or overwrite; {remedy}", path = path.display())]
+    #[error("{path} is {what} of 0 bytes, so there is nothing to read or overwrite; {remedy}", path = shown(&path))]
     Empty {
         /// Path as typed.
         path: PathBuf,
@@ -55,7 +56,7 @@ pub enum TargetError {
         remedy: &'static str,
     },
     /// The kernel does not describe the device.
-    #[error("{path} is block device {number}, but {entry} can't be read ({error}); mount sysfs on /sys, and check that the driver of this device is loaded", path = path.display())]
+    #[error("{path} is block device {number}, but {entry} can't be read ({error}); mount sysfs on /sys, and check that the driver of this device is loaded", path = shown(&path))]
     NoSysfs {
         /// Path as typed.
         path: PathBuf,

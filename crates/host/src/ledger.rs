@@ -7,6 +7,7 @@
 use crate::target::{BlockDevice, RegularFile, Role, TargetFacts, TargetKind};
 use crate::{Fact, FormerRun, Root, WrittenRange};
 use iosonar_os::create;
+use iosonar_text::shown;
 use rustix::fs::{Access, FlockOperation, access, flock};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -183,7 +184,7 @@ impl Ledger {
             Ledger::Nowhere(why) => return Err(why.clone()),
         };
         let (identity, moved) = Identity::of(target, root)?;
-        let failed = |error: Error| format!("the ledger {} cannot be used: {error}", path.display());
+        let failed = |error: Error| format!("the ledger {} cannot be used: {error}", shown(&path));
         let text = read(path).map_err(failed)?;
         let (entries, damaged) = parse(&text);
         let own = entries.iter().filter(|entry| entry.target.is(&identity));
@@ -191,7 +192,7 @@ impl Ledger {
         match damaged {
             // What is known is told; that nobody wrote the target is not.
             Some(line) if runs.is_empty() => {
-                Err(format!("line {line} of the ledger {} is damaged: remove it", path.display()))
+                Err(format!("line {line} of the ledger {} is damaged: remove it", shown(&path)))
             }
             _ => {
                 check_writable(path).map_err(failed)?;
@@ -212,7 +213,7 @@ impl Ledger {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let lines: String = written.iter().filter_map(|one| line(one, now, root)).collect();
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty() && !dir.exists()) {
-            match create::new_dirs(dir) {
+            match create::new_private_dirs(dir) {
                 // Another process was faster.
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
                 _ => {}

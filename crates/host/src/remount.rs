@@ -2,8 +2,10 @@
 
 use crate::mounts::{self, Mount, unescape};
 use crate::{DevNumber, Root};
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::made::{MadeMount, Unmount};
-use std::ffi::OsStr;
+use iosonar_text::{one_line, shown};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -29,7 +31,7 @@ pub enum RemountError {
     /// A directory of a file system is mounted there, and mount(8) could not find that again.
     #[error(
         "{path} shows only {} of {device} (a bind mount): name the directory that the whole file system is mounted on",
-        part.display()
+        shown(&part)
     )]
     PartOfFileSystem {
         /// The mount point.
@@ -82,7 +84,7 @@ pub enum RemountError {
 pub struct Remount {
     mount: Mount,
     /// Arguments of `mount`.
-    back: Vec<String>,
+    back: Vec<OsString>,
     /// Block device that must not go away meanwhile: a loop device may end with its last use.
     device: Option<PathBuf>,
 }
@@ -94,9 +96,8 @@ impl Remount {
     /// # Errors
     /// Nothing is mounted there, or the same could not be mounted again.
     pub fn of(directory: &Path, root: &Root) -> Result<Remount, RemountError> {
-        let none = || RemountError::NoMountPoint(directory.display().to_string());
+        let none = || RemountError::NoMountPoint(shown(directory).to_string());
         let path = directory.canonicalize().map_err(|_| none())?;
-        let shown = path.display().to_string();
         if path == Path::new("/") {
             return Err(RemountError::RootFileSystem);
         }
@@ -105,21 +106,26 @@ impl Remount {
         let mount = all.into_iter().rfind(|mount| mount.mount_point == path).ok_or_else(none)?;
         if !mount.is_whole() {
             return Err(RemountError::PartOfFileSystem {
-                path: shown,
+                path: shown(&path).to_string(),
                 part: mount.root,
-                device: mount.source,
+                device: shown(&mount.source).to_string(),
             });
         }
         let table = fstab();
-        if fs::read_to_string(&table).is_ok_and(|text| names_in_fstab(&text, &path, &mount)) {
-            return Ok(Remount { mount, back: vec![shown], device: None });
+        if read_text(&table, TEXT_LIMIT).is_ok_and(|text| names_in_fstab(&text, &path, &mount)) {
+            return Ok(Remount { mount, back: vec![path.into()], device: None });
         }
         let device = fs::canonicalize(&mount.source).ok().filter(|path| path.starts_with("/dev"));
         let Some(device) = device.filter(|device| is_below(device, &mount)) else {
-            return Err(RemountError::NoWayBack(shown, table.display().to_string(), mount.source));
+            return Err(RemountError::NoWayBack(
+                shown(&path).to_string(),
+                shown(&table).to_string(),
+                shown(&mount.source).to_string(),
+            ));
         };
         let options = format!("{},{}", mount.options, mount.super_options);
-        let back = ["-t", &mount.kind, "-o", &options, &mount.source, &shown].map(String::from).to_vec();
+        let mut back = ["-t", &mount.kind, "-o", &options, &mount.source].map(OsString::from).to_vec();
+        back.push(path.into());
         Ok(Remount { mount, back, device: Some(device) })
     }
 
@@ -139,7 +145,7 @@ impl Remount {
     /// # Errors
     /// It could not be unmounted, and is still mounted; or it could not be mounted again.
     pub fn execute(&self, root: &Root) -> Result<(), RemountError> {
-        let path = self.mount.mount_point.display().to_string();
+        let path = shown(&self.mount.mount_point).to_string();
         let unmounted = |why: String| RemountError::Unmount { path: path.clone(), why };
         let held = self.device.as_ref().map(File::open).transpose();
         let held = held.map_err(|error| unmounted(error.to_string()))?;
@@ -147,16 +153,17 @@ impl Remount {
         unmount(&mount.map_err(|error| unmounted(error.to_string()))?, root)?;
         let mounted = attempt(|| call("mount", &self.back), |_| true);
         drop(held);
-        let command = format!("mount {}", self.back.join(" "));
-        mounted.map_err(|why| RemountError::Mount { path: path.clone(), why, command: command.clone() })?;
+        let words = || self.back.iter().map(|word| shown(word).to_string()).collect::<Vec<_>>().join(" ");
+        let command = || format!("mount {}", words());
+        mounted.map_err(|why| RemountError::Mount { path: path.clone(), why, command: command() })?;
         let found = mounts::own(root).map_err(RemountError::Unknown)?;
         let found = found.into_iter().rfind(|mount| mount.mount_point == self.mount.mount_point);
         match found {
             Some(found) if found.is_same_file_system(&self.mount) => Ok(()),
             found => Err(RemountError::Another {
                 path,
-                found: found.map_or("nothing".into(), |found| found.source),
-                before: self.mount.source.clone(),
+                found: found.map_or("nothing".into(), |found| shown(&found.source).to_string()),
+                before: shown(&self.mount.source).to_string(),
             }),
         }
     }
@@ -177,7 +184,7 @@ pub fn unmount(mount: &MadeMount, root: &Root) -> Result<(), RemountError> {
     attempt(once, |why| why.contains(BUSY)).map_err(|why| {
         let users = if why.contains(BUSY) { users(point, root) } else { String::new() };
         RemountError::Unmount {
-            path: point.display().to_string(),
+            path: shown(&point).to_string(),
             why: format!("{}{users}", why.trim_end_matches('.')),
         }
     })
@@ -205,12 +212,12 @@ fn use_by(pid: u32, mount_point: &Path, root: &Root) -> Option<String> {
         true => "this process".to_string(),
         false => {
             let name = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
-            format!("process {pid} ({name})")
+            format!("process {pid} ({})", shown(&name))
         }
     };
     match link("cwd") {
-        Some(path) => Some(format!("{who} has its working directory {}", path.display())),
-        None => opened().map(|path| format!("{who} has {} open", path.display())),
+        Some(path) => Some(format!("{who} has its working directory {}", shown(&path))),
+        None => opened().map(|path| format!("{who} has {} open", shown(&path))),
     }
 }
 
@@ -284,6 +291,7 @@ fn call(program: &str, arguments: &[impl AsRef<OsStr>]) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
+    let said = one_line(&said).into_owned();
     Err(if said.is_empty() { format!("{program}: {}", output.status) } else { said })
 }
 

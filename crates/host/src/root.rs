@@ -2,6 +2,7 @@
 
 use crate::Fact;
 use crate::kernel_fs::{self, KernelFs};
+use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -48,9 +49,9 @@ impl Root {
     pub fn fact(&self, path: impl AsRef<Path>) -> Fact<String> {
         let path = path.as_ref();
         match self.read(path) {
-            Ok(text) if text.is_empty() => Fact::absent(format!("{} is empty", path.display())),
+            Ok(text) if text.is_empty() => Fact::absent(format!("{} is empty", shown(&path))),
             Ok(text) => Fact::Known(text),
-            Err(error) => Fact::absent(format!("{}: {error}", path.display())),
+            Err(error) => Fact::absent(format!("{}: {error}", shown(&path))),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKi
 use iosonar_os::empty_bytes;
 use iosonar_os::open_to_inspect;
 use iosonar_os::page_cache::cached_bytes_in;
+use iosonar_text::shown;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -36,7 +37,7 @@ pub(crate) struct StoredIn {
 /// Why nobody can tell: other devices do not report which of their blocks are stored.
 pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, String> {
     let StoredIn { file, path, range } = stored_in(target, range)?;
-    let empty = empty_bytes(&file, range).map_err(|error| format!("{}: {error}", path.display()))?;
+    let empty = empty_bytes(&file, range).map_err(|error| format!("{}: {error}", shown(&path)))?;
     Ok(Emptiness { empty, file: path })
 }
 
@@ -49,9 +50,9 @@ pub fn cached(target: &TargetFacts, range: Range<u64>) -> Result<u64, String> {
     if let TargetKind::RegularFile(file) = &target.kind
         && file.file_system.known().is_none_or(|system| system.kind == "overlay")
     {
-        return Err(format!("what is cached of {} is kept in a layer below", target.path.display()));
+        return Err(format!("what is cached of {} is kept in a layer below", shown(&target.path)));
     }
-    let failed = |error: std::io::Error| format!("{}: {error}", target.path.display());
+    let failed = |error: std::io::Error| format!("{}: {error}", shown(&target.path));
     let file = open_to_inspect(&target.path).map_err(failed)?;
     cached_bytes_in(&file, range.clone()).map(|bytes| bytes.min(range.end - range.start)).map_err(failed)
 }
@@ -65,7 +66,7 @@ pub(crate) fn stored_in(target: &TargetFacts, range: Range<u64>) -> Result<Store
         // The name as typed is the one that is sure to lead to it.
         TargetKind::RegularFile(file) => of_file(&target.path, file, range),
         TargetKind::BlockDevice(device) => of_device(device, range),
-        TargetKind::MemoryDevice(_) => Err(format!("{} stores nothing", target.path.display())),
+        TargetKind::MemoryDevice(_) => Err(format!("{} stores nothing", shown(&target.path))),
     }
 }
 
@@ -92,11 +93,11 @@ fn of_device(device: &BlockDevice, range: Range<u64>) -> Result<StoredIn, String
 }
 
 fn of_file(path: &Path, known: &RegularFile, range: Range<u64>) -> Result<StoredIn, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let failed = |error: std::io::Error| format!("{}: {error}", shown(&path));
     let file = open_to_inspect(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() || found.ino() != known.inode {
-        return Err(format!("{} leads to another file here", path.display()));
+        return Err(format!("{} leads to another file here", shown(&path)));
     }
     Ok(StoredIn { file, path: path.to_path_buf(), range })
 }

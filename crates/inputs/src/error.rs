@@ -3,6 +3,7 @@
 use iosonar_archive::ArchiveError;
 use iosonar_dialect_blkreplay::ImportError;
 use iosonar_plan::ByteSize;
+use iosonar_text::shown;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub enum OpenError {
     #[error(
         "{}: it comes from a pipe, is read more than once, and is longer than a temporary file may be ({}); raise \
          --spool-limit, set TMPDIR to a directory with more space, or store the input in a file and name that",
-        path.display(),
+        shown(&path),
         limit_text(directory, *most, *is_typed)
     )]
     TooLong {
@@ -71,7 +72,7 @@ fn limit_text(directory: &Path, most: u64, is_typed: bool) -> String {
         true => format!("--spool-limit {}", ByteSize(most)),
         false => format!(
             "the default of --spool-limit, half of the free space of {}: {most} bytes",
-            directory.display()
+            shown(&directory)
         ),
     }
 }

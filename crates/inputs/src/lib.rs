@@ -14,12 +14,14 @@ pub use error::OpenError;
 pub use figures::{Figures, FiguresError};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, TOOL};
+use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Plan};
+use iosonar_text::shown;
 use load::LoadFile;
 pub use merged::Merged;
 use result::ResultFile;
 pub use source::Source;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -123,7 +125,7 @@ impl Input {
     pub fn summary(&self, limits: &Limits) -> Option<Summary> {
         let Kind::Archive(opened) = &self.kind else { return None };
         let file = opened.file.as_ref()?;
-        let text = fs::read_to_string(opened.archive.dir().join(iosonar_archive::SUMMARY)).ok()?;
+        let text = read_text(&opened.archive.dir().join(iosonar_archive::SUMMARY), ARCHIVE_LIMIT).ok()?;
         let summary: Summary = serde_json::from_str(&text).ok()?;
         // What the plan and the facts of the run say is said again; only the figures are taken over.
         let (plan, info) = (opened.archive.plan(), opened.archive.run());
@@ -274,11 +276,11 @@ impl<'a> Pieces<'a> {
 pub fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, OpenError> {
     match path.as_os_str() == "-" {
         true => decompress(path, io::stdin()),
-        false => decompress(path, File::open(path).map_err(OpenError::io(path.display()))?),
+        false => decompress(path, File::open(path).map_err(OpenError::io(shown(&path)))?),
     }
 }
 
 fn decompress(path: &Path, bytes: impl Read + Send + 'static) -> Result<Box<dyn BufRead + Send>, OpenError> {
     let text = iosonar_trace::decompress(bytes);
-    text.map_err(|error| OpenError::Text { name: path.display().to_string(), error })
+    text.map_err(|error| OpenError::Text { name: shown(path).to_string(), error })
 }

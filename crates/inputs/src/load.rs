@@ -4,6 +4,7 @@ use crate::{OpenError, Pieces, Source};
 use iosonar_analyze::DISPLACEMENT;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo};
 use iosonar_plan::{Nanos, Plan};
+use iosonar_text::shown;
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{Line, Reader};
 use std::io::{self, BufRead, Read};
@@ -92,7 +93,7 @@ impl LoadFile {
         let mut out = Pieces::new(f);
         let text = self.source.text().map_err(io::Error::other)?;
         let mut reader = Reader::new(Ahead::new(text));
-        let cannot = |error| io::Error::other(format!("{}: {error}", self.source.path().display()));
+        let cannot = |error| io::Error::other(format!("{}: {error}", shown(&self.source.path())));
         while let Some(line) = reader.next_line().map_err(cannot)? {
             match line {
                 Line::Request(request) => {

@@ -5,6 +5,7 @@ use crate::OpenError;
 use iosonar_os::bounded::Kind;
 use iosonar_os::free_space;
 use iosonar_plan::ByteSize;
+use iosonar_text::shown;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, IsTerminal, Read, Seek, Write};
 use std::os::fd::AsFd;
@@ -30,7 +31,7 @@ impl Source {
         let is_stdin = path.as_os_str() == "-";
         let opened =
             if is_stdin { io::stdin().as_fd().try_clone_to_owned().map(File::from) } else { open(path) };
-        let cannot = || OpenError::io(path.display());
+        let cannot = || OpenError::io(shown(&path));
         let mut file = opened.map_err(cannot())?;
         let metadata = file.metadata().map_err(cannot())?;
         refuse_endless(path, &file, &metadata)?;
@@ -75,7 +76,7 @@ fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), O
     match Kind::of(metadata) {
         None | Some(Kind::Other) => Ok(()),
         Some(Kind::CharacterDevice) if file.is_terminal() => Ok(()),
-        Some(kind) => Err(OpenError::io(path.display())(no_input(kind))),
+        Some(kind) => Err(OpenError::io(shown(&path))(no_input(kind))),
     }
 }
 
@@ -83,7 +84,7 @@ fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), O
 fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File, OpenError> {
     let directory = std::env::temp_dir();
     let cannot = |remedy: &str| {
-        let (path, directory) = (path.display(), directory.display());
+        let (path, directory) = (shown(&path), shown(&directory));
         OpenError::io(format!("{path}: cannot keep it in a temporary file in {directory}{remedy}"))
     };
     let mut kept = tempfile::tempfile().map_err(cannot("; set TMPDIR to another directory"))?;
@@ -97,7 +98,7 @@ fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File,
             Ok(0) => return Ok(kept),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(OpenError::io(path.display())(error)),
+            Err(error) => return Err(OpenError::io(shown(&path))(error)),
         };
         total += read as u64;
         if total > most {

@@ -4,7 +4,8 @@ use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
 use crate::text::{Lines, Tell, Text};
 use crate::{Item, Source};
-use iosonar_plan::{Backward, Durability, IssuePolicy, LoadPace, Nanos, TraceReplay};
+use iosonar_plan::{Backward, Durability, Filter, IssuePolicy, LoadPace, Nanos, TraceReplay};
+use iosonar_text::{one_line, shown};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, ReadError};
 use std::path::Path;
@@ -70,14 +71,22 @@ pub enum Notice {
     },
     /// Time ran backward and what follows was shifted.
     Shifted(BackShift),
+    /// A line that a command of the filters wrote to its standard error.
+    Said {
+        /// The step.
+        filter: Filter,
+        /// The line; it may hold anything.
+        line: String,
+    },
 }
 
 impl Notice {
     /// As a sentence about a load with this name.
     pub fn text(&self, load: &Path) -> String {
-        let load = load.display();
+        let load = shown(&load);
         match self {
             Notice::Skipped { bad, of: Some(of) } => format!("{of}: {bad}: skipped"),
+            Notice::Said { filter, line } => format!("{filter}: {}", one_line(line)),
             Notice::Skipped { bad, of: None } => format!("{load}: {bad}: skipped"),
             Notice::Shifted(BackShift { at, time, delta, total }) => {
                 format!("{load}: {at}: time runs backward to {time}: shifted by {delta}, in all by {total}")
@@ -101,6 +110,7 @@ impl ParseCounters {
         let counter = match notice {
             Notice::Skipped { .. } => &self.bad_lines,
             Notice::Shifted(_) => &self.back_shifts,
+            Notice::Said { .. } => return,
         };
         counter.fetch_add(1, Relaxed);
     }
@@ -343,7 +353,7 @@ mod tests {
         let text = backshift();
         let mut source = Recorded::new(Text::of(&text), &load(Backward::Shift), move |n| match n {
             Notice::Shifted(s) => told.lock().unwrap().push(s.delta.0 / MS),
-            Notice::Skipped { bad, .. } => panic!("{bad}"),
+            notice => panic!("{notice:?}"),
         })
         .unwrap();
         for (due, sector) in want {

@@ -12,6 +12,8 @@ use std::path::Path;
 pub const TEXT_LIMIT: u64 = 16 << 20;
 /// Seek lists, which programs write: about 8 million requests.
 pub const LIST_LIMIT: u64 = 256 << 20;
+/// Texts in the directories of results and of matrices, which may come from elsewhere.
+pub const ARCHIVE_LIMIT: u64 = 64 << 20;
 /// Binary results of other programs.
 pub const DUMP_LIMIT: u64 = 4 << 30;
 

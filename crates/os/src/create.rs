@@ -7,10 +7,10 @@ use crate::made::{FileId, Made, Undo};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Creates a file for writing (`O_EXCL`).
@@ -77,11 +77,23 @@ pub fn new_private_dir(path: &Path) -> io::Result<Made> {
 /// # Errors
 /// Those of mkdir(2). What was created before is removed again.
 pub fn new_dirs(path: &Path) -> io::Result<Vec<Made>> {
+    make_all(path, new_dir)
+}
+
+/// The same with mode 0700 for those that are created; others keep theirs.
+///
+/// # Errors
+/// Those of mkdir(2). What was created before is removed again.
+pub fn new_private_dirs(path: &Path) -> io::Result<Vec<Made>> {
+    make_all(path, new_private_dir)
+}
+
+fn make_all(path: &Path, make: impl Fn(&Path) -> io::Result<Made>) -> io::Result<Vec<Made>> {
     let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut made = Undo::default();
     for dir in missing.into_iter().rev() {
-        made.push(new_dir(dir)?);
+        made.push(make(dir)?);
     }
     Ok(made.keep())
 }
@@ -113,7 +125,12 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
 /// The file cannot be written; nothing is left of it then.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut unfinished = Unfinished::begin(path.parent().unwrap_or(Path::new(".")))?;
-    unfinished.file().write_all(bytes)?;
+    let file = unfinished.file();
+    // The new file is as private as the one that it replaces.
+    if let Some(old) = fs::symlink_metadata(path).ok().filter(Metadata::is_file) {
+        file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+    }
+    file.write_all(bytes)?;
     unfinished.name_over(path)
 }
 
@@ -125,13 +142,13 @@ pub fn write_attribute(path: &Path, text: &str) -> io::Result<()> {
     File::options().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// Opens a file that several processes lock and append to; creates it if it does not exist.
+/// Opens a file that several processes lock and append to; creates it with mode 0600 if it does not exist.
 ///
 /// # Errors
 /// Those of open(2); symbolic links are not followed.
 pub fn shared_file(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW.bits() as i32;
-    File::options().create(true).append(true).custom_flags(flags).open(path)
+    File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(path)
 }
 
 /// A file that has no name, or a temporary one, until it is complete. Nothing is left of one that is dropped before.

@@ -4,6 +4,7 @@ use crate::sizes::BlockSizes;
 use crate::strict::{is_default, no_fields};
 use crate::units::plain;
 use crate::{ByteSize, Decimal, ExtraReads, Nanos, Op, ReadMix, Rising, Space, ThinkTime, Zone};
+use iosonar_text::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -223,7 +224,7 @@ impl fmt::Display for Order {
             Order::Strided { .. } => f.write_str("strided"),
             Order::Staggered => f.write_str("staggered"),
             Order::Fixed => f.write_str("fixed"),
-            Order::List { file } | Order::Telemetry { file } => write!(f, "{}", file.display()),
+            Order::List { file } | Order::Telemetry { file } => write!(f, "{}", shown(&file)),
             Order::Random => f.write_str("random"),
             Order::Shuffled => f.write_str("shuffled"),
             Order::MersenneShuffled => f.write_str("mersenne-shuffled"),

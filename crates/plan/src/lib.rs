@@ -24,6 +24,7 @@ mod invalid;
 mod job_options;
 mod memory;
 mod mix;
+mod one_line_strings;
 mod op;
 mod overlap;
 mod pacing;

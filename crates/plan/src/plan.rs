@@ -1,5 +1,6 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
+use crate::one_line_strings::one_line_strings;
 use crate::plan_text::PlanText;
 use crate::{
     ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory,
@@ -197,7 +198,7 @@ impl Plan {
     /// Only where [`Plan::validate`] refuses the plan: TOML knows no other text than UTF-8 and no number of 64 bits
     /// without sign.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a valid plan holds only what TOML can hold")
+        one_line_strings(&toml::to_string(self).expect("a valid plan holds only what TOML can hold"))
     }
 
     /// The jobs of all phases, each with its phase.

@@ -8,6 +8,7 @@ use crate::{
     InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, Probe, RunId, Target,
     Verification, Workload,
 };
+use iosonar_text::shown;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -217,7 +218,7 @@ impl TargetText {
         if old.is_some() && !is_default(&file) {
             return Err(InvalidPlan::of("handling.file", "`file` says the same")
                 .remedy("remove it")
-                .within(&format!("target {}", path.display())));
+                .within(&format!("target {}", shown(&path))));
         }
         let file = old.unwrap_or(file);
         Ok((Target { path, size, file, executor }, Own { depth, options, workload }))
@@ -230,7 +231,7 @@ impl Own {
         let workload = workload.ok_or_else(|| {
             InvalidPlan::of("workload", "it is missing")
                 .remedy("give one, or list jobs in [[phase]]")
-                .within(&format!("target {}", target.path.display()))
+                .within(&format!("target {}", shown(&target.path)))
         })?;
         // More targets than a record can number are refused with their count.
         let target = u16::try_from(number).unwrap_or(u16::MAX);
@@ -242,7 +243,7 @@ impl Own {
         let options = Some(self.options).filter(|options| !is_default(options));
         let bare = has_none("workload", self.workload).and_then(|()| has_none("depth", self.depth));
         let bare = bare.and_then(|()| has_none("options", options));
-        bare.map_err(|why| why.within(&format!("target {}", target.path.display())))
+        bare.map_err(|why| why.within(&format!("target {}", shown(&target.path))))
     }
 }
 

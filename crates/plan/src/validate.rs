@@ -10,6 +10,7 @@ use crate::verification::validate_verification;
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
 };
+use iosonar_text::shown;
 use std::path::Path;
 
 /// The longest time in a plan, 146 years: so that sums of a few times fit into 64 bits.
@@ -59,7 +60,7 @@ impl Plan {
             validate_model(model)?;
         }
         self.targets.iter().try_for_each(|target| {
-            named(&format!("target {}", target.path.display()), validate_target(target))
+            named(&format!("target {}", shown(&target.path)), validate_target(target))
         })?;
         validate_executors(self)?;
         validate_probe(self)?;

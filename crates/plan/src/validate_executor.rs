@@ -2,6 +2,7 @@
 
 use crate::validate::{Result, named, require};
 use crate::{Executor, Host, InvalidPlan, Phase, Plan, Target, Workload};
+use iosonar_text::shown;
 
 /// Checks who executes the targets.
 pub(crate) fn validate_executors(plan: &Plan) -> Result {
@@ -10,7 +11,7 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
     }
     for target in &plan.targets {
         if let Executor::Host(host) = &target.executor {
-            named(&format!("target {}", target.path.display()), validate_host(host))?;
+            named(&format!("target {}", shown(&target.path)), validate_host(host))?;
         }
     }
     require(plan.engine.is_real(), || {
@@ -29,7 +30,7 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
         require(!is_shared, || {
             InvalidPlan::of("executor", "two processes cannot share a file or device")
                 .remedy("remove `executor` from both targets, or give each a file of its own")
-                .within(&format!("target {}", target.path.display()))
+                .within(&format!("target {}", shown(&target.path)))
         })?;
     }
     plan.phases.iter().try_for_each(|phase| match phase.name.as_str() {

@@ -5,8 +5,8 @@ use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_engine::validate_engine_of;
 use crate::validate_generator::validate_generator;
 use crate::{Cell, Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
+use iosonar_text::{is_escaped, shown};
 use std::collections::HashSet;
-use std::ops::RangeInclusive;
 
 /// The most phases: a record has 16 bits for the number of its phase.
 const MAX_PHASES: u64 = 65_535;
@@ -34,16 +34,12 @@ pub(crate) fn validate_phases(plan: &Plan) -> Result {
 /// A name stands in tables, pictures and messages.
 fn validate_name(name: &str, may_be_empty: bool) -> Result {
     const LONGEST: usize = 64;
-    /// Marks and overrides of the direction of writing: they change how the text around them looks (Unicode TR 9).
-    const DIRECTIONS: [RangeInclusive<char>; 3] =
-        ['\u{200e}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
-    let is_odd = |c: char| c.is_control() || DIRECTIONS.iter().any(|range| range.contains(&c));
     let invalid = |rule: &str| InvalidPlan::of("name", rule);
     require(may_be_empty || !name.is_empty(), || {
         invalid("it is empty").remedy("give each phase a unique name")
     })?;
-    require(!name.contains(is_odd), || {
-        invalid("it has a control character").value(name.escape_debug()).remedy("remove it")
+    require(!name.contains(is_escaped), || {
+        invalid("it has a control character").value(shown(name)).remedy("remove it")
     })?;
     let length = name.chars().count();
     require(length <= LONGEST, || invalid(&format!("it has {length} characters, and may have {LONGEST}")))
@@ -85,7 +81,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
         .remedy("use another `engine`, or `ends = \"all\"`")
     })?;
     phase.jobs.iter().try_for_each(|job| {
-        let path = plan.targets[usize::from(job.target)].path.display();
+        let path = shown(&plan.targets[usize::from(job.target)].path);
         named(&format!("target {path}"), validate_job(job, phase, plan))
     })
 }
@@ -114,7 +110,7 @@ fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
 /// Checks how a target is used in all phases.
 fn validate_use(plan: &Plan, number: usize) -> Result {
     let target = &plan.targets[number];
-    let path = target.path.display();
+    let path = shown(&target.path);
     require(plan.jobs_on(number).next().is_some(), || {
         InvalidPlan::whole("no job uses it")
             .remedy("remove it, or give it a job")

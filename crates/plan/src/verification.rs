@@ -3,6 +3,7 @@
 use crate::strict::is_default;
 use crate::validate::{Result as Validated, require, within};
 use crate::{ByteSize, Decimal, Engine, Executor, InvalidPlan, Plan};
+use iosonar_text::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::path::PathBuf;
@@ -202,7 +203,7 @@ pub(crate) fn validate_verification(plan: &Plan) -> Validated {
         let is_local = plan.targets.iter().all(|target| target.executor == Executor::default());
         require(plan.engine.is_real() && is_local, || {
             InvalidPlan::of("verify.journal", "it is for a process that writes to real targets itself")
-                .value(journal.display())
+                .value(shown(&journal))
                 .remedy("use another engine and no `executor`, or remove `journal` (--journal)")
         })?;
     }

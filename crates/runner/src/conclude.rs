@@ -5,6 +5,7 @@ use crate::Ended;
 use iosonar_analyze::{Limits, Passing, Summary};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
 use iosonar_inputs::{Figures, FiguresError, Input, OpenError};
+use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 
 /// What could not be kept.
@@ -22,7 +23,7 @@ pub enum Problem {
 #[derive(Debug, thiserror::Error)]
 pub enum ConcludeError {
     /// Its log is damaged; the conversion would hold less than it does.
-    #[error("{}: its log is damaged and stays as it is", .0.display())]
+    #[error("{}: its log is damaged and stays as it is", shown(.0))]
     Damaged(PathBuf),
     /// It cannot be opened.
     #[error(transparent)]

@@ -38,7 +38,7 @@ pub struct ParseAgeError(String);
 
 /// Why free space cannot be aged. Nothing is left of the attempt.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot age the free space of {}: {what}: {error}", dir.display())]
+#[error("cannot age the free space of {}: {what}: {error}", iosonar_text::shown(&dir))]
 pub struct AgeError {
     /// The directory.
     pub dir: PathBuf,
@@ -144,7 +144,12 @@ impl Age {
                 let path = dir.join(format!(".iosonar-age-{number}"));
                 let allocated = allocate(&path, size, notes, made);
                 allocated.map_err(|error| {
-                    let what = format!("hole {} of {}, {} is refused", hole + 1, self.holes, path.display());
+                    let what = format!(
+                        "hole {} of {}, {} is refused",
+                        hole + 1,
+                        self.holes,
+                        iosonar_text::shown(&path)
+                    );
                     self.failed(dir, &what, error)
                 })?;
             }

@@ -3,6 +3,7 @@
 use crate::FsKind;
 use iosonar_host::remount::RemountError;
 use iosonar_plan::ByteSize;
+use iosonar_text::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +57,7 @@ pub enum ScratchError {
     #[error(transparent)]
     Remount(#[from] RemountError),
     /// A call of the operating system failed.
-    #[error("{what} {}: {error}", path.display())]
+    #[error("{what} {}: {error}", shown(&path))]
     Io {
         /// What was to be done, for example `cannot create`.
         what: &'static str,

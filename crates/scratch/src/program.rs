@@ -1,6 +1,7 @@
 //! Calling the programs that make, attach and mount file systems.
 
 use crate::ScratchError;
+use iosonar_text::{one_line, shown};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
@@ -21,13 +22,13 @@ impl Program {
     pub(crate) fn run(self, arguments: &[&OsStr]) -> Result<String, ScratchError> {
         let mut command = Command::new(self.name);
         command.args(arguments).env("LC_ALL", "C").env("PATH", search_path()).stdin(Stdio::null());
-        let shown = || {
+        let typed = || {
             let words = std::iter::once(OsStr::new(self.name)).chain(arguments.iter().copied());
-            words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+            words.map(|word| shown(word).to_string()).collect::<Vec<_>>().join(" ")
         };
         let output = command.process_group(0).output().map_err(|error| match error.kind() {
             ErrorKind::NotFound => ScratchError::NoProgram { program: self.name, package: self.package },
-            _ => ScratchError::Program { command: shown(), why: error.to_string() },
+            _ => ScratchError::Program { command: typed(), why: error.to_string() },
         })?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if output.status.success() {
@@ -35,7 +36,7 @@ impl Program {
         }
         let said = text(&output.stderr).replace('\n', " ");
         let why = if said.is_empty() { output.status.to_string() } else { said };
-        Err(ScratchError::Program { command: shown(), why })
+        Err(ScratchError::Program { command: typed(), why: one_line(&why).into_owned() })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Latencies by extent as text: a table for each file, and sentences on what they tell.
 
-use crate::layout_text::{counted, headline, shown_name};
+use crate::layout_text::{counted, headline};
 use crate::units::{self, Charset, bytes, grouped};
 use iosonar_analyze::extents::{
     ExtentLatencies, FileLatencies, Groups, Jump, LatencyFigures, PlacedLatencies, Spot,
 };
 use iosonar_layout::Kind;
 use iosonar_plan::Op;
+use iosonar_text::shown;
 use std::fmt::Write as _;
 
 /// Fragments that are listed.
@@ -176,5 +177,5 @@ fn costliest(out: &mut String, file: &FileLatencies, of: &PlacedLatencies) {
 
 /// The name of a file as a picture has it.
 pub(crate) fn name(file: &FileLatencies) -> String {
-    shown_name(&file.map.path.display().to_string())
+    shown(&file.map.path).to_string()
 }

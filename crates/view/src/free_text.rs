@@ -1,9 +1,10 @@
 //! The free space of a file system as text: classes of sizes as `e2freefrag` and `freesp` of xfs_db have them, and allocation
 //! groups.
 
-use crate::layout_text::{counted, file_system, shown_name, spread_of};
+use crate::layout_text::{counted, file_system, spread_of};
 use crate::units::{bytes, grouped};
 use iosonar_layout::{FreeReport, FreeSpace, GroupFree, SizeClass};
+use iosonar_text::shown;
 use std::io::{self, Write};
 
 /// Groups that have a line of their own.
@@ -17,7 +18,7 @@ const BAR: f64 = 20.0;
 /// Those of `out`.
 pub fn show_free(report: &FreeReport, out: &mut dyn Write) -> io::Result<()> {
     let FreeReport { path, volume, free, .. } = report;
-    writeln!(out, "{}: {}", shown_name(&path.display().to_string()), file_system(volume))?;
+    writeln!(out, "{}: {}", shown(path), file_system(volume))?;
     let ranges = counted(free.ranges(), "range");
     writeln!(out, "  free         {} ({} bytes) in {ranges}", bytes(free.bytes()), free.bytes())?;
     writeln!(out, "  statfs       {}", statfs(report))?;

@@ -2,6 +2,7 @@
 
 use crate::units::{bytes, grouped};
 use iosonar_layout::{Extent, Kind, Map, Row, Sizes, Volume};
+use iosonar_text::shown;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -36,12 +37,6 @@ impl MapUnit {
     }
 }
 
-/// A name with what a terminal would obey escaped.
-pub fn shown_name(name: &str) -> String {
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    name.chars().map(escaped).collect()
-}
-
 /// Writes a map: its file, the extents where they were kept, and the figures.
 ///
 /// # Errors
@@ -67,7 +62,7 @@ pub fn show_map(map: &Map, unit: MapUnit, out: &mut dyn Write) -> io::Result<()>
 
 /// The file, its size and its file system.
 pub(crate) fn headline(map: &Map) -> String {
-    format!("{}: {}", shown_name(&map.path.display().to_string()), place(map))
+    format!("{}: {}", shown(&map.path), place(map))
 }
 
 /// Size and file system of a file.
@@ -78,12 +73,12 @@ pub(crate) fn place(map: &Map) -> String {
 /// A file system: its type, its device, where it is mounted, and its groups.
 pub(crate) fn file_system(volume: &Volume) -> String {
     let Volume { kind, source, mount_point, groups, .. } = volume;
-    let source = source.as_ref().map(|source| format!(" on {}", shown_name(source))).unwrap_or_default();
-    let mounted = mount_point.as_ref().map(|path| shown_name(&path.display().to_string()));
-    let mounted = mounted.map(|path| format!(", mounted at {path}")).unwrap_or_default();
+    let source = source.as_ref().map(|source| format!(" on {}", shown(source))).unwrap_or_default();
+    let mounted =
+        mount_point.as_ref().map(|path| format!(", mounted at {}", shown(path))).unwrap_or_default();
     let groups =
         groups.map(|groups| format!(", {} allocation groups of {}", groups.count, bytes(groups.bytes)));
-    format!("{kind}{source}{mounted}{}", groups.unwrap_or_default())
+    format!("{}{source}{mounted}{}", groups.unwrap_or_default(), shown(kind))
 }
 
 /// Widths of the columns of a map.
@@ -274,7 +269,7 @@ pub fn show_maps(maps: &[Map], most: usize, out: &mut dyn Write) -> io::Result<(
     for map in maps.iter().take(most) {
         let f = &map.figures;
         let mean = f.mean_fragment().map_or("-".into(), |mean| bytes(mean.round() as u64));
-        let name = shown_name(&map.path.display().to_string());
+        let name = shown(&map.path).to_string();
         writeln!(
             out,
             "{:>9} {:>9}  {:>10}  {mean:>13}  {:>8}  {name}",

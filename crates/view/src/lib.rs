@@ -46,7 +46,7 @@ pub use examination::{Examination, show_examination};
 pub use extent_text::show_extent_latencies;
 pub use free_text::show_free;
 pub use judgement_text::{explain, show_judgement};
-pub use layout_text::{MapUnit, show_map, show_maps, shown_name};
+pub use layout_text::{MapUnit, show_map, show_maps};
 pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};
 pub use matrix_page::{MatrixCell, MatrixPage, matrix_page};
 pub use palette::Theme;

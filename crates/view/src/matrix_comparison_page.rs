@@ -2,6 +2,7 @@
 
 use crate::matrix_page::page_of;
 use crate::palette::Theme;
+use crate::svg::escape_lines;
 use crate::{MatrixGrid, change_svg, escape, heat_svg, matrix_range};
 use std::fmt::Write;
 
@@ -57,7 +58,7 @@ pub fn matrix_comparison_page(title: &str, parts: &[MatrixComparisonPart]) -> St
         _ = writeln!(
             body,
             "<details><summary>All figures as text</summary>\n<pre>{}</pre></details>",
-            escape(&part.text)
+            escape_lines(&part.text)
         );
     }
     page_of(title, &body)

@@ -5,7 +5,9 @@
 
 use crate::fonts::{self, ASCENT, DESCENT, Weight};
 use crate::palette::Rgb;
+use iosonar_text::one_line;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A figure that words show.
@@ -473,7 +475,10 @@ impl Scene {
     }
 
     /// Writes words; an empty text is skipped.
-    pub fn text(&mut self, text: Text) {
+    pub fn text(&mut self, mut text: Text) {
+        if let Cow::Owned(shown) = one_line(&text.text) {
+            text.text = shown;
+        }
         if !text.text.is_empty() {
             self.marks.push(Mark::Text(text));
         }

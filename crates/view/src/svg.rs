@@ -6,6 +6,7 @@ use crate::raster;
 use crate::scene::{Anchor, Cell, DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use iosonar_text::{lines, one_line};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -29,8 +30,18 @@ pub fn svg(scene: &Scene) -> String {
     out
 }
 
-/// Text for XML and HTML: markup characters escaped, characters that XML forbids replaced.
+/// Text for XML and HTML on one line: names in it are escaped as everywhere (`iosonar_text::one_line`), and markup characters as
+/// XML has them.
 pub fn escape(text: &str) -> String {
+    markup(&one_line(text))
+}
+
+/// The same for a text with line ends of its own.
+pub(crate) fn escape_lines(text: &str) -> String {
+    markup(&lines(text))
+}
+
+fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -39,22 +50,10 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\t' | '\n' | '\r' => out.push(c),
-            _ => out.push(visible(c)),
+            _ => out.push(c),
         }
     }
     out
-}
-
-/// What stands for a character that cannot be shown, or that would turn the text around it: embeddings, overrides and
-/// isolates of the writing direction.
-pub(crate) fn visible(c: char) -> char {
-    match c {
-        '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            '\u{fffd}'
-        }
-        c => c,
-    }
 }
 
 fn facts(out: &mut String, facts: &[(String, String)]) {

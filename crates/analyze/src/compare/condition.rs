@@ -68,7 +68,7 @@ impl fmt::Display for ConditionError {
 
 impl ConditionError {
     fn new(text: &str, byte: usize, why: &str, example: &'static str) -> ConditionError {
-        let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let shown: String = text.chars().map(|c| if iosonar_text::is_escaped(c) { ' ' } else { c }).collect();
         let at = text.char_indices().take_while(|(i, _)| *i < byte).count();
         ConditionError { at, text: shown, why: why.to_string(), example }
     }

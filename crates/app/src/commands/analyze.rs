@@ -7,6 +7,7 @@ use crate::output::{print, print_message};
 use crate::progress::while_reading;
 use anyhow::anyhow;
 use iosonar_inputs::Input;
+use iosonar_text::csv::{Cell, Form, table};
 use iosonar_view::Needs;
 use serde_json::Value;
 
@@ -46,26 +47,31 @@ fn text(args: &AnalyzeArgs, analyses: &[Analysis]) -> String {
         return format!("{:#}\n", json());
     }
     if args.csv {
-        let mut lines = String::from("name,value\n");
-        flatten("", &json(), &mut lines);
-        return lines;
+        return csv(&json(), Form { safe: args.csv_safe, crlf: false });
     }
     let texts: Vec<String> = analyses.iter().map(Analysis::to_text).collect();
     texts.join("\n\n")
 }
 
 /// Every number and word of `value` as a line, named by its way from the top.
-fn flatten(name: &str, value: &Value, lines: &mut String) {
+fn flatten(name: &str, value: &Value, lines: &mut Vec<[Cell<'static>; 2]>) {
     let below = |key: &str| if name.is_empty() { key.to_string() } else { format!("{name}.{key}") };
+    let mut line = |cell| lines.push([Cell::Word(name.to_string().into()), cell]);
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, lines)),
         Value::Array(list) => {
             (0..).zip(list).for_each(|(i, value): (usize, _)| flatten(&below(&i.to_string()), value, lines))
         }
-        Value::Null => *lines += &format!("{name},\n"),
-        Value::String(text) => *lines += &format!("{name},\"{}\"\n", text.replace('"', "\"\"")),
-        other => *lines += &format!("{name},{other}\n"),
+        Value::Null => line(Cell::Absent),
+        Value::String(text) => line(Cell::Quoted(text.clone().into())),
+        other => line(Cell::Digits(other.to_string())),
     }
+}
+
+fn csv(value: &Value, form: Form) -> String {
+    let mut lines = Vec::new();
+    flatten("", value, &mut lines);
+    table(form, ["name", "value"], lines)
 }
 
 #[cfg(test)]
@@ -75,8 +81,7 @@ mod tests {
     #[test]
     fn every_figure_has_a_line() {
         let value = serde_json::json!({"a": {"b": [1, 2.5]}, "c": "say \"x\", y", "d": null, "e": true});
-        let mut lines = String::new();
-        flatten("", &value, &mut lines);
-        assert_eq!(lines, "a.b.0,1\na.b.1,2.5\nc,\"say \"\"x\"\", y\"\nd,\ne,true\n");
+        let lines = csv(&value, Form::default());
+        assert_eq!(lines, "name,value\na.b.0,1\na.b.1,2.5\nc,\"say \"\"x\"\", y\"\nd,\ne,true\n");
     }
 }

@@ -6,7 +6,7 @@ use super::replay::new_run_id;
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
-use crate::output::{print, print_message};
+use crate::output::{print, print_lines, print_message};
 use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::timings::Timings;
@@ -20,6 +20,7 @@ use iosonar_engine::{PrepareError, Prepared};
 use iosonar_os::made::OwnDir;
 use iosonar_plan::Nanos;
 use iosonar_runner::{Ended, Scene};
+use iosonar_text::shown;
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal};
@@ -40,7 +41,7 @@ pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
         Command::Run(settings) => execute(&settings),
         // Where a result is expected on standard output, help is none.
         Command::Usage if args.is_empty() => {
-            print_message(help::fill(&usage(), help::width()).trim_end());
+            print_lines(help::fill(&usage(), help::width()).trim_end());
             Ok(Exit::Refused)
         }
         Command::Usage => {
@@ -95,13 +96,13 @@ impl Place {
             let dir = std::env::temp_dir();
             Failure::refused(anyhow!(
                 "no directory for the records of the run can be made in {}: {error}; set TMPDIR to one with room, or give --out=DIR",
-                dir.display()
+                shown(&dir)
             ))
         })?;
         let (dir, _) = (made.path().join("run"), self.scratch.set(made));
         print_message(format_args!(
             "blkreplay: until the result is written, the records are in {}",
-            dir.display()
+            shown(&dir)
         ));
         Ok(())
     }
@@ -173,7 +174,7 @@ fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timin
         let concluded = session::conclude(ended, &Limits::default(), timings)?;
         is_fake = session::tell_verdict("blkreplay", &concluded.figures.summary);
         info = concluded.info;
-        print_message(format_args!("result: {}", concluded.dir.display()));
+        print_message(format_args!("result: {}", shown(&concluded.dir)));
     }
     Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false, is_fake))
 }
@@ -189,7 +190,7 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
     print_message(format_args!(
         "blkreplay: the result was not written to its end: {why}; the records stay in {0}: 'iosonar export {0} --to replay' \
          writes it again",
-        dir.display()
+        shown(&dir)
     ));
     if !is_closed {
         return Err(error.into());

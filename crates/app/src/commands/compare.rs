@@ -10,6 +10,7 @@ use iosonar_analyze::{Limits, Verdict};
 use iosonar_archive::RunInfo;
 use iosonar_inputs::Input;
 use iosonar_plan::Plan;
+use iosonar_text::csv::Form;
 use std::io;
 
 /// Prints one comparison for each run after the first.
@@ -34,7 +35,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
     print(&match (args.json, args.csv, args.markdown) {
         (true, ..) => compare::to_json(&judged),
-        (_, true, _) => iosonar_view::compare_csv(&judged),
+        (_, true, _) => iosonar_view::compare_csv(&judged, Form { safe: args.csv_safe, crlf: false }),
         (.., true) => iosonar_view::compare_markdown(&judged),
         _ => iosonar_view::compare(&judged),
     })?;

@@ -10,6 +10,9 @@ use iosonar_campaign::{
     ComparedGrid, MatrixComparison, MatrixCondition, Table, Verdict, compare_tables, compared_grids,
     comparison_csv, comparison_text,
 };
+use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
+use iosonar_text::csv::Form;
+use iosonar_text::shown;
 use iosonar_view::{ComparedMaps, MatrixComparisonPart, MatrixGrid, matrix_comparison_page};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -32,14 +35,14 @@ pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<Named>>, Failure> {
         let matrix = files.iter().position(is_there).unwrap_or(0);
         return Err(Failure::refused(anyhow!(
             "{} is no matrix, and {} is one: compare matrices with matrices, and runs with runs",
-            paths[other].display(),
-            paths[matrix].display()
+            shown(&paths[other]),
+            shown(&paths[matrix])
         )));
     }
     let read = |(path, file): (&PathBuf, PathBuf)| {
-        let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string());
+        let text = read_text(&file, ARCHIVE_LIMIT).with_context(|| shown(&file).to_string());
         let table =
-            text.and_then(|text| Table::from_json(&text).map_err(|why| anyhow!("{}: {why}", file.display())));
+            text.and_then(|text| Table::from_json(&text).map_err(|why| anyhow!("{}: {why}", shown(&file))));
         Ok((path.display().to_string(), table.map_err(Failure::refused)?))
     };
     paths.iter().zip(files.into_iter().flatten()).map(read).collect::<Result<_, _>>().map(Some)
@@ -70,7 +73,7 @@ pub fn compare(args: &CompareArgs, tables: &[Named]) -> Result<Exit, Failure> {
         tables[1..].iter().map(|(name, b)| compare_tables((name_a, a), (name, b))).collect();
     print(&match (args.json, args.csv) {
         (true, _) => json(&compared, &conditions)?,
-        (_, true) => csv(&compared),
+        (_, true) => comparison_csv(&compared, Form { safe: args.csv_safe, crlf: false }),
         _ => text(&compared, &conditions),
     })?;
     if let Some(path) = &args.html {
@@ -86,22 +89,6 @@ fn json(compared: &[MatrixComparison], conditions: &[MatrixCondition]) -> Result
     let document =
         serde_json::json!({ "version": iosonar_campaign::MATRIX_COMPARE_VERSION, "comparisons": all });
     Ok(format!("{document:#}\n"))
-}
-
-/// A line for each figure; of several matrices the first column says which one is compared with the baseline.
-fn csv(compared: &[MatrixComparison]) -> String {
-    if let [one] = compared {
-        return comparison_csv(one);
-    }
-    let mut text = String::new();
-    for (number, comparison) in compared.iter().enumerate() {
-        let table = comparison_csv(comparison);
-        let mut lines = table.lines();
-        let head = lines.next().filter(|_| number == 0);
-        text.extend(head.map(|head| format!("matrix,{head}\n")));
-        lines.for_each(|line| text += &format!("{},{line}\n", number + 1));
-    }
-    text
 }
 
 fn text(compared: &[MatrixComparison], conditions: &[MatrixCondition]) -> String {
@@ -135,8 +122,8 @@ fn write_page(path: &Path, tables: &[Named], compared: &[MatrixComparison]) -> R
     let page = matrix_comparison_page("Matrices of file operations, compared", &parts);
     let mut file = new_load::create("--html", path)?;
     file.write_all(page.as_bytes())?;
-    file.publish().with_context(|| format!("cannot write {}", path.display()))?;
-    print_message(format_args!("page: {}", path.display()));
+    file.publish().with_context(|| format!("cannot write {}", shown(&path)))?;
+    print_message(format_args!("page: {}", shown(&path)));
     Ok(())
 }
 

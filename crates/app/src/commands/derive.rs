@@ -16,6 +16,7 @@ use iosonar_load::{LoadError, Notice, Room, Text, filtered};
 use iosonar_os::create::{new_dir, rename_new};
 use iosonar_os::made::OwnDir;
 use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
+use iosonar_text::shown;
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_request};
 use std::io::{BufRead, Write};
@@ -80,7 +81,7 @@ fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
     for (split, partial) in written {
         partial.remove_leftovers();
         rename_new(&filled(&partial), &split.dir)
-            .with_context(|| format!("cannot make {}", split.dir.display()))?;
+            .with_context(|| format!("cannot make {}", shown(&split.dir)))?;
     }
     folder.keep();
     print(&lines)?;
@@ -116,14 +117,14 @@ fn cut(args: &OverloadArgs) -> Result<Snippets, Failure> {
     let mut cutter = Cutter::new(args.window).context("cannot make a temporary file; set TMPDIR")?;
     for path in &args.loads {
         let load = read(path, iosonar_inputs::text(path)?, &args.load, true)?;
-        cutter.add(load).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
+        cutter.add(load).with_context(|| shown(&path).to_string()).map_err(Failure::refused)?;
     }
     let snippets = cutter.finish(args.keep_rest).context("cannot keep the requests in a temporary file")?;
     if !snippets.order().is_empty() {
         return Ok(snippets);
     }
     Err(Failure::refused(match snippets.rest() {
-        None => anyhow!("{}: it contains no request", args.loads[0].display()),
+        None => anyhow!("{}: it contains no request", shown(&args.loads[0])),
         Some(rest) => anyhow!(
             "all {} requests lie within one window of {}, which was not over: use a smaller --window, or --keep-rest",
             rest.requests,
@@ -168,7 +169,7 @@ impl Split {
     /// Writes its loads; the directory of the complete ones, and a line about it. Where there are fewer snippets, so are the
     /// loads.
     fn write(&self, snippets: &Snippets) -> Result<(OwnDir, String), Failure> {
-        let dir = self.dir.display();
+        let dir = shown(&self.dir);
         let cannot = || format!("cannot make {dir}");
         let beside = self.dir.parent().unwrap_or(Path::new("."));
         let partial = OwnDir::new_in(beside, "derive").with_context(cannot)?;
@@ -221,7 +222,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
     let mut kept = Vec::new();
     let mut all = Vec::new();
     for path in &args.loads {
-        let name = || path.display().to_string();
+        let name = || shown(path).to_string();
         let source = Source::open(path, args.spool.spool_limit)?;
         let load = read(path, source.text()?, &args.load, true)?;
         let found = touched(load).with_context(name).map_err(Failure::refused)?;
@@ -239,7 +240,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
         writeln!(out, "{LOAD_HEADER}")?;
         let mut count = 0;
         for request in merged(loads) {
-            let name = |index: usize| args.loads[index].display().to_string();
+            let name = |index: usize| shown(&args.loads[index]).to_string();
             let request = request.map_err(|(index, e)| Failure::refused(anyhow!(e).context(name(index))))?;
             write_request(&mut out, &request)?;
             count += 1;
@@ -249,7 +250,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
     for ((path, place), load) in args.loads.iter().zip(&places).zip(&all) {
         print_message(format_args!(
             "{}: {} requests, sectors {} to {} are now {} to {}",
-            path.display(),
+            shown(&path),
             load.requests,
             load.begin / SECTOR,
             load.end / SECTOR,
@@ -262,7 +263,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
 
 fn ramp_of(args: &RampArgs) -> Result<Exit, Failure> {
     let input = iosonar_inputs::text(&args.load)?;
-    let name = args.load.display();
+    let name = shown(&args.load);
     let path = args.load.clone();
     let tell_skipped = move |notice: Notice| print_message(notice.text(&path));
     let requests =

@@ -18,6 +18,7 @@ use iosonar_plan::{
     Access, ByteSize, Claim, Engine, Generator, Job, Order, Pace, Phase, Plan, Target, Workload,
 };
 use iosonar_runner::Ready;
+use iosonar_text::shown;
 use iosonar_view::{Examination, show_examination, units};
 use serde_json::json;
 use std::cell::RefCell;
@@ -45,7 +46,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let facts = environment
         .targets
         .first()
-        .ok_or_else(|| Failure::refused(anyhow!("{}: nothing is known of it", args.target.display())))?;
+        .ok_or_else(|| Failure::refused(anyhow!("{}: nothing is known of it", shown(&args.target))))?;
     let probed = environment.reread.first().map(|one| &one.seen);
     let of = |claim| foreseen(ready.prepared(), &environment, claim);
     let found = of(args.claim);
@@ -66,7 +67,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
                          "found": found, "verdicts": verdicts});
         format!("{all:#}\n")
     } else {
-        let target = format!("{}: {}", args.target.display(), place.what(facts));
+        let target = format!("{}: {}", shown(&args.target), place.what(facts));
         let mut known = Vec::new();
         known.extend(writing.map(|text| ("writing", text)));
         known.extend(quiet_text(&others, time).map(|text| ("others", text)));
@@ -126,7 +127,7 @@ impl Place {
             return Ok(Place::Target(path.into()));
         }
         let no_file = || {
-            format!("no file can be made in {}: name a file in it, or run as a user who may", path.display())
+            format!("no file can be made in {}: name a file in it, or run as a user who may", shown(&path))
         };
         Sample::create(path).with_context(no_file).map(Place::Directory).map_err(Failure::refused)
     }
@@ -237,7 +238,7 @@ fn of_file(file: &RegularFile, is_named: bool, lines: &mut Vec<String>) {
         DirectIo::Unsupported => "direct I/O is done through the page cache".into(),
         DirectIo::NotReported => "the kernel does not tell about direct I/O".into(),
     };
-    let name = if is_named { file.path.display().to_string() } else { "a file in it".into() };
+    let name = if is_named { shown(&file.path).to_string() } else { "a file in it".into() };
     lines.push(format!("{name}: {direct}"));
     match &file.file_system {
         Fact::Known(file_system) => of_file_system(file_system, lines),
@@ -247,7 +248,7 @@ fn of_file(file: &RegularFile, is_named: bool, lines: &mut Vec<String>) {
 
 fn of_file_system(file_system: &FileSystem, lines: &mut Vec<String>) {
     let FileSystem { kind, mount_point, options, below, .. } = file_system;
-    lines.push(format!("{kind} on {} ({options})", mount_point.display()));
+    lines.push(format!("{kind} on {} ({options})", shown(&mount_point)));
     if below.is_empty() {
         lines.push("no device of this machine below it".into());
     }

@@ -7,10 +7,15 @@ use crate::new_load;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveError, CsvWriter, JsonWriter, Record};
+use iosonar_text::csv::Form;
+use iosonar_text::shown;
 use std::io::{self, BufWriter, Write};
 
 /// Writes records to a file or to standard output.
 pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
+    if args.csv_safe && !matches!(args.to, ExportArg::Csv) {
+        return Err(Failure::refused(anyhow!("--csv-safe has no effect without --to csv: remove it")));
+    }
     let archive = open(&args.dir)?;
     let target = target(&args, &archive)?;
     let Some(path) = &args.out else {
@@ -21,7 +26,7 @@ pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
     };
     let mut out = new_load::create("--out", path)?;
     write(&args, &archive, target, &mut out)?;
-    out.publish().with_context(|| format!("cannot write {}", path.display()))?;
+    out.publish().with_context(|| format!("cannot write {}", shown(&path)))?;
     Ok(Exit::Fine)
 }
 
@@ -37,7 +42,7 @@ fn write(
             iosonar_dialect_blkreplay::export(archive, target.unwrap_or(0), &mut out)?;
         }
         ExportArg::Csv => {
-            let mut csv = CsvWriter::new(&mut out, stamp)?;
+            let mut csv = CsvWriter::with_form(&mut out, stamp, Form { safe: args.csv_safe, crlf: false })?;
             each(archive, target, &mut |record| csv.push(record))?;
             csv.finish()?;
         }
@@ -56,12 +61,12 @@ fn target(args: &ExportArgs, archive: &Archive) -> Result<Option<u16>, Failure> 
     match args.target {
         Some(n) if usize::from(n) >= targets => Err(Failure::refused(anyhow!(
             "--target {n}: {} has targets 0 to {}",
-            args.dir.display(),
+            shown(&args.dir),
             targets - 1
         ))),
         None if targets > 1 && matches!(args.to, ExportArg::Replay) => Err(Failure::refused(anyhow!(
             "{} has {targets} targets, and blkreplay's form holds one: choose it with --target 0 … {}",
-            args.dir.display(),
+            shown(&args.dir),
             targets - 1
         ))),
         chosen => Ok(chosen),
@@ -81,7 +86,7 @@ fn each(
     });
     written?;
     for remark in read?.remarks() {
-        print_message(format_args!("iosonar: {}: {remark}", archive.dir().display()));
+        print_message(format_args!("iosonar: {}: {remark}", shown(&archive.dir())));
     }
     Ok(())
 }

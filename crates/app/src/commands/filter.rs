@@ -7,12 +7,13 @@ use crate::output::print_message;
 use iosonar_engine::filter_room;
 use iosonar_host::Root;
 use iosonar_load::{LoadError, Text, filtered};
+use iosonar_text::shown;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_request};
 use std::path::Path;
 
 /// Writes the new load; says how many requests it has.
 pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
-    let name = args.load.display();
+    let name = shown(&args.load);
     let refused = |error: LoadError| Failure::refused(anyhow::Error::from(error).context(name.to_string()));
     let (text, path) = (text(&args.load)?, args.load.clone());
     let tell_skipped = move |notice: iosonar_load::Notice| print_message(notice.text(&path));

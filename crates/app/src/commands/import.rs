@@ -13,6 +13,7 @@ use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_inputs::{Figures, Input, Source};
 use iosonar_os::{bounded, create};
 use iosonar_runner::{finish, keep};
+use iosonar_text::shown;
 use iosonar_trace::Format;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
         [word, file] if word.as_os_str() == "iozone" => import_cells(file, args.out.as_deref()),
         [word, ..] => Err(Failure::refused(anyhow!(
             "{}: two words are 'iozone' and a file that IOzone printed; name one file otherwise",
-            word.display()
+            shown(&word)
         ))),
         [] => unreachable!("the command line has at least one word"),
     }
@@ -37,7 +38,7 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
 
 /// What IOzone printed, as a table of cells.
 fn import_cells(file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
-    let name = file.display();
+    let name = shown(&file);
     let text = bounded::read_text(file, bounded::LIST_LIMIT)
         .map_err(|why| Failure::refused(anyhow!("iozone {name}: {why}")))?;
     let imported = iosonar_dialect_iozone::import(&text)
@@ -46,16 +47,16 @@ fn import_cells(file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
     let stem = file.file_stem().map_or("iozone".into(), |stem| stem.to_string_lossy());
     let path = out.map_or_else(|| output::unused_with(&stem, ".json"), Path::to_path_buf);
     let mut written = create::new_file(&path)
-        .with_context(|| format!("--out {}", path.display()))
+        .with_context(|| format!("--out {}", shown(&path)))
         .map_err(Failure::refused)?;
     written.write_all(imported.table.to_json().as_bytes())?;
-    println!("{}", path.display());
+    println!("{}", shown(&path));
     Ok(Exit::Fine)
 }
 
 /// A file of requests, as an archive.
 fn import_requests(file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
-    let name = file.display().to_string();
+    let name = shown(file).to_string();
     let head = head(file);
     if is_dump(&head) {
         return import_dump(file, args, &name);
@@ -94,7 +95,7 @@ fn conclude(
     let info = archive.run().clone();
     let figures = Figures::of_seen(seen, &Input::of_archive(archive)?, &limits, &info)?;
     keep(&dir, &figures, run)?;
-    println!("{}", dir.display());
+    println!("{}", shown(&dir));
     Ok(Exit::Fine)
 }
 
@@ -129,7 +130,7 @@ fn import_latencies(file: &PathBuf, args: &ImportArgs, name: &str) -> Result<Exi
     let written = outputs.end(&remarks)?;
     remarks.extend(written.remarks());
     remarks.iter().for_each(|remark| output::print_message(format_args!("iosonar: {name}: {remark}")));
-    println!("{}", dir.display());
+    println!("{}", shown(&dir));
     Ok(if written.requests == 0 { Exit::Failed } else { Exit::Fine })
 }
 

@@ -6,6 +6,7 @@ use crate::output::{print, print_message};
 use crate::traces::{Reading, Trace, open};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_plan::Nanos;
+use iosonar_text::{one_line, shown};
 use iosonar_trace::kernel::Timing;
 use iosonar_trace::{Kind, Pairing};
 use serde_json::{Value, json};
@@ -79,12 +80,11 @@ impl Processes {
     /// A line for each of the busiest ones.
     fn lines(&self) -> Vec<String> {
         let all = self.busiest_first();
-        let shown = all.iter().take(SHOWN_PROCESSES);
-        // A terminal would obey control characters in a name.
-        let shown = shown.map(|(name, requests, bytes)| {
-            format!("{}: {requests} requests, {bytes} bytes", name.escape_debug())
-        });
-        let mut lines: Vec<String> = shown.collect();
+        let line = |(name, requests, bytes): &(&str, u64, u64)| {
+            format!("{}: {requests} requests, {bytes} bytes", shown(*name))
+        };
+        let busiest = all.iter().take(SHOWN_PROCESSES).map(line);
+        let mut lines: Vec<String> = busiest.collect();
         if all.len() > SHOWN_PROCESSES {
             lines.push(format!("and {} more; --json has all", all.len() - SHOWN_PROCESSES));
         }
@@ -175,7 +175,7 @@ impl Shape {
 
     fn text(&self, trace: &Trace) -> String {
         let facts = &self.demand.facts;
-        let mut text = format!("{}: {}\n", trace.name, trace.format);
+        let mut text = format!("{}: {}\n", shown(&trace.name), one_line(&trace.format.to_string()));
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:<18} {value}");
         };
@@ -224,7 +224,7 @@ impl Shape {
             let more = if devices.len() > 8 { " …" } else { "" };
             line(
                 "devices",
-                format!("{}: {}{more}", devices.len(), devices[..devices.len().min(8)].join("  ")),
+                format!("{}: {}{more}", devices.len(), one_line(&devices[..devices.len().min(8)].join("  "))),
             );
         }
         for (number, process) in self.processes.lines().into_iter().enumerate() {
@@ -233,12 +233,12 @@ impl Shape {
         let met = self.besides.iter().filter(|(_, count)| *count > 0);
         let (events, others): (Vec<_>, Vec<_>) = met.partition(|(what, _)| what.starts_with(EVENTS));
         let events: Vec<String> =
-            events.iter().map(|(what, n)| format!("{} {n}", &what[EVENTS.len()..])).collect();
+            events.iter().map(|(what, n)| format!("{} {n}", shown(&what[EVENTS.len()..]))).collect();
         if !events.is_empty() {
             line("events", events.join(", "));
         }
         for (what, count) in others {
-            line("besides", format!("{count} {what}"));
+            line("besides", format!("{count} {}", shown(what)));
         }
         if self.bad > 0 {
             line("damaged", format!("{} entries", self.bad));

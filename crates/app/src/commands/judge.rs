@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use iosonar_analyze::{DetectorId, Judgement, Level, Limits, Verdict};
 use iosonar_inputs::{Figures, Input};
 use iosonar_judge::DETECTORS;
+use iosonar_text::shown;
 use std::path::Path;
 
 /// Prints the verdict with one line for each detector.
@@ -34,7 +35,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     if has_link && !page.exists() {
         print(&format!(
             "\nThe page that the pictures are on is written by: iosonar report {}\n",
-            args.dir.display()
+            shown(&args.dir)
         ))?;
     }
     Ok(Exit::Fine)
@@ -45,7 +46,7 @@ fn judgement(dir: &Path) -> Result<Judgement, Failure> {
     let figures = Figures::of(&input, &Limits::default())?;
     let nothing = || {
         let why = "another program made it, or it was converted from a trace: nothing is known of the machine while it ran";
-        Failure::refused(anyhow!("{}: it cannot be judged: {why}", dir.display()))
+        Failure::refused(anyhow!("{}: it cannot be judged: {why}", shown(&dir)))
     };
     figures.summary.judgement.ok_or_else(nothing)
 }

@@ -11,6 +11,7 @@ use crate::signals;
 use anyhow::anyhow;
 use iosonar_archive::{Archive, LogFollower, RECORDING, RunState};
 use iosonar_plan::Nanos;
+use iosonar_text::shown;
 use iosonar_view::live::{LiveState, Ramp, Setting, draw};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
         Failure::refused(anyhow!(
             "iosonar live needs a terminal on standard error that can move its cursor: --once prints one picture as text, \
              'iosonar show {}' the figures",
-            args.dir.display()
+            shown(&args.dir)
         ))
     })?;
     let end = Arc::new(AtomicI32::new(0));

@@ -12,6 +12,7 @@ use iosonar_analyze::findings::TimeRange;
 use iosonar_host::output::Gate;
 use iosonar_inputs::Input;
 use iosonar_plan::Nanos;
+use iosonar_text::shown;
 use iosonar_view::{
     CompareMaterial, DataOptions, Format, Material, Needs, Picture, PlotOptions, Style, TextOptions, Theme,
     compare_subject, data_files, picture_files, plot_compare, write_data_files,
@@ -81,11 +82,11 @@ fn draw(
     let mut written = plotted.written;
     if args.data {
         let only: Vec<&str> = options.only.iter().map(|picture| picture.stem()).collect();
-        let data = DataOptions { smooth_window_ns: args.smooth_window.0 };
+        let data = DataOptions { smooth_window_ns: args.smooth_window.0, csv_safe: args.csv_safe };
         written.extend(write_data_files(material, folder, &only, &data)?);
     }
     for path in &written {
-        print(&format!("{}\n", path.display()))?;
+        print(&format!("{}\n", shown(&path)))?;
     }
     // Simulated runs and foreign results have no samples, devices no maps, most runs no faults: nobody misses the picture who
     // has not named it.
@@ -154,7 +155,7 @@ fn compare(
         comparison: compared.first(),
     };
     for path in plot_compare(&material, &folder, options)? {
-        print(&format!("{}\n", path.display()))?;
+        print(&format!("{}\n", shown(&path)))?;
     }
     folder.keep();
     Ok(Exit::Fine)

@@ -11,6 +11,7 @@ use iosonar_plan::{
     Backward, Job, LoadPace, Nanos, Overlap, OverlapPolicy, Phase, Plan, Strong, Target, TraceReplay, Window,
     Workload,
 };
+use iosonar_text::shown;
 
 /// Replays loads on targets.
 pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
@@ -120,9 +121,9 @@ fn check_delta(args: &ReplayArgs, prepared: &Prepared) -> Result<(), Failure> {
             return Err(Failure::refused(anyhow!(
                 "--delta {} moves the window of target {} to {} .. {end}, and load {} ends at {}: use a smaller --delta or --duration, or a longer load",
                 args.window.delta,
-                target.path().display(),
+                shown(&target.path()),
                 load.window.start,
-                load.file.display(),
+                shown(&load.file),
                 facts.load_end
             )));
         }

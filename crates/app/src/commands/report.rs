@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged};
 use iosonar_analyze::{Choice, Kept, Records};
 use iosonar_inputs::Input;
+use iosonar_text::shown;
 
 use iosonar_archive::{Record, TOOL};
 use iosonar_host::output::{Existing, Gate, Output, OutputError, OutputName};
@@ -80,8 +81,8 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     for (name, file) in side_cars {
         file.publish().with_context(|| format!("cannot write {name}"))?;
     }
-    page.publish().with_context(|| format!("cannot write {}", out.display()))?;
-    print(&format!("{}\n", out.display()))?;
+    page.publish().with_context(|| format!("cannot write {}", shown(&out)))?;
+    print(&format!("{}\n", shown(&out)))?;
     for analysis in &analyses {
         analysis.remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     }
@@ -109,7 +110,7 @@ fn fitting<'a>(
         if embedded == 0 {
             let told = format!(
                 "{} is larger than --max-html, although it has no single requests",
-                place.page.display()
+                shown(&place.page)
             );
             print_message(format_args!("iosonar: {told}"));
             return Ok(file);
@@ -145,7 +146,7 @@ impl Place {
     /// Refuses names that may not be written, before anything is read.
     fn check(&self, args: &ReportArgs) -> Result<(), Failure> {
         let side_cars = if args.side_car { side_car_paths(&self.page).to_vec() } else { Vec::new() };
-        let refuse = |why| Err(Failure::refused(anyhow!("--out {}: {why}", self.page.display())));
+        let refuse = |why| Err(Failure::refused(anyhow!("--out {}: {why}", shown(&self.page))));
         if args.side_car && self.page.metadata().is_ok_and(|facts| !facts.is_file()) {
             return refuse("it is no file, and --side-car writes beside the page: name a file");
         }
@@ -199,7 +200,7 @@ fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::Plac
         let targets = inputs[0].archive().map_or(1, |archive| archive.plan().targets.len());
         if is_merged || targets > 1 {
             let why = "several targets have no places in common: name one input of one target";
-            return Err(Failure::refused(anyhow!("--places {}: {why}", path.display())));
+            return Err(Failure::refused(anyhow!("--places {}: {why}", shown(&path))));
         }
         return Ok(vec![places::read(path)?]);
     }
@@ -252,7 +253,7 @@ fn side_car(
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(None) };
     let file = place.create(path).map_err(Failure::refused)?;
     let file = write_side_car(input, &run.summary.run.run_id, file)
-        .with_context(|| format!("cannot write {}", path.display()))?;
+        .with_context(|| format!("cannot write {}", shown(&path)))?;
     Ok(path.file_name().map(|name| (name.to_string_lossy().into_owned(), file)))
 }
 
@@ -288,7 +289,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// Writes it; its size, and what is left to be published.
     fn write(&self, place: &Place) -> Result<(u64, Output), Failure> {
-        let cannot = || format!("cannot write {}", place.page.display());
+        let cannot = || format!("cannot write {}", shown(&place.page));
         let mut file = place.create(&place.page).map_err(Failure::refused)?;
         self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
         let size = file.size().with_context(cannot)?;

@@ -11,6 +11,7 @@ use crate::session;
 use anyhow::anyhow;
 use iosonar_os::bounded::{Kind, TEXT_LIMIT, Unread, read_text};
 use iosonar_plan::{Plan, Workload};
+use iosonar_text::shown;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,14 +50,8 @@ fn tell_commands(plan: &Plan) {
     });
     let commands: BTreeSet<&str> = filters.flat_map(|filter| filter.commands()).collect();
     for command in commands {
-        print_message(format_args!("iosonar: the plan runs the command {}", visible(command)));
+        print_message(format_args!("iosonar: the plan runs the command {}", shown(command)));
     }
-}
-
-/// A text in which nothing hides: no sign moves the cursor, or prints as nothing.
-fn visible(text: &str) -> String {
-    let is_plain = |c: char| "'\"\\".contains(c);
-    text.chars().flat_map(|c| if is_plain(c) { vec![c] } else { c.escape_debug().collect() }).collect()
 }
 
 /// Fields whose options go with a plan.
@@ -82,7 +77,7 @@ const WITH_PLAN: [&str; 18] = [
 ];
 
 fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
-    let name = file.display();
+    let name = shown(&file);
     if let Some(option) = args.typed.other_than(&WITH_PLAN) {
         return Err(Failure::refused(anyhow!(
             "{option} has no effect on plan {name}, which says all of that itself: change the plan, or name no plan \
@@ -101,7 +96,7 @@ fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
 
 /// A job file of fio is told as such, with the words that say the same.
 fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
-    let name = file.display();
+    let name = shown(&file);
     match commands_of_job_file(text) {
         None => why.context(format!("plan {name}")),
         Some(commands) => anyhow!(
@@ -113,7 +108,7 @@ fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
 
 /// Whoever names a device means the target.
 fn not_read(file: &Path, unread: &Unread) -> anyhow::Error {
-    let name = file.display();
+    let name = shown(&file);
     match unread {
         Unread::Kind(kind @ Kind::BlockDevice) => {
             anyhow!("plan {name}: it is {kind}, and no plan; to run on it, use '-t {name}'")

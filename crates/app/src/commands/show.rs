@@ -9,6 +9,7 @@ use iosonar_analyze::Summary;
 use iosonar_archive::Archive;
 use iosonar_inputs::{Figures, Input};
 use iosonar_runner::conclude_late;
+use iosonar_text::shown;
 
 /// Prints the summary, computed again from the records, and what was found in them.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
@@ -42,7 +43,7 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
 fn finished(archive: Archive) -> Result<Archive, Failure> {
     match conclude_late(&archive) {
         Ok(archive) => {
-            print_message(format_args!("iosonar: {}: the result is converted now", archive.dir().display()));
+            print_message(format_args!("iosonar: {}: the result is converted now", shown(&archive.dir())));
             Ok(archive)
         }
         Err(error) => {

@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_engine::{Control, CrashOptions, Later, LaterError, LaterOptions, ScanProgress, verify_later};
 use iosonar_host::Root;
+use iosonar_text::shown;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure>
         })?;
         let mut found = paths.iter_mut().filter(|path| path.as_os_str() == old).peekable();
         if found.peek().is_none() {
-            let known: Vec<String> = known().map(|path| path.display().to_string()).collect();
+            let known: Vec<String> = known().map(|path| shown(&path).to_string()).collect();
             return Err(Failure::refused(anyhow!(
                 "--target {word}: the run has no target {old}; it has {}",
                 known.join(", ")

@@ -13,6 +13,7 @@ use iosonar_inputs::{Figures, Input};
 use iosonar_os::create;
 use iosonar_os::made::OwnDir;
 use iosonar_plan::{Extent, Plan};
+use iosonar_text::shown;
 use iosonar_trace::{Bad, Entry, Flags, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -359,7 +360,7 @@ impl Converted {
             archive.end(remarks)?;
             partial.path().join(ARCHIVE)
         };
-        create::rename_new(&whole, &path).with_context(|| format!("cannot write {}", path.display()))?;
+        create::rename_new(&whole, &path).with_context(|| format!("cannot write {}", shown(&path)))?;
         Ok(())
     }
 }

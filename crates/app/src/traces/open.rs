@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::Archive;
+use iosonar_text::shown;
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::fio_latency::LatencyLog;
 use iosonar_trace::kernel::blkparse::{Blkparse, Form};
@@ -172,7 +173,11 @@ pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, Failure> {
 /// A name that is no file but the beginning of those of a blktrace stands for them.
 fn all_cpus(paths: &[PathBuf]) -> Vec<PathBuf> {
     let files = |path: &PathBuf| -> Vec<PathBuf> {
-        let of_cpu = |n: u32| PathBuf::from(format!("{}.blktrace.{n}", path.display()));
+        let of_cpu = |n: u32| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".blktrace.{n}"));
+            PathBuf::from(name)
+        };
         if path.exists() || !of_cpu(0).exists() {
             return vec![path.clone()];
         }
@@ -256,7 +261,7 @@ fn refuse_other_logs(path: &Path) -> Result<(), Failure> {
     other.map_or(Ok(()), |part| {
         Err(Failure::refused(anyhow!(
             "{}: '{part}' in its name says that it is no log of latencies: name the log with _clat. or _lat.",
-            path.display()
+            shown(&path)
         )))
     })
 }
@@ -330,11 +335,11 @@ fn again(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
     if path.as_os_str() == "-" || !path.metadata().is_ok_and(|m| m.is_file()) {
         return Err(Failure::refused(anyhow!(
             "{}: which event is the most frequent can be found out of a file only, which is read twice: name the event with --at, for example --at queue",
-            path.display()
+            shown(&path)
         )));
     }
-    let file = File::open(path).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
-    decompress(file).with_context(|| path.display().to_string()).map_err(Failure::refused)
+    let file = File::open(path).with_context(|| shown(&path).to_string()).map_err(Failure::refused)?;
+    decompress(file).with_context(|| shown(&path).to_string()).map_err(Failure::refused)
 }
 
 /// The event that was told, or the most frequent one.

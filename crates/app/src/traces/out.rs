@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use iosonar_host::output::Output as OutputFile;
 use iosonar_plan::{Op, SECTOR};
+use iosonar_text::shown;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_result};
 use iosonar_trace::fio::{FioWriter, Version};
 use iosonar_trace::{Flags, Kind, Pairing, SeekListWriter, Traced};
@@ -218,7 +219,7 @@ impl Outputs {
         let One { path, sink, written } = &mut self.all[index].1;
         written.pairings[request.pairing as usize] += 1;
         let done = sink.push(request, device, written);
-        let done = done.with_context(|| format!("cannot write {}", path.display()))?;
+        let done = done.with_context(|| format!("cannot write {}", shown(&path)))?;
         if done {
             written.requests += 1;
             let is_flushing = request.flags.has(Flags::FUA) || request.flags.has(Flags::PREFLUSH);
@@ -272,7 +273,7 @@ impl Outputs {
             all.extend(written.remarks());
             sink.end(&path, &all)?;
             if path.as_os_str() != "-" {
-                print_message(format_args!("{}: {} requests", path.display(), written.requests));
+                print_message(format_args!("{}: {} requests", shown(&path), written.requests));
             }
         }
         Ok(sum)
@@ -358,7 +359,7 @@ impl Sink {
     }
 
     fn end(self, path: &Path, remarks: &[String]) -> Result<(), Failure> {
-        let cannot = || format!("cannot write {}", path.display());
+        let cannot = || format!("cannot write {}", shown(&path));
         let text = match self {
             Sink::Archive(archive) => return archive.end(remarks),
             Sink::Load(out) => out,

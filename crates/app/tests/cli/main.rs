@@ -24,6 +24,7 @@ mod fill;
 mod filter;
 mod fio_lines;
 mod flushes;
+mod hostile_names;
 mod inputs;
 mod install;
 mod iozone;

@@ -4,20 +4,21 @@ use super::cause::rounded;
 use super::{CreationAnswer, MIN_METHODS, MethodAnswer};
 use crate::Verdict;
 use crate::aligned::aligned;
+use iosonar_text::one_line;
 use std::fmt::Write;
 
 /// The answer for people: where it took place, a line for each method, what follows, and what to know.
 pub fn creation_text(answer: &CreationAnswer) -> String {
-    let mut text = format!("{}; {}\n", answer.place(), answer.procedure());
+    let mut text = format!("{}; {}\n", one_line(&answer.place()), answer.procedure());
     if let Some(age) = &answer.setting.age {
-        let _ = writeln!(text, "prepared free space: {age}");
+        let _ = writeln!(text, "prepared free space: {}", one_line(age));
     }
-    answer.free_lines().iter().for_each(|line| _ = writeln!(text, "{line}"));
+    answer.free_lines().iter().for_each(|line| _ = writeln!(text, "{}", one_line(line)));
     text += "\n";
     text += &table(answer);
     text += "\n";
-    answer.conclusion.iter().for_each(|sentence| _ = writeln!(text, "{sentence}"));
-    answer.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {caution}"));
+    answer.conclusion.iter().for_each(|sentence| _ = writeln!(text, "{}", one_line(sentence)));
+    answer.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {}", one_line(caution)));
     text
 }
 
@@ -93,7 +94,7 @@ fn table(answer: &CreationAnswer) -> String {
     ];
     let mut lines = head.map(|line| line.map(String::from)).to_vec();
     lines.extend(answer.methods.iter().map(|method| row(method, &answer.reference)));
-    aligned(&lines, &[0]).iter().map(|line| format!("{line}\n")).collect()
+    aligned(&lines, &[0]).iter().map(|line| format!("{}\n", one_line(line))).collect()
 }
 
 fn row(method: &MethodAnswer, reference: &str) -> [String; 10] {

@@ -3,6 +3,7 @@
 use crate::{ctime, form, verify};
 use iosonar_archive::{Archive, ArchiveError, Fault, Marks, Outcome, Record, TargetInfo};
 use iosonar_plan::{Engine, Extent, Nanos, Op, OverlapPolicy, SECTOR};
+use iosonar_text::shown;
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{REPLAY_HEADER, write_result};
 use std::io::{self, Write};
@@ -143,7 +144,7 @@ impl<'a> Head<'a> {
     fn new(archive: &'a Archive, target: u16) -> Result<Head<'a>> {
         let targets = &archive.run().targets;
         let info = targets.get(usize::from(target)).ok_or_else(|| ExportError::NoTarget {
-            dir: archive.dir().display().to_string(),
+            dir: shown(archive.dir()).to_string(),
             target,
             targets: targets.len(),
         })?;

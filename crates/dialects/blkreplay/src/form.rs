@@ -49,7 +49,7 @@ pub(crate) fn seconds(time: Nanos) -> String {
 
 /// `text` as part of a line that is no result: without `;`, by which scripts know results, and without line ends.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c == ';' || c.is_control() { ' ' } else { c }).collect()
+    iosonar_text::one_line(text).replace(';', " ")
 }
 
 /// How far the run came, as one line.

@@ -1,6 +1,7 @@
 //! What is said about the command line: its usage, and what is wrong with it.
 
 use crate::options::{Opt, Origin, TABLE, Takes};
+use iosonar_text::one_line;
 use std::fmt::Write;
 
 /// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
@@ -12,17 +13,6 @@ impl UsageError {
     pub(crate) fn new(typed: &str, problem: &str) -> UsageError {
         UsageError(format!("{}: {}", start(&one_line(typed), 200), one_line(problem)))
     }
-}
-
-/// `text` without anything that would end its line.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
-        match c.is_control() {
-            true => line.extend(c.escape_default()),
-            false => line.push(c),
-        }
-        line
-    })
 }
 
 /// The first characters of `text`, and a sign where more follow.

@@ -241,6 +241,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.cold = true);
     "--csv" "FILE" "Write the cells as comma-separated values; -: to standard output."
         |c| { let file = c.output()?; set(c, |s| s.csv = Some(file)) };
+    "--csv-safe" "" "Begin words of --csv with an apostrophe where a spreadsheet would take them for formulas."
+        |c| set(c, |s| s.csv_safe = true);
     "--destroy" "" "Allow overwriting and deleting files that exist, and writing to block devices."
         |c| set(c, |s| s.destroy = true);
     "--dry-run" "" "List the cells and stop."

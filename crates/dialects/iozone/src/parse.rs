@@ -3,6 +3,7 @@
 use crate::options::{self, Opt};
 use crate::settings::{Async, Settings};
 use iosonar_plan::{ByteSize, Data, LONGEST_SAMPLE, Nanos, SHORTEST_SAMPLE};
+use iosonar_text::one_line;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
@@ -24,13 +25,8 @@ pub struct UsageError(String);
 
 impl UsageError {
     pub(crate) fn new(text: impl std::fmt::Display) -> UsageError {
-        UsageError(text.to_string().chars().flat_map(visible).collect())
+        UsageError(one_line(&text.to_string()).into_owned())
     }
-}
-
-/// A character that cannot end the line or change how it looks.
-fn visible(c: char) -> Vec<char> {
-    if c.is_control() { c.escape_default().collect() } else { vec![c] }
 }
 
 /// Smallest and largest record: those of IOzone.

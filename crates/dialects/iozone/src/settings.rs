@@ -153,6 +153,8 @@ pub struct Settings {
     pub json: Option<String>,
     /// `--csv`.
     pub csv: Option<String>,
+    /// `--csv-safe`.
+    pub csv_safe: bool,
     /// `--out`.
     pub out: Option<String>,
     /// `--cold`.

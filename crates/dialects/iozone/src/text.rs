@@ -3,6 +3,7 @@
 use crate::columns::{Column, columns};
 use crate::settings::Settings;
 use iosonar_campaign::{Matrix, Table};
+use iosonar_text::one_line;
 use std::fmt::Write;
 
 /// Widths of the two columns of sizes.
@@ -15,9 +16,9 @@ const FIGURE: usize = 9;
 pub fn banner(settings: &Settings, matrix: &Matrix, tool: &str, machine: &str) -> String {
     let mut text = format!("\t{tool}, IOzone's command line\n\n");
     if settings.machine {
-        let _ = writeln!(text, "\tMachine = {machine}");
+        let _ = writeln!(text, "\tMachine = {}", one_line(machine));
     }
-    let _ = writeln!(text, "\tCommand line used: iozone {}", settings.typed);
+    let _ = writeln!(text, "\tCommand line used: iozone {}", one_line(&settings.typed));
     let _ = writeln!(text, "\tOutput is in {}, of the kernel's monotonic clock", settings.unit().name());
     let timed = settings.timed();
     let counted = match (timed.fsync, timed.close) {

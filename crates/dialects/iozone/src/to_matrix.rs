@@ -10,6 +10,7 @@ use iosonar_campaign::{
 use iosonar_plan::{
     Access, ByteSize, Data, Dedupe, Engine, Executor, ExtraReads, MmapOptions, Nanos, Order, RunId, ThinkTime,
 };
+use iosonar_text::shown;
 use std::path::PathBuf;
 
 /// Name of the test file where none is given.
@@ -380,6 +381,7 @@ impl Settings {
         let has_latencies = tests.iter().any(|test| Settings::has_latency_file(test.name));
         refuse_first([
             (is_standard(&self.json) && is_standard(&self.csv), "--json - and --csv -: keep one of them"),
+            (self.csv_safe && self.csv.is_none(), "--csv-safe has no effect without --csv: add --csv"),
             (self.latency_files && !has_latencies, "-Q is for tests 0 and 1: add -i 0 or -i 1, or remove -Q"),
         ])
     }
@@ -475,7 +477,7 @@ impl Settings {
             None => Ok(()),
             Some((_, (host, dir, file))) => Err(UsageError::new(format_args!(
                 "-+m: two streams on {host} use {} in {dir}: give each a test file of its own",
-                file.display()
+                shown(&file)
             ))),
         }
     }

@@ -5,6 +5,7 @@ use crate::report::sides;
 use crate::settings::Settings;
 use iosonar_campaign::{Matrix, Table};
 use iosonar_plan::ByteSize;
+use iosonar_text::one_line;
 use rust_xlsxwriter::{
     Chart, ChartType, ConditionalFormat3ColorScale, Format, Workbook, Worksheet, XlsxError,
 };
@@ -42,7 +43,7 @@ fn sheet_of(
     let (bold, unit) = (Format::new().set_bold(), settings.unit());
     sheet.set_name(column.test)?;
     sheet.write_with_format(0, 0, format!("{}, {}", column.title, unit.name()), &bold)?;
-    sheet.write(1, 0, format!("iozone {}", settings.typed))?;
+    sheet.write(1, 0, format!("iozone {}", one_line(&settings.typed)))?;
     sheet.write_with_format(HEAD, 0, "file kB \\ record kB", &bold)?;
     for (place, record) in (1u16..).zip(&records) {
         sheet.write_with_format(HEAD, place, (record.0 >> 10) as f64, &bold)?;
@@ -98,7 +99,7 @@ fn streams(
             unit.name()
         );
         sheet.write_with_format(0, 0, title, &bold)?;
-        sheet.write(1, 0, format!("iozone {}", settings.typed))?;
+        sheet.write(1, 0, format!("iozone {}", one_line(&settings.typed)))?;
         sheet.write_with_format(HEAD, 0, "test \\ streams", &bold)?;
         for (place, streams) in (1u16..).zip(&matrix.streams) {
             sheet.write_with_format(HEAD, place, *streams, &bold)?;

@@ -236,7 +236,7 @@ fn seconds(time: Nanos) -> String {
 
 /// `text` as part of one line: names may hold any character, a line end too.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    iosonar_text::one_line(text).into_owned()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::operands::{Call, shown};
 use crate::options::{self, Scope};
 use crate::settings::Settings;
 use crate::setup::{Tokens, plain_dashes};
+use iosonar_text::one_line;
 use std::io;
 
 /// What a command line asks for.
@@ -25,19 +26,8 @@ pub struct UsageError(String);
 
 impl UsageError {
     pub(crate) fn new(option: &str, problem: &str) -> UsageError {
-        UsageError(one_line(&format!("{option}: {problem}")))
+        UsageError(one_line(&format!("{option}: {problem}")).into_owned())
     }
-}
-
-/// `text` without anything that would end its line.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
-        match c.is_control() {
-            true => line.extend(c.escape_default()),
-            false => line.push(c),
-        }
-        line
-    })
 }
 
 /// Reads XDD's arguments (without the program's name). `read` gives the text of a setup file.

@@ -9,6 +9,7 @@ use iosonar_load::{
 };
 use iosonar_os::bounded::{LIST_LIMIT, read_text};
 use iosonar_plan::{Extent, Generator, Job, Nanos, Op, Order, Plan, TraceReplay, Workload};
+use iosonar_text::shown;
 use iosonar_trace::decompress;
 use std::fs::File;
 use std::io::Read;
@@ -191,5 +192,5 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 }
 
 pub(super) fn name(path: &Path) -> String {
-    path.display().to_string()
+    shown(path).to_string()
 }

@@ -6,6 +6,7 @@ use crate::files::TargetFile;
 use iosonar_host::Root;
 use iosonar_host::remount::Remount;
 use iosonar_plan::{Plan, Target};
+use iosonar_text::shown;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(super) fn check_remounts(plan: &Plan, root: &Root) -> Result<(), PrepareErro
         let lies_there = |target: &Target| remount.holds(&target.path, root);
         match plan.targets.iter().any(lies_there) {
             true => Ok(()),
-            false => Err(PrepareError::NothingToRemount(directory.display().to_string())),
+            false => Err(PrepareError::NothingToRemount(shown(directory).to_string())),
         }
     })
 }

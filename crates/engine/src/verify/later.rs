@@ -14,6 +14,7 @@ use iosonar_evidence::TargetFacts;
 use iosonar_host::{Root, TargetError, identify};
 use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::{BetweenPasses, ByteSize, Decimal, Nanos, Op, SECTOR, VerifyModes};
+use iosonar_text::shown;
 use iosonar_verify::{Ended, Flight, Sectors, Tag};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ pub enum LaterError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// A target cannot be read.
-    #[error("{path}: {error}", path = path.display())]
+    #[error("{path}: {error}", path = shown(&path))]
     Open {
         /// As typed.
         path: PathBuf,
@@ -60,7 +61,7 @@ pub enum LaterError {
         error: std::io::Error,
     },
     /// The journal is not there, or is another one.
-    #[error("--journal {path}: {error}", path = path.display())]
+    #[error("--journal {path}: {error}", path = shown(&path))]
     Journal {
         /// Which file.
         path: PathBuf,
@@ -125,7 +126,7 @@ pub fn verify_later(
 /// Refuses results whose content on the target is not known.
 fn check(archive: &Archive, is_after_crash: bool) -> Result<(), LaterError> {
     let (plan, run) = (archive.plan(), archive.run());
-    let unsuitable = |why: &str| Err(LaterError::Unsuitable(format!("{}: {why}", archive.dir().display())));
+    let unsuitable = |why: &str| Err(LaterError::Unsuitable(format!("{}: {why}", shown(&archive.dir()))));
     if run.is_import || run.tool == RECORDING || !plan.engine.is_real() {
         return unsuitable("it is no run on a real target, so nothing on one is known of it");
     }

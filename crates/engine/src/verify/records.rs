@@ -5,6 +5,7 @@ use crate::run::UNWRITTEN;
 use iosonar_archive::{Archive, ArchiveError, KnownBy, Outcome, Record, RunState, WriteId, read_journal};
 use iosonar_host::Root;
 use iosonar_plan::{Nanos, Op};
+use iosonar_text::shown;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -93,7 +94,7 @@ impl<'a> Records<'a> {
             _ => f(record),
         })?;
         if strangers > 0 {
-            let path = self.archive.dir().display().to_string();
+            let path = shown(self.archive.dir()).to_string();
             let why = format!("{strangers} of its records belong to no job of its plan");
             return Err(ArchiveError::Damaged { path, why });
         }

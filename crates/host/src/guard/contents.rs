@@ -3,6 +3,7 @@
 use crate::target::{BlockDevice, Role, TargetFacts, dev_path};
 use crate::{Root, block, size};
 use iosonar_os::blkid::{self, Signature};
+use iosonar_text::shown;
 use rustix::fs::{Mode, OFlags};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl fmt::Display for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "all {}", size::human(self.size))?;
         if let Some(model) = &self.model {
-            write!(f, " of a {model}")?;
+            write!(f, " of a {}", shown(model))?;
         }
         if let Some(file) = &self.backing_file {
             write!(f, ", kept in {file}")?;
@@ -101,7 +102,7 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
         size: facts.size,
         model: device.model.known().cloned(),
         backing_file: match &device.role {
-            Role::Loop { backing_file, .. } => Some(backing_file.display().to_string()),
+            Role::Loop { backing_file, .. } => Some(shown(backing_file).to_string()),
             _ => None,
         },
         whole: look(facts.resolved.clone()),
@@ -144,7 +145,7 @@ fn signatures(device: &Path) -> Look {
     let opened = match rustix::fs::open(device, flags, Mode::empty()) {
         Ok(opened) => opened,
         Err(errno) => {
-            return Look::CouldNot(format!("{}: {}", device.display(), std::io::Error::from(errno)));
+            return Look::CouldNot(format!("{}: {}", shown(&device), std::io::Error::from(errno)));
         }
     };
     match blkid::signatures(opened) {
@@ -164,20 +165,21 @@ fn name_all(found: &[Signature]) -> Look {
 
 /// One signature, for people.
 fn name(signature: &Signature) -> Option<String> {
-    let kind = match (&signature.content, &signature.table) {
+    let word = |word: &Option<String>| word.as_ref().map(|word| shown(word).to_string());
+    let kind = match (word(&signature.content), word(&signature.table)) {
         (Some(kind), _) => match signature.usage.as_deref() {
             Some("filesystem") if kind.ends_with("_member") => format!("{kind} (part of a pool)"),
             Some("filesystem") => format!("{kind} file system"),
             Some("raid") => format!("{kind} (part of a RAID or of a volume group)"),
             Some("crypto") => format!("{kind} (encrypted)"),
-            _ => kind.clone(),
+            _ => kind,
         },
         (None, Some(kind)) => format!("{kind} partition table"),
         (None, None) => return None,
     };
     let damaged = if signature.damaged { " with a wrong checksum" } else { "" };
     let label = signature.label.as_ref().map(|label| format!(" {label:?}")).unwrap_or_default();
-    let uuid = signature.uuid.as_ref().map(|uuid| format!(" (UUID {uuid})")).unwrap_or_default();
+    let uuid = signature.uuid.as_ref().map(|uuid| format!(" (UUID {})", shown(uuid))).unwrap_or_default();
     Some(format!("{kind}{damaged}{label}{uuid}"))
 }
 

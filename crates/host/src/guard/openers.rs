@@ -2,6 +2,7 @@
 
 use crate::target::{BlockDevice, Role};
 use crate::{DevNumber, Root, block};
+use iosonar_text::shown;
 use rustix::fs::FileType;
 use std::fmt;
 
@@ -34,7 +35,7 @@ impl fmt::Display for Opener {
         if self.is_this_run() {
             return write!(f, "this run has {device} open for another target");
         }
-        write!(f, "process {process} ({program}) has {device} open")
+        write!(f, "process {process} ({}) has {device} open", shown(program))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::usage::Unreadable;
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
 use crate::{DevNumber, Root, block};
+use iosonar_text::shown;
 use std::io;
 
 /// A device that a write to the target reaches.
@@ -59,7 +60,7 @@ impl<'a> Reach<'a> {
     ) -> Result<(), Unreadable> {
         self.push(&device.name, device.number, above, holders_matter);
         let unreadable =
-            |name: &str, error| Unreadable::file(block::class_entry(name).display().to_string(), error);
+            |name: &str, error| Unreadable::file(shown(&block::class_entry(name)).to_string(), error);
         let parts = block::partitions(&device.name, root).map_err(|e| unreadable(&device.name, e))?;
         for part in parts {
             let number = block::number_of(&part, root)

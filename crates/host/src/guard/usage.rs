@@ -7,6 +7,7 @@ use crate::kernel_fs::KernelFs;
 use crate::loops::{self, Attached, Backs};
 use crate::mounts::{self, Foreign, Mount};
 use crate::{DevNumber, Root, TargetFacts};
+use iosonar_text::shown;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -67,12 +68,12 @@ impl fmt::Display for Use {
         let of = &self.of;
         match &self.what {
             What::Mounted { mount_point, process: None } => {
-                write!(f, "{of} is mounted on {0}, so unmount it first (`umount {0}`)", mount_point.display())
+                write!(f, "{of} is mounted on {0}, so unmount it first (`umount {0}`)", shown(&mount_point))
             }
             What::Mounted { mount_point, process: Some(pid) } => write!(
                 f,
                 "{of} is mounted on {0} in the mount namespace of process {pid}, so unmount it there (`nsenter -t {pid} -m umount {0}`)",
-                mount_point.display()
+                shown(&mount_point)
             ),
             What::BtrfsMember { uuid } => {
                 write!(f, "{of} belongs to the mounted btrfs {uuid}, so unmount that first")
@@ -90,7 +91,7 @@ impl fmt::Display for Use {
             What::ServesMount { mount_point } => write!(
                 f,
                 "{of} serves the file system that is mounted on {0} (its log, for example), so unmount that first (`umount {0}`)",
-                mount_point.display()
+                shown(&mount_point)
             ),
             What::Exclusive { openers } => {
                 let named = openers.iter().map(Opener::to_string).collect::<Vec<_>>().join(", ");
@@ -202,7 +203,7 @@ impl Machine {
             add(What::Swap);
         }
         if device.holders_matter {
-            let source = || format!("{}/holders", block::class_entry(&device.name).display());
+            let source = || format!("{}/holders", shown(&block::class_entry(&device.name)));
             let holders = block::holders(&device.name, root).map_err(|e| Unreadable::file(source(), e))?;
             let foreign = holders.into_iter().filter(|by| Some(by) != device.above.as_ref());
             foreign.for_each(|by| add(What::Held { by: block::given_name(&by, root) }));
@@ -215,7 +216,7 @@ impl Machine {
     }
 
     fn uses_of_file(&self, File { file, above }: &File, uses: &mut Vec<Use>) -> Result<(), Unreadable> {
-        let of = file.path.display().to_string();
+        let of = shown(&file.path).to_string();
         if self.swaps.iter().any(|swap| swap.file == Some((file.device, file.inode))) {
             uses.push(Use { of: of.clone(), what: What::Swap });
         }

@@ -3,6 +3,7 @@
 use super::{Existing, OutputName};
 use crate::TargetError;
 use crate::guard::Refusal;
+use iosonar_text::shown;
 use std::fmt;
 use std::io;
 
@@ -29,7 +30,7 @@ impl fmt::Display for Role {
 
 impl fmt::Display for OutputName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.option, self.path.display())
+        write!(f, "{} {}", self.option, shown(&self.path))
     }
 }
 

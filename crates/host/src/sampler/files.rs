@@ -5,6 +5,7 @@ use crate::Root;
 use crate::target::TargetFacts;
 use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, MemoryUse, OwnUse, Series, Throttling};
 use iosonar_os::usage;
+use iosonar_text::shown;
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -35,13 +36,13 @@ const MEMORY_EVERY: Duration = Duration::from_millis(100);
 impl NumbersIn {
     /// Opens a file and reads it once: `series` are kept as far as its text has them. An error says why it cannot be read.
     fn open(path: &Path, root: &Root, numbers: Numbers, series: Vec<Series>) -> Result<NumbersIn, String> {
-        let file = File::open(root.path(path)).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = File::open(root.path(path)).map_err(|error| format!("{}: {error}", shown(&path)))?;
         let (buffer, at_most_every) = (vec![0; BUFFER], Duration::ZERO);
         let mut probe = NumbersIn { file, numbers, series, buffer, at_most_every, last: None };
         let mut found = 0;
         probe
             .read(&mut |place, _| found = found.max(place + 1))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+            .map_err(|error| format!("{}: {error}", shown(&path)))?;
         probe.series.truncate(found);
         Ok(probe)
     }

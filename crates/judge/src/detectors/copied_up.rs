@@ -5,6 +5,7 @@ use crate::stack::name_of;
 use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{TargetFacts, TargetKind};
+use iosonar_text::shown;
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::CopiedUp,
@@ -55,7 +56,7 @@ fn sentence(target: &TargetFacts) -> Option<String> {
     };
     Some(format!(
         "{} was in the lower layer of an overlay ({lower}); opening it for writing copied it to the upper layer ({upper}), and the copy is measured.",
-        target.path.display()
+        shown(&target.path)
     ))
 }
 

@@ -11,6 +11,7 @@ use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Fact, FormerRun, TargetFacts};
 use iosonar_plan::Claim;
+use iosonar_text::shown;
 use std::collections::BTreeMap;
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -85,7 +86,7 @@ fn written_before(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> Option<See
         return Some(Seen::ok("No earlier run is known that wrote the range since its last fill.", LEDGER));
     };
     let (level, why) = weight(outset, target, facts, run);
-    let result = run.result.as_ref().map_or_else(String::new, |dir| format!(" (result {})", dir.display()));
+    let result = run.result.as_ref().map_or_else(String::new, |dir| format!(" (result {})", shown(&dir)));
     let text = format!(
         "A range of {} was written by the run of {}{result}, and not filled again by iosonar since{why}.",
         target.info.path,

@@ -8,6 +8,7 @@ use crate::{Case, Detector, Outset, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, RegularFile, Role};
 use iosonar_evidence::{Fact, TargetFacts, TargetKind};
+use iosonar_text::shown;
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::PageCacheInPath,
@@ -69,7 +70,7 @@ fn of_part(part: Part<'_>, has_writes: bool) -> Option<Found> {
 
 fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
     let file_system = file.file_system.known();
-    let name = file.path.display();
+    let name = shown(&file.path);
     if file.direct_io == DirectIo::Unsupported {
         let kind = file_system.map_or("its file system", |file_system| file_system.kind.as_str());
         let remedy = "Use another file system, or mount ext4 with data=ordered.";
@@ -118,7 +119,7 @@ fn is_plain(file_system: &FileSystem) -> bool {
 fn of_device(device: &BlockDevice) -> Option<Found> {
     let Role::Loop { direct_io: Fact::Known(false), backing_file, .. } = &device.role else { return None };
     let what =
-        format!("the loop device {} goes to {} through the page cache", device.name, backing_file.display());
+        format!("the loop device {} goes to {} through the page cache", device.name, shown(&backing_file));
     Some((Level::Caution, what, "Set it up with losetup --direct-io=on."))
 }
 

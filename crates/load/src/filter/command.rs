@@ -4,16 +4,24 @@
 
 use super::{FilterError, Requests};
 use crate::recorded::LoadError;
-use crate::text::Opened;
+use crate::recorded::Notice;
+use crate::text::{Opened, Tell};
 use iosonar_plan::Filter;
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::write_request;
-use std::io::{BufReader, BufWriter, Error, ErrorKind, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::{BufRead, BufReader, BufWriter, Error, ErrorKind, Read, Write};
+use std::process::{Child, ChildStderr, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Bytes that are read and written at a time, as many as a pipe holds.
 const AT_ONCE: usize = 1 << 16;
+
+/// Bytes of a line of errors that are passed on in one piece.
+const LONGEST_LINE: u64 = 4096;
+/// How long errors of a command that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What went wrong while the command was given its input.
 type Trouble = Arc<Mutex<Option<LoadError>>>;
@@ -23,6 +31,8 @@ pub(super) struct Command {
     filter: Filter,
     child: Child,
     trouble: Trouble,
+    /// Ends when its errors have been passed on.
+    said: Option<Receiver<()>>,
 }
 
 impl Command {
@@ -34,15 +44,18 @@ impl Command {
         command: &str,
         filter: Filter,
         load: Requests,
+        tell: Tell,
     ) -> Result<(Command, Opened), LoadError> {
         let cannot = |error| FilterError::NoCommand { filter: filter.clone(), error };
         let mut shell = std::process::Command::new("sh");
-        shell.arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped());
+        shell.arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = shell.spawn().map_err(cannot)?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let mut command = Command { filter: filter.clone(), child, trouble: Trouble::default() };
+        let said = child.stderr.take();
+        let mut command = Command { filter: filter.clone(), child, trouble: Trouble::default(), said: None };
         let (input, output) = pipes.ok_or_else(|| cannot(ErrorKind::BrokenPipe.into()))?;
         command.feed(load, input).map_err(cannot)?;
+        command.said = said.map(|said| pass_on(said, filter.clone(), tell)).transpose().map_err(cannot)?;
         Ok((command, Box::new(BufReader::with_capacity(AT_ONCE, output))))
     }
 
@@ -67,6 +80,10 @@ impl Command {
     /// Waits for the end. Why there was no input counts more than what the command made of that.
     fn end(&mut self) -> Result<(), LoadError> {
         let ended = self.child.wait();
+        if let Some(said) = self.said.take() {
+            // Nothing is sent: it ends. What the command started may live on, and keep the pipe.
+            let _ = said.recv_timeout(LAST_WORDS);
+        }
         if let Some(error) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }
@@ -77,6 +94,22 @@ impl Command {
             Err(error) => Err(FilterError::NoCommand { filter, error }.into()),
         }
     }
+}
+
+/// Passes on what a command writes to its standard error, line by line: a terminal would obey it.
+fn pass_on(said: ChildStderr, filter: Filter, tell: Tell) -> std::io::Result<Receiver<()>> {
+    let (end, ended) = channel();
+    let listen = move || {
+        let _end: Sender<()> = end;
+        let (mut said, mut line) = (BufReader::new(said), Vec::new());
+        while said.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            let text = String::from_utf8_lossy(&line).trim_end().to_string();
+            tell(Notice::Said { filter: filter.clone(), line: text });
+            line.clear();
+        }
+    };
+    std::thread::Builder::new().name("filter-errors".into()).spawn(listen)?;
+    Ok(ended)
 }
 
 /// Whoever wants no more requests needs no command either.

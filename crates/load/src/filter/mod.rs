@@ -269,7 +269,7 @@ impl Maker {
                 Box::new(Merge::new([load, other], &file, by, filter, texts))
             }
             Filter::Cmd { command } => {
-                let (command, output) = Command::start(command, filter.clone(), load)?;
+                let (command, output) = Command::start(command, filter.clone(), load, self.tell.clone())?;
                 Box::new(command.giving(self.beside(steps, round, || Ok(output))?))
             }
             Filter::Slip { .. }

@@ -1,7 +1,8 @@
 //! Several runs beside the same baseline, in one table: for people as Markdown, for programs as CSV.
 
 use super::{OF_PHASES, value};
-use iosonar_analyze::compare::{Facts, Figure, Judged, Phases, Unit, interval_text, signed_text};
+use iosonar_analyze::compare::{Comparison, Facts, Figure, Judged, Phases, Unit, interval_text, signed_text};
+use iosonar_text::csv::{Cell, Form};
 
 /// A figure of all runs.
 pub(super) struct Row<'a> {
@@ -51,7 +52,7 @@ pub fn markdown(comparisons: &[Judged]) -> String {
         run(&letters(comparisons.len(), i), &judged.comparison.b, answer);
     }
     comparisons.iter().for_each(|judged| {
-        out += &format!("\n{}\n", judged.comparison.answer.covers.replace(['\n', '\r'], " "));
+        out += &format!("\n{}\n", iosonar_text::one_line(&judged.comparison.answer.covers));
     });
     let names: Vec<String> = (0..comparisons.len()).map(|i| letters(comparisons.len(), i)).collect();
     out += &format!("\n| figure | A | {} |\n|---|---:|{}\n", names.join(" | "), "---:|".repeat(names.len()));
@@ -97,46 +98,56 @@ fn change(figure: &Figure) -> String {
 
 /// Text that stays in its cell.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+    iosonar_text::one_line(text).replace('|', "\\|")
 }
 
 /// One line for each figure of each run, then of each of its phases.
-pub fn csv(comparisons: &[Judged]) -> String {
-    let mut out = String::from(
-        "baseline,run,figure,unit,a,b,change_percent,low_percent,high_percent,smallest_visible_percent,shown,too_noisy,phase\n",
-    );
-    for judged in comparisons {
+pub fn csv(comparisons: &[Judged], form: Form) -> String {
+    const NAMES: [&str; 13] = [
+        "baseline",
+        "run",
+        "figure",
+        "unit",
+        "a",
+        "b",
+        "change_percent",
+        "low_percent",
+        "high_percent",
+        "smallest_visible_percent",
+        "shown",
+        "too_noisy",
+        "phase",
+    ];
+    let rows = comparisons.iter().flat_map(|judged| {
         let c = &judged.comparison;
         let whole = c.figures.iter().map(|f| ("", f));
         let phases = c.phases.both.iter().flat_map(|p| p.figures.iter().map(|f| (p.name.as_str(), f)));
-        for (phase, f) in whole.chain(phases) {
-            let unit = match f.unit {
-                Unit::Time => "ns",
-                Unit::Requests => "requests/s",
-                Unit::Bytes => "bytes/s",
-                Unit::Ratio => "ratio",
-            };
-            let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-            out += &format!(
-                "{},{},{},{unit},{},{},{},{},{},{},{},{},{}\n",
-                quoted(&c.a.name),
-                quoted(&c.b.name),
-                f.name,
-                f.a,
-                f.b,
-                number(f.change_percent),
-                number(f.low_percent),
-                number(f.high_percent),
-                number(f.smallest_visible_percent),
-                f.shown,
-                f.too_noisy,
-                if phase.is_empty() { String::new() } else { quoted(phase) }
-            );
-        }
-    }
-    out
+        whole.chain(phases).map(move |(phase, f)| line(c, phase, f))
+    });
+    iosonar_text::csv::table(form, NAMES, rows)
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+fn line<'c>(c: &'c Comparison, phase: &'c str, f: &'c Figure) -> [Cell<'c>; 13] {
+    let unit = match f.unit {
+        Unit::Time => "ns",
+        Unit::Requests => "requests/s",
+        Unit::Bytes => "bytes/s",
+        Unit::Ratio => "ratio",
+    };
+    let name = |name: &'c str| Cell::Quoted(name.into());
+    [
+        name(&c.a.name),
+        name(&c.b.name),
+        Cell::from(f.name.as_str()),
+        unit.into(),
+        f.a.into(),
+        f.b.into(),
+        f.change_percent.into(),
+        f.low_percent.into(),
+        f.high_percent.into(),
+        f.smallest_visible_percent.into(),
+        f.shown.into(),
+        f.too_noisy.into(),
+        if phase.is_empty() { Cell::Absent } else { name(phase) },
+    ]
 }

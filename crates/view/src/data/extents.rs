@@ -1,12 +1,12 @@
 //! Latencies by extent: a row for each fragment in which requests start.
 
-use super::csv::{Csv, row};
+use super::csv::{Csv, Out, row};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_plan::Op;
-use std::io::{self, Write};
+use std::io;
 
 /// Requests by fragment.
-pub(super) fn table(found: &ExtentLatencies, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn table(found: &ExtentLatencies, out: &mut Out<'_>) -> io::Result<()> {
     let columns = [
         "target",
         "op",

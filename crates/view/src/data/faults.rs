@@ -1,12 +1,12 @@
 //! Faults one by one, and their counts over places and time.
 
-use super::csv::{Csv, row};
+use super::csv::{Csv, Out, row};
 use iosonar_archive::{Fault, FaultClass, FoundBy};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 /// A row for each fault, in the order of the list.
-pub(super) fn list(faults: &[Fault], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn list(faults: &[Fault], out: &mut Out<'_>) -> io::Result<()> {
     let columns = [
         "target",
         "offset_bytes",
@@ -61,7 +61,7 @@ const PARTS: u64 = 1000;
 
 /// Counts of each class: over the places of each target (`over` is `place`, in bytes), and over the time (`time`, in
 /// nanoseconds, without target). Parts without faults have no row.
-pub(super) fn counts(faults: &[Fault], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn counts(faults: &[Fault], out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["over", "target", "from", "to", "class", "faults", "bytes"])?;
     let mut places = BTreeMap::new();
     for target in faults.iter().map(|fault| fault.target).collect::<std::collections::BTreeSet<_>>() {

@@ -10,6 +10,7 @@ mod run;
 
 use crate::charts::lacks_delay;
 use crate::{Folder, Material, Picture, RunMaterial};
+use csv::Out;
 use iosonar_analyze::MachineSeries;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
@@ -22,19 +23,21 @@ use std::path::PathBuf;
 pub struct DataOptions {
     /// Window of the smoothed curves, nanoseconds; 0 counts as 1.
     pub smooth_window_ns: u64,
+    /// Defuse words that a spreadsheet takes for formulas.
+    pub csv_safe: bool,
 }
 
 impl Default for DataOptions {
     fn default() -> Self {
-        DataOptions { smooth_window_ns: 1_000_000_000 }
+        DataOptions { smooth_window_ns: 1_000_000_000, csv_safe: false }
     }
 }
 
-type RunWriter = fn(&RunMaterial<'_>, &DataOptions, &mut dyn Write) -> io::Result<()>;
-type MachineWriter = fn(&MachineSeries, &mut dyn Write) -> io::Result<()>;
-type ExtentsWriter = fn(&ExtentLatencies, &mut dyn Write) -> io::Result<()>;
-type FaultsWriter = fn(&[Fault], &mut dyn Write) -> io::Result<()>;
-type DemandWriter = fn(&DemandAnalysis, &mut dyn Write) -> io::Result<()>;
+type RunWriter = fn(&RunMaterial<'_>, &DataOptions, &mut Out<'_>) -> io::Result<()>;
+type MachineWriter = fn(&MachineSeries, &mut Out<'_>) -> io::Result<()>;
+type ExtentsWriter = fn(&ExtentLatencies, &mut Out<'_>) -> io::Result<()>;
+type FaultsWriter = fn(&[Fault], &mut Out<'_>) -> io::Result<()>;
+type DemandWriter = fn(&DemandAnalysis, &mut Out<'_>) -> io::Result<()>;
 
 /// What a table is made from.
 enum Source {
@@ -137,6 +140,7 @@ pub fn write_data(
         return Ok(false);
     }
     let (run, demand) = (&material.run, material.demand);
+    let out = &mut Out { out, safe: options.csv_safe };
     match (&table.source, run, demand) {
         (Source::Run(write) | Source::Either(write, _), Some(run), _) => write(run, options, out)?,
         (Source::Demand(write) | Source::Either(_, write), _, Some(demand)) => write(demand, out)?,

@@ -1,14 +1,14 @@
 //! Tables of runs.
 
 use super::DataOptions;
-use super::csv::{Csv, row};
+use super::csv::{Csv, Out, row};
 use crate::RunMaterial;
 use iosonar_analyze::SLOTS;
 use iosonar_analyze::{
     Cell, Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, MachineSeries, ROWS, Scope,
     row_lower_edge,
 };
-use std::io::{self, Write};
+use std::io;
 
 /// Most rows for each curve of requests in flight.
 const LEVELS: usize = 4_096;
@@ -31,15 +31,15 @@ fn of_bytes(series: &iosonar_analyze::CountSeries) -> &[u64] {
     &series.bytes
 }
 
-pub(super) fn overview_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn overview_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     overview(m, "requests", of_requests, out)
 }
 
-pub(super) fn overview_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn overview_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     overview(m, "bytes", of_bytes, out)
 }
 
-fn overview(m: &RunMaterial<'_>, name: &str, of: Unit, out: &mut dyn Write) -> io::Result<()> {
+fn overview(m: &RunMaterial<'_>, name: &str, of: Unit, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "side", name])?;
     let rates = m.diagrams.rates();
     let demanded = m.summary.run.has_timetable.then_some(("demanded", rates.demanded));
@@ -53,31 +53,27 @@ fn overview(m: &RunMaterial<'_>, name: &str, of: Unit, out: &mut dyn Write) -> i
     Ok(())
 }
 
-pub(super) fn demanded_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn demanded_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let rates = m.diagrams.rates();
     by_class(rates.demanded, rates.width_ns, "requests", of_requests, out)
 }
 
-pub(super) fn demanded_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn demanded_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let rates = m.diagrams.rates();
     by_class(rates.demanded, rates.width_ns, "bytes", of_bytes, out)
 }
 
-pub(super) fn delivered_requests(
-    m: &RunMaterial<'_>,
-    _: &DataOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn delivered_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let rates = m.diagrams.rates();
     by_class(rates.delivered, rates.width_ns, "requests", of_requests, out)
 }
 
-pub(super) fn delivered_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn delivered_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let rates = m.diagrams.rates();
     by_class(rates.delivered, rates.width_ns, "bytes", of_bytes, out)
 }
 
-fn by_class(series: &ClassSeries, width: u64, name: &str, of: Unit, out: &mut dyn Write) -> io::Result<()> {
+fn by_class(series: &ClassSeries, width: u64, name: &str, of: Unit, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "class", name])?;
     for class in Class::ALL {
         for (i, n) in of(series.of(class)).iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -89,16 +85,16 @@ fn by_class(series: &ClassSeries, width: u64, name: &str, of: Unit, out: &mut dy
 }
 
 /// A grid over time.
-pub(super) fn over_time(grid: &CountGrid, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn over_time(grid: &CountGrid, out: &mut Out<'_>) -> io::Result<()> {
     over(grid, ["time_begin_ns", "time_end_ns"], out)
 }
 
 /// A grid over the number of the request.
-pub(super) fn over_numbers(grid: &CountGrid, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn over_numbers(grid: &CountGrid, out: &mut Out<'_>) -> io::Result<()> {
     over(grid, ["number_begin", "number_end"], out)
 }
 
-fn over(grid: &CountGrid, [begin, end]: [&str; 2], out: &mut dyn Write) -> io::Result<()> {
+fn over(grid: &CountGrid, [begin, end]: [&str; 2], out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &[begin, end, "value_low_ns", "value_high_ns", "class", "requests"])?;
     let width = grid.axis().width_ns();
     let mut cells = vec![[0; 4]; SLOTS];
@@ -124,7 +120,7 @@ fn filled(cells: &[Cell]) -> impl Iterator<Item = (usize, Class, u64)> + '_ {
 }
 
 /// The sums of a grid over the whole time.
-pub(super) fn bins(grid: &CountGrid, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn bins(grid: &CountGrid, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["value_low_ns", "value_high_ns", "class", "requests"])?;
     for (slot, class, n) in filled(&grid.marginal()) {
         let (low, high) = slot_range(slot);
@@ -134,7 +130,7 @@ pub(super) fn bins(grid: &CountGrid, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Least, median and greatest number, and the exact mean over time, of each step.
-pub(super) fn levels(levels: &ClassOccupancy, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn levels(levels: &ClassOccupancy, out: &mut Out<'_>) -> io::Result<()> {
     let names = ["time_begin_ns", "time_end_ns", "scope", "min", "median", "max", "mean"];
     let mut csv = Csv::new(out, &names)?;
     for scope in Scope::ALL {
@@ -151,11 +147,7 @@ pub(super) fn levels(levels: &ClassOccupancy, out: &mut dyn Write) -> io::Result
 
 /// Plain means of consecutive windows, each at its end. They are means over time, not over events, so that
 /// a burst of requests does not count for more than its time. Inside a stored column the number counts as constant.
-pub(super) fn smoothed(
-    levels: &ClassOccupancy,
-    options: &DataOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn smoothed(levels: &ClassOccupancy, options: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["window_end_ns", "scope", "mean"])?;
     for scope in Scope::ALL {
         let occupancy = levels.scope(scope);
@@ -186,7 +178,7 @@ fn part(integral: &[u128], width: u64, time: std::ops::Range<u64>) -> f64 {
 }
 
 /// A duration over another quantity.
-pub(super) fn against(name: &str, counts: &Correlation, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn against(name: &str, counts: &Correlation, out: &mut Out<'_>) -> io::Result<()> {
     let (low, high) = (format!("{name}_low"), format!("{name}_high"));
     let mut csv = Csv::new(out, &[&low, &high, "value_low_ns", "value_high_ns", "class", "requests"])?;
     for column in 0..counts.columns() {
@@ -201,7 +193,7 @@ pub(super) fn against(name: &str, counts: &Correlation, out: &mut dyn Write) -> 
 }
 
 /// Service and response time: how many requests took no longer than a value.
-pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time", "scope", "value_ns", "requests_up_to", "percent"])?;
     let Some(tally) = m.tally else { return Ok(()) };
     let has_response = m.summary.run.has_timetable && m.summary.knows_delay();
@@ -220,7 +212,7 @@ pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Wr
     Ok(())
 }
 
-pub(super) fn turns(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn turns(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "requests", "turns"])?;
     let turns = &m.diagrams.turns;
     let width = turns.axis().width_ns();
@@ -232,7 +224,7 @@ pub(super) fn turns(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -
 }
 
 /// Rates and levels between the samples of the machine's counters.
-pub(super) fn machine(series: &MachineSeries, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn machine(series: &MachineSeries, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "of", "quantity", "value"])?;
     for (quantity, of, steps) in series.curves() {
         for step in steps {

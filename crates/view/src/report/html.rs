@@ -6,6 +6,7 @@ use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, Page
 use super::run::{ReportRun, relation};
 use super::{faults, figures};
 use crate::judgement_text::hash;
+use crate::svg::escape_lines;
 use crate::units::{self, Charset};
 use crate::{Picture, Style, Theme, escape, health, raster, show_demand, show_extent_latencies};
 use base64::Engine;
@@ -15,6 +16,7 @@ use iosonar_analyze::{
     ByScope, Caution, CautionId, Counts, During, LimitResult, LimitVerdict, MachineSeries, ROWS,
     ROWS_PER_DECADE, Scope, Severity, Summary, TILE_COLUMNS, TargetSummary, TimeStats,
 };
+use iosonar_text::{one_line, shown_json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -40,7 +42,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(words(report).as_bytes())?;
     let meta = serde_json::to_string(&meta(report))?;
     // A path may hold `</script>`; in JSON the bracket may be written as a number.
-    let meta = meta.replace('<', "\\u003c");
+    let meta = shown_json(&meta).replace('<', "\\u003c");
     writeln!(out, "<script type=\"application/json\" id=\"iosonar-meta\">{meta}</script>")?;
     writeln!(out, "<script id=\"iosonar-viewer\">{VIEWER}</script>")?;
     for (i, run) in report.runs.iter().enumerate() {
@@ -118,7 +120,11 @@ fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
     }
     details(out, &format!("extents{}", suffix(name)), true, &caption, |out| {
         out.push_str(&drawn);
-        _ = writeln!(out, "<pre class=\"wide\">{}</pre>", escape(&show_extent_latencies(found, MOST_FILES)));
+        _ = writeln!(
+            out,
+            "<pre class=\"wide\">{}</pre>",
+            escape_lines(&show_extent_latencies(found, MOST_FILES))
+        );
     });
 }
 
@@ -463,7 +469,7 @@ fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
     _ = writeln!(
         out,
         "<details id=\"{id}\">\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>",
-        escape(text)
+        escape_lines(text)
     );
 }
 
@@ -654,7 +660,7 @@ fn sources(out: &mut String, report: &Report<'_>) {
     for (name, run) in names(report).iter().zip(report.runs) {
         let command = &run.material.subject.command;
         if !command.is_empty() {
-            folded(out, &format!("command{}", suffix(name)), &format!("{name}Command"), command);
+            folded(out, &format!("command{}", suffix(name)), &format!("{name}Command"), &one_line(command));
         }
     }
     if let Some(plan) = report.plan_toml {

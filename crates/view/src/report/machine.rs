@@ -2,7 +2,6 @@
 
 use super::meta::{PageCurve, PageLane, PageMachine};
 use crate::machine_lanes::{self, Lane, LaneCurve};
-use crate::svg::visible;
 use iosonar_analyze::MachineSeries;
 use std::collections::BTreeSet;
 
@@ -21,7 +20,7 @@ pub(super) fn of(machine: &MachineSeries) -> Option<PageMachine> {
 
 fn page_lane(lane: &Lane<'_>, times_ns: &[u64]) -> PageLane {
     let curve = |curve: &LaneCurve<'_>| PageCurve {
-        name: curve.name.chars().map(visible).collect(),
+        name: curve.name.to_string(),
         values: values(lane, curve, times_ns),
     };
     PageLane {

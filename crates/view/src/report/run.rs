@@ -6,7 +6,6 @@ use super::machine;
 use super::meta::*;
 use super::percentiles;
 use super::points::{Facts, PointBlock};
-use crate::svg::visible;
 use crate::units::{self, Charset};
 use crate::{Material, RunMaterial};
 use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
@@ -87,7 +86,7 @@ impl ReportRun<'_> {
     fn seek(&self, demand: &DemandAnalysis) -> PageSeek {
         let map = &demand.series.seek_map;
         let place = |place: &Place| PagePlace {
-            name: place.name.chars().map(visible).collect(),
+            name: place.name.clone(),
             from_bytes: place.bytes.start,
             to_bytes: place.bytes.end,
         };
@@ -108,7 +107,7 @@ impl ReportRun<'_> {
         let demand_end = demand.and_then(|d| d.facts.span).map_or(0, |span| span.last_ns);
         PageRun {
             kind: if run.is_some() { PageKind::Run } else { PageKind::Load },
-            name: self.name.chars().map(visible).collect(),
+            name: self.name.to_string(),
             run_id: subject.run_id.clone(),
             started_unix_us: summary.map(|s| s.run.started_unix_ns / 1000).filter(|us| *us > 0),
             end_ns: run.map_or(0, |run| run.diagrams.end_ns()).max(demand_end),

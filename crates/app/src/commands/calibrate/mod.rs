@@ -19,6 +19,7 @@ use iosonar_os::create::new_file;
 use iosonar_os::made::OwnDir;
 use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::{ByteSize, Engine, MmapOptions, Nanos, StdioOptions, UringOptions, Vectors};
+use iosonar_text::shown;
 use report::{ClockFacts, EngineRow, Report, TimerRow};
 use round::{Lateness, Rounds, Speed};
 use spread::Spread;
@@ -47,7 +48,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let end = Arc::new(AtomicI32::new(0));
     signals::end_on_signal(end.clone(), places.remover())?;
     let file = places.file.path().join("file");
-    fill(&file).with_context(|| format!("cannot write {}", file.display())).map_err(Failure::refused)?;
+    fill(&file).with_context(|| format!("cannot write {}", shown(&file))).map_err(Failure::refused)?;
     [&places.file, &places.records].into_iter().for_each(OwnDir::remove_leftovers);
     let rounds = Rounds::new(places.records.path(), file, length);
     let mut engines: Vec<EngineRow> =
@@ -98,8 +99,7 @@ impl Places {
     fn new(dir: &Path) -> Result<Places, Failure> {
         let named = |dir: &Path| OwnDir::new_in(dir, "calibrate");
         let own = |dir: &Path| {
-            let made =
-                named(dir).with_context(|| format!("no directory can be created in {}", dir.display()));
+            let made = named(dir).with_context(|| format!("no directory can be created in {}", shown(&dir)));
             made.context("--dir names where the file is created").map_err(Failure::refused)
         };
         let records = named(Path::new(MEMORY)).map_or_else(|_| own(&std::env::temp_dir()), Ok)?;

@@ -6,6 +6,7 @@ use iosonar_archive::TOOL;
 use iosonar_host::Fact;
 use iosonar_host::environment::Environment;
 use iosonar_plan::{Engine, Nanos};
+use iosonar_text::shown;
 use iosonar_view::units::{Charset, byte_rate, bytes, duration, grouped, number};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -232,7 +233,7 @@ impl Report {
             text,
             "Random reads of 4 KiB by one issuing thread, of a cached file in {}; null: no I/O. Medians of {} rounds of {} each.\n\
              At most: requests per second in the fastest round. A result above half of that is partly one of this program.",
-            self.dir.display(),
+            shown(&self.dir),
             self.rounds,
             self.length
         );

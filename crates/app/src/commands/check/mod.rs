@@ -11,6 +11,7 @@ use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_host::guard::SIGNATURES_THREAD;
 use iosonar_plan::{Nanos, Op, SECTOR};
+use iosonar_text::shown;
 use iosonar_trace::kernel::{RETRIED, Timing};
 use iosonar_trace::{Differences, Key, Traced};
 use serde_json::json;
@@ -309,8 +310,13 @@ fn as_text(
     found: &Differences,
     beside: &Beside,
 ) -> String {
-    let mut text =
-        format!("{} ({}) against {} ({})\n", replay.name, replay.format, recording.name, recording.format);
+    let mut text = format!(
+        "{} ({}) against {} ({})\n",
+        shown(&replay.name),
+        shown(&replay.format),
+        shown(&recording.name),
+        shown(&recording.format)
+    );
     let _ = writeln!(text, "  in both    {} requests", found.same);
     if found.split.0 > 0 {
         let _ = writeln!(text, "  split      {} requests into {}", found.split.0, found.split.1);
@@ -322,7 +328,8 @@ fn as_text(
         let _ = writeln!(text, "  {name:<10} {} requests", keys.len());
         for key in keys.iter().take(args.list) {
             let (sector, sectors) = (key.offset / SECTOR, key.length() / SECTOR);
-            let device = beside.device(key).map(|device| format!(" of {device}")).unwrap_or_default();
+            let device =
+                beside.device(key).map(|device| format!(" of {}", shown(device))).unwrap_or_default();
             let _ = writeln!(text, "             {} at sector {sector}, {sectors} sectors{device}", key.op());
         }
         if keys.len() > args.list {
@@ -335,7 +342,7 @@ fn as_text(
         let _ = writeln!(text, "  outside    {outside} requests before and after the run");
     }
     for note in &beside.notes {
-        let _ = writeln!(text, "  note       {note}");
+        let _ = writeln!(text, "  note       {}", shown(note));
     }
     text += &beside.flushes.difference();
     let verdict = match (found.are_none() && beside.flushes.are_alike(), beside.flushes.are_any()) {

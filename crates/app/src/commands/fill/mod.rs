@@ -23,6 +23,7 @@ use iosonar_plan::{
     Phase, Plan, SECTOR, Space, Stop, Target, Workload,
 };
 use iosonar_runner::{Ended, Purpose, Scene};
+use iosonar_text::shown;
 use range::Range;
 use report::Filled;
 use std::io::ErrorKind;
@@ -42,7 +43,7 @@ pub fn fill(args: &FillArgs) -> Result<Exit, Failure> {
     if how.buffered && !args.writing.buffered {
         print_message(format_args!(
             "iosonar: {} is not made of whole blocks, so it is written through the page cache",
-            args.target.display()
+            shown(&args.target)
         ));
     }
     if args.result.show_plan {

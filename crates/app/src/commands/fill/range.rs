@@ -5,6 +5,7 @@ use crate::fill_args::FillArgs;
 use anyhow::anyhow;
 use iosonar_host::{Root, TargetError, TargetFacts, TargetKind, identify_growing};
 use iosonar_plan::{ByteSize, SECTOR, Space};
+use iosonar_text::shown;
 use std::io::ErrorKind;
 
 /// A share of a target ends at a multiple of this many bytes: the largest block that devices have.
@@ -26,7 +27,7 @@ pub struct Range {
 impl Range {
     /// What the options mean on this target.
     pub fn of(args: &FillArgs) -> Result<Range, Failure> {
-        let wanted = Wanted { name: args.target.display().to_string(), ..Wanted::of(args) };
+        let wanted = Wanted { name: shown(&args.target).to_string(), ..Wanted::of(args) };
         let found = match identify_growing(&args.target, &Root::default()) {
             Ok(facts) => wanted.on(&facts),
             Err(TargetError::Unreachable { error, .. }) if error.kind() == ErrorKind::NotFound => {

@@ -8,6 +8,7 @@ use crate::session;
 use iosonar_archive::{RunInfo, RunState, TOOL};
 use iosonar_host::Emptiness;
 use iosonar_runner::Concluded;
+use iosonar_text::shown;
 use iosonar_view::units::{Charset, bytes, duration};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -78,7 +79,8 @@ impl Filled {
     }
 
     fn text(&self) -> String {
-        let Filled { target, times, range, written, .. } = self;
+        let Filled { times, range, written, .. } = self;
+        let target = shown(&self.target);
         let again = if *times == 1 { String::new() } else { format!(" {times} times") };
         let rate = self.per_second().map_or(String::new(), |rate| format!(" ({}/s)", bytes(rate as u64)));
         let time = format!("in {}{rate}", duration(self.took_ns, Charset::Ascii));
@@ -86,11 +88,15 @@ impl Filled {
             None => format!("filled {} of {target}{again} {time}{}\n", bytes(range.length), self.stored()),
             Some(why) => {
                 let all = bytes(range.length.saturating_mul((*times).into()));
-                format!("not filled: {} of {all} were written to {target} {time}: {why}\n", bytes(*written))
+                format!(
+                    "not filled: {} of {all} were written to {target} {time}: {}\n",
+                    bytes(*written),
+                    shown(why)
+                )
             }
         };
         if let Some(out) = &self.out {
-            text += &format!("result: {}\n", out.display());
+            text += &format!("result: {}\n", shown(&out));
         }
         text
     }
@@ -103,9 +109,9 @@ impl Filled {
                 ", but {} of it hold no data in {}: something discards what is written there; find out what, and fill it \
                  again",
                 bytes(*empty),
-                file.display()
+                shown(&file)
             ),
-            Some(Err(why)) => format!("; whether every byte is stored is not known: {why}"),
+            Some(Err(why)) => format!("; whether every byte is stored is not known: {}", shown(why)),
             None => String::new(),
         }
     }

@@ -9,7 +9,7 @@ use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
-use crate::output::{print, print_message};
+use crate::output::{print, print_lines, print_message};
 use crate::own_dir;
 use crate::progress::{self, ProgressOptions};
 use crate::session;
@@ -31,6 +31,7 @@ use iosonar_inputs::{Figures, Input};
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::{Concluded, Ended, Scene};
+use iosonar_text::shown;
 use iosonar_trace::read_telemetry;
 use outputs::Reservations;
 use std::cell::RefCell;
@@ -51,7 +52,7 @@ pub fn iozone(args: &[OsString]) -> Result<Exit, Failure> {
         args.map_err(|arg| Failure::refused(anyhow!("{arg:?} is no UTF-8, and a plan holds nothing else")))?;
     let help = || help::fill(&full_help(), help::width());
     if args.is_empty() {
-        print_message(help());
+        print_lines(help());
         return Ok(Exit::Refused);
     }
     match parse(&args).map_err(Failure::refused)? {
@@ -213,7 +214,7 @@ fn check_files(matrix: &Matrix) -> Result<(), Failure> {
     }
     let needed = matrix.pairs.iter().map(|pair| pair.bytes()).max().unwrap_or_default();
     for file in &matrix.files {
-        let path = file.display();
+        let path = shown(&file);
         let found = file.metadata().map_err(|error| {
             Failure::refused(anyhow!(
                 "file {path}: {error}; the selected tests read a file that exists: add -i 0, or name one"
@@ -287,11 +288,11 @@ fn report(
     }
     let is_whole = table.results.len() == matrix.units().len() * matrix.tests.len();
     if let Some(file) = &settings.workbook {
-        text += &format!("\nWorkbook: {file}\n");
+        text += &format!("\nWorkbook: {}\n", shown(file));
     }
     text += if is_whole { "\niozone test complete.\n" } else { "\niozone test not complete.\n" };
     match is_taken {
-        true => print_message(text.trim_end()),
+        true => print_lines(text.trim_end()),
         false => print(&text)?,
     }
     reservations.write(settings, matrix, &table)?;

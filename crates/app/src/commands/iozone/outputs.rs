@@ -7,6 +7,7 @@ use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{LogName, LoggedRequest, Logs, Settings, workbook, worksheet};
 use iosonar_host::Root;
 use iosonar_host::output::{Gate, OutputError, OutputName, Reserved, Role};
+use iosonar_text::csv;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -103,7 +104,9 @@ impl Reservations {
             file.write_all(bytes).and_then(|()| file.flush())
         };
         self.json.map(|file| write(file, table.to_json().as_bytes())).transpose()?;
-        self.csv.map(|file| write(file, table.csv().as_bytes())).transpose()?;
+        self.csv
+            .map(|file| write(file, table.csv(csv::Form { safe: settings.csv_safe, crlf: false }).as_bytes()))
+            .transpose()?;
         if let Some((file, form)) = self.workbook {
             let bytes = match form {
                 Form::Biff2 => worksheet(settings, matrix, table),

@@ -14,6 +14,7 @@ use iosonar_analyze::{DetectorId, Summary};
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_os::create::new_file;
 use iosonar_plan::RisingShape;
+use iosonar_text::shown;
 use iosonar_view::units::{Charset, duration, grouped, request_rate};
 use iosonar_view::{Format, KneeMaterial, PlotOptions, Subject, knee_sentences, plot_knee};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub fn report(args: &KneeArgs, out: &Path, ramps: &[Ramp]) -> Result<Exit, Failu
     let path = out.join("knee.json");
     new_file(&path)
         .and_then(|mut file| file.write_all(format!("{json:#}\n").as_bytes()))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+        .with_context(|| format!("cannot write {}", shown(&path)))?;
     let pictures = draw(ramp, out)?;
     match args.result.json {
         true => print(&format!("{json:#}\n"))?,
@@ -56,7 +57,7 @@ fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
     if failed > 0 {
         print_message(format_args!(
             "iosonar: {failed} requests failed; 'iosonar show {}' says how",
-            ramp.dir.display()
+            shown(&ramp.dir)
         ));
     }
     if let Some(fake) = ramps.iter().find(|ramp| is_of_another_place(&ramp.summary)) {
@@ -127,7 +128,7 @@ fn sentences(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Vec<String> {
     let is_slow =
         matches!(ramp.verdict, KneeVerdict::Unclear { why: Doubt::TooFew, .. }) && ramp.is_far_behind();
     if is_slow {
-        let target = args.target.display();
+        let target = shown(&args.target);
         sentences.push(slow(ramp.delivered_per_second(), &format!("iosonar knee -t {target}")));
     }
     sentences
@@ -148,7 +149,7 @@ fn slow(per_second: f64, command: &str) -> String {
 
 fn text(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp], out: &Path, pictures: &[PathBuf]) -> String {
     let source = ramp.summary.targets.first().map_or("", |target| target.source.as_str());
-    let mut text = format!("knee of {}: {source}, depth {}\n", args.target.display(), args.demand.depth);
+    let mut text = format!("knee of {}: {source}, depth {}\n", shown(&args.target), args.demand.depth);
     for sentence in sentences(args, ramp, ramps) {
         let _ = writeln!(text, "  {sentence}");
     }
@@ -168,9 +169,9 @@ fn text(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp], out: &Path, pictures: &[Pa
     });
     let _ = writeln!(text, "  determine-ramped-overload-iops: {iops}");
     text += &table(ramp);
-    let pictures: Vec<String> = pictures.iter().map(|path| path.display().to_string()).collect();
+    let pictures: Vec<String> = pictures.iter().map(|path| shown(path).to_string()).collect();
     let _ = writeln!(text, "\npictures: {}", pictures.join(" "));
-    let _ = writeln!(text, "result: {} (the answer is from {})", out.display(), ramp.name);
+    let _ = writeln!(text, "result: {} (the answer is from {})", shown(&out), ramp.name);
     text
 }
 

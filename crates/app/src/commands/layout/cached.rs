@@ -1,11 +1,12 @@
 //! `iosonar layout cached`: how much of files is in the page cache.
 
-use super::files::{open, shown};
+use super::files::open;
 use super::{TOOL, visit};
 use crate::exit::{Exit, Failure};
 use crate::layout_args::CachedArgs;
 use crate::output::print;
 use iosonar_os::page_cache::{CachedPages, cached_pages, page_bytes};
+use iosonar_text::shown;
 use iosonar_view::units::grouped;
 use serde_json::{Value, json};
 use std::fs::File;

@@ -1,13 +1,14 @@
 //! `iosonar layout evict`: removes files from the page cache, and verifies it.
 
 use super::cached::{Answer, NOT_TOLD};
-use super::files::{open, shown};
+use super::files::open;
 use super::{TOOL, visit};
 use crate::exit::{Exit, Failure};
 use crate::layout_args::EvictArgs;
 use crate::output::print;
 use iosonar_host::{Fact, Root, file_system_of};
 use iosonar_os::page_cache::{self, CachedPages, page_bytes};
+use iosonar_text::shown;
 use iosonar_view::units::grouped;
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
@@ -94,7 +95,7 @@ impl Eviction {
 
     fn line(&self) -> String {
         let name = shown(&self.path);
-        let reason = self.reason.as_ref().map(|reason| format!(": {}", iosonar_view::shown_name(reason)));
+        let reason = self.reason.as_ref().map(|reason| format!(": {}", iosonar_text::one_line(reason)));
         let reason = reason.unwrap_or_default();
         match (self.before, self.after) {
             (_, Answer::Unknown) => {

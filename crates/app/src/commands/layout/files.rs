@@ -5,11 +5,6 @@ use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A path as a terminal may show it.
-pub fn shown(path: &Path) -> String {
-    iosonar_view::shown_name(&path.display().to_string())
-}
-
 /// Opens a regular file for looking at it; nothing else is ever opened, because that could block or change it.
 pub fn open(path: &Path) -> Result<(File, Metadata), String> {
     let text = |error: std::io::Error| error.to_string();

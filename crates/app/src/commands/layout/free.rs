@@ -1,11 +1,12 @@
 //! `iosonar layout free`: the free space of a file system.
 
-use super::{TOOL, files::shown};
+use super::TOOL;
 use crate::exit::{Exit, Failure};
 use crate::layout_args::FreeArgs;
 use anyhow::anyhow;
 use iosonar_host::free_space::read_free_space;
 use iosonar_layout::FreeJson;
+use iosonar_text::shown;
 use iosonar_view::show_free;
 use std::io::{BufWriter, Write};
 

@@ -7,6 +7,7 @@ use crate::layout_args::LatencyArgs;
 use crate::output::print;
 use anyhow::anyhow;
 use iosonar_analyze::extents::ExtentLatencies;
+use iosonar_text::shown;
 use iosonar_view::show_extent_latencies;
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ pub fn latency(args: &LatencyArgs) -> Result<Exit, Failure> {
         return Err(Failure::refused(anyhow!(
             "{}: it has no extent maps: they are kept when a run on regular files of XFS, ext4 or btrfs ends, and not of devices, \
              recordings, killed runs, other machines and files with too many extents (iosonar show {0} tells)",
-            dir.display()
+            shown(&dir)
         )));
     };
     match args.json {

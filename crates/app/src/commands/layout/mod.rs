@@ -15,10 +15,11 @@ mod stage;
 use crate::args::ProgressArgs;
 use crate::exit::{Exit, Failure};
 use crate::layout_args::{Layout, LayoutArgs};
-use crate::output::print_message;
+use crate::output::{print_json, print_message};
 use crate::progress::Form;
 use crate::screen;
-use files::{Walk, shown};
+use files::Walk;
+use iosonar_text::shown;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -114,7 +115,7 @@ impl Ticker {
                 screen::put(&format!("\r\x1b[K{line}"));
                 self.is_shown = true;
             }
-            Form::Json(_) => print_message(json!({ "files": done, "failed": failed })),
+            Form::Json(_) => print_json(&json!({ "files": done, "failed": failed })),
             Form::Lines(_) | Form::Silent => print_message(line),
         }
     }

@@ -7,6 +7,7 @@ use crate::outputs::existing;
 use anyhow::{Context, anyhow};
 use iosonar_host::output::{Existing, Gate, OutputName};
 use iosonar_layout::Map;
+use iosonar_text::shown;
 use iosonar_view::{Format, Style, Subject, layout_picture};
 use std::io::Write;
 
@@ -22,7 +23,7 @@ impl<'a> Picture<'a> {
     /// Of `--picture`, checked before anything is read.
     pub fn of(args: &MapArgs, is_single: bool, gate: &'a Gate<'a>) -> Result<Option<Picture<'a>>, Failure> {
         let Some(path) = &args.picture else { return Ok(None) };
-        let refused = |why: &str| Err(Failure::refused(anyhow!("--picture {}: {why}", path.display())));
+        let refused = |why: &str| Err(Failure::refused(anyhow!("--picture {}: {why}", shown(&path))));
         if !is_single {
             return refused("it shows one file: name one, and no directory");
         }
@@ -39,7 +40,7 @@ impl<'a> Picture<'a> {
     pub fn draw(&self, map: &Map) -> Result<(), Failure> {
         let bytes = bytes_of(map, self.format);
         let mut output = self.gate.create(&self.name, self.existing).map_err(Failure::refused)?;
-        let cannot = || format!("--picture {}", self.name.path.display());
+        let cannot = || format!("--picture {}", shown(&self.name.path));
         output.write_all(&bytes).with_context(cannot)?;
         output.publish().with_context(cannot)?;
         Ok(())

@@ -8,6 +8,7 @@ use iosonar_analyze::{Caution, CautionId, Severity};
 use iosonar_campaign::creation::{CreationAnswer, MethodAnswer};
 use iosonar_layout::Map;
 use iosonar_os::create::new_file;
+use iosonar_text::shown;
 use iosonar_view::{Format, LayoutOverview, LayoutRow, Style, Subject, layout_overview};
 use std::io::Write;
 use std::path::Path;
@@ -39,7 +40,7 @@ pub fn draw(answer: &CreationAnswer, maps: &[Map], out: &Path) -> Result<String,
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written = new_file(path).and_then(|mut file| file.write_all(bytes));
-    written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+    written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::broke)
 }
 
 fn subject(answer: &CreationAnswer) -> Subject {

@@ -29,6 +29,8 @@ use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::page_cache::page_bytes;
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Scene};
+use iosonar_text::csv::Form;
+use iosonar_text::shown;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -106,7 +108,7 @@ fn measure(
     let free = FreeMaps::read(stage);
     let made = |prepared: &Prepared| {
         stage.note_made(prepared.made());
-        new_dirs(out).map(drop).with_context(|| out.display().to_string()).map_err(Failure::refused)
+        new_dirs(out).map(drop).with_context(|| shown(&out).to_string()).map_err(Failure::refused)
     };
     let created = perform_part(args, plan, made, &out.join("create"))?;
     if created.exit != Exit::Fine {
@@ -129,13 +131,14 @@ fn measure(
     write_json(&out.join("layout.json"), &answer)?;
     let all: Vec<Map> = maps.into_iter().flatten().collect();
     write_json(&out.join("maps.json"), &MapsJson { tool: TOOL, maps: &all, errors: &[] })?;
-    write(&out.join("layout.csv"), |file| Ok(file.write_all(creation_csv(&answer).as_bytes())?))?;
+    let form = Form { safe: args.csv_safe, crlf: false };
+    write(&out.join("layout.csv"), |file| Ok(file.write_all(creation_csv(&answer, form).as_bytes())?))?;
     let picture = out.join(pictures::draw(&answer, &all, out)?);
     match args.json {
         true => print(&(serde_json::to_string_pretty(&answer).map_err(anyhow::Error::from)? + "\n"))?,
         false => {
             let text = creation_text(&answer);
-            print(&format!("{text}\nresult: {}\npicture: {}\n", out.display(), picture.display()))?;
+            print(&format!("{text}\nresult: {}\npicture: {}\n", shown(&out), shown(&picture)))?;
         }
     }
     Ok(scanned.exit)
@@ -192,7 +195,7 @@ fn device_of(file: &Path) -> Option<String> {
 fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
     let mut reader = MapReader::new(true, Keep::Extents);
     let mut read = |path: &PathBuf| {
-        map_of(&mut reader, path).map_err(|why| Failure::broke(anyhow!("{}: {why}", path.display())))
+        map_of(&mut reader, path).map_err(|why| Failure::broke(anyhow!("{}: {why}", shown(&path))))
     };
     files.iter().map(|files| files.iter().map(&mut read).collect()).collect()
 }
@@ -244,5 +247,5 @@ fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -
         fill(&mut out)?;
         Ok(out.flush()?)
     };
-    write().with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+    write().with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::broke)
 }

@@ -14,6 +14,7 @@ use iosonar_os::made::Made;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
 use iosonar_scratch::{Aged, Leftovers, Scratch, ScratchError, Spec, remove_aged_leftovers};
+use iosonar_text::shown;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +34,10 @@ pub struct Stage {
 impl Stage {
     /// Makes file systems and free space as wanted, and the directories of methods that have several.
     pub fn build(args: &RunArgs, experiment: &Experiment, stop: &Stop) -> Result<Stage, Failure> {
-        let dir = args.dir.canonicalize().with_context(|| args.dir.display().to_string());
+        let dir = args.dir.canonicalize().with_context(|| shown(&args.dir).to_string());
         let dir = dir.map_err(Failure::refused)?;
         if !dir.is_dir() {
-            return Err(Failure::refused(anyhow!("{}: it is no directory", args.dir.display())));
+            return Err(Failure::refused(anyhow!("{}: it is no directory", shown(&args.dir))));
         }
         let files: Vec<_> = experiment.methods.iter().map(|method| names(method, &dir)).collect();
         if args.scratch.is_none() {
@@ -87,7 +88,7 @@ impl Stage {
             "iosonar: making {count} file systems of {} ({}) in {}",
             ByteSize(spec.size),
             spec.kind,
-            dir.display()
+            shown(&dir)
         ));
         let mut scratch = Scratch::create(dir).map_err(Failure::refused)?;
         let remover = scratch.remover();
@@ -108,7 +109,7 @@ impl Stage {
 
     fn make_dirs(&mut self) -> Result<(), Failure> {
         for dir in self.files.iter().flatten().filter_map(|file| own_dir(file)) {
-            let made = new_dirs(dir).with_context(|| format!("cannot create {}", dir.display()));
+            let made = new_dirs(dir).with_context(|| format!("cannot create {}", shown(&dir)));
             self.made.extend(made.map_err(Failure::refused)?);
         }
         Ok(())
@@ -147,7 +148,7 @@ impl Stage {
             if !self.keep {
                 let files: Vec<Made> = self.made_files.take().iter().flat_map(MadeFiles::list).collect();
                 files.iter().chain(self.made.iter().rev()).try_for_each(|made| {
-                    made.remove().with_context(|| format!("{} stays", made.path().display()))
+                    made.remove().with_context(|| format!("{} stays", shown(&made.path())))
                 })?;
                 self.made.clear();
             }
@@ -175,7 +176,7 @@ fn check_unused(file: &Path) -> Result<(), Failure> {
     match [own_dir(file), Some(file)].into_iter().flatten().find(|path| path.symlink_metadata().is_ok()) {
         Some(path) => Err(Failure::refused(anyhow!(
             "{}: it exists: move it away, or measure in another directory",
-            path.display()
+            shown(&path)
         ))),
         None => Ok(()),
     }
@@ -225,7 +226,7 @@ fn words(text: Option<&str>) -> Vec<String> {
 /// Removes what runs that were killed have left in a directory. What cannot be removed hinders nobody.
 fn remove(leftovers: Leftovers, dir: &Path) {
     for (path, removed) in leftovers.remove() {
-        let path = path.display();
+        let path = shown(&path);
         match removed {
             Ok(()) => print_message(format_args!(
                 "iosonar: {path} was left by a run that was killed: it is removed"
@@ -239,15 +240,15 @@ fn remove(leftovers: Leftovers, dir: &Path) {
         Ok(0) => {}
         Ok(count) => print_message(format_args!(
             "iosonar: {count} files for aged free space were left in {} by a run that was killed: they are removed",
-            dir.display()
+            shown(&dir)
         )),
-        Err(why) => print_message(format_args!("iosonar: {}: {why}", dir.display())),
+        Err(why) => print_message(format_args!("iosonar: {}: {why}", shown(&dir))),
     }
 }
 
 /// Whether the files fit, so that nothing is begun that ends with a full disk. `freed`: bytes that leftovers take.
 fn has_room(dir: &Path, freed: u64, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
-    let cannot = || dir.display().to_string();
+    let cannot = || shown(&dir).to_string();
     let file = open_to_inspect(dir).with_context(cannot).map_err(Failure::refused)?;
     let free = free_space(&file).with_context(cannot).map_err(Failure::refused)?.saturating_add(freed);
     let files: u64 = experiment.files().map(u64::from).sum();
@@ -256,7 +257,7 @@ fn has_room(dir: &Path, freed: u64, args: &RunArgs, experiment: &Experiment) -> 
         return Err(Failure::refused(anyhow!(
             "--size {}: {files} files need {needed}, and {} has {} free: use a smaller size, fewer methods, or another directory",
             experiment.size,
-            args.dir.display(),
+            shown(&args.dir),
             ByteSize(free >> 20 << 20)
         )));
     }

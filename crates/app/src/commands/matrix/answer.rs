@@ -8,6 +8,7 @@ use crate::matrix_args::MatrixArgs;
 use crate::output::print;
 use iosonar_campaign::{Grid, Matrix, Repeated, Unit, rates};
 use iosonar_plan::ByteSize;
+use iosonar_text::shown;
 use iosonar_view::units;
 
 /// The cells that would be measured, a line for each part.
@@ -31,7 +32,7 @@ pub fn listing(matrix: &Matrix, units: &[Unit]) -> String {
 pub fn show(args: &MatrixArgs, study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     let text = match (args.result.json, args.result.csv) {
         (true, _) => study.table.to_json(),
-        (_, true) => study.table.csv(),
+        (_, true) => study.table.csv(args.result.csv_form()),
         _ => text(study, matrix),
     };
     Ok(print(&text)?)
@@ -45,8 +46,8 @@ fn text(study: &Study, matrix: &Matrix) -> String {
     for caution in study.cautions(matrix) {
         text += &format!("CAUTION: {caution}\n");
     }
-    text += &format!("pictures and page: {}\n", study.dir.join(PAGE).display());
-    text + &format!("result: {} ({CELLS}: every cell and repetition)\n", study.dir.display())
+    text += &format!("pictures and page: {}\n", shown(&study.dir.join(PAGE)));
+    text + &format!("result: {} ({CELLS}: every cell and repetition)\n", shown(&study.dir))
 }
 
 /// A table of medians: a row for each file size, a column for each record size.

@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, LOG, RunState};
 use iosonar_content::SectorHeader;
 use iosonar_plan::{RunId, SECTOR};
+use iosonar_text::shown;
 use std::fs::{File, Metadata, symlink_metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -44,13 +45,13 @@ pub fn remove(study: &Study) -> Result<(), Failure> {
         if !is_own {
             return Err(Failure::refused(anyhow!(
                 "{}: the file exists, and it does not hold what this matrix wrote: move it away, or overwrite it with --destroy",
-                path.display()
+                shown(&path)
             )));
         }
         std::fs::remove_file(path).with_context(context).map_err(Failure::refused)?;
         print_message(format_args!(
             "iosonar: {} was left by a part of this matrix that was killed: it is removed",
-            path.display()
+            shown(&path)
         ));
     }
     Ok(())

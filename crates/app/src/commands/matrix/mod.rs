@@ -21,6 +21,7 @@ use iosonar_engine::Prepared;
 use iosonar_host::Root;
 use iosonar_host::environment::memory;
 use iosonar_runner::{Concluded, Scene};
+use iosonar_text::shown;
 use iosonar_view::units::number;
 use std::path::PathBuf;
 use study::Study;
@@ -30,7 +31,8 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
     let mut study = match &args.result.resume {
         Some(dir) => Study::open(dir, typed(args)?.as_ref())?,
         None => Study::planned(question(args)?, args.result.out.clone())?,
-    };
+    }
+    .with_csv_form(args.result.csv_form());
     study.question.destroy |= args.way.destroy;
     let recovered = study.recover();
     let matrix = study.question.matrix(new_run_id()).map_err(Failure::refused)?;
@@ -128,7 +130,7 @@ fn measure(
     }
     leftover::remove(study)?;
     let cells = missing.len() * matrix.tests.len();
-    print_message(format_args!("iosonar: {cells} cells to measure, results in {}", study.dir.display()));
+    print_message(format_args!("iosonar: {cells} cells to measure, results in {}", shown(&study.dir)));
     let (dir, mut timings) = (study.next_part(), Timings::new());
     let wish = ProgressOptions::line(&args.result.progress);
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
@@ -155,7 +157,7 @@ fn measure(
     }
     let open = study.table.missing(matrix, missing.to_vec()).len() * matrix.tests.len();
     if open > 0 {
-        let dir = study.dir.display();
+        let dir = shown(&study.dir);
         print_message(format_args!(
             "iosonar: about {open} cells are missing; to measure them: iosonar matrix --resume {dir}"
         ));

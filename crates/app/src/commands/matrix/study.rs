@@ -8,7 +8,10 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Matrix, Question, Table};
+use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
+use iosonar_text::csv::Form;
+use iosonar_text::shown;
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,6 +29,8 @@ pub struct Study {
     pub table: Table,
     /// Keeps other processes from the directory; none before it exists.
     lock: Option<File>,
+    /// Form of the cells as CSV.
+    csv_form: Form,
 }
 
 impl Study {
@@ -34,38 +39,43 @@ impl Study {
         let dir = out.unwrap_or_else(|| unused_dated("matrix"));
         check_absent("--out", &dir)?;
         let table = Table::empty(TOOL, &crate::session::command_line());
-        Ok(Study { dir, question, table, lock: None })
+        Ok(Study { dir, question, table, lock: None, csv_form: Form::default() })
     }
 
     /// One that was begun. `typed` has to be its question.
     pub fn open(dir: &Path, typed: Option<&Question>) -> Result<Study, Failure> {
         let read = |name: &str| {
             let path = dir.join(name);
-            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+            read_text(&path, ARCHIVE_LIMIT).with_context(|| shown(&path).to_string())
         };
         let asked = read(QUESTION)
-            .with_context(|| format!("--resume {}: it is no directory of a matrix", dir.display()));
+            .with_context(|| format!("--resume {}: it is no directory of a matrix", shown(&dir)));
         let question: Question = asked
             .and_then(|text| {
-                serde_json::from_str(&text).with_context(|| dir.join(QUESTION).display().to_string())
+                serde_json::from_str(&text).with_context(|| shown(&dir.join(QUESTION)).to_string())
             })
             .map_err(Failure::refused)?;
         if let Some(field) = typed.and_then(|typed| difference(typed, &question)) {
             return Err(Failure::refused(anyhow!(
                 "--resume {}: its {field} are not those that were typed: give only --resume, or begin a new matrix with --out",
-                dir.display()
+                shown(&dir)
             )));
         }
         let table = match dir.join(CELLS).exists() {
             true => {
                 let text = read(CELLS).map_err(Failure::refused)?;
                 Table::from_json(&text)
-                    .map_err(|why| Failure::refused(anyhow!("{}: {why}", dir.join(CELLS).display())))?
+                    .map_err(|why| Failure::refused(anyhow!("{}: {why}", shown(&dir.join(CELLS)))))?
             }
             false => Table::empty(TOOL, &crate::session::command_line()),
         };
         let lock = Some(lock(&dir.join(QUESTION))?);
-        Ok(Study { dir: dir.to_path_buf(), question, table, lock })
+        Ok(Study { dir: dir.to_path_buf(), question, table, lock, csv_form: Form::default() })
+    }
+
+    /// With its cells as CSV in this form.
+    pub fn with_csv_form(self, csv_form: Form) -> Study {
+        Study { csv_form, ..self }
     }
 
     /// Archives of its parts.
@@ -103,7 +113,7 @@ impl Study {
         let written = new_dirs(&self.dir)
             .and_then(|_| new_file(&path))
             .and_then(|mut file| file.write_all(text.as_bytes()));
-        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::refused)?;
+        written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::refused)?;
         self.lock = Some(lock(&path)?);
         Ok(())
     }
@@ -124,12 +134,12 @@ impl Study {
     /// Writes the table.
     pub fn keep(&self) -> Result<(), Failure> {
         self.replace(CELLS, &self.table.to_json())?;
-        self.replace(CELLS_CSV, &self.table.csv())
+        self.replace(CELLS_CSV, &self.table.csv(self.csv_form))
     }
 
     /// The test files in words: the first, and how many more.
     pub fn files(&self) -> String {
-        let first = self.question.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        let first = self.question.files.first().map(|file| shown(file).to_string()).unwrap_or_default();
         match self.question.files.len() {
             0 | 1 => first,
             many => format!("{first} and {} more", many - 1),
@@ -169,13 +179,13 @@ impl Study {
     pub fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.dir.join(name);
         let written = write_whole(&path, text.as_bytes());
-        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+        written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::broke)
     }
 }
 
 /// Locks a matrix until the file is closed, also by the end of the process.
 fn lock(question: &Path) -> Result<File, Failure> {
-    let name = question.display();
+    let name = shown(&question);
     let file = File::open(question).with_context(|| name.to_string()).map_err(Failure::refused)?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -13,6 +13,7 @@ use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dir, write_whole};
 use iosonar_plan::{Nanos, Plan};
+use iosonar_text::shown;
 use iosonar_trace::kernel::segment::Segments;
 use iosonar_trace::kernel::{At, Paired, RETRIED, Timing};
 use iosonar_trace::{Entry, Kind, Pairing, Requests};
@@ -122,7 +123,7 @@ impl Begun {
         };
         let writer = ArchiveWriter::create(dir, &plan, &environment, &run).map_err(Failure::refused)?;
         let events = dir.join(EVENTS);
-        let made = new_dir(&events).with_context(|| format!("cannot make {}", events.display()));
+        let made = new_dir(&events).with_context(|| format!("cannot make {}", shown(&events)));
         match made.map_err(Failure::from).and_then(|_| facts.keep(dir)) {
             Ok(()) => Ok(Begun { dir: dir.to_path_buf(), events, facts, plan, run, writer }),
             Err(failure) => {
@@ -171,7 +172,7 @@ impl Facts {
         let text = serde_json::to_string_pretty(self)? + "\n";
         // What was there stays until the new is whole.
         let path = dir.join(FACTS);
-        write_whole(&path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        write_whole(&path, text.as_bytes()).with_context(|| format!("cannot write {}", shown(&path)))?;
         Ok(())
     }
 
@@ -180,11 +181,11 @@ impl Facts {
         let text = read_text(&path, TEXT_LIMIT).map_err(|_| {
             anyhow!(
                 "{} is no recording: it has no {FACTS}; name a directory that 'iosonar record' made",
-                dir.display()
+                shown(&dir)
             )
         });
         let facts = serde_json::from_str(&text.map_err(Failure::refused)?);
-        facts.with_context(|| path.display().to_string()).map_err(Failure::refused)
+        facts.with_context(|| shown(&path).to_string()).map_err(Failure::refused)
     }
 
     fn at(&self) -> At {
@@ -219,7 +220,7 @@ type FromSegments = Paired<Segments<'static, File>>;
 
 fn paired(dir: &Path, facts: &Facts, timing: Timing, at: At) -> Result<FromSegments, Failure> {
     let events = dir.join(EVENTS);
-    let cannot = || format!("cannot read {}", events.display());
+    let cannot = || format!("cannot read {}", shown(&events));
     let files = segment_files(&events).with_context(cannot).map_err(Failure::refused)?;
     let names = facts.devices.clone();
     Ok(Paired::new(Segments::new(files.into_iter().map(File::open)), at, timing)
@@ -231,7 +232,7 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     let mut requests = paired(dir, facts, Timing::Exact, facts.at())?;
     let (mut kinds, mut pairings, mut remarks) = ([0u64; Kind::ALL.len()], [0u64; 5], Vec::new());
     let (mut names, mut damaged, mut kept_requests) = (Vec::new(), 0, 0);
-    while let Some(entry) = requests.next().with_context(|| dir.display().to_string())? {
+    while let Some(entry) = requests.next().with_context(|| shown(&dir).to_string())? {
         match entry {
             Entry::One(request) => {
                 kinds[request.kind as usize] += 1;
@@ -241,13 +242,13 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
                 }
                 let name = &names[request.device as usize];
                 let kept = archive.push(&request, Device { number: request.device, name });
-                let is_kept = kept.with_context(|| format!("cannot write {}", dir.display()))?;
+                let is_kept = kept.with_context(|| format!("cannot write {}", shown(&dir)))?;
                 kept_requests += u64::from(is_kept);
             }
             Entry::Bad(bad) => {
                 damaged += 1;
                 if damaged <= TOLD {
-                    remarks.push(format!("{}: {bad}", dir.join(EVENTS).display()));
+                    remarks.push(format!("{}: {bad}", shown(&dir.join(EVENTS))));
                 }
             }
         }
@@ -268,8 +269,8 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
         ..told.recorded()
     });
     remarks.extend(told.remarks());
-    let text =
-        told.text() + &remarks.iter().map(|r| format!("  note               {r}\n")).collect::<String>();
+    let text = told.text()
+        + &remarks.iter().map(|r| format!("  note               {}\n", shown(r))).collect::<String>();
     archive.end(&remarks)?;
     Ok(text)
 }

@@ -7,13 +7,14 @@ mod presence;
 pub use archive::requests as recorded_requests;
 
 use crate::exit::{Exit, Failure};
-use crate::output::{self, print_message};
+use crate::output::{self, print, print_message};
 use crate::record_args::{InterfaceArg, RecordArgs, WatchArg};
 use crate::signals;
 use anyhow::{Context, anyhow};
 use iosonar_capture::{Interface, Recorder, Round, Segments, Settings, Stored, Watch, cleanup};
 use iosonar_host::{BlockDevice, Role, Root, TargetFacts, TargetKind, identify};
 use iosonar_os::usage::own_cpu_time;
+use iosonar_text::shown;
 use iosonar_trace::kernel::Device;
 use presence::{Gone, Presence};
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -79,11 +80,11 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     let summary = begun.conclude(&recorded).inspect_err(|_| {
         print_message(format_args!(
             "iosonar: all that was recorded is kept; after a repair, 'iosonar record --cleanup {}' makes the archive of it",
-            dir.display()
+            shown(&dir)
         ));
     })?;
-    print!("{summary}");
-    println!("{}", dir.display());
+    print(&summary)?;
+    println!("{}", shown(&dir));
     // Ctrl-C is how a recording is ended: no failure.
     Ok(if recorded.broken.is_some() { Exit::Failed } else { Exit::Fine })
 }
@@ -113,7 +114,7 @@ fn tell_aborted(is_left: bool, dir: &Path) {
     let left = if is_left { "switches tracing off, and " } else { "" };
     print_message(format_args!(
         "\niosonar: aborted; what was recorded until now is kept: 'iosonar record --cleanup {}' {left}makes the archive of it",
-        dir.display()
+        shown(&dir)
     ));
 }
 
@@ -159,7 +160,7 @@ impl<'a> Recording<'a> {
     ) -> Result<Recording<'a>, Failure> {
         let every = Duration::from_nanos(args.segment.0);
         let segments = Segments::begin(&begun.events, every, args.max_size.map(|size| size.0));
-        let segments = segments.with_context(|| format!("cannot write in {}", begun.events.display()))?;
+        let segments = segments.with_context(|| format!("cannot write in {}", shown(&begun.events)))?;
         let events = begun.events.as_path();
         let (begun, waiting, gone) = (Instant::now(), Vec::new(), Vec::new());
         let (sum, waiting_lost, written) = (Round::default(), 0, begun);
@@ -290,10 +291,7 @@ fn cannot_write(events: &Path, error: &std::io::Error) -> String {
         }
         _ => "",
     };
-    format!(
-        "cannot write events in {}: {error}{remedy}; what was written until then is kept",
-        events.display()
-    )
+    format!("cannot write events in {}: {error}{remedy}; what was written until then is kept", shown(&events))
 }
 
 /// CPU time of this process so far.
@@ -330,14 +328,14 @@ fn devices(paths: &[PathBuf]) -> Result<Vec<(TargetFacts, BlockDevice)>, Failure
         let TargetKind::BlockDevice(device) = facts.kind.clone() else {
             return Err(Failure::refused(anyhow!(
                 "{} is a file: block I/O is recorded of devices; name the one that its file system is on",
-                path.display()
+                shown(&path)
             )));
         };
         if let Role::Partition { disk, .. } = &device.role {
             return Err(Failure::refused(anyhow!(
                 "{} is a partition, and the kernel's events are those of its disk: record {}",
-                path.display(),
-                disk.dev_path().display()
+                shown(&path),
+                shown(&disk.dev_path())
             )));
         }
         if found.iter().all(|(_, known)| known.number != device.number) {
@@ -357,7 +355,7 @@ fn refuse_without_requests(args: &RecordArgs, devices: &[(TargetFacts, BlockDevi
     };
     Err(Failure::refused(anyhow!(
         "--at issue: {} has no requests, its driver takes bios as requested, so there are no issue events: use --at queue",
-        facts.path.display()
+        shown(&facts.path)
     )))
 }
 
@@ -368,8 +366,8 @@ fn warn_of_itself(dir: &Path, devices: &[(TargetFacts, BlockDevice)]) {
         if devices.iter().any(|(_, recorded)| recorded.number == device.number) {
             print_message(format_args!(
                 "iosonar: WARNING: {} lies on {}, which is recorded: the recording's own writes will be part of it; use --out on another disk",
-                dir.display(),
-                device.dev_path().display()
+                shown(&dir),
+                shown(&device.dev_path())
             ));
         }
     }
@@ -390,13 +388,13 @@ fn clean(args: &RecordArgs) -> Result<Exit, Failure> {
     }
     for dir in &args.devices {
         match archive::conclude_cut_off(dir)? {
-            Some(summary) => print!("{summary}"),
+            Some(summary) => print(&summary)?,
             None => print_message(format_args!(
                 "iosonar: {} is whole already: there is nothing to do",
-                dir.display()
+                shown(&dir)
             )),
         }
-        println!("{}", dir.display());
+        println!("{}", shown(&dir));
     }
     Ok(Exit::Fine)
 }

@@ -2,7 +2,7 @@
 
 use super::{InKernel, cpu_ns};
 use crate::exit::{Exit, Failure};
-use crate::output::print_message;
+use crate::output::print_lines;
 use crate::signals;
 use anyhow::anyhow;
 use iosonar_capture::{Recorder, Settings};
@@ -55,7 +55,7 @@ pub fn measure(
     let in_kernel = kernel.clone();
     signals::end_on_signal(end.clone(), move || {
         if in_kernel.is_left() {
-            print_message("\niosonar: aborted; 'iosonar record --cleanup' switches tracing off");
+            print_lines("\niosonar: aborted; 'iosonar record --cleanup' switches tracing off");
         }
     })?;
     for number in 0..pairs {

@@ -13,11 +13,12 @@ use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
 use super::{PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, Subject, page};
 use crate::fonts::{self, Weight};
-use crate::layout_text::{counted, counts, place, shown_name, spread, sums, travel};
+use crate::layout_text::{counted, counts, place, spread, sums, travel};
 use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::{Format, Scale, Style, units};
 use iosonar_layout::Map;
+use iosonar_text::shown;
 use strip::{Piece, fragment_color, largeness, pieces, share_color};
 
 /// The strip of the file.
@@ -53,7 +54,7 @@ fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
     let material = super::Material { subject: &subject, run: None, demand: None };
     let view = View::new(&material, style);
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
-    let title = format!("Blocks of {}", shown_name(&map.path.display().to_string()));
+    let title = format!("Blocks of {}", shown(&map.path));
     let room = f64::from(PAGE_WIDTH) - 48.0;
     page::head(&mut scene, &view, &fonts::fit(&title, 22.0, Weight::Bold, room));
     let sheet = Sheet::new(map, view.palette);
