@@ -49,6 +49,7 @@ mod series;
 mod stamps;
 mod verify;
 mod verify_loads;
+mod verify_memory;
 mod xdd;
 
 use iosonar_archive::Record;
