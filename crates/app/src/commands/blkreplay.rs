@@ -17,6 +17,7 @@ use iosonar_dialect_blkreplay::{
     Command, ExportError, Exported, OPTIONS, Settings, export_later, export_observed, parse, usage,
 };
 use iosonar_engine::{PrepareError, Prepared};
+use iosonar_os::temporary;
 use iosonar_plan::Nanos;
 use iosonar_runner::{Ended, Scene};
 use std::cell::OnceCell;
@@ -89,13 +90,8 @@ impl Place {
         if self.kept.is_some() {
             return Ok(());
         }
-        let made = tempfile::Builder::new().prefix("blkreplay.").tempdir();
-        let made = made.map_err(|error| {
-            let dir = std::env::temp_dir();
-            Failure::refused(anyhow!(
-                "no directory for the records of the run can be made in {}: {error}; set TMPDIR to one with room, or give --out=DIR",
-                dir.display()
-            ))
+        let made = temporary::directory("blkreplay.").map_err(|error| {
+            Failure::refused(anyhow!("no place for the records of the run: {error}, or give --out=DIR"))
         })?;
         let (dir, _) = (made.path().join("run"), self.scratch.set(made));
         print_message(format_args!(

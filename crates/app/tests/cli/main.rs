@@ -47,6 +47,7 @@ mod refused;
 mod report;
 mod series;
 mod stamps;
+mod temporary;
 mod verify;
 mod verify_loads;
 mod verify_memory;

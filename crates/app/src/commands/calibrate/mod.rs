@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow};
 use copy::Copies;
 use iosonar_host::{Root, environment};
 use iosonar_os::create::new_file;
-use iosonar_os::{Clock, monotonic_ns};
+use iosonar_os::{Clock, monotonic_ns, temporary};
 use iosonar_plan::{ByteSize, Engine, MmapOptions, Nanos, StdioOptions, UringOptions, Vectors};
 use report::{ClockFacts, EngineRow, Report, TimerRow};
 use round::{Lateness, Rounds, Speed};
@@ -28,6 +28,8 @@ use tempfile::TempDir;
 
 /// Where files are memory.
 const MEMORY: &str = "/dev/shm";
+/// How the names of its directories begin.
+const PREFIX: &str = "iosonar-calibrate.";
 /// Size of the file that is read.
 const FILE: u64 = 64 << 20;
 /// In flight, of engines that can have several.
@@ -42,7 +44,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
         return Err(Failure::refused(anyhow!("--duration {length}: a round takes between 10ms and 1s")));
     }
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let places = Places::new(&dir)?;
+    let places = Places::new(args.dir.as_deref())?;
     let end = Arc::new(AtomicI32::new(0));
     signals::end_on_signal(end.clone(), places.remover())?;
     let file = places.file.path().join("file");
@@ -93,15 +95,17 @@ struct Places {
 }
 
 impl Places {
-    fn new(dir: &Path) -> Result<Places, Failure> {
-        let named = |dir: &Path| tempfile::Builder::new().prefix("iosonar-calibrate.").tempdir_in(dir);
-        let own = |dir: &Path| {
-            let made =
-                named(dir).with_context(|| format!("no directory can be created in {}", dir.display()));
-            made.context("--dir names where the file is created").map_err(Failure::refused)
+    fn new(dir: Option<&Path>) -> Result<Places, Failure> {
+        let named = |dir: &Path| tempfile::Builder::new().prefix(PREFIX).tempdir_in(dir);
+        let temporary = || temporary::directory(PREFIX);
+        let records = named(Path::new(MEMORY)).or_else(|_| temporary())?;
+        let file = match dir {
+            Some(dir) => named(dir)
+                .with_context(|| format!("--dir {}: no directory can be created in it", dir.display()))
+                .map_err(Failure::refused)?,
+            None => temporary().context("no file can be created that is read; --dir names another place")?,
         };
-        let records = named(Path::new(MEMORY)).map_or_else(|_| own(&std::env::temp_dir()), Ok)?;
-        Ok(Places { file: own(dir)?, records })
+        Ok(Places { file, records })
     }
 
     /// Removes both, also where a signal ends the program at once.

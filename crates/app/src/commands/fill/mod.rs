@@ -16,6 +16,7 @@ use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_engine::PrepareError;
 use iosonar_host::{Root, emptiness, identify};
+use iosonar_os::temporary;
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Data, Decimal, Engine, Faults, FileLifecycle, FileStep, Generator, Job, Order,
     Phase, Plan, SECTOR, Space, Stop, Target, Workload,
@@ -183,7 +184,7 @@ impl Place {
         if let Some(out) = out {
             return Ok(Place::Kept(out.to_path_buf()));
         }
-        let scratch = tempfile::tempdir()?;
+        let scratch = temporary::directory(".tmp")?;
         let path = scratch.path().to_path_buf();
         signals::undo_on_abort(move || drop(std::fs::remove_dir_all(&path)));
         Ok(Place::Scratch(scratch))

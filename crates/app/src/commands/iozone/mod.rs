@@ -28,6 +28,7 @@ use iosonar_host::Root;
 use iosonar_host::environment::{cache_bytes, memory};
 use iosonar_inputs::{Figures, Input};
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
+use iosonar_os::temporary;
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::{Concluded, Ended, Scene};
 use iosonar_trace::read_telemetry;
@@ -90,7 +91,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     settings.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
     notices_of(&matrix).for_each(|notice| print_message(format_args!("iozone: {notice}")));
     check_files(&matrix)?;
-    let scratch = tempfile::tempdir()?;
+    let scratch = temporary::directory(".tmp")?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let mut timings = Timings::new();
     let performed = perform(settings, &matrix, plan, dir.clone(), &mut timings);

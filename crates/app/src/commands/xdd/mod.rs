@@ -18,6 +18,7 @@ use iosonar_analyze::{Limits, Passing};
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
+use iosonar_os::temporary;
 use iosonar_runner::{Ended, Scene};
 use reports::Reports;
 use sinks::Reservations;
@@ -64,7 +65,7 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     directories_without_slash(settings).for_each(|notice| print_message(format_args!("xdd: {notice}")));
     settings.global.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     ask_privileges(&settings.global);
-    let scratch = tempfile::tempdir()?;
+    let scratch = temporary::directory(".tmp")?;
     let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let reservations = RefCell::new(None);
     let mut timings = Timings::new();
