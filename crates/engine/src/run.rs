@@ -113,7 +113,7 @@ impl Prepared {
         RunInfo {
             started_unix_ns: realtime_ns(),
             origin_monotonic_ns: monotonic_ns(),
-            ..RunInfo::new(tool, command, targets)
+            ..RunInfo::new(tool, command, targets).started_here()
         }
     }
 

@@ -37,6 +37,7 @@ mod live_view;
 mod loads;
 mod made_files;
 mod matrix;
+mod moved;
 mod output;
 mod outputs;
 mod patterns;
