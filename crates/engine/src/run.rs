@@ -247,6 +247,7 @@ impl Prepared {
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
         info.means.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
+        info.means.notices.extend(self.full_content());
         if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
             self.name_faults(verifier, scan, archive, &mut info);
         }
@@ -279,7 +280,17 @@ impl Prepared {
 
     /// What simulated targets hold: those of one name hold the same.
     fn stores(&self) -> Vec<Store> {
-        self.by_path(|_| Store::new())
+        self.by_path(|_| Store::within(self.content.clone()))
+    }
+
+    /// Why writes to simulated targets have failed, if they had no room.
+    fn full_content(&self) -> Option<String> {
+        self.content.is_full().then(|| {
+            format!(
+                "the simulated devices hold {} MiB, a quarter of the memory that was available: writes beyond that failed with ENOSPC; use a smaller --size, or fewer requests",
+                self.content.bytes() >> 20
+            )
+        })
     }
 
     /// A value for each target; targets of one path share it.
