@@ -214,7 +214,7 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
         chunks: 4_321_000,
         read_chunks: 4_321_000,
         bad_chunks: 1_234,
-        stopped: false,
+        ..ScanFacts::default()
     };
     let mut verified = Verified {
         modes: "read, final".into(),
