@@ -247,7 +247,6 @@ impl Prepared {
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
         info.means.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
-        info.means.notices.extend(self.full_content());
         if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
             self.name_faults(verifier, scan, archive, &mut info);
         }
@@ -452,6 +451,7 @@ impl Prepared {
     }
 
     fn conclude(&self, info: &mut RunInfo, outcome: RunOutcome) {
+        info.means.notices.extend(self.full_content());
         for (_, job) in self.jobs() {
             let target = &mut info.targets[usize::from(job.fitted.job.target)];
             target.bad_lines += job.told.bad_lines.load(Relaxed);

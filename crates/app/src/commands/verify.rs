@@ -22,8 +22,9 @@ const LINES: Duration = Duration::from_secs(10);
 /// Verifies what a run has written.
 pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     let archive = super::open(&args.result)?;
+    let mut missing = None;
     let options = LaterOptions {
-        targets: targets(&archive, args)?,
+        targets: targets(&archive, args, &mut missing)?,
         sample: args.sample,
         memory: args.verify_memory,
         crash: crash(args)?,
@@ -36,6 +37,10 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     });
     let later = later.map_err(|error| match error {
         LaterError::Archive(error) => error.into(),
+        // Where the target was looked for says more.
+        LaterError::Target(error) => {
+            Failure::refused(missing.map_or_else(|| anyhow!(error), |why| anyhow!(why)))
+        }
         refused => Failure::refused(anyhow!(refused)),
     })?;
     tell(args, &options.targets, &later)?;
@@ -86,8 +91,12 @@ fn tell(args: &LaterArgs, targets: &[PathBuf], later: &Later) -> Result<(), Fail
     Ok(())
 }
 
-/// Where the targets of the run are now.
-fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure> {
+/// Where the targets of the run are now. One that is `missing` ends the command only if the result is one that can be verified.
+fn targets(
+    archive: &Archive,
+    args: &LaterArgs,
+    missing: &mut Option<String>,
+) -> Result<Vec<PathBuf>, Failure> {
     let known: Vec<&Path> = archive.plan().targets.iter().map(|target| target.path.as_path()).collect();
     let mut named: Vec<Option<PathBuf>> = vec![None; known.len()];
     for word in &args.target {
@@ -107,15 +116,21 @@ fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure>
         let of_target = named.iter_mut().zip(&known).filter(|(_, path)| path.as_os_str() == old);
         of_target.for_each(|(named, _)| *named = Some(new.into()));
     }
-    known.iter().zip(named).map(|(path, named)| named.map_or_else(|| find(archive, path), Ok)).collect()
+    let mut find = |path: &Path| {
+        find(archive, path).unwrap_or_else(|why| {
+            missing.get_or_insert(why);
+            path.to_path_buf()
+        })
+    };
+    Ok(known.iter().zip(named).map(|(path, named)| named.unwrap_or_else(|| find(path))).collect())
 }
 
 /// Finds a target that was not named, and says which file is used where that may not be clear.
-fn find(archive: &Archive, target: &Path) -> Result<PathBuf, Failure> {
+fn find(archive: &Archive, target: &Path) -> Result<PathBuf, String> {
     let name = target.display();
-    let Located { path, place, other } = archive.locate(target).map_err(|missing| {
-        Failure::refused(anyhow!("{missing}; if its data is elsewhere, give --target {name}=FILE"))
-    })?;
+    let Located { path, place, other } = archive
+        .locate(target)
+        .map_err(|missing| format!("{missing}; if its data is elsewhere, give --target {name}=FILE"))?;
     if place != PlaceOfPath::Root && (!is_here(&path, target) || other.is_some()) {
         print_message(format_args!("verify: target {name} is {}, {place}", path.display()));
     }

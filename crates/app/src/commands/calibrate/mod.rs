@@ -101,7 +101,8 @@ impl Places {
         let records = named(Path::new(MEMORY)).or_else(|_| temporary())?;
         let file = match dir {
             Some(dir) => named(dir)
-                .with_context(|| format!("--dir {}: no directory can be created in it", dir.display()))
+                .with_context(|| format!("no directory can be created in {}", dir.display()))
+                .context("--dir names where the file is created")
                 .map_err(Failure::refused)?,
             None => temporary().context("no file can be created that is read; --dir names another place")?,
         };
