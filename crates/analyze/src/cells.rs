@@ -396,6 +396,7 @@ mod tests {
             end: Nanos(n * 1000 + 500),
         };
         RunInfo {
+            directory: None,
             phases: (0..phases).map(times).collect(),
             state,
             ..RunInfo::new(TOOL, "", vec![target("a"), target("b")])

@@ -2,6 +2,7 @@
 
 use iosonar_archive::ArchiveError;
 use iosonar_inputs::OpenError;
+use iosonar_os::temporary::is_explained;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -100,11 +101,18 @@ fn is_of_full_disk(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Errors without a better code of their own: an input that cannot be opened is refused, anything else broke the work.
+/// Whether no temporary file can be created.
+fn is_of_temporary(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(is_explained))
+}
+
+/// Errors without a better code of their own: where an input cannot be opened, or no temporary file be created, the command is
+/// refused; anything else broke the work.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         let error = error.into();
-        if error.is::<OpenError>() { Failure::refused(error) } else { Failure::broke(error) }
+        let is_refused = error.is::<OpenError>() || is_of_temporary(&error);
+        if is_refused { Failure::refused(error) } else { Failure::broke(error) }
     }
 }
 

@@ -11,6 +11,9 @@ The plan and the records of a result say which versions each place may hold. The
 that the run has written last are known: whatever has written to the target since then is a fault. Exit code 0: all is right; 5: there are \
 faults; 3 with --strict: nothing was checked, or not all.
 
+Relative paths of the result start in the directory that the run was started in. A target that is not there is looked for beside the \
+result, then in the current directory.
+
 Examples:
   iosonar verify written
   iosonar verify written --target w.img=copy.img     the data was copied
@@ -33,6 +36,8 @@ pub struct LaterArgs {
     #[arg(long, value_enum, value_name = "MODE", default_value = "ended")]
     pub mode: LaterMode,
     /// Read the journal of a killed run from here. Default: where the run has put it
+    ///
+    /// none: go without one that was lost. What was submitted last then counts as in flight.
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
     /// Treat every acknowledged write as durable

@@ -28,7 +28,6 @@ mod new_load;
 mod order_watch;
 mod output;
 mod outputs;
-mod own_dir;
 mod places;
 mod playback;
 mod plot_args;

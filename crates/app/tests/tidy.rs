@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
     ("trace", &["plan"]),
     ("load", &["os", "plan", "text", "trace"]),
     ("sched", &["plan"]),
-    ("os", &[]),
+    ("os", &["text"]),
     ("backend", &["plan", "os"]),
     ("evidence", &[]),
     ("layout", &[]),

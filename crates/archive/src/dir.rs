@@ -821,6 +821,7 @@ mod tests {
 
     fn run() -> RunInfo {
         RunInfo {
+            directory: None,
             archive_version: ARCHIVE_VERSION,
             tool: "iosonar test".into(),
             command: String::new(),

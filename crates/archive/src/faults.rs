@@ -493,6 +493,12 @@ pub struct ScanFacts {
     /// It did not come to its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+    /// Sectors in areas that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
+    /// Those of them that were not tried one by one: they lie between others, or too many reads had failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untried: u64,
 }
 
 impl ScanFacts {
@@ -507,6 +513,8 @@ impl ScanFacts {
             read_chunks: self.read_chunks + other.read_chunks,
             bad_chunks: self.bad_chunks + other.bad_chunks,
             stopped: self.stopped || other.stopped,
+            unreadable: self.unreadable + other.unreadable,
+            untried: self.untried + other.untried,
         }
     }
 }

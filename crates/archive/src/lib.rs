@@ -17,6 +17,7 @@ mod log;
 mod names;
 mod pages;
 mod parquet;
+mod paths;
 mod record;
 mod run;
 mod text;
@@ -38,6 +39,7 @@ pub use journal::{
 };
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
+pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Miscompare, PassTimes, PhaseTimes, RECORDING, Recorded,

@@ -23,6 +23,10 @@ pub struct RunInfo {
     pub tool: String,
     /// The command as typed.
     pub command: String,
+    /// The directory that the run was started in: relative paths of the plan start there. Absent where an earlier version ran, or
+    /// the name is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Wall clock at the run's time zero, in nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// `CLOCK_MONOTONIC` at the run's time zero, in nanoseconds: comparable with the kernel's trace clock `mono`.
@@ -66,6 +70,7 @@ impl RunInfo {
             archive_version: ARCHIVE_VERSION,
             tool: tool.into(),
             command: command.into(),
+            directory: None,
             started_unix_ns: 0,
             origin_monotonic_ns: 0,
             state: RunState::Running,
@@ -81,6 +86,12 @@ impl RunInfo {
             phases: Vec::new(),
             passes: Vec::new(),
         }
+    }
+
+    /// The same, started in the current directory.
+    pub fn started_here(self) -> RunInfo {
+        let here = std::env::current_dir().ok();
+        RunInfo { directory: here.and_then(|dir| dir.into_os_string().into_string().ok()), ..self }
     }
 }
 

@@ -33,7 +33,7 @@ pub use queued::Queued;
 pub use real::{Setup, real};
 pub use sim::Sim;
 pub use stdio::Stdio;
-pub use store::Store;
+pub use store::{Store, StoreRoom};
 pub use sync::ReadWrite;
 pub use threads::Threads;
 pub use uring::Uring;

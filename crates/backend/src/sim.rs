@@ -4,7 +4,8 @@
 //! as its events take to compute.
 //!
 //! A device [with content](Sim::with_content) keeps what is written. Each operation takes effect when it completes, in
-//! the order of completions. A write that fails changes nothing or a prefix, and a short transfer transfers a prefix.
+//! the order of completions. A write that fails changes nothing or a prefix, and a short transfer transfers a prefix. A write for which
+//! the content has no room fails with ENOSPC.
 
 use crate::{Backend, Completion, Operation, Store, Wait};
 use iosonar_plan::{Extent, Nanos, Op, SECTOR, SimModel};
@@ -15,6 +16,9 @@ use std::collections::BinaryHeap;
 
 /// The errno of a simulated failure: EIO.
 const EIO: i64 = 5;
+
+/// The errno of a write for which the content has no room.
+const ENOSPC: i64 = 28;
 
 /// The last time of the clock: records keep 2^64 - 1 for "absent".
 const END_OF_TIME: Nanos = Nanos(u64::MAX - 1);
@@ -163,7 +167,12 @@ impl Sim {
         let Extent { offset, length } = flying.effect;
         match flying.op {
             Op::Read => store.read(offset, &mut flying.completion.buffer[..length as usize]),
-            Op::Write => store.write(offset, &flying.completion.buffer[..length as usize]),
+            Op::Write => {
+                let is_whole = store.write(offset, &flying.completion.buffer[..length as usize]);
+                if !is_whole && flying.completion.result >= 0 {
+                    flying.completion.result = -ENOSPC;
+                }
+            }
             op if op.is_dataless_change() => store.zero(offset, length),
             _ => {}
         }
@@ -369,7 +378,7 @@ mod tests {
         assert!(seen[0] > 200 && seen.iter().all(|count| *count > 0), "{seen:?}");
         let short = SimModel { short_every: 1, ..SimModel::default() };
         let mut sim = Sim::with_content(short, 1, 1, store.clone());
-        store.write(0, &[5; 8192]);
+        assert!(store.write(0, &[5; 8192]));
         push(&mut sim, 1, Op::Read, 9);
         let read = all(&mut sim, 1).remove(0);
         assert_eq!((read.result, read.buffer[2047], read.buffer[2048]), (2048, 5, 9));

@@ -1,27 +1,77 @@
 //! What a simulated device holds: bytes, kept only where something was written.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that are kept together.
-const CHUNK: u64 = 64 << 10;
+const CHUNK: u64 = 4 << 10;
+/// Memory for a chunk: itself, and its share of the table.
+const CHUNK_MEMORY: u64 = CHUNK + 64;
+
+/// Memory for the content of several devices.
+#[derive(Debug, Clone)]
+pub struct StoreRoom {
+    most: u64,
+    /// Chunks that may still be kept.
+    left: Arc<AtomicU64>,
+}
+
+impl StoreRoom {
+    /// Takes at most so many bytes.
+    pub fn new(bytes: u64) -> StoreRoom {
+        StoreRoom { most: bytes, left: Arc::new(AtomicU64::new(bytes / CHUNK_MEMORY)) }
+    }
+
+    /// The most bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.most
+    }
+
+    /// Whether no more chunks can be kept.
+    pub fn is_full(&self) -> bool {
+        self.left.load(Relaxed) == 0
+    }
+
+    fn take(&self) -> bool {
+        self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
+    fn give_back(&self, chunks: usize) {
+        self.left.fetch_add(chunks as u64, Relaxed);
+    }
+}
 
 /// The content of a device. Clones are handles of the same content, for all that reach one device.
-#[derive(Debug, Clone, Default)]
-pub struct Store(Arc<Mutex<Chunks>>);
+#[derive(Debug, Clone)]
+pub struct Store {
+    room: StoreRoom,
+    chunks: Arc<Mutex<Chunks>>,
+}
 
 /// By their number; zeros where none is.
 type Chunks = HashMap<u64, Box<[u8]>>;
 
+impl Default for Store {
+    fn default() -> Store {
+        Store::new()
+    }
+}
+
 impl Store {
     /// Zeros everywhere.
     pub fn new() -> Store {
-        Store::default()
+        Store::within(StoreRoom::new(u64::MAX))
+    }
+
+    /// The same; what is written takes memory of a room.
+    pub fn within(room: StoreRoom) -> Store {
+        Store { room, chunks: Arc::default() }
     }
 
     fn chunks(&self) -> MutexGuard<'_, Chunks> {
         // Whole bytes were copied, or not: what a thread left that panicked is as good as any content.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fills `memory` with what lies from `offset` on.
@@ -36,30 +86,41 @@ impl Store {
         }
     }
 
-    /// Puts `memory` at `offset`.
-    pub fn write(&self, offset: u64, memory: &[u8]) {
+    /// Puts `memory` at `offset`; `false`: there is no room for all of it.
+    #[must_use]
+    pub fn write(&self, offset: u64, memory: &[u8]) -> bool {
         let mut chunks = self.chunks();
         for (chunk, within, part) in parts(offset, memory.len() as u64) {
             let memory = &memory[part];
+            if !chunks.contains_key(&chunk) && !self.room.take() {
+                return false;
+            }
             let bytes = chunks.entry(chunk).or_insert_with(|| vec![0; CHUNK as usize].into());
             bytes[within..within + memory.len()].copy_from_slice(memory);
         }
+        true
     }
 
     /// Zeros a range, and keeps nothing of chunks that lie in it whole.
     pub fn zero(&self, offset: u64, length: u64) {
         let mut chunks = self.chunks();
-        let is_whole = |chunk: u64| chunk * CHUNK >= offset && (chunk + 1) * CHUNK <= offset + length;
-        if length / CHUNK > chunks.len() as u64 {
-            chunks.retain(|chunk, _| !is_whole(*chunk));
+        let end = offset + length;
+        let (first, behind) = (offset.div_ceil(CHUNK), end / CHUNK);
+        let before = chunks.len();
+        if behind.saturating_sub(first) > before as u64 {
+            chunks.retain(|chunk, _| !(first..behind).contains(chunk));
+        } else {
+            (first..behind).for_each(|chunk| _ = chunks.remove(&chunk));
         }
-        for (chunk, within, part) in parts(offset, length) {
-            if is_whole(chunk) {
-                chunks.remove(&chunk);
-            } else if let Some(bytes) = chunks.get_mut(&chunk) {
-                bytes[within..within + part.len()].fill(0);
+        self.room.give_back(before - chunks.len());
+        let mut zero_part = |chunk: u64| {
+            let (start, until) = (offset.max(chunk * CHUNK), end.min((chunk + 1) * CHUNK));
+            if let Some(bytes) = chunks.get_mut(&chunk).filter(|_| start < until) {
+                bytes[(start - chunk * CHUNK) as usize..(until - chunk * CHUNK) as usize].fill(0);
             }
-        }
+        };
+        zero_part(offset / CHUNK);
+        zero_part(behind);
     }
 
     /// Bytes that are kept.
@@ -97,22 +158,35 @@ mod tests {
         let store = Store::new();
         let other = store.clone();
         let data: Vec<u8> = (0..200_000u32).map(|i| i as u8 | 1).collect();
-        store.write(1000, &data);
+        assert!(store.write(1000, &data));
         assert_eq!(bytes(&other, 1000, data.len()), data);
         assert_eq!(bytes(&other, 999, 2), [0, 1]);
         assert_eq!(bytes(&other, 1 << 50, 3), [0; 3]);
-        assert_eq!(store.kept(), 4 * CHUNK);
+        assert_eq!(store.kept(), 50 * CHUNK);
     }
 
     #[test]
     fn zeroed_chunks_are_not_kept() {
         let store = Store::new();
-        store.write(0, &[7; 4 * CHUNK as usize]);
+        assert!(store.write(0, &[7; 4 * CHUNK as usize]));
         store.zero(CHUNK - 1, 2 * CHUNK + 2);
         assert_eq!(store.kept(), 2 * CHUNK);
         assert_eq!(bytes(&store, CHUNK - 2, 2), [7, 0]);
         assert_eq!(bytes(&store, 3 * CHUNK, 2), [0, 7]);
         store.zero(0, 1 << 40);
         assert_eq!(store.kept(), 0);
+    }
+
+    #[test]
+    fn a_room_bounds_what_devices_hold_together() {
+        let room = StoreRoom::new(3 * CHUNK_MEMORY);
+        let stores = [Store::within(room.clone()), Store::within(room.clone())];
+        assert!(stores[0].write(100, &[7; 2 * CHUNK as usize]));
+        assert!(room.is_full() && !stores[1].write(0, &[7]));
+        // What is there can be written again, and what was zeroed takes no room.
+        assert!(stores[0].write(0, &[8; 3 * CHUNK as usize]));
+        stores[0].zero(0, CHUNK);
+        assert!(!room.is_full() && !stores[1].write(0, &[7; 2 * CHUNK as usize]));
+        assert_eq!(bytes(&stores[1], CHUNK - 1, 2), [7, 0]);
     }
 }

@@ -300,7 +300,7 @@ fn discards_and_write_zeroes_zero_a_content_that_is_no_file() {
     for (name, make) in IN_STORE {
         for op in [Op::Discard, Op::WriteZeroes] {
             let store = Store::new();
-            store.write(0, &[7; 4 * BLOCK as usize]);
+            assert!(store.write(0, &[7; 4 * BLOCK as usize]));
             let mut backend = make(store.clone(), DEPTH);
             let extent = Extent { offset: BLOCK, length: 2 * BLOCK };
             let done = once(backend.as_mut(), op, extent, Buffer::empty());

@@ -247,8 +247,8 @@ impl<'a> Assembled<'a> {
 
     /// What is known of the whole before the start.
     pub fn info(&self) -> RunInfo {
-        let mut info =
-            RunInfo { started_unix_ns: realtime_ns(), ..RunInfo::new(TOOL, &self.command, Vec::new()) };
+        let info = RunInfo::new(TOOL, &self.command, Vec::new()).started_here();
+        let mut info = RunInfo { started_unix_ns: realtime_ns(), ..info };
         info.targets.resize_with(self.plan.targets.len(), Default::default);
         for part in &self.parts {
             let Some(prepared) = &part.prepared else { continue };

@@ -7,7 +7,7 @@ use iosonar_archive::{LOG, TOOL};
 use iosonar_engine::{Control, Prepared, Rendezvous};
 use iosonar_host::Root;
 use iosonar_load::Notice;
-use iosonar_os::monotonic_ns;
+use iosonar_os::{monotonic_ns, temporary};
 use iosonar_plan::Plan;
 use iosonar_runner::{Ended, Ready};
 use iosonar_text::shown;
@@ -181,7 +181,13 @@ pub fn take_part<W: Write + Send + 'static>(
     });
     // Dropped here, the part takes back what was made for it.
     let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };
-    let dir = archive.clone().unwrap_or_else(scratch);
+    let dir = match archive.clone().map_or_else(scratch, Ok) {
+        Ok(dir) => dir,
+        Err(error) => {
+            refuse(error.to_string());
+            return Ok(());
+        }
+    };
     let begun = match ready.begin(environment, &dir, &command) {
         Ok(begun) => begun,
         Err(error) => {
@@ -215,8 +221,10 @@ fn prepare(
 }
 
 /// A name for a directory that does not exist yet.
-fn scratch() -> PathBuf {
-    std::env::temp_dir().join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns()))
+fn scratch() -> io::Result<PathBuf> {
+    // One that cannot be created there is told as such.
+    drop(temporary::file()?);
+    Ok(std::env::temp_dir().join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns())))
 }
 
 /// Hears the coordinator in a thread of its own: a stop waits neither for preparation nor for requests.

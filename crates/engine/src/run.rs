@@ -114,7 +114,7 @@ impl Prepared {
         RunInfo {
             started_unix_ns: realtime_ns(),
             origin_monotonic_ns: monotonic_ns(),
-            ..RunInfo::new(tool, command, targets)
+            ..RunInfo::new(tool, command, targets).started_here()
         }
     }
 
@@ -281,7 +281,17 @@ impl Prepared {
 
     /// What simulated targets hold: those of one name hold the same.
     fn stores(&self) -> Vec<Store> {
-        self.by_path(|_| Store::new())
+        self.by_path(|_| Store::within(self.content.clone()))
+    }
+
+    /// Why writes to simulated targets have failed, if they had no room.
+    fn full_content(&self) -> Option<String> {
+        self.content.is_full().then(|| {
+            format!(
+                "the simulated devices hold {} MiB, a quarter of the memory that was available: writes beyond that failed with ENOSPC; use a smaller --size, or fewer requests",
+                self.content.bytes() >> 20
+            )
+        })
     }
 
     /// A value for each target; targets of one path share it.
@@ -443,6 +453,7 @@ impl Prepared {
     }
 
     fn conclude(&self, info: &mut RunInfo, outcome: RunOutcome) {
+        info.means.notices.extend(self.full_content());
         for (_, job) in self.jobs() {
             let target = &mut info.targets[usize::from(job.fitted.job.target)];
             target.bad_lines += job.told.bad_lines.load(Relaxed);

@@ -3,7 +3,7 @@
 
 use crate::OpenError;
 use iosonar_os::bounded::Kind;
-use iosonar_os::free_space;
+use iosonar_os::{free_space, temporary};
 use iosonar_plan::ByteSize;
 use iosonar_text::shown;
 use std::fs::{File, Metadata};
@@ -83,14 +83,12 @@ fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), O
 /// Copies a stream to a file without a name.
 fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File, OpenError> {
     let directory = std::env::temp_dir();
-    let cannot = |remedy: &str| {
-        let (path, directory) = (shown(&path), shown(&directory));
-        OpenError::io(format!("{path}: cannot keep it in a temporary file in {directory}{remedy}"))
-    };
-    let mut kept = tempfile::tempfile().map_err(cannot("; set TMPDIR to another directory"))?;
+    let cannot =
+        |error| OpenError::io(format!("{}: cannot keep it", shown(&path)))(temporary::explained(error));
+    let mut kept = temporary::file().map_err(cannot)?;
     let most = match limit {
         Some(limit) => limit.0,
-        None => free_space(&kept).map_err(cannot(""))? / 2,
+        None => free_space(&kept).map_err(cannot)? / 2,
     };
     let (mut bytes, mut total) = (vec![0; TOGETHER], 0u64);
     loop {
@@ -109,7 +107,7 @@ fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File,
                 is_typed: limit.is_some(),
             });
         }
-        kept.write_all(&bytes[..read]).map_err(cannot(""))?;
+        kept.write_all(&bytes[..read]).map_err(cannot)?;
     }
 }
 

@@ -37,8 +37,8 @@ pub enum LoadError {
         before: Nanos,
     },
     /// Sorting needs a temporary file, and that failed.
-    #[error("cannot sort the load in the directory for temporary files: {0}; set TMPDIR to one with room")]
-    Sort(std::io::Error),
+    #[error("cannot sort the load: {0}")]
+    Sort(#[source] std::io::Error),
     /// A step that changes the load.
     // In a box, because every request that is read passes as a result of this size.
     #[error(transparent)]
@@ -51,6 +51,10 @@ pub enum LoadError {
         /// What is wrong there.
         error: Box<LoadError>,
     },
+}
+
+pub(crate) fn unsorted(error: std::io::Error) -> LoadError {
+    LoadError::Sort(iosonar_os::temporary::explained(error))
 }
 
 impl From<FilterError> for LoadError {
@@ -256,13 +260,13 @@ impl Recorded {
                 let mut sorter = Sorter::new();
                 while let Some(request) = self.input.next()? {
                     if self.load.window.contains(request.time) {
-                        sorter.push(request).map_err(LoadError::Sort)?;
+                        sorter.push(request).map_err(unsorted)?;
                     }
                 }
-                empty.insert(sorter.finish().map_err(LoadError::Sort)?)
+                empty.insert(sorter.finish().map_err(unsorted)?)
             }
         };
-        sorter.next().map_err(LoadError::Sort)
+        sorter.next().map_err(unsorted)
     }
 
     fn item(&mut self, request: TimedRequest) -> Item {

@@ -2,9 +2,10 @@
 
 use crate::demand::Demand;
 use crate::filter::Room;
-use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, kept};
+use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, kept, unsorted};
+use crate::sort::check_room;
 use crate::text::Text;
-use iosonar_plan::{Alignments, Nanos, Op, SECTOR, TraceReplay};
+use iosonar_plan::{Alignments, Backward, Nanos, Op, SECTOR, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -94,6 +95,10 @@ pub fn scan(
             facts.last = facts.last.max(request.time);
             facts.demand.add(request.time.saturating_sub(facts.first));
         }
+    }
+    if load.backward == Backward::Sort {
+        let Facts { reads, writes, discards, write_zeroes, flushes, .. } = facts;
+        check_room(reads + writes + discards + write_zeroes + flushes).map_err(unsorted)?;
     }
     facts.first = facts.first.min(facts.last);
     // Operations without data need no memory for it; a buffer has at least a sector.

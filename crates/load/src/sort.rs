@@ -1,5 +1,6 @@
 //! Sorting a load by time in bounded memory: sorted runs in one unnamed temporary file, merged while read.
 
+use iosonar_os::temporary;
 use iosonar_plan::{Extent, Nanos};
 use iosonar_trace::TimedRequest;
 use std::cmp::Reverse;
@@ -53,7 +54,7 @@ impl Sorter {
         self.pending.sort_by_key(|r| r.time);
         let file = match &mut self.file {
             Some(file) => file,
-            empty => empty.insert(BufWriter::new(tempfile::tempfile()?)),
+            empty => empty.insert(BufWriter::new(temporary::file()?)),
         };
         for request in &self.pending {
             file.write_all(&encode(request))?;
@@ -104,6 +105,11 @@ impl Sorter {
         }
         Ok(())
     }
+}
+
+/// Whether so many requests can be sorted, as far as a temporary file is needed for it.
+pub(crate) fn check_room(requests: u64) -> Result<()> {
+    if requests >= RUN as u64 { temporary::file().map(drop) } else { Ok(()) }
 }
 
 fn encode(r: &TimedRequest) -> [u8; BYTES] {

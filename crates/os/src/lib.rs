@@ -29,6 +29,7 @@ mod shared_words;
 pub mod spsc;
 pub mod statx;
 pub mod stdio;
+pub mod temporary;
 mod terminal;
 mod thread;
 pub mod usage;

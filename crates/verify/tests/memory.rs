@@ -101,6 +101,39 @@ fn a_gib_takes_what_the_bound_says() {
     }
 }
 
+/// The sectors that are unknown or were written, after `writes` writes of a sector that are scattered over so many GiB.
+fn touched_by(writes: u64, gib: u64, limit: u64) -> (u64, u64) {
+    let mut expected = Expected::new(limit);
+    // In 4 KiB each, without repetition.
+    let blocks = gib << 18;
+    let place = |n: u64| Sectors::new((n * 0x9E37_79B1) % blocks * 8 + n % 8, 1);
+    (0..writes).for_each(|n| write(&mut expected, place(n), tag(n)));
+    assert!(expected.bytes() <= limit, "{} of {limit}", expected.bytes());
+    let touched: Vec<Sectors> = expected.touched().collect();
+    for place in (0..writes).map(place) {
+        let at = touched.partition_point(|range| range.end() <= place.start);
+        assert!(touched[at].start <= place.start, "{place:?} is not among what was touched");
+    }
+    let sectors = touched.iter().map(|range| range.count).sum();
+    println!(
+        "{writes} writes over {gib} GiB with {limit}: {sectors} touched, {} unknown",
+        expected.unknown_sectors()
+    );
+    (sectors, expected.unknown_sectors())
+}
+
+#[test]
+fn only_what_was_written_becomes_unknown() {
+    let (touched, unknown) = touched_by(4000, 64, 1 << 20);
+    assert!(touched == 4000 && (1..4000).contains(&unknown), "{touched} {unknown}");
+    // Of 1 TiB branches take a third of the memory.
+    let (touched, unknown) = touched_by(4000, 1024, 1 << 20);
+    assert!(touched == 4000 && unknown < 4000, "{touched} {unknown}");
+    // With more writes some 64 KiB become unknown for each of them.
+    let (touched, _) = touched_by(60_000, 64, 1 << 20);
+    assert!(touched <= 60_000 * CHUNK, "{touched}");
+}
+
 #[test]
 fn an_untouched_tib_costs_hardly_anything() {
     let mut expected = Expected::new(GIB);

@@ -186,6 +186,13 @@ fn scanned(scan: &ScanFacts) -> String {
         }
         text.push('.');
     }
+    if scan.unreadable > 0 {
+        text += &format!(" {} sectors could not be read", grouped(scan.unreadable));
+        if scan.untried > 0 {
+            text += &format!(", of which {} between others were not tried one by one", grouped(scan.untried));
+        }
+        text.push('.');
+    }
     text += " The target's own cache may have answered.";
     text
 }

@@ -18,6 +18,7 @@ use iosonar_dialect_blkreplay::{
 };
 use iosonar_engine::{PrepareError, Prepared};
 use iosonar_os::made::OwnDir;
+use iosonar_os::temporary;
 use iosonar_plan::Nanos;
 use iosonar_runner::{Ended, Scene};
 use iosonar_text::shown;
@@ -91,13 +92,8 @@ impl Place {
             return Ok(());
         }
         // What a killed run has left is not removed: its records can be read.
-        let made = OwnDir::new_in(&std::env::temp_dir(), "blkreplay");
-        let made = made.map_err(|error| {
-            let dir = std::env::temp_dir();
-            Failure::refused(anyhow!(
-                "no directory for the records of the run can be made in {}: {error}; set TMPDIR to one with room, or give --out=DIR",
-                shown(&dir)
-            ))
+        let made = temporary::directory("blkreplay").map_err(|error| {
+            Failure::refused(anyhow!("no place for the records of the run: {error}, or give --out=DIR"))
         })?;
         let (dir, _) = (made.path().join("run"), self.scratch.set(made));
         print_message(format_args!(

@@ -114,12 +114,12 @@ fn base_of(load: &Path) -> String {
 }
 
 fn cut(args: &OverloadArgs) -> Result<Snippets, Failure> {
-    let mut cutter = Cutter::new(args.window).context("cannot make a temporary file; set TMPDIR")?;
+    let mut cutter = Cutter::new(args.window).context("cannot keep the requests")?;
     for path in &args.loads {
         let load = read(path, iosonar_inputs::text(path)?, &args.load, true)?;
         cutter.add(load).with_context(|| shown(&path).to_string()).map_err(Failure::refused)?;
     }
-    let snippets = cutter.finish(args.keep_rest).context("cannot keep the requests in a temporary file")?;
+    let snippets = cutter.finish(args.keep_rest).context("cannot keep the requests")?;
     if !snippets.order().is_empty() {
         return Ok(snippets);
     }

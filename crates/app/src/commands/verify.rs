@@ -6,12 +6,12 @@ use crate::output::{print, print_message};
 use crate::progress::scan_line;
 use crate::signals::{Listener, Phase};
 use anyhow::anyhow;
-use iosonar_archive::Archive;
+use iosonar_archive::{Archive, Located, PlaceOfPath};
 use iosonar_engine::{Control, CrashOptions, Later, LaterError, LaterOptions, ScanProgress, verify_later};
 use iosonar_host::Root;
 use iosonar_text::shown;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -23,8 +23,9 @@ const LINES: Duration = Duration::from_secs(10);
 /// Verifies what a run has written.
 pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     let archive = super::open(&args.result)?;
+    let mut missing = None;
     let options = LaterOptions {
-        targets: targets(&archive, args)?,
+        targets: targets(&archive, args, &mut missing)?,
         sample: args.sample,
         memory: args.verify_memory,
         crash: crash(args)?,
@@ -37,9 +38,13 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     });
     let later = later.map_err(|error| match error {
         LaterError::Archive(error) => error.into(),
+        // Where the target was looked for says more.
+        LaterError::Target(error) => {
+            Failure::refused(missing.map_or_else(|| anyhow!(error), |why| anyhow!(why)))
+        }
         refused => Failure::refused(anyhow!(refused)),
     })?;
-    tell(args, &later)?;
+    tell(args, &options.targets, &later)?;
     Ok(match control.signal() {
         Some(signal) => Exit::Signal(signal),
         None => exit(args, &later),
@@ -50,8 +55,10 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
 fn crash(args: &LaterArgs) -> Result<Option<CrashOptions>, Failure> {
     let LaterArgs { mode, journal, claim, atomic, .. } = args;
     if *mode == LaterMode::AfterCrash {
-        let (journal, is_write_through) = (journal.clone(), claim.is_some());
-        return Ok(Some(CrashOptions { journal, is_write_through, atomic: *atomic }));
+        let has_no_journal = journal.as_deref().is_some_and(|path| path.as_os_str() == "none");
+        let journal = journal.clone().filter(|_| !has_no_journal);
+        let is_write_through = claim.is_some();
+        return Ok(Some(CrashOptions { journal, has_no_journal, is_write_through, atomic: *atomic }));
     }
     let typed =
         [("--journal", journal.is_some()), ("--claim", claim.is_some()), ("--atomic", atomic.is_some())];
@@ -73,9 +80,11 @@ fn exit(args: &LaterArgs, later: &Later) -> Exit {
     }
 }
 
-fn tell(args: &LaterArgs, later: &Later) -> Result<(), Failure> {
+fn tell(args: &LaterArgs, targets: &[PathBuf], later: &Later) -> Result<(), Failure> {
     if args.json {
-        let json = serde_json::json!({ "verified": later.verified, "faults": later.faults });
+        let targets: Vec<String> = targets.iter().map(|path| path.display().to_string()).collect();
+        let json =
+            serde_json::json!({ "targets": targets, "verified": later.verified, "faults": later.faults });
         print(&format!("{json:#}\n"))?;
         return Ok(());
     }
@@ -83,10 +92,14 @@ fn tell(args: &LaterArgs, later: &Later) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the targets of the run are now.
-fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure> {
-    let known = || archive.plan().targets.iter().map(|target| target.path.clone());
-    let mut paths: Vec<PathBuf> = known().collect();
+/// Where the targets of the run are now. One that is `missing` ends the command only if the result is one that can be verified.
+fn targets(
+    archive: &Archive,
+    args: &LaterArgs,
+    missing: &mut Option<String>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let known: Vec<&Path> = archive.plan().targets.iter().map(|target| target.path.as_path()).collect();
+    let mut named: Vec<Option<PathBuf>> = vec![None; known.len()];
     for word in &args.target {
         let pair = word.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty());
         let (old, new) = pair.ok_or_else(|| {
@@ -94,17 +107,46 @@ fn targets(archive: &Archive, args: &LaterArgs) -> Result<Vec<PathBuf>, Failure>
                 "--target {word}: write OLD=NEW, the run's target and where its data is now"
             ))
         })?;
-        let mut found = paths.iter_mut().filter(|path| path.as_os_str() == old).peekable();
-        if found.peek().is_none() {
-            let known: Vec<String> = known().map(|path| shown(&path).to_string()).collect();
+        if !known.iter().any(|path| path.as_os_str() == old) {
+            let known: Vec<String> = known.iter().map(|path| shown(&path).to_string()).collect();
             return Err(Failure::refused(anyhow!(
                 "--target {word}: the run has no target {old}; it has {}",
                 known.join(", ")
             )));
         }
-        found.for_each(|path| *path = new.into());
+        let of_target = named.iter_mut().zip(&known).filter(|(_, path)| path.as_os_str() == old);
+        of_target.for_each(|(named, _)| *named = Some(new.into()));
     }
-    Ok(paths)
+    let mut find = |path: &Path| {
+        find(archive, path).unwrap_or_else(|why| {
+            missing.get_or_insert(why);
+            path.to_path_buf()
+        })
+    };
+    Ok(known.iter().zip(named).map(|(path, named)| named.unwrap_or_else(|| find(path))).collect())
+}
+
+/// Finds a target that was not named, and says which file is used where that may not be clear.
+fn find(archive: &Archive, target: &Path) -> Result<PathBuf, String> {
+    let name = shown(&target);
+    let Located { path, place, other } = archive
+        .locate(target)
+        .map_err(|missing| format!("{missing}; if its data is elsewhere, give --target {name}=FILE"))?;
+    if place != PlaceOfPath::Root && (!is_here(&path, target) || other.is_some()) {
+        print_message(format_args!("verify: target {name} is {}, {place}", shown(&path)));
+    }
+    if let Some(other) = other {
+        let other = shown(&other);
+        print_message(format_args!(
+            "verify: {other} is another file of this name; to read it: --target {name}={other}"
+        ));
+    }
+    Ok(path)
+}
+
+/// Whether a name leads to a path from the current directory.
+fn is_here(path: &Path, name: &Path) -> bool {
+    path.canonicalize().ok() == name.canonicalize().ok()
 }
 
 /// Does something while a thread shows how far it is.

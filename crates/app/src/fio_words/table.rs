@@ -43,6 +43,10 @@ const FILES: &str = "name each target with --target; a file has to be there befo
                      and --steps";
 const HANDED: &str = "each request is issued as soon as fewer than --iodepth are in flight";
 const CHECKS: &str = "checks are --verify read,final: faults are named, and the exit code is 5";
+const CHECKS_LATER: &str = "every result keeps what its run wrote: 'iosonar verify RESULT' verifies that later, also after a crash \
+                            (--mode after-crash; the run gets --journal FILE)";
+const TRIGGERS: &str = "cut the power or kill the run from outside, and start it with --journal FILE: 'iosonar verify RESULT --mode \
+                        after-crash' finds what was lost";
 const RECORDED: &str = "every request is recorded: 'iosonar export DIR --to csv' prints all of them, 'iosonar plot DIR' draws \
                         them over time";
 const REPLAYS: &str =
@@ -215,12 +219,10 @@ pub const WORDS: &[Word] = &[
         No(ZONES),
     ),
     word(&["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch"], No(TRIMS)),
-    word(&["verify_only", "do_verify", "verify_interval", "verify_offset", "verify_pattern"], No(CHECKS)),
+    word(&["verify_only", "do_verify", "verify_state_load", "verify_state_save"], No(CHECKS_LATER)),
+    word(&["verify_interval", "verify_offset", "verify_pattern"], No(CHECKS)),
     word(&["verify_async", "verify_async_cpus", "verify_backlog"], No(CHECKS)),
-    word(
-        &["verify_backlog_batch", "experimental_verify", "verify_state_load", "verify_state_save"],
-        No(CHECKS),
-    ),
+    word(&["verify_backlog_batch", "experimental_verify"], No(CHECKS)),
     word(&["buffer_pattern", "buffer_compress_chunk"], No(CONTENT)),
     word(&["dedupe_percentage", "dedupe_mode"], No(DEDUPES)),
     word(&["dedupe_working_set_percentage", "dedupe_global"], No(DEDUPES)),
@@ -281,8 +283,8 @@ pub const WORDS: &[Word] = &[
         No("'iosonar show DIR' says how well the run itself did"),
     ),
     word(&["cmdhelp", "enghelp"], No("use 'iosonar run --help'")),
-    word(&["server", "daemonize", "client", "remote_config", "trigger_file", "trigger_timeout"], No(CLIENTS)),
-    word(&["trigger", "trigger_remote"], No(CLIENTS)),
+    word(&["server", "daemonize", "client", "remote_config"], No(CLIENTS)),
+    word(&["trigger", "trigger_remote", "trigger_file", "trigger_timeout"], No(TRIGGERS)),
     word(&["merge_blktrace_only"], No(MERGES)),
 ];
 

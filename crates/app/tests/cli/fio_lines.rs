@@ -184,3 +184,26 @@ fn latency_logs_of_fio_are_imported() {
     assert!(told.contains("'_bw.'"), "{told}");
     assert!(["avg", "bw"].iter().all(|dir| !lab.path(dir).exists()));
 }
+
+/// fio verifies in a second run, or from a saved state: here that is a command of its own.
+#[test]
+fn words_for_a_later_verification_name_the_command_for_it() {
+    let lab = lab();
+    lab.target("v.img", 1 << 20);
+    let later = ["iosonar verify RESULT", "--mode after-crash", "--journal"];
+    for word in [
+        "--rw=write --do_verify=0",
+        "--rw=read --verify_only",
+        "--rw=read --verify_state_load=1",
+        "--rw=write --verify_state_save=1",
+        "--rw=write --trigger-timeout=2",
+        "--rw=write --trigger-file=t",
+        "--rw=write --trigger=poweroff",
+        "--rw=write --trigger_remote=poweroff",
+    ] {
+        let ended = lab.expect(2, &format!("run --filename=v.img --name=t --bs=16k {word}"));
+        for needle in later {
+            assert!(ended.err.contains(needle), "{word}: {needle}: {}", ended.err);
+        }
+    }
+}

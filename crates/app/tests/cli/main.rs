@@ -38,6 +38,7 @@ mod live_view;
 mod loads;
 mod made_files;
 mod matrix;
+mod moved;
 mod output;
 mod outputs;
 mod own_dirs;
@@ -49,8 +50,10 @@ mod refused;
 mod report;
 mod series;
 mod stamps;
+mod temporary;
 mod verify;
 mod verify_loads;
+mod verify_memory;
 mod xdd;
 
 use iosonar_archive::Record;

@@ -179,3 +179,62 @@ fn partitions_of_one_disk_are_each_read_through_themselves() {
     assert_eq!(found, [("phantom".to_string(), 8 << 20, 512)]);
     assert_eq!(faults(&lab)[0]["target"], 1);
 }
+
+/// An area below a loop device disappears: its edges are found with few reads, and it is one fault.
+#[test]
+fn an_unreadable_area_is_one_fault_and_takes_few_reads() {
+    needs!();
+    let (device, backing) = device_and_backing(64);
+    let lab = lab();
+    let run = format!("run -t {} --destroy --rw write --bs 64k --no-progress -o out", device.text());
+    lab.expect(0, &run);
+    let image = backing.metadata().unwrap().len();
+    assert_eq!(image, 64 << 20);
+    for kept in [4096, (33 << 20) + 5 * 4096] {
+        backing.set_len(kept).unwrap();
+        let ended = lab.expect(5, "verify out --json --no-progress");
+        let json: Value = serde_json::from_str(&ended.out).unwrap();
+        let faults = json["faults"].as_array().unwrap();
+        assert_eq!(faults.len(), 1, "{}", ended.out);
+        let place = (&faults[0]["class"], &faults[0]["offset"], &faults[0]["length"]);
+        assert_eq!(place, (&"unreadable".into(), &kept.into(), &(image - kept).into()));
+        let scan = &json["verified"]["scan"];
+        assert_eq!(scan["unreadable"], (image - kept) / 512);
+        // All but some hundred blocks lie between others that fail.
+        let tried = (image - kept) / 512 - scan["untried"].as_u64().unwrap();
+        assert!(tried < 1000 * 8, "{scan}");
+        let told = lab.expect(5, "verify out --no-progress").out;
+        assert!(told.contains("could not be read") && told.contains("not tried"), "{told}");
+        // What is there is checked all the same.
+        assert!(json["verified"]["checked"].as_u64().unwrap() >= kept / 512, "{scan}");
+        // Holes where the area was, for the next round.
+        backing.set_len(image).unwrap();
+        lab.expect(0, &run.replace("-o out", "-o again"));
+        std::fs::remove_dir_all(lab.path("out")).unwrap();
+        std::fs::rename(lab.path("again"), lab.path("out")).unwrap();
+    }
+}
+
+/// Many small writes lie in the area: what is read again does not grow with their number.
+#[test]
+fn an_unreadable_area_of_many_writes_is_read_again_as_one() {
+    needs!();
+    let (device, backing) = device_and_backing(16);
+    let lab = lab();
+    let run =
+        "--destroy --rw randwrite --bs 512 --size 16M --number-ios 8000 --iodepth 16 --no-progress -o out";
+    lab.expect(0, &format!("run -t {} {run}", device.text()));
+    backing.set_len(4096).unwrap();
+    let ended = lab.expect(5, "verify out --json --no-progress");
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    let faults = json["faults"].as_array().unwrap();
+    assert!(faults.len() > 100, "{}", faults.len());
+    for fault in faults {
+        assert_eq!(fault["class"], "unreadable");
+        assert_eq!(fault["again"], serde_json::json!(["failed", "failed", "failed"]));
+    }
+    // What was written in the area is bad, and nothing else.
+    let bad: u64 = faults.iter().map(|fault| fault["length"].as_u64().unwrap()).sum();
+    let checked = json["verified"]["checked"].as_u64().unwrap();
+    assert!(bad / 512 + checked <= 8000 && bad / 512 > 6000, "{bad} {checked}");
+}

@@ -314,7 +314,7 @@ fn a_short_request_says_so_and_transfers_the_start() {
     let done = written.result as usize;
     assert_eq!(bench.held(0, 6)[..done], bytes[..done]);
     assert!(bench.held(0, 6)[done..].iter().all(|byte| *byte == 0));
-    bench.store.write(0, &bytes);
+    assert!(bench.store.write(0, &bytes));
     let read = bench.read(0, 6);
     let done = read.result as usize;
     assert!(read.short && done < 6 * BYTES as usize && read.buffer[..done] == bytes[..done]);

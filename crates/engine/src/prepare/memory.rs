@@ -16,9 +16,18 @@ const MIB: u64 = 1 << 20;
 /// Bytes of a target whose state is kept together.
 const CHUNK: u64 = 64 << 10;
 
-/// Compares what is requested with what the kernel calls available; returns the most requests that a push-back list may hold:
-/// these lists get at most a quarter of that.
-pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<u32, PrepareError> {
+/// What a run may take of memory as it goes on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shares {
+    /// The most requests that a push-back list may hold.
+    pub(super) max_waiting: u32,
+    /// Bytes for the content of simulated devices.
+    pub(super) content: u64,
+}
+
+/// Compares what is requested with what the kernel calls available. Push-back lists get at most a quarter of that, the content of
+/// simulated devices another one.
+pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<Shares, PrepareError> {
     let available = available_memory(root);
     let state = state_bytes(plan, phases);
     let mut most = plan.overlap.max_waiting;
@@ -31,7 +40,7 @@ pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Re
             most = most.min(u32::try_from(own.max(1)).unwrap_or(u32::MAX));
         }
     }
-    Ok(most)
+    Ok(Shares { max_waiting: most, content: available.map_or(u64::MAX, |available| available / 4) })
 }
 
 /// The most memory for what sectors may hold, on all targets: what the written places need, up to what the plan allows.

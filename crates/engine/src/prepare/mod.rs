@@ -21,6 +21,7 @@ use crate::stage::Stage;
 use claim::{Claim, claim_all};
 use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
+use iosonar_backend::StoreRoom;
 use iosonar_evidence::ExtentRuns;
 use iosonar_host::guard::Permit;
 use iosonar_host::{Root, TargetFacts, identify_growing};
@@ -30,7 +31,7 @@ use iosonar_load::{
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan};
 use look::look;
-use memory::fit_memory;
+use memory::{Shares, fit_memory};
 use remounts::check_remounts;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub struct Prepared {
     whole: Option<Plan>,
     /// Most requests on the push-back list of an issuing loop, where memory allows fewer than the plan.
     pub(crate) max_waiting: u32,
+    /// Memory for what simulated targets hold.
+    pub(crate) content: StoreRoom,
     pub(crate) targets: Vec<Claimed>,
     /// The jobs of each phase, in the plan's order.
     pub(crate) phases: Vec<Vec<JobReady>>,
@@ -116,7 +119,7 @@ fn prepare_until_stopped(
     if plan.engine.is_real() {
         check_apart(&plan, &looked, &phases)?;
     }
-    let max_waiting = fit_memory(&plan, &phases, root)?;
+    let Shares { max_waiting, content } = fit_memory(&plan, &phases, root)?;
     raise_file_limit();
     check_remounts(&plan, root)?;
     let claims = claim_all(&plan, &mut looked, &phases, root, control)?;
@@ -128,7 +131,8 @@ fn prepare_until_stopped(
     let targets = claimed.collect();
     let ready = |fitted| JobReady { fitted, told: Arc::default() };
     let phases = phases.into_iter().map(|jobs| jobs.into_iter().map(ready).collect()).collect();
-    Ok(Prepared { plan, whole: None, max_waiting, targets, phases, notices })
+    let content = StoreRoom::new(content);
+    Ok(Prepared { plan, whole: None, max_waiting, content, targets, phases, notices })
 }
 
 /// Fits all jobs to their targets, as large as these can have become by then: what a phase writes beyond the end of a file

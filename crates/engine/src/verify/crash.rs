@@ -13,8 +13,10 @@ use std::path::PathBuf;
 /// What is known of a crash beside the records.
 #[derive(Debug, Clone, Default)]
 pub struct CrashOptions {
-    /// The journal of the run.
+    /// The journal of the run, as it was named. It must be one of this run, even if the records need none.
     pub journal: Option<PathBuf>,
+    /// There is no journal any more: the records have to do.
+    pub has_no_journal: bool,
     /// Every acknowledged write has to be there: the device has no volatile cache, or only the process has ended.
     pub is_write_through: bool,
     /// Bytes that the device writes wholly or not at all, where that is more than a logical block.

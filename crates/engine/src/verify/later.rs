@@ -8,7 +8,8 @@ use super::scan::{Scan, ScanProgress, open_for_scan, reader};
 use super::{Verifier, identity};
 use crate::control::Control;
 use iosonar_archive::{
-    Archive, ArchiveError, Fault, JournalError, Outcome, RECORDING, Record, RunState, ScanFacts, Verified,
+    Archive, ArchiveError, Fault, JournalError, Missing, Outcome, RECORDING, Record, RunState, ScanFacts,
+    Verified,
 };
 use iosonar_evidence::TargetFacts;
 use iosonar_host::{Root, TargetError, identify};
@@ -68,6 +69,11 @@ pub enum LaterError {
         /// What is wrong with it.
         error: JournalError,
     },
+    /// The journal that the run has written is not there.
+    #[error(
+        "the journal of the run is missing: {0}; give --journal FILE, or --journal none to verify with the records alone"
+    )]
+    NoJournal(Missing),
     /// It is no run whose content is known; in one sentence, with the remedy if there is one.
     #[error("{0}")]
     Unsuitable(String),
@@ -96,7 +102,8 @@ pub fn verify_later(
     let mut verifier = Verifier::of(plan, identities, modes, options.memory);
     let records = match &options.crash {
         Some(crash) => {
-            Records::of_killed(archive, crash.journal.as_deref().or(plan.verify.journal.as_deref()), root)?
+            let of_plan = plan.verify.journal.as_deref().filter(|_| !crash.has_no_journal);
+            Records::of_killed(archive, crash.journal.as_deref(), of_plan, root)?
         }
         None => Records::of(archive),
     };

@@ -7,6 +7,7 @@ mod device;
 mod later;
 mod missing;
 mod names;
+mod narrow;
 mod outside;
 mod reads;
 mod records;

@@ -18,6 +18,9 @@ pub(super) const PIECE: u64 = 2048;
 /// Reads that may wait for their check while as many as can be are in flight.
 const BEHIND: u32 = 8;
 
+/// The errno of a read that failed before the scan was stopped.
+const EIO: i32 = 5;
+
 /// What a scan reads from, and the memory that it reads into.
 pub(super) struct ScanSource {
     pub(super) backend: Box<dyn Backend>,
@@ -187,6 +190,17 @@ impl<'a> Checks<'a> {
         drop(device);
         iosonar_content::poison(&mut buffer, self.verifier.poison);
         buffer
+    }
+
+    /// Notes that sectors cannot be read; `failure` is the last read of some of them.
+    pub(super) fn note_unreadable(&mut self, sectors: Sectors, failure: Option<&Completion>) {
+        let of = |time: fn(&Completion) -> Nanos| failure.map(time).unwrap_or_default();
+        let (submitted, completed) = (of(|failure| failure.submitted), of(|failure| failure.completed));
+        let reader =
+            Reader { target: self.target, found_by: FoundBy::Final, request: None, submitted, completed };
+        let errno = failure.map_or(EIO, |failure| -failure.result as i32);
+        let (looks, places) = (self.looks(), sectors.start..sectors.end());
+        self.verifier.device(self.place()).note_missing(reader, &looks, places, Found::Unreadable(errno));
     }
 
     /// Checks all that come, in their order.

@@ -46,12 +46,15 @@ impl<'a> Records<'a> {
     }
 
     /// Those of a run that may have been killed; a journal completes them, unless the machine has started again since: it was memory.
+    /// One that was `named` has to be there; that of the plan only where it is needed.
     pub(crate) fn of_killed(
         archive: &'a Archive,
-        journal: Option<&Path>,
+        named: Option<&Path>,
+        of_plan: Option<&Path>,
         root: &Root,
     ) -> Result<Records<'a>, LaterError> {
         let all = Records::of(archive);
+        let named = named.map(|path| journal_of(archive, path)).transpose()?;
         let is_whole = match &archive.run().state {
             RunState::Running => false,
             // The disk of the result was full.
@@ -61,7 +64,16 @@ impl<'a> Records<'a> {
         if is_whole {
             return Ok(all);
         }
-        let Some(path) = journal.filter(|_| is_of_this_boot(archive, root)) else {
+        let is_of_this_boot = is_of_this_boot(archive, root);
+        let journal = match (named, of_plan) {
+            (Some(journal), _) => Some(journal).filter(|_| is_of_this_boot),
+            (None, Some(path)) if is_of_this_boot => {
+                let located = archive.locate(path).map_err(LaterError::NoJournal)?;
+                Some(journal_of(archive, &located.path)?)
+            }
+            _ => None,
+        };
+        let Some(journal) = journal else {
             let (mut last, mut has_dataless) = (Nanos(0), false);
             archive.for_each_record(&mut |record| {
                 last = last.max(record.completed.unwrap_or_default());
@@ -70,8 +82,6 @@ impl<'a> Records<'a> {
             let open_from = Some(last.saturating_sub(LAST));
             return Ok(Records { known_by: KnownBy::LastRecord, open_from, has_dataless, ..all });
         };
-        let journal = read_journal(path, archive.plan().run_id)
-            .map_err(|error| LaterError::Journal { path: path.to_path_buf(), error })?;
         let mut open: HashSet<WriteId> = journal.iter().map(id_of).collect();
         archive.for_each_record(&mut |record| {
             open.remove(&id_of(record));
@@ -114,6 +124,11 @@ impl<'a> Records<'a> {
         let lacks_writes = self.known_by == KnownBy::LastRecord;
         AfterCrash { lacks_writes, lacks_changes: lacks_writes && self.has_dataless }
     }
+}
+
+fn journal_of(archive: &Archive, path: &Path) -> Result<Vec<Record>, LaterError> {
+    read_journal(path, archive.plan().run_id)
+        .map_err(|error| LaterError::Journal { path: path.to_path_buf(), error })
 }
 
 /// Whether the machine has not started again since the run, as far as that is known.

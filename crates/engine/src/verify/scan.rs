@@ -2,6 +2,7 @@
 
 use super::checker::{AGAIN_AFTER, around};
 use super::device::{Contents, Data, Looks};
+use super::narrow::{Area, Narrow};
 use super::reads::{Checks, DEPTH, PIECE, Reads, ScanSource, memory};
 use super::{Place, Verifier};
 use crate::control::Control;
@@ -9,12 +10,12 @@ use crate::files::options;
 use crate::means::{usable, with_faults};
 use crate::prepare::{Claimed, Fitted, Prepared};
 use crate::run::Shared;
-use iosonar_archive::{FoundBy, ScanFacts};
+use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
 use iosonar_backend::{Completion, Faulty, Setup, real};
 use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, Engine, Nanos, SECTOR, ShortPolicy, SimModel};
-use iosonar_verify::{Flight, Reader, Sectors, mix};
+use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -22,8 +23,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Sectors of the parts in which a piece is read that failed.
-const PART: u64 = 8;
+/// Places of one unreadable area that are read again one by one, where some of it can be read by then.
+const MOST_AGAIN: usize = 1024;
 /// Sectors of a chunk, the unit of samples and of counts: 64 KiB.
 const CHUNK: u64 = 128;
 /// Gaps of so many sectors are read, too: fewer, longer reads are faster.
@@ -263,7 +264,7 @@ impl<'a> Scan<'a> {
     pub(super) fn remember(mut self) {
         let pieces = self.with_outside(Vec::new());
         self.progress.begin(pieces.iter().map(|piece| piece.count).sum());
-        self.read_all(&pieces, &mut 0);
+        self.read_all(&pieces, &mut ScanFacts::default());
         self.note_scanned();
     }
 
@@ -283,7 +284,7 @@ impl<'a> Scan<'a> {
         let first_new = self.verifier.device(self.place()).observations.len();
         let mut facts = ScanFacts { start, chunks, read_chunks, ..ScanFacts::default() };
         self.verifier.device(self.place()).set_first_reads(true);
-        facts.stopped = !self.read_all(&pieces, &mut facts.bytes);
+        facts.stopped = !self.read_all(&pieces, &mut facts);
         self.verifier.device(self.place()).set_first_reads(false);
         let new = first_new..self.verifier.device(self.place()).observations.len();
         let bad: BTreeSet<u64> = self.verifier.device(self.place()).observations[new.clone()]
@@ -302,12 +303,13 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether it came to its end.
-    fn read_all(&mut self, pieces: &[Sectors], bytes: &mut u64) -> bool {
+    fn read_all(&mut self, pieces: &[Sectors], facts: &mut ScanFacts) -> bool {
         let (progress, block) = (self.progress, self.block);
-        let mut failed = Vec::new();
+        let mut failed: Vec<Sectors> = Vec::new();
         let is_complete = self.reads.all(pieces, &mut self.checks, |sectors, result| {
-            *bytes += result.max(0) as u64;
+            facts.bytes += result.max(0) as u64;
             let is_done = result >= 0 || sectors.count <= block;
+            facts.unreadable += if is_done && result < 0 { sectors.count } else { 0 };
             if is_done {
                 progress.add(sectors.count);
             } else {
@@ -315,26 +317,16 @@ impl<'a> Scan<'a> {
             }
             is_done
         });
-        for piece in failed {
-            self.read_in_parts(piece);
-            self.progress.add(piece.count);
-        }
-        is_complete
-    }
-
-    /// Reads what failed in parts, and these in parts again down to a logical block: only what cannot be read is a fault.
-    fn read_in_parts(&mut self, failed: Sectors) {
-        let part = if failed.count > PART.max(self.block) { PART.max(self.block) } else { self.block };
-        for start in (failed.start..failed.end()).step_by(part as usize) {
-            let sectors = Sectors { start, count: part.min(failed.end() - start) };
-            let (piece, completion) = self.reads.one(sectors);
-            if completion.result < 0 && sectors.count > self.block && !self.reads.is_stopped() {
-                self.reads.let_go(piece);
-                self.read_in_parts(sectors);
-            } else {
-                self.checks.check(piece, completion);
-            }
-        }
+        failed.sort_unstable_by_key(|piece| piece.start);
+        failed.dedup_by(|next, last| {
+            let follows = next.start == last.end();
+            last.count += if follows { next.count } else { 0 };
+            follows
+        });
+        let mut narrow = Narrow::new(block);
+        let mut area = FailedArea { scan: self, facts, failure: None };
+        failed.iter().for_each(|whole| narrow.narrow(*whole, &mut area));
+        is_complete && (failed.is_empty() || !self.reads.is_stopped())
     }
 
     /// Reads bad places again, one after the other, some time after the last read.
@@ -347,12 +339,49 @@ impl<'a> Scan<'a> {
             return;
         }
         self.rest(pause);
-        for number in open {
-            if self.reads.is_stopped() {
-                return;
+        let mut rest = &open[..];
+        while !rest.is_empty() && !self.reads.is_stopped() {
+            let area = self.unreadable_area(rest);
+            if area < 2 || !self.fails_again(&rest[..area], round) {
+                let most = &rest[..area.clamp(1, MOST_AGAIN)];
+                most.iter().for_each(|number| self.read_one_again(*number, round));
             }
-            self.read_one_again(number, round);
+            rest = &rest[area.max(1)..];
         }
+    }
+
+    /// How many of these observations, from the first on, are one unreadable area: they follow each other, or were noted together.
+    fn unreadable_area(&self, numbers: &[usize]) -> usize {
+        let device = self.verifier.device(self.place());
+        let of = |number: &usize| &device.observations[*number];
+        let is_unreadable = |number: &usize| matches!(of(number).found, Found::Unreadable(_));
+        let follows = |pair: &&[usize]| {
+            let [last, next] = [of(&pair[0]), of(&pair[1])];
+            is_unreadable(&pair[1]) && (last.end() == next.start || last.reader == next.reader)
+        };
+        match numbers.first().is_some_and(is_unreadable) {
+            true => 1 + numbers.windows(2).take_while(follows).count(),
+            false => 0,
+        }
+    }
+
+    /// Reads the first and the last block of an unreadable area again: if both fail, that is what all of it gave.
+    fn fails_again(&mut self, area: &[usize], round: usize) -> bool {
+        let [first, last] = {
+            let device = self.verifier.device(self.place());
+            let of = |number: usize| &device.observations[number];
+            [of(area[0]).start, of(area[area.len() - 1]).end() - 1]
+        };
+        for sector in [first, last] {
+            let (flight, data, _) = self.read_now(self.in_blocks(Sectors { start: sector, count: 1 }));
+            self.verifier.device(self.place()).expected().end_read(flight, 0, |_, _| None);
+            if !data.is_empty() {
+                return false;
+            }
+        }
+        let mut device = self.verifier.device(self.place());
+        area.iter().for_each(|number| device.observations[*number].again[round] = ReadAgain::Failed);
+        true
     }
 
     fn read_one_again(&mut self, number: usize, round: usize) {
@@ -394,6 +423,51 @@ impl<'a> Scan<'a> {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
+    }
+}
+
+/// An area that could not be read as a whole.
+struct FailedArea<'s, 'a> {
+    scan: &'s mut Scan<'a>,
+    facts: &'s mut ScanFacts,
+    /// The last read that failed.
+    failure: Option<Completion>,
+}
+
+impl FailedArea<'_, '_> {
+    fn read(&mut self, sectors: Sectors, is_checked: bool) -> bool {
+        let (piece, completion) = self.scan.reads.one(sectors);
+        let is_read = completion.result >= 0;
+        if is_read && is_checked {
+            self.facts.bytes += completion.result as u64;
+            self.scan.progress.add(sectors.count);
+            self.scan.checks.check(piece, completion);
+        } else {
+            self.scan.reads.let_go(piece);
+            self.failure = Some(completion).filter(|_| !is_read).or(self.failure.take());
+        }
+        is_read
+    }
+}
+
+impl Area for FailedArea<'_, '_> {
+    fn check(&mut self, sectors: Sectors) -> bool {
+        self.read(sectors, true)
+    }
+
+    fn is_readable(&mut self, sectors: Sectors) -> bool {
+        self.read(sectors, false)
+    }
+
+    fn note_unreadable(&mut self, sectors: Sectors, untried: u64) {
+        self.scan.progress.add(sectors.count);
+        self.facts.unreadable += sectors.count;
+        self.facts.untried += untried;
+        self.scan.checks.note_unreadable(sectors, self.failure.as_ref());
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.scan.reads.is_stopped()
     }
 }
 

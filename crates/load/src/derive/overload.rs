@@ -5,6 +5,7 @@
 //! memory. So standard input will do, and a load may be longer than memory.
 
 use crate::LoadError;
+use iosonar_os::temporary;
 use iosonar_plan::{Extent, Nanos};
 use iosonar_trace::TimedRequest;
 use std::cmp::Reverse;
@@ -24,9 +25,7 @@ pub enum CutError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The file that holds the requests meanwhile.
-    #[error(
-        "cannot keep the requests in the directory for temporary files: {0}; set TMPDIR to one with room"
-    )]
+    #[error("cannot keep the requests: {0}")]
     Spool(#[from] std::io::Error),
     /// Behind the loads before it, a request's time is larger than 64 bits of nanoseconds tell.
     #[error("line {0}: after the previous loads, its time exceeds 64 bits")]
@@ -66,7 +65,7 @@ impl Cutter {
     pub fn new(window: Nanos) -> IoResult<Cutter> {
         Ok(Cutter {
             window: Nanos(window.0.max(1)),
-            file: BufWriter::new(tempfile::tempfile()?),
+            file: BufWriter::new(temporary::file()?),
             requests: 0,
             snippets: Vec::new(),
             place: 0,
@@ -90,7 +89,7 @@ impl Cutter {
             is_first = false;
             let time = request.time.0.checked_add(self.offset.0).ok_or(CutError::TooLarge(request.line))?;
             self.last = (request.time, Nanos(time));
-            self.keep(Nanos(time), &request)?;
+            self.keep(Nanos(time), &request).map_err(temporary::explained)?;
         }
         Ok(())
     }
@@ -112,8 +111,7 @@ impl Cutter {
 
     /// Ends the input. The last snippet, whose window nobody saw end, goes only with `keep_rest`.
     pub fn finish(mut self, keep_rest: bool) -> IoResult<Snippets> {
-        self.file.flush()?;
-        let file = self.file.into_inner().map_err(|error| error.into_error())?;
+        let file = self.file.into_inner().map_err(|error| temporary::explained(error.into_error()))?;
         let rest = if keep_rest { None } else { self.snippets.pop() };
         let in_time = self.snippets.clone();
         let mut order = self.snippets;

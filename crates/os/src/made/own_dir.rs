@@ -71,6 +71,13 @@ impl OwnDir {
         &self.made
     }
 
+    /// Removes it from another thread, for a signal that must end this process at once.
+    pub fn remover(&self) -> impl Fn() + Send + use<> {
+        let made = self.made.clone();
+        // Nobody can be told any more; the next start tries again.
+        move || drop(made.remove_tree(&everything))
+    }
+
     /// Notes a line in the mark, for the process that removes what this one leaves.
     ///
     /// # Errors

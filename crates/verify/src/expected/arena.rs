@@ -6,7 +6,7 @@
 //!
 //! A node's first word is its owner: the address of the word that points to it, and a mark. It is 0 in a free node, whose
 //! second word leads to the next free one of the block. Addresses below [`FIRST`] are not used, so they can stand for
-//! something else.
+//! something else; so can odd ones, because nodes have an even number of words.
 
 /// The first address of a node.
 pub(super) const FIRST: u32 = 16;
@@ -26,19 +26,23 @@ pub(super) enum Class {
     Coarse,
     /// State of a chunk in sectors.
     Fine,
+    /// Where a leaf was written that was given up.
+    Trace,
 }
 
-pub(super) const CLASSES: [Class; 4] = [Class::Branch, Class::Leaf, Class::Coarse, Class::Fine];
+pub(super) const CLASSES: [Class; 5] = [Class::Branch, Class::Leaf, Class::Coarse, Class::Fine, Class::Trace];
 
 impl Class {
-    /// Words of a node.
+    /// Words of a node, an even number.
     pub(super) const fn words(self) -> u32 {
-        match self {
+        let words: u32 = match self {
             Class::Branch => 1 + 32,
             Class::Leaf => 1 + 256,
             Class::Coarse => 1 + 16 + 4 + 1,
             Class::Fine => 1 + 128 + 4 + 4,
-        }
+            Class::Trace => 1 + 8,
+        };
+        words.next_multiple_of(2)
     }
 }
 
@@ -72,7 +76,7 @@ pub(super) struct Arena {
     empty: Vec<u32>,
     /// Words of a block: 2^shift.
     shift: u32,
-    members: [Members; 4],
+    members: [Members; CLASSES.len()],
 }
 
 impl std::fmt::Debug for Arena {
@@ -120,8 +124,8 @@ impl Arena {
         (address - FIRST) >> self.shift
     }
 
-    /// Nodes of a block.
-    fn capacity(&self, class: Class) -> u32 {
+    /// Nodes of a class that one block has.
+    pub(super) fn capacity(&self, class: Class) -> u32 {
         (1 << self.shift) / class.words()
     }
 
@@ -153,7 +157,8 @@ impl Arena {
         }
     }
 
-    fn add_block(&mut self, class: Class) -> Option<()> {
+    /// Gives a class one more block, if there is one that is empty.
+    pub(super) fn add_block(&mut self, class: Class) -> Option<()> {
         let block = match self.empty.pop() {
             Some(block) => block,
             None if self.blocks.len() < self.most_blocks => {
@@ -201,6 +206,12 @@ impl Arena {
     /// Blocks of a class.
     pub(super) fn blocks_of(&self, class: Class) -> u32 {
         self.members[class as usize].blocks
+    }
+
+    /// Whether a class has so many free nodes in its own blocks.
+    pub(super) fn has_free(&self, class: Class, nodes: u32) -> bool {
+        let members = &self.members[class as usize];
+        members.blocks * self.capacity(class) - members.live >= nodes
     }
 
     /// The node of a block with this number, if there is one and it is in use.

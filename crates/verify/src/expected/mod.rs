@@ -18,6 +18,7 @@
 
 mod arena;
 mod flights;
+mod lost;
 mod side;
 mod table;
 #[cfg(test)]
@@ -275,10 +276,10 @@ impl Expected {
         })
     }
 
-    /// Sectors whose state is unknown now: memory was short, or too many requests overlapped. Memory is given up in
-    /// chunks, so sectors that were never written are among them.
+    /// Sectors whose state is unknown now: memory was short, or too many requests overlapped. They were written, or lie in
+    /// the same 4 KiB, or with even less memory in the same 64 KiB.
     pub fn unknown_sectors(&self) -> u64 {
-        self.table.unknown()
+        self.table.unknown() + self.table.nowhere()
     }
 
     /// Sectors whose state was given up since the start, each time that it was.

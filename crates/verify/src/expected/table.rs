@@ -8,11 +8,14 @@
 //! it is *fine*, with a tag for each sector. Two bits more for each sector (or block) tell whether a read has found the
 //! present version, and whether this run had written the sector before.
 //!
-//! If the limit of memory is reached, the chunks that were not written to for the longest time become unknown (second
-//! chance: a hand goes round, takes the mark from nodes that were written to, and those that have none).
+//! If the limit of memory is reached, the chunks that were not written to for the longest time are given up (second
+//! chance: a hand goes round, takes the mark from nodes that were written to, and those that have none). What was written
+//! there becomes unknown, and nothing else ([`lost`](super::lost)): a chunk keeps it in its pointer, a leaf of more than
+//! one range in a small node, as long as such nodes have less than a quarter of the memory.
 
 use super::CHUNK;
 use super::arena::{ADDRESS, Arena, CLASSES, Class, FIRST, MARK, whole_block_bytes};
+use super::lost::{self, Kept, LEAF, LEAF_SECTORS, Trace, is_code};
 use crate::{Sectors, Tag};
 
 /// What is known of a sector.
@@ -25,10 +28,6 @@ pub(super) struct Settled {
 
 /// Sectors of a block of 4 KiB.
 const BLOCK: u64 = 8;
-/// Chunks of a leaf.
-const LEAF: u64 = 256;
-/// Sectors of a leaf, 16 MiB.
-const LEAF_SECTORS: u64 = LEAF * CHUNK;
 /// Leaves of a branch.
 const BRANCH: u64 = 32;
 /// Sectors of a branch, 512 MiB.
@@ -41,11 +40,18 @@ const COARSE_REWRITTEN: usize = COARSE_SEEN + 4;
 const FINE_SEEN: usize = TAGS + 128;
 const FINE_REWRITTEN: usize = FINE_SEEN + 4;
 
+/// In the root: there was no memory for a branch. All is unknown, and where that was written is not kept.
+const NOWHERE: u32 = FIRST - 1;
+
 /// The pointer to a chunk, decoded.
 #[derive(Debug, Clone, Copy)]
 enum Chunk {
     /// All its sectors have this tag.
     Uniform(Tag),
+    /// It was given up: these sectors are unknown, and the others were never written.
+    Lost(u128),
+    /// See [`NOWHERE`].
+    Nowhere,
     Coarse(usize),
     Fine(usize),
 }
@@ -53,7 +59,9 @@ enum Chunk {
 impl Chunk {
     fn of(pointer: u32) -> Chunk {
         match pointer {
+            NOWHERE => Chunk::Nowhere,
             ..FIRST => Chunk::Uniform(Tag(pointer)),
+            _ if is_code(pointer) => Chunk::Lost(lost::chunk_mask(pointer)),
             _ if pointer & MARK == 0 => Chunk::Coarse(pointer as usize),
             _ => Chunk::Fine((pointer & ADDRESS) as usize),
         }
@@ -74,9 +82,11 @@ pub(super) struct Table {
     most_root: usize,
     pinned: Pinned,
     /// Where the search for a victim goes on: block and node, for each class.
-    hands: [(u32, u32); 4],
+    hands: [(u32, u32); CLASSES.len()],
     unknown: u64,
     given_up: u64,
+    /// Sectors of writes that no pointer knows of.
+    nowhere: u64,
 }
 
 /// Bytes for the root, of `limit`.
@@ -108,9 +118,10 @@ impl Table {
             root: Vec::with_capacity(most_root),
             most_root,
             pinned: Pinned::default(),
-            hands: [(0, 0); 4],
+            hands: [(0, 0); CLASSES.len()],
             unknown: 0,
             given_up: 0,
+            nowhere: 0,
         }
     }
 
@@ -119,9 +130,14 @@ impl Table {
         self.arena.bytes() + size_of_val(&*self.root) as u64
     }
 
-    /// Sectors that are unknown now.
+    /// Sectors that are unknown now, and known to be.
     pub(super) fn unknown(&self) -> u64 {
         self.unknown
+    }
+
+    /// Sectors that were written where nothing can be known. Those that were written again count again.
+    pub(super) fn nowhere(&self) -> u64 {
+        self.nowhere
     }
 
     /// Sectors that ever became unknown.
@@ -133,34 +149,53 @@ impl Table {
         self.arena.words[address as usize]
     }
 
-    /// The pointer for `sector` that is nearest to it, and the sectors below that pointer.
-    fn pointer(&self, sector: u64) -> (u32, u64) {
+    /// The chunk of `sector`, and the sectors of which the same is known.
+    fn chunk(&self, sector: u64) -> (Chunk, u64) {
         let number = sector / BRANCH_SECTORS;
         let branch = match self.root.get(usize::try_from(number).unwrap_or(usize::MAX)) {
             Some(&pointer) => pointer,
             // Beyond what the root can ever reach, nothing is known.
-            None if number >= self.most_root as u64 => Tag::UNKNOWN.0,
+            None if number >= self.most_root as u64 => NOWHERE,
             None => Tag::INITIAL.0,
         };
         if branch < FIRST {
-            return (branch, BRANCH_SECTORS);
+            return (Chunk::of(branch), BRANCH_SECTORS);
         }
         let leaf = self.word(branch + 1 + (sector / LEAF_SECTORS % BRANCH) as u32);
-        if leaf < FIRST {
-            return (leaf, LEAF_SECTORS);
+        let chunk = sector / CHUNK % LEAF;
+        match leaf {
+            ..FIRST => (Chunk::of(leaf), LEAF_SECTORS),
+            _ if is_code(leaf) => (Chunk::Lost(self.lost_in_leaf(leaf, chunk)), CHUNK),
+            _ => (Chunk::of(self.word(leaf + 1 + chunk as u32)), CHUNK),
         }
-        (self.word(leaf + 1 + (sector / CHUNK % LEAF) as u32), CHUNK)
+    }
+
+    /// The unknown sectors of a chunk of a leaf that was given up.
+    fn lost_in_leaf(&self, code: u32, chunk: u64) -> u128 {
+        if code & MARK == 0 { lost::chunk_of_range(code, chunk) } else { self.trace(code).chunk(chunk) }
+    }
+
+    fn trace(&self, code: u32) -> Trace {
+        let node = (code & ADDRESS & !1) as usize;
+        let words = std::array::from_fn(|n| self.arena.words[node + TAGS + n]);
+        Trace { words, has_ranges: self.arena.words[node] & MARK != 0 }
     }
 
     /// Whether nothing in `range` is or was written, as far as pointers tell: chunks that have a node count as written.
     pub(super) fn is_initial(&self, range: Sectors) -> bool {
         let mut at = range.start;
         while at < range.end() {
-            let (pointer, sectors) = self.pointer(at);
-            if pointer != Tag::INITIAL.0 {
+            let (chunk, sectors) = self.chunk(at);
+            let end = range.end().min(at - at % sectors + sectors);
+            let is_initial = match chunk {
+                Chunk::Uniform(tag) => tag == Tag::INITIAL,
+                Chunk::Lost(lost) => lost & mask(Sectors::between(at, end)) == 0,
+                Chunk::Nowhere | Chunk::Coarse(_) | Chunk::Fine(_) => false,
+            };
+            if !is_initial {
                 return false;
             }
-            at = at - at % sectors + sectors;
+            at = end;
         }
         true
     }
@@ -170,8 +205,10 @@ impl Table {
         let at = (sector % CHUNK) as usize;
         let words = &self.arena.words;
         let bit = |node: usize, number: usize| words[node + number / 32] >> (number % 32) & 1 != 0;
-        match Chunk::of(self.pointer(sector).0) {
+        match self.chunk(sector).0 {
             Chunk::Uniform(tag) => Settled { tag, seen: false, rewritten: false },
+            Chunk::Lost(lost) => Settled { tag: lost_tag(lost, sector), seen: false, rewritten: false },
+            Chunk::Nowhere => Settled { tag: Tag::UNKNOWN, seen: false, rewritten: false },
             Chunk::Coarse(node) => Settled {
                 tag: Tag(words[node + TAGS + at / BLOCK as usize]),
                 seen: bit(node + COARSE_SEEN, at),
@@ -191,9 +228,19 @@ impl Table {
         while at < range.end() {
             let start = at - at % CHUNK;
             let end = range.end().min(start + CHUNK);
-            let (node, shift, seen) = match Chunk::of(self.pointer(at).0) {
+            let (node, shift, seen) = match self.chunk(at).0 {
                 Chunk::Coarse(node) => (node, BLOCK.trailing_zeros(), COARSE_SEEN),
                 Chunk::Fine(node) => (node, 0, FINE_SEEN),
+                Chunk::Lost(lost) => {
+                    (at..end).for_each(|sector| _ = is_found(sector, lost_tag(lost, sector)));
+                    at = end;
+                    continue;
+                }
+                Chunk::Nowhere => {
+                    (at..end).for_each(|sector| _ = is_found(sector, Tag::UNKNOWN));
+                    at = end;
+                    continue;
+                }
                 Chunk::Uniform(tag) => {
                     (at..end).for_each(|sector| _ = is_found(sector, tag));
                     at = end;
@@ -258,10 +305,7 @@ impl Table {
     }
 
     fn set_branch(&mut self, start: u64, tag: Tag) {
-        if self.pointer(start) == (tag.0, BRANCH_SECTORS) {
-            return;
-        }
-        let Some(slot) = self.root_slot(start) else { return self.count_beyond(BRANCH_SECTORS, tag) };
+        let Some(slot) = self.root_slot(start) else { return self.count_nowhere(BRANCH_SECTORS, tag) };
         let branch = self.root[slot];
         let mut were_unknown = u64::from(branch == Tag::UNKNOWN.0) * BRANCH_SECTORS;
         if branch >= FIRST {
@@ -273,10 +317,12 @@ impl Table {
     }
 
     fn set_leaf(&mut self, start: u64, tag: Tag) {
-        if self.pointer(start).1 >= LEAF_SECTORS && self.pointer(start).0 == tag.0 {
+        if let (Chunk::Uniform(old), LEAF_SECTORS..) = self.chunk(start)
+            && old == tag
+        {
             return;
         }
-        let Some(pointer) = self.leaf_pointer(start) else { return };
+        let Some(pointer) = self.leaf_pointer(start) else { return self.count_nowhere(LEAF_SECTORS, tag) };
         let were_unknown = self.drop_leaf(self.word(pointer));
         self.arena.words[pointer as usize] = tag.0;
         self.count(LEAF_SECTORS, were_unknown, tag);
@@ -284,43 +330,86 @@ impl Table {
 
     /// Frees what a pointer to a leaf leads to; how many of its sectors were unknown.
     fn drop_leaf(&mut self, leaf: u32) -> u64 {
+        let unknown = self.unknown_of_leaf(leaf);
         if leaf < FIRST {
-            return u64::from(leaf == Tag::UNKNOWN.0) * LEAF_SECTORS;
+            return unknown;
         }
-        let unknown = (1..=LEAF as u32).map(|n| self.drop_chunk(self.word(leaf + n))).sum();
-        self.arena.release(Class::Leaf, leaf);
+        if !is_code(leaf) {
+            (1..=LEAF as u32).for_each(|n| _ = self.drop_chunk(self.word(leaf + n)));
+            self.arena.release(Class::Leaf, leaf);
+        } else if leaf & MARK != 0 {
+            self.arena.release(Class::Trace, leaf & ADDRESS & !1);
+        }
         unknown
     }
 
     /// Frees what a pointer to a chunk leads to; how many of its sectors were unknown.
     fn drop_chunk(&mut self, pointer: u32) -> u64 {
+        let unknown = self.unknown_of_chunk(pointer);
+        match Chunk::of(pointer) {
+            Chunk::Uniform(_) | Chunk::Lost(_) | Chunk::Nowhere => {}
+            Chunk::Coarse(node) => self.arena.release(Class::Coarse, node as u32),
+            Chunk::Fine(node) => self.arena.release(Class::Fine, node as u32),
+        }
+        unknown
+    }
+
+    /// The unknown sectors below a pointer to a leaf.
+    fn unknown_of_leaf(&self, leaf: u32) -> u64 {
+        match leaf {
+            ..FIRST => u64::from(leaf == Tag::UNKNOWN.0) * LEAF_SECTORS,
+            _ if is_code(leaf) => {
+                (0..LEAF).map(|chunk| u64::from(self.lost_in_leaf(leaf, chunk).count_ones())).sum()
+            }
+            _ => (1..=LEAF as u32).map(|n| self.unknown_of_chunk(self.word(leaf + n))).sum(),
+        }
+    }
+
+    /// The unknown sectors below a pointer to a chunk.
+    fn unknown_of_chunk(&self, pointer: u32) -> u64 {
         let unknown = |tags: &[u32]| tags.iter().filter(|&&tag| tag == Tag::UNKNOWN.0).count() as u64;
         match Chunk::of(pointer) {
             Chunk::Uniform(tag) => u64::from(tag == Tag::UNKNOWN) * CHUNK,
-            Chunk::Coarse(node) => {
-                let count = unknown(&self.arena.words[node + TAGS..node + COARSE_SEEN]);
-                self.arena.release(Class::Coarse, node as u32);
-                count * BLOCK
-            }
-            Chunk::Fine(node) => {
-                let count = unknown(&self.arena.words[node + TAGS..node + FINE_SEEN]);
-                self.arena.release(Class::Fine, node as u32);
-                count
-            }
+            Chunk::Lost(lost) => u64::from(lost.count_ones()),
+            Chunk::Nowhere => 0,
+            Chunk::Coarse(node) => unknown(&self.arena.words[node + TAGS..node + COARSE_SEEN]) * BLOCK,
+            Chunk::Fine(node) => unknown(&self.arena.words[node + TAGS..node + FINE_SEEN]),
         }
+    }
+
+    /// The sectors of a chunk that are not initial.
+    fn written_of_chunk(&self, pointer: u32) -> u128 {
+        let written = |tags: &[u32], each: u64| {
+            let is_written = |(_, tag): &(u64, &u32)| **tag != Tag::INITIAL.0;
+            let written = (0..).zip(tags).filter(is_written);
+            written.fold(0, |all, (n, _)| all | lost::mask(n * each, each))
+        };
+        match Chunk::of(pointer) {
+            Chunk::Uniform(Tag::INITIAL) | Chunk::Nowhere => 0,
+            Chunk::Uniform(_) => u128::MAX,
+            Chunk::Lost(lost) => lost,
+            Chunk::Coarse(node) => written(&self.arena.words[node + TAGS..node + COARSE_SEEN], BLOCK),
+            Chunk::Fine(node) => written(&self.arena.words[node + TAGS..node + FINE_SEEN], 1),
+        }
+    }
+
+    /// The sectors of a leaf that are not initial.
+    fn written_of_leaf(&self, leaf: u32) -> lost::Leaf {
+        lost::Leaf(std::array::from_fn(|chunk| match leaf {
+            ..FIRST => self.written_of_chunk(leaf),
+            _ if is_code(leaf) => self.lost_in_leaf(leaf, chunk as u64),
+            _ => self.written_of_chunk(self.word(leaf + 1 + chunk as u32)),
+        }))
     }
 
     /// Sets the tag of sectors of one chunk.
     fn set_in_chunk(&mut self, range: Sectors, tag: Tag, seen: bool, rewritten: bool) {
-        if self.pointer(range.start).0 == tag.0 {
+        if let Chunk::Uniform(old) = self.chunk(range.start).0
+            && old == tag
+        {
             return;
         }
-        let Some(leaf) = self.leaf(range.start) else {
-            if range.start / BRANCH_SECTORS >= self.most_root as u64 {
-                self.count_beyond(range.count, tag);
-            }
-            return;
-        };
+        let Some(leaf) = self.leaf(range, tag) else { return };
         let pointer = leaf + 1 + (range.start / CHUNK % LEAF) as u32;
         if range.count == CHUNK && tag.0 < FIRST {
             let were_unknown = self.drop_chunk(self.word(pointer));
@@ -330,9 +419,9 @@ impl Table {
         self.pinned = Pinned { leaf, pointer };
         let aligned = range.start.is_multiple_of(BLOCK) && range.end().is_multiple_of(BLOCK);
         match self.node(pointer, aligned) {
-            Chunk::Uniform(_) => {}
-            Chunk::Coarse(node) => self.set_coarse(node, range, tag, seen, rewritten),
-            Chunk::Fine(node) => self.set_fine(node, range, tag, seen, rewritten),
+            Some(Node::Coarse(node)) => self.set_coarse(node, range, tag, seen, rewritten),
+            Some(Node::Fine(node)) => self.set_fine(node, range, tag, seen, rewritten),
+            None => self.give_up_chunk(pointer, mask(range)),
         }
         self.pinned = Pinned::default();
         if tag.0 < FIRST {
@@ -340,35 +429,65 @@ impl Table {
         }
     }
 
-    /// The node of a chunk for a write; uniform, if there is no memory for it.
-    fn node(&mut self, pointer: u32, aligned: bool) -> Chunk {
+    /// The node of a chunk for a write; none, if there is no memory for it.
+    fn node(&mut self, pointer: u32, aligned: bool) -> Option<Node> {
         let chunk = Chunk::of(self.word(pointer));
         match (chunk, aligned) {
-            (Chunk::Coarse(node) | Chunk::Fine(node), true) | (Chunk::Fine(node), false) => {
-                let owner = &mut self.arena.words[node];
-                if *owner & MARK == 0 {
-                    *owner |= MARK;
-                }
-                return chunk;
-            }
+            (Chunk::Coarse(node), true) => return Some(Node::Coarse(self.marked(node))),
+            (Chunk::Fine(node), _) => return Some(Node::Fine(self.marked(node))),
             _ => {}
         }
-        let class = if aligned { Class::Coarse } else { Class::Fine };
-        let Some(new) = self.allocate(class) else {
-            self.give_up_chunk(pointer);
-            return Chunk::Uniform(Tag::UNKNOWN);
-        };
-        let mark = if aligned { 0 } else { MARK };
-        // To find memory, the old node may have been moved.
-        let (old, words) = (Chunk::of(self.word(pointer)), &mut self.arena.words);
+        let is_coarse = aligned && !matches!(chunk, Chunk::Lost(lost) if !is_of_blocks(lost));
+        let new = self.allocate(if is_coarse { Class::Coarse } else { Class::Fine })?;
         let node = new as usize;
-        words[node] = pointer | MARK;
-        words[node + TAGS..node + class.words() as usize].fill(0);
+        // To find memory, the old node may have been moved.
+        let old = Chunk::of(self.word(pointer));
+        self.arena.words[node] = pointer | MARK;
+        if is_coarse {
+            self.fill_coarse(node, old);
+            self.arena.words[pointer as usize] = new;
+            return Some(Node::Coarse(node));
+        }
+        self.fill_fine(node, old);
+        self.arena.words[pointer as usize] = new | MARK;
+        Some(Node::Fine(node))
+    }
+
+    /// Notes that a node is written to.
+    fn marked(&mut self, node: usize) -> usize {
+        let owner = &mut self.arena.words[node];
+        if *owner & MARK == 0 {
+            *owner |= MARK;
+        }
+        node
+    }
+
+    /// Sets up a coarse node with what was known of its chunk.
+    fn fill_coarse(&mut self, node: usize, old: Chunk) {
+        let words = &mut self.arena.words[node + TAGS..node + Class::Coarse.words() as usize];
+        words.fill(0);
+        let tags = &mut words[..COARSE_SEEN - TAGS];
         match old {
-            Chunk::Uniform(tag) => {
-                let tags = if aligned { COARSE_SEEN } else { FINE_SEEN };
-                words[node + TAGS..node + tags].fill(tag.0);
+            Chunk::Uniform(tag) => tags.fill(tag.0),
+            Chunk::Lost(lost) => {
+                (0..).zip(tags).for_each(|(n, tag)| *tag = lost_tag(lost, n * BLOCK).0);
             }
+            Chunk::Nowhere => tags.fill(Tag::UNKNOWN.0),
+            Chunk::Coarse(_) | Chunk::Fine(_) => unreachable!("a chunk with a node serves aligned writes"),
+        }
+    }
+
+    /// The same for a fine node, which may take the place of a coarse one.
+    fn fill_fine(&mut self, node: usize, old: Chunk) {
+        let words = &mut self.arena.words;
+        words[node + TAGS..node + Class::Fine.words() as usize].fill(0);
+        let tags = node + TAGS..node + FINE_SEEN;
+        match old {
+            Chunk::Uniform(tag) => words[tags].fill(tag.0),
+            Chunk::Lost(lost) => {
+                (0..).zip(&mut words[tags]).for_each(|(n, tag)| *tag = lost_tag(lost, n).0);
+            }
+            Chunk::Nowhere => words[tags].fill(Tag::UNKNOWN.0),
             Chunk::Coarse(old) => {
                 for sector in 0..CHUNK as usize {
                     words[node + TAGS + sector] = words[old + TAGS + sector / BLOCK as usize];
@@ -380,8 +499,6 @@ impl Table {
             }
             Chunk::Fine(_) => unreachable!("a fine chunk serves all writes"),
         }
-        self.arena.words[pointer as usize] = new | mark;
-        Chunk::of(new | mark)
     }
 
     fn set_coarse(&mut self, node: usize, range: Sectors, tag: Tag, seen: bool, rewritten: bool) {
@@ -417,7 +534,7 @@ impl Table {
     /// Frees a chunk that has `tag` everywhere.
     fn drop_uniform(&mut self, pointer: u32, tag: Tag) {
         let tags = match Chunk::of(self.word(pointer)) {
-            Chunk::Uniform(_) => return,
+            Chunk::Uniform(_) | Chunk::Lost(_) | Chunk::Nowhere => return,
             Chunk::Coarse(node) => node + TAGS..node + COARSE_SEEN,
             Chunk::Fine(node) => node + TAGS..node + FINE_SEEN,
         };
@@ -436,21 +553,30 @@ impl Table {
         Some(slot)
     }
 
-    /// A write that the root cannot reach.
-    fn count_beyond(&mut self, sectors: u64, tag: Tag) {
+    /// A write of which no pointer can know.
+    fn count_nowhere(&mut self, sectors: u64, tag: Tag) {
         if tag != Tag::INITIAL {
             self.given_up += sectors;
+            self.nowhere += sectors;
         }
     }
 
     /// The address of the pointer to the leaf for a sector. Makes the branch, if there is none yet.
     fn leaf_pointer(&mut self, sector: u64) -> Option<u32> {
         let slot = self.root_slot(sector)?;
-        if self.root[slot] < FIRST {
-            let tag = self.root[slot];
+        let tag = self.root[slot];
+        if tag == NOWHERE {
+            return None;
+        }
+        if tag < FIRST {
             let Some(branch) = self.allocate(Class::Branch) else {
-                self.count(BRANCH_SECTORS, u64::from(tag == Tag::UNKNOWN.0) * BRANCH_SECTORS, Tag::UNKNOWN);
-                self.root[slot] = Tag::UNKNOWN.0;
+                // After a discard of all of it, all of it was written.
+                let is_initial = tag == Tag::INITIAL.0;
+                self.root[slot] = if is_initial { NOWHERE } else { Tag::UNKNOWN.0 };
+                if !is_initial {
+                    let were_unknown = u64::from(tag == Tag::UNKNOWN.0) * BRANCH_SECTORS;
+                    self.count(BRANCH_SECTORS, were_unknown, Tag::UNKNOWN);
+                }
                 return None;
             };
             let words = &mut self.arena.words[branch as usize..][..Class::Branch.words() as usize];
@@ -460,21 +586,40 @@ impl Table {
         Some(self.root[slot] + 1 + (sector / LEAF_SECTORS % BRANCH) as u32)
     }
 
-    /// The leaf for a sector. Makes it, if there is none yet.
-    fn leaf(&mut self, sector: u64) -> Option<u32> {
-        let pointer = self.leaf_pointer(sector)?;
-        let tag = self.word(pointer);
-        if tag >= FIRST {
-            return Some(tag);
-        }
-        let Some(leaf) = self.allocate(Class::Leaf) else {
-            self.count(LEAF_SECTORS, u64::from(tag == Tag::UNKNOWN.0) * LEAF_SECTORS, Tag::UNKNOWN);
-            self.arena.words[pointer as usize] = Tag::UNKNOWN.0;
+    /// The leaf for a write of a part of it. Makes it, if there is none yet; without memory for it, the write is given up.
+    fn leaf(&mut self, write: Sectors, tag: Tag) -> Option<u32> {
+        let Some(pointer) = self.leaf_pointer(write.start) else {
+            let slot = self.root_slot(write.start);
+            if slot.is_none_or(|slot| self.root[slot] == NOWHERE) {
+                self.count_nowhere(write.count, tag);
+            }
             return None;
         };
-        let words = &mut self.arena.words[leaf as usize..][..Class::Leaf.words() as usize];
-        words.fill(tag);
-        words[0] = pointer;
+        let old = self.word(pointer);
+        if old >= FIRST && !is_code(old) {
+            return Some(old);
+        }
+        let Some(leaf) = self.allocate(Class::Leaf) else {
+            let mut written = self.written_of_leaf(old);
+            let start = write.start % LEAF_SECTORS;
+            written.add(start, start + write.count);
+            let were_unknown = self.drop_leaf(old);
+            self.keep_lost(pointer, written.keep(), were_unknown, false);
+            return None;
+        };
+        let start = leaf as usize;
+        if old < FIRST {
+            self.arena.words[start..start + Class::Leaf.words() as usize].fill(old);
+        } else {
+            let lost = self.written_of_leaf(old);
+            for (word, lost) in self.arena.words[start + 1..].iter_mut().zip(lost.0) {
+                *word = lost::chunk_code(lost);
+            }
+            let were_unknown = self.drop_leaf(old);
+            // A chunk keeps few ranges.
+            self.count(self.unknown_of_leaf(leaf), were_unknown, Tag::UNKNOWN);
+        }
+        self.arena.words[start] = pointer;
         self.arena.words[pointer as usize] = leaf;
         Some(leaf)
     }
@@ -485,16 +630,32 @@ impl Table {
         if free.is_some() {
             return free;
         }
-        // Blocks change their class as far as that costs nothing, or until the class has a quarter of them.
+        self.make_room_for_traces();
+        // Blocks change their class as far as that costs nothing, or until the class has its share of them.
         let compacted = [Class::Coarse, Class::Fine].into_iter().any(|class| self.arena.compact(class));
-        let has_share = self.arena.blocks_of(class) * 4 >= self.arena.blocks();
-        let done = compacted || (!has_share && self.take_block(class)) || self.give_up_one(class);
+        let done = compacted || (!self.has_share(class) && self.take_block(class)) || self.give_up_one(class);
         if done { self.arena.allocate(class) } else { None }
+    }
+
+    /// Whether a class has a quarter of the blocks. What a branch has cannot be given up, so there may be more of them.
+    fn has_share(&self, class: Class) -> bool {
+        let parts = if class == Class::Branch { 2 } else { 4 };
+        self.arena.blocks_of(class) * parts >= self.arena.blocks()
+    }
+
+    /// Makes room for what is left of the leaves of one block, which may be given up next.
+    fn make_room_for_traces(&mut self) {
+        let leaves = self.arena.capacity(Class::Leaf);
+        if !self.arena.has_free(Class::Trace, leaves) && !self.has_share(Class::Trace) {
+            self.take_block(Class::Trace);
+            self.arena.add_block(Class::Trace);
+        }
     }
 
     /// Empties a block of the class that has most.
     fn take_block(&mut self, class: Class) -> bool {
-        let others = CLASSES.into_iter().filter(|&other| other != class && other != Class::Branch);
+        let is_kept = |other| other == class || other == Class::Branch || other == Class::Trace;
+        let others = CLASSES.into_iter().filter(|&other| !is_kept(other));
         let Some(richest) = others.max_by_key(|&other| self.arena.blocks_of(other)) else { return false };
         let blocks = self.arena.blocks();
         let from = self.hands[richest as usize].0;
@@ -511,8 +672,10 @@ impl Table {
             nodes.iter().all(|&address| is_free(self, address)).then_some((block, nodes))
         });
         let Some((block, nodes)) = found else { return false };
-        for address in nodes {
-            self.give_up_node(richest, address);
+        if richest == Class::Leaf {
+            self.give_up_leaves(&nodes, class);
+        } else {
+            nodes.into_iter().for_each(|address| self.give_up_node(richest, address));
         }
         self.hands[richest as usize] = ((block + 1) % blocks, 0);
         true
@@ -521,7 +684,7 @@ impl Table {
     /// Gives up the node of a class that was not written to for the longest time.
     fn give_up_one(&mut self, class: Class) -> bool {
         let blocks = self.arena.blocks();
-        if class == Class::Branch || self.arena.blocks_of(class) == 0 {
+        if matches!(class, Class::Branch | Class::Trace) || self.arena.blocks_of(class) == 0 {
             return false;
         }
         let (mut block, mut number) = self.hands[class as usize];
@@ -558,7 +721,7 @@ impl Table {
         let mut is_old = true;
         for n in 1..=LEAF as u32 {
             let pointer = self.word(address + n);
-            if pointer >= FIRST {
+            if pointer >= FIRST && !is_code(pointer) {
                 let owner = &mut self.arena.words[(pointer & ADDRESS) as usize];
                 is_old &= *owner & MARK == 0;
                 *owner &= ADDRESS;
@@ -568,19 +731,59 @@ impl Table {
     }
 
     fn give_up_node(&mut self, class: Class, address: u32) {
-        let owner = self.word(address) & ADDRESS;
-        if class != Class::Leaf {
-            return self.give_up_chunk(owner);
+        match class {
+            Class::Leaf => {
+                let (owner, written, were_unknown) = self.take_leaf(address);
+                self.keep_lost(owner, written, were_unknown, false);
+            }
+            _ => self.give_up_chunk(self.word(address) & ADDRESS, 0),
         }
-        let were_unknown = self.drop_leaf(address);
-        self.arena.words[owner as usize] = Tag::UNKNOWN.0;
-        self.count(LEAF_SECTORS, were_unknown, Tag::UNKNOWN);
     }
 
-    fn give_up_chunk(&mut self, pointer: u32) {
+    /// Gives up the leaves of a block, so that there is memory for a `class`.
+    fn give_up_leaves(&mut self, leaves: &[u32], class: Class) {
+        let taken: Vec<_> = leaves.iter().map(|&leaf| self.take_leaf(leaf)).collect();
+        for (owner, written, were_unknown) in taken {
+            // The block is not for their own traces, unless it was emptied for such.
+            self.keep_lost(owner, written, were_unknown, class == Class::Trace);
+        }
+    }
+
+    /// Drops a leaf. Returns its owner, what of it was written, and how many of its sectors were unknown.
+    fn take_leaf(&mut self, leaf: u32) -> (u32, Kept, u64) {
+        let (owner, written) = (self.word(leaf) & ADDRESS, self.written_of_leaf(leaf).keep());
+        (owner, written, self.drop_leaf(leaf))
+    }
+
+    /// Keeps what was written of a leaf that was dropped. Unless it `may_take_block`, only blocks of traces have room.
+    fn keep_lost(&mut self, pointer: u32, written: Kept, were_unknown: u64, may_take_block: bool) {
+        let has_room = may_take_block || self.arena.has_free(Class::Trace, 1);
+        let code = match written {
+            Kept::Pointer(code) => code,
+            Kept::Node(trace, hull) => {
+                let node = if has_room { self.arena.allocate(Class::Trace) } else { None };
+                node.map_or(hull, |node| self.fill_trace(node, pointer, &trace))
+            }
+        };
+        self.arena.words[pointer as usize] = code;
+        self.count(self.unknown_of_leaf(code), were_unknown, Tag::UNKNOWN);
+    }
+
+    /// Sets up a node with a trace; the code of that.
+    fn fill_trace(&mut self, node: u32, pointer: u32, trace: &Trace) -> u32 {
+        let words = &mut self.arena.words[node as usize..];
+        words[0] = pointer | if trace.has_ranges { MARK } else { 0 };
+        words[TAGS..TAGS + trace.words.len()].copy_from_slice(&trace.words);
+        MARK | node | 1
+    }
+
+    /// Gives up a chunk, and sectors that are written meanwhile.
+    fn give_up_chunk(&mut self, pointer: u32, more: u128) {
+        let written = self.written_of_chunk(self.word(pointer)) | more;
         let were_unknown = self.drop_chunk(self.word(pointer));
-        self.arena.words[pointer as usize] = Tag::UNKNOWN.0;
-        self.count(CHUNK, were_unknown, Tag::UNKNOWN);
+        let code = lost::chunk_code(written);
+        self.arena.words[pointer as usize] = code;
+        self.count(self.unknown_of_chunk(code), were_unknown, Tag::UNKNOWN);
     }
 
     /// Ranges that are not initial, ascending; neighbours are not merged.
@@ -598,12 +801,20 @@ impl Table {
         })
     }
 
-    /// The sectors from `at` that are all initial, or all not, as far as one pointer goes.
+    /// The sectors from `at` that are all initial, or all not, as far as one pointer goes. What was written nowhere counts as
+    /// initial.
     fn piece(&self, at: u64) -> (bool, Sectors) {
-        let (pointer, sectors) = self.pointer(at);
+        let (chunk, sectors) = self.chunk(at);
         let end = at - at % sectors + sectors;
-        let (tags, size) = match Chunk::of(pointer) {
+        let (tags, size) = match chunk {
             Chunk::Uniform(tag) => return (tag == Tag::INITIAL, Sectors::between(at, end)),
+            Chunk::Nowhere => return (true, Sectors::between(at, end)),
+            Chunk::Lost(lost) => {
+                let rest = lost >> (at % CHUNK);
+                let is_lost = rest & 1 != 0;
+                let same = u64::from(if is_lost { rest.trailing_ones() } else { rest.trailing_zeros() });
+                return (!is_lost, Sectors::between(at, end.min(at + same)));
+            }
             Chunk::Coarse(node) => (&self.arena.words[node + TAGS..node + COARSE_SEEN], BLOCK),
             Chunk::Fine(node) => (&self.arena.words[node + TAGS..node + FINE_SEEN], 1),
         };
@@ -614,7 +825,23 @@ impl Table {
     }
 }
 
+/// The node of a chunk.
+enum Node {
+    Coarse(usize),
+    Fine(usize),
+}
+
+/// Whether a mask has whole blocks of 4 KiB only.
+fn is_of_blocks(lost: u128) -> bool {
+    (0..CHUNK / BLOCK).all(|block| matches!(lost >> (block * BLOCK) & 0xff, 0 | 0xff))
+}
+
+/// What a sector of a chunk has that was given up.
+fn lost_tag(lost: u128, sector: u64) -> Tag {
+    if lost >> (sector % CHUNK) & 1 != 0 { Tag::UNKNOWN } else { Tag::INITIAL }
+}
+
 /// The bits of the sectors of a chunk.
 fn mask(range: Sectors) -> u128 {
-    (u128::MAX >> (CHUNK - range.count)) << (range.start % CHUNK)
+    lost::mask(range.start % CHUNK, range.count)
 }

@@ -204,3 +204,68 @@ fn memory_of_coarse_nodes_serves_fine_ones() {
     assert_eq!((table.unknown(), table.given_up()), (0, 0));
     assert!(table.bytes() <= limit && table.bytes() > limit * 8 / 10, "{} of {limit}", table.bytes());
 }
+
+/// Writes single sectors, two of them in each of some leaves; returns the table and the sectors.
+fn sparse(limit: u64, writes: u64, spacing: u64) -> (Table, Vec<u64>) {
+    let mut table = Table::new(limit);
+    let sectors: Vec<u64> = (0..writes).map(|n| n / 2 * spacing + n % 2 * (spacing / 3) + n % 7).collect();
+    for (&sector, n) in sectors.iter().zip(0..) {
+        table.set(Sectors::new(sector, 1), Tag(16 + n), false, false);
+    }
+    (table, sectors)
+}
+
+#[test]
+fn only_written_sectors_become_unknown() {
+    let limit = 740 << 10;
+    let (table, sectors) = sparse(limit, 4000, LEAF);
+    assert!(table.bytes() <= limit);
+    assert!(table.unknown() > 0 && table.unknown() < 4000, "{}", table.unknown());
+    assert_eq!((table.given_up(), table.nowhere()), (table.unknown(), 0));
+    let touched: Vec<Sectors> = table.touched().collect();
+    assert_eq!(touched, sectors.iter().map(|sector| Sectors::new(*sector, 1)).collect::<Vec<_>>());
+    // Neighbours are what they were.
+    for sector in sectors {
+        assert_ne!(table.get(sector).tag, Tag::INITIAL);
+        assert_eq!(table.get(sector + 1).tag, Tag::INITIAL);
+        let is_lost = table.get(sector).tag == Tag::UNKNOWN;
+        assert!(!is_lost || table.is_initial(Sectors::new(sector + 1, 127 - (sector + 1) % 128)));
+    }
+}
+
+#[test]
+fn with_hardly_any_memory_a_leaf_is_unknown_from_its_first_to_its_last_write() {
+    let limit = 24 << 10;
+    let (table, sectors) = sparse(limit, 4000, LEAF);
+    assert!(table.bytes() <= limit);
+    let touched: u64 = table.touched().map(|piece| piece.count).sum();
+    assert!(touched <= 2000 * (LEAF / 3 + 8), "{touched}");
+    let is_touched = |sector: u64| table.get(sector).tag != Tag::INITIAL;
+    assert!(sectors.iter().all(|sector| is_touched(*sector)));
+    assert!((0..2000).all(|leaf| !is_touched(leaf * LEAF + LEAF - 1)));
+}
+
+#[test]
+fn beyond_the_memory_for_branches_writes_are_counted() {
+    let limit = 24 << 10;
+    let (table, sectors) = sparse(limit, 190, BRANCH);
+    let known = table.touched().map(|piece| piece.count).sum::<u64>();
+    assert!(table.nowhere() > 0 && known < 190 * LEAF);
+    assert!(sectors.iter().all(|sector| table.get(*sector).tag != Tag::INITIAL));
+}
+
+#[test]
+fn a_place_that_was_given_up_is_known_again_when_it_is_written() {
+    let (mut table, sectors) = sparse(740 << 10, 8000, LEAF / 8);
+    let before = table.unknown();
+    for (&sector, n) in sectors.iter().zip(0..100) {
+        table.set(Sectors::new(sector, 1), Tag(90_000 + n), false, false);
+    }
+    assert!(sectors.iter().zip(0..100).all(|(&sector, n)| table.get(sector).tag == Tag(90_000 + n)));
+    // A discard of everything needs no memory.
+    assert!(before > 0);
+    table.set(Sectors::new(0, 16 * BRANCH), Tag::ANY, false, false);
+    assert_eq!(table.unknown(), 0);
+    table.set(Sectors::new(0, 16 * BRANCH), Tag::INITIAL, false, false);
+    assert_eq!(table.touched().count(), 0);
+}

@@ -116,6 +116,7 @@ pub fn empty(targets: &[&str]) -> Run {
             )],
         },
         info: RunInfo {
+            directory: None,
             archive_version: ARCHIVE_VERSION,
             tool: "iosonar 0.1.0".into(),
             command: "iosonar replay loads/mysql.load.gz /dev/sdx".into(),
@@ -214,7 +215,7 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
         chunks: 4_321_000,
         read_chunks: 4_321_000,
         bad_chunks: 1_234,
-        stopped: false,
+        ..ScanFacts::default()
     };
     let mut verified = Verified {
         modes: "read, final".into(),

@@ -10,14 +10,13 @@ mod spread;
 use crate::calibrate_args::CalibrateArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::own_dir;
 use crate::signals;
 use anyhow::{Context, anyhow};
 use copy::Copies;
 use iosonar_host::{Root, environment};
 use iosonar_os::create::new_file;
 use iosonar_os::made::OwnDir;
-use iosonar_os::{Clock, monotonic_ns};
+use iosonar_os::{Clock, monotonic_ns, temporary};
 use iosonar_plan::{ByteSize, Engine, MmapOptions, Nanos, StdioOptions, UringOptions, Vectors};
 use iosonar_text::shown;
 use report::{ClockFacts, EngineRow, Report, TimerRow};
@@ -30,6 +29,8 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// Where files are memory.
 const MEMORY: &str = "/dev/shm";
+/// How the names of its directories begin.
+const KIND: &str = "calibrate";
 /// Size of the file that is read.
 const FILE: u64 = 64 << 20;
 /// In flight, of engines that can have several.
@@ -44,7 +45,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
         return Err(Failure::refused(anyhow!("--duration {length}: a round takes between 10ms and 1s")));
     }
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let places = Places::new(&dir)?;
+    let places = Places::new(args.dir.as_deref())?;
     let end = Arc::new(AtomicI32::new(0));
     signals::end_on_signal(end.clone(), places.remover())?;
     let file = places.file.path().join("file");
@@ -96,19 +97,22 @@ struct Places {
 }
 
 impl Places {
-    fn new(dir: &Path) -> Result<Places, Failure> {
-        let named = |dir: &Path| OwnDir::new_in(dir, "calibrate");
-        let own = |dir: &Path| {
-            let made = named(dir).with_context(|| format!("no directory can be created in {}", shown(&dir)));
-            made.context("--dir names where the file is created").map_err(Failure::refused)
+    fn new(dir: Option<&Path>) -> Result<Places, Failure> {
+        let temporary = || temporary::directory(KIND);
+        let records = OwnDir::new_in(Path::new(MEMORY), KIND).or_else(|_| temporary())?;
+        let file = match dir {
+            Some(dir) => OwnDir::new_in(dir, KIND)
+                .with_context(|| format!("no directory can be created in {}", shown(&dir)))
+                .context("--dir names where the file is created")
+                .map_err(Failure::refused)?,
+            None => temporary().context("no file can be created that is read; --dir names another place")?,
         };
-        let records = named(Path::new(MEMORY)).map_or_else(|_| own(&std::env::temp_dir()), Ok)?;
-        Ok(Places { file: own(dir)?, records })
+        Ok(Places { file, records })
     }
 
     /// Removes both, also where a signal ends the program at once.
     fn remover(&self) -> impl Fn() + Send + 'static {
-        let both = [&self.file, &self.records].map(own_dir::remover);
+        let both = [&self.file, &self.records].map(OwnDir::remover);
         move || both.iter().for_each(|remove| remove())
     }
 }

@@ -8,7 +8,6 @@ use crate::exit::{Exit, Failure};
 use crate::fill_args::{FillArgs, FillEngineArg};
 use crate::new_load;
 use crate::output::{print, print_message};
-use crate::own_dir;
 use crate::progress::{self, ProgressOptions};
 use crate::session::{self, Kept};
 use crate::signals::{self, Listener};
@@ -18,6 +17,7 @@ use iosonar_analyze::Limits;
 use iosonar_engine::PrepareError;
 use iosonar_host::{Root, emptiness, identify};
 use iosonar_os::made::OwnDir;
+use iosonar_os::temporary;
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Data, Decimal, Engine, Faults, FileLifecycle, FileStep, Generator, Job, Order,
     Phase, Plan, SECTOR, Space, Stop, Target, Workload,
@@ -187,8 +187,8 @@ impl Place {
         if let Some(out) = out {
             return Ok(Place::Kept(out.to_path_buf()));
         }
-        let scratch = own_dir::temporary("fill")?;
-        signals::undo_on_abort(own_dir::remover(&scratch));
+        let scratch = temporary::directory("fill")?;
+        signals::undo_on_abort(scratch.remover());
         Ok(Place::Scratch(scratch))
     }
 

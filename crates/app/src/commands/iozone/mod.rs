@@ -10,7 +10,6 @@ use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, print_lines, print_message};
-use crate::own_dir;
 use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::signals::Listener;
@@ -29,6 +28,7 @@ use iosonar_host::Root;
 use iosonar_host::environment::{cache_bytes, memory};
 use iosonar_inputs::{Figures, Input};
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
+use iosonar_os::temporary;
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::{Concluded, Ended, Scene};
 use iosonar_text::shown;
@@ -92,7 +92,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     settings.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
     notices_of(&matrix).for_each(|notice| print_message(format_args!("iozone: {notice}")));
     check_files(&matrix)?;
-    let scratch = own_dir::temporary("iozone")?;
+    let scratch = temporary::directory("iozone")?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let mut timings = Timings::new();
     let (ended, reservations, _listener) = match perform(settings, &matrix, plan, dir.clone(), &mut timings) {

@@ -62,6 +62,7 @@ fn target(path: &str) -> TargetInfo {
 
 pub fn run(plan: &Plan) -> RunInfo {
     RunInfo {
+        directory: None,
         archive_version: ARCHIVE_VERSION,
         tool: "iosonar 9.9.9".into(),
         command: String::new(),
