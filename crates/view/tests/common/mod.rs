@@ -214,6 +214,7 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
         chunks: 4_321_000,
         read_chunks: 4_321_000,
         bad_chunks: 1_234,
+        bad_sectors: 0,
         stopped: false,
     };
     let mut verified = Verified {
