@@ -130,7 +130,7 @@ fn changes_elsewhere_are_phantoms() {
 fn nothing_checked_is_a_caution() {
     let lab = lab();
     let reads = "run -t dev --engine sim --rw randread --bs 4k --size 1M --no-progress --verify read";
-    let ended = lab.expect(0, &format!("{reads} -o r"));
+    let ended = lab.expect(3, &format!("{reads} -o r"));
     assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
     lab.expect(3, &format!("{reads} --strict -o s"));
 }

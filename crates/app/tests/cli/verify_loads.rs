@@ -100,7 +100,7 @@ fn what_is_only_read_is_not_written_and_told() {
     let before = std::fs::read(&path).unwrap();
     let modes = "read,before-write,after-write,final";
     let ended =
-        lab.expect(0, &format!("run -t a.img --rw randread --bs 4k --verify {modes} --no-progress -o r"));
+        lab.expect(3, &format!("run -t a.img --rw randread --bs 4k --verify {modes} --no-progress -o r"));
     assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
     assert!(std::fs::read(&path).unwrap() == before);
 }
