@@ -47,7 +47,9 @@ mod refused;
 mod report;
 mod series;
 mod stamps;
+mod trials;
 mod verify;
+mod verify_honest;
 mod verify_loads;
 mod xdd;
 
