@@ -96,7 +96,7 @@ impl Device {
 fn tags_of(legal: Legal<'_>) -> Vec<Tag> {
     let mut tags = match legal {
         Legal::One(tag) => vec![tag],
-        Legal::Several(tags) => tags.to_vec(),
+        Legal::Several(tags) | Legal::Mixed(tags) => tags.to_vec(),
         Legal::Unwritten => Vec::new(),
         Legal::Unknown | Legal::Any => panic!("nothing gives up, nothing was discarded"),
     };
