@@ -3,7 +3,7 @@
 mod health;
 
 use crate::{DetectorId, Summary};
-use iosonar_archive::{RunInfo, RunState};
+use iosonar_archive::{RunInfo, RunState, Verified};
 pub use iosonar_plan::Stamp;
 use iosonar_plan::{Claim, Plan, ShortPolicy};
 use serde::{Deserialize, Serialize};
@@ -233,19 +233,26 @@ fn part(info: &RunInfo, summary: &Summary) -> String {
 
 /// What checking data found bad.
 fn checks(list: &mut List, info: &RunInfo) {
+    let mut all = info.targets.iter().filter_map(|target| target.checks.as_ref()).peekable();
+    if all.peek().is_some() && all.all(|checks| checks.requests == 0) {
+        let text = "NOTHING was verified: no request with data to compare completed. Reads are compared; \
+                    writes only where they are read back at once (--verify-immediate; options.verify.immediate in a plan).";
+        list.push(CautionId::NothingVerified, Severity::Warning, text.into());
+    }
     for (target, checks) in info.targets.iter().filter_map(|t| Some((t, t.checks.as_ref()?))) {
         if checks.miscompared == 0 {
             continue;
         }
         let first = checks.first.first().map_or(String::new(), |bad| {
             format!(
-                " The first: pass {}, request {}, byte {} is {:#04x} instead of {:#04x}, and {} bytes of it are bad.",
+                " The first: pass {}, request {}, byte {} is {:#04x} instead of {:#04x}, and {} bytes of it are bad{}.",
                 bad.pass + 1,
                 bad.sequence,
                 bad.offset.saturating_add(bad.at),
                 bad.found,
                 bad.expected,
-                grouped(bad.bad_bytes)
+                grouped(bad.bad_bytes),
+                if bad.untransferred { ": the read succeeded and transferred nothing there" } else { "" }
             )
         });
         let text = format!(
@@ -270,10 +277,8 @@ fn verification(list: &mut List, info: &RunInfo) {
         );
         list.push(CautionId::DataErrors, Severity::Severe, text);
     }
-    let outside = verified.outside.unwrap_or_default().compared;
-    if verified.checked == 0 && total == 0 && outside == 0 {
-        let text = "NOTHING was verified: no read met a place that this run had written. Use --verify final.";
-        list.push(CautionId::NothingVerified, Severity::Warning, text.into());
+    if verified.is_empty() {
+        list.push(CautionId::NothingVerified, Severity::Warning, nothing_verified(info, verified));
     }
     let is_stopped = verified.scan.is_some_and(|scan| scan.stopped);
     if verified.given_up > 0 || is_stopped {
@@ -295,6 +300,24 @@ fn verification(list: &mut List, info: &RunInfo) {
         );
         list.push(CautionId::VerificationReads, Severity::Warning, text);
     }
+}
+
+/// Why nothing was compared, and what would compare something.
+fn nothing_verified(info: &RunInfo, verified: &Verified) -> String {
+    let has_written = info.targets.iter().any(|target| target.written.is_some());
+    let has_final = verified.modes.split(',').any(|mode| mode == "final");
+    let why = match (has_written, has_final) {
+        (false, _) => {
+            "the run has written nothing, and --verify compares what the run itself has written. What an earlier run has written is \
+             verified from its result: iosonar verify RESULT."
+        }
+        (true, false) => {
+            "no read met a place that this run had written. Add final to the modes (--verify read,final; verify.modes in a plan; \
+             --with-final-verify of blkreplay)."
+        }
+        (true, true) => "the content of no place that this run has written is known, or none was read.",
+    };
+    format!("NOTHING was verified: {why}")
 }
 
 /// Not so where the whole run broke: that says it already.
@@ -601,6 +624,7 @@ mod tests {
             expected: 0,
             found: 0x40,
             bad_bytes: 1,
+            untransferred: false,
         };
         f.info.targets[0].checks = Some(Checks { miscompared: 1, first: vec![bad], ..checked });
         let cautions = f.summary().cautions;

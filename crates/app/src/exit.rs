@@ -15,7 +15,7 @@ pub enum Exit {
     Failed,
     /// 2: the command line or an input was refused; nothing was touched.
     Refused,
-    /// 3: only with `--strict`: there were cautions, or input was skipped.
+    /// 3: nothing was verified that should be; with `--strict` also: there were cautions, or input was skipped.
     Cautioned,
     /// 4: the figures are not what they claim to be.
     Fake,

@@ -12,8 +12,8 @@ use crate::timings::Timings;
 use crate::together;
 use crate::write_back;
 use anyhow::anyhow;
-use iosonar_analyze::{Limits, Passing, Summary, Verdict};
-use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
+use iosonar_analyze::{CautionId, Limits, Passing, Summary, Verdict};
+use iosonar_archive::{Archive, RunInfo, RunState, TOOL, Verified};
 use iosonar_engine::{Alone, Control, Prepared, TargetReady};
 use iosonar_evidence::Environment;
 use iosonar_host::Root;
@@ -276,12 +276,23 @@ pub fn is_fake(summary: &Summary) -> bool {
     summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Fake)
 }
 
-/// Tells what the figures of a dialect's run are worth, beside its own output; whether they are fake.
+/// Tells what the figures of a dialect's run are worth and that nothing was verified, beside its own output; whether they are fake.
 pub fn tell_verdict(tool: &str, summary: &Summary) -> bool {
     if let Some(judgement) = &summary.judgement {
         print_message(format_args!("{tool}: verdict: {}", judgement.sentence));
     }
+    if let Some(nothing) = summary.cautions.iter().find(|caution| caution.id == CautionId::NothingVerified) {
+        print_message(format_args!("{tool}: {}", nothing.text));
+    }
     is_fake(summary)
+}
+
+/// Whether a run was to verify data and has compared none.
+fn has_verified_nothing(info: &RunInfo) -> bool {
+    let mut checks = info.targets.iter().filter_map(|target| target.checks.as_ref()).peekable();
+    let has_checks = checks.peek().is_some();
+    has_checks && checks.all(|checks| checks.requests == 0)
+        || info.verified.as_ref().is_some_and(Verified::is_empty)
 }
 
 /// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any,
@@ -294,13 +305,14 @@ pub fn exit(info: &RunInfo, failed: bool, doubtful: bool, fake: bool) -> Exit {
     };
     let miscompared = info.targets.iter().filter_map(|t| t.checks.as_ref()).any(|c| c.miscompared > 0)
         || info.verified.as_ref().is_some_and(|verified| verified.total() > 0);
+    let is_unverified = has_verified_nothing(info);
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         _ if miscompared => Exit::Miscompared,
         RunState::Broken(_) | RunState::Running | RunState::Unconverted(_) => Exit::Failed,
         RunState::Finished if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
         RunState::Finished if fake => Exit::Fake,
-        RunState::Finished if doubtful => Exit::Cautioned,
+        RunState::Finished if doubtful || is_unverified => Exit::Cautioned,
         RunState::Finished => Exit::Fine,
     }
 }

@@ -13,7 +13,8 @@ pub struct VerifyArgs {
     /// Several with commas between them. read: what requests read from places that this run has written. before-write, after-write: read each place again before
     /// and after it is written. final: read all that was written when the requests are over; sample=5%: only this share of it.
     /// outside: sectors next to what is written, and samples elsewhere (10000 on each target, or outside=N), must be the same before and after the run.
-    /// Faults are named, and the exit code is 5. With --data: contents, or location (the first 8 bytes).
+    /// Faults are named, and the exit code is 5. With --data: contents, or location (the first 8 bytes). headers: each sector that is read is as some run
+    /// has written it to this place.
     #[arg(long, value_name = "MODES", value_parser = words)]
     pub verify: Option<VerifyWords>,
     /// Limit the memory for what sectors may hold; above it, some are not checked
@@ -51,6 +52,7 @@ fn words(text: &str) -> Result<VerifyWords, String> {
     match text {
         "contents" => Ok(VerifyWords::Data(Checked::Contents)),
         "location" => Ok(VerifyWords::Data(Checked::Location)),
+        "headers" => Ok(VerifyWords::Data(Checked::Headers)),
         words => words.parse().map(VerifyWords::Modes),
     }
 }

@@ -266,7 +266,7 @@ pub struct Fault {
     /// Entropy of the first bad sector, in hundredths of a bit for each byte, where its content is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entropy: Option<u16>,
-    /// What is there instead of the only write of the place: `zeros` or `foreign`.
+    /// What is there instead of the only write of the place: `zeros`, `foreign`, or `earlier-run` with its `run_id`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// What reading the place again gave: at once, 100 ms and 1 s later.
@@ -309,8 +309,17 @@ pub struct FaultBytes {
 pub struct Verified {
     /// What was checked, and when: the plan's words.
     pub modes: String,
-    /// Sectors that were compared with what they may hold.
+    /// Sectors that were compared with what they may hold, each counted once.
     pub checked: u64,
+    /// Comparisons of sectors that had been compared before.
+    #[serde(default)]
+    pub checked_again: u64,
+    /// Memory did not suffice to tell all checked sectors apart: `checked` is a lower bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checked_at_least: bool,
+    /// Sectors that held parts of several writes that were in flight together, as the access method allows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub mixed: u64,
     /// Sectors that were read and that the run had not written: nobody knows what they should hold.
     pub unwritten: u64,
     /// Sectors that were read and whose state had been given up.
@@ -490,6 +499,9 @@ pub struct ScanFacts {
     pub read_chunks: u64,
     /// Those with a fault.
     pub bad_chunks: u64,
+    /// Sectors that were bad, also those that a read had found bad before; not those that the run has not written.
+    #[serde(default)]
+    pub bad_sectors: u64,
     /// It did not come to its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
@@ -512,6 +524,7 @@ impl ScanFacts {
             chunks: self.chunks + other.chunks,
             read_chunks: self.read_chunks + other.read_chunks,
             bad_chunks: self.bad_chunks + other.bad_chunks,
+            bad_sectors: self.bad_sectors + other.bad_sectors,
             stopped: self.stopped || other.stopped,
             unreadable: self.unreadable + other.unreadable,
             untried: self.untried + other.untried,
@@ -531,6 +544,12 @@ impl Verified {
     /// Faults of all classes, and those that are not listed.
     pub fn total(&self) -> u64 {
         self.faults.values().map(|count| count.faults).sum::<u64>() + self.not_listed
+    }
+
+    /// Whether nothing at all was compared.
+    pub fn is_empty(&self) -> bool {
+        self.checked + self.checked_again + self.total() == 0
+            && self.outside.is_none_or(|outside| outside.compared == 0)
     }
 
     /// Counts a fault.

@@ -199,6 +199,9 @@ pub struct Miscompare {
     pub found: u8,
     /// How many bytes are bad.
     pub bad_bytes: u64,
+    /// The read succeeded and did not change the memory at that byte.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untransferred: bool,
 }
 
 /// What a run really used, where the plan leaves it open or the machine did not allow it.

@@ -41,6 +41,11 @@ pub trait Calls: Send {
         Ok(())
     }
 
+    /// Makes what was written visible to other descriptors of the file.
+    fn show_written(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Holds nothing of the file any more: something else changes it.
     fn let_go(&mut self) -> io::Result<()> {
         Ok(())
@@ -177,6 +182,10 @@ impl<C: Calls> Backend for Blocking<C> {
 
     fn hand_over(&mut self) -> io::Result<()> {
         self.calls.hand_over()
+    }
+
+    fn show_written(&mut self) -> io::Result<()> {
+        self.calls.show_written()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {

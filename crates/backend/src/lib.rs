@@ -131,6 +131,14 @@ pub trait Backend: Send {
         Ok(())
     }
 
+    /// Makes what was written visible to other descriptors of the target: writes out a buffer of the program.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn show_written(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
     /// Gives back what lies over the target, such as a stream or a mapping; nothing is in flight, and nothing follows. `None`:
     /// there is nothing that users would time.
     fn release(&mut self) -> Option<std::io::Result<()>> {

@@ -55,8 +55,10 @@ pub struct Matrix {
     pub mix_in_order: bool,
     /// In which order random tests visit records: each once.
     pub random: Order,
-    /// What is written, and expected of every byte that is read; none: sectors that say whose they are, unchecked.
+    /// What is written, and expected of every byte that is read; none: sectors that say whose they are.
     pub data: Option<Data>,
+    /// Without `data`, each sector that is read must be as a run has written it to its place.
+    pub checks_headers: bool,
     /// Memory whose parts requests use in turn; 0: as little as they need.
     pub buffer_set: ByteSize,
     /// Memory that is read before each test to purge the CPU cache; 0: none.
@@ -194,6 +196,7 @@ impl Matrix {
             mix_in_order: false,
             random: Order::Shuffled,
             data: None,
+            checks_headers: false,
             buffer_set: ByteSize(0),
             purge_cpu_cache: ByteSize(0),
             rate: None,

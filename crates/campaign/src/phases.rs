@@ -9,6 +9,8 @@ use iosonar_plan::{
 
 /// Every byte that is read is checked.
 const WHOLE: Verify = Verify { what: Checked::Contents, immediate: false };
+/// What is checked of reads of content by default.
+const HEADERS: Verify = Verify { what: Checked::Headers, immediate: false };
 
 /// One phase for each test.
 pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Phase> {
@@ -116,7 +118,8 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         after: after(matrix, engine),
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
         data: matrix.data.clone().map(|data| data.in_units_of(pair.record)),
-        verify: matrix.data.as_ref().filter(|_| reads).map(|_| WHOLE),
+        verify: Some(if matrix.data.is_some() { WHOLE } else { HEADERS })
+            .filter(|verify| reads && (*verify == WHOLE || matrix.checks_headers)),
         buffer_set: matrix.buffer_set,
         purge_cpu_cache: matrix.purge_cpu_cache,
         ..JobOptions::default()

@@ -28,10 +28,10 @@ pub enum Sector {
     NoHeader,
 }
 
-/// The header of a sector of version 2 if every byte of it is what that header gives with this fill.
+/// The header of a sector if every byte of it is what that header gives with this fill; of version 1, if its checksum is right.
 ///
 /// This is the check of each sector that is read, so it must cost little. It compares the body with the
-/// random pattern and computes no checksum over data.
+/// random pattern and computes no checksum over data, but of sectors of version 1, which no run writes any more.
 #[inline]
 pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
     let share = Share::of(fill);
@@ -40,6 +40,9 @@ pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
         return None;
     }
     let plain = masked(sector, seed);
+    if plain[0] == Form::One.magic() {
+        return SectorHeader::decode(sector).ok();
+    }
     if plain[0] != Form::Two.magic() {
         return None;
     }

@@ -4,7 +4,8 @@
 //! it.
 
 use crate::deduped::Words;
-use iosonar_plan::{Checked, Data};
+use crate::{Sector, SectorHeader, inspect, intact_each, regenerate};
+use iosonar_plan::{Checked, Data, Fill};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -77,7 +78,8 @@ pub fn check(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place) ->
             let length = buffer.len().min(8);
             compare(&buffer[..length], 0, |i| location[i as usize])
         }
-        (Checked::Contents, None) => None,
+        // Headers need no place in the plan's words: see [`check_headers`].
+        (Checked::Contents, None) | (Checked::Headers, _) => None,
         (Checked::Contents, Some(Data::Byte(byte))) => compare(buffer, 0, |_| *byte),
         (Checked::Contents, Some(Data::Ascii(text))) => {
             compare(buffer, 0, |i| text.as_bytes().get(i as usize).copied().unwrap_or(0))
@@ -95,6 +97,91 @@ pub fn check(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place) ->
             compare_pieces(buffer, |piece, at| by_word(piece, place.offset + at, |at| words.at(at)))
         }
     }
+}
+
+/// Bytes at the start of each sector that mark it before it is read.
+const MARK: usize = 8;
+/// Bytes of a sector.
+const LENGTH: usize = 512;
+
+/// Marks a buffer before it is read into: the first bytes of each of its sectors, also of a last one that is shorter, become the
+/// complement of what [`check`] expects there. So a read that transfers nothing cannot pass the check by what the buffer held before.
+///
+/// Random data is checked only where a buffer holds it since its write: see [`spoil_written`].
+pub fn spoil(buffer: &mut [u8], what: Checked, data: Option<&Data>, place: Place) {
+    let length = marked(what, buffer.len());
+    for (number, sector) in buffer[..length].chunks_mut(LENGTH).enumerate() {
+        let mark = sector.len().min(MARK);
+        if expect(&mut sector[..mark], what, data, place, (number * LENGTH) as u64) {
+            sector[..mark].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+}
+
+/// The first bytes of a sector with a header before it is read: no seed of a mask, but by chance.
+const UNREAD: [u8; MARK] = *b"unread!!";
+
+/// Compares the whole sectors of a request with what their headers say: each must be one that a run wrote to this place. `None`: nothing
+/// is bad, or the place is not one of whole sectors.
+pub fn check_headers(buffer: &[u8], fill: Fill, offset: u64) -> Option<Bad> {
+    if !offset.is_multiple_of(LENGTH as u64) {
+        return None;
+    }
+    let (sectors, first) = (buffer.as_chunks::<LENGTH>().0, offset / LENGTH as u64);
+    let mut bad: Option<Bad> = None;
+    intact_each(sectors, fill, &mut |index, header| {
+        let header = header.or_else(|| SectorHeader::decode(&sectors[index]).ok());
+        if header.is_none_or(|header| header.sector != first + index as u64) {
+            let new = bad_sector(&sectors[index], fill);
+            let at = (index * LENGTH) as u64 + new.at;
+            bad = Some(bad.map_or(Bad { at, ..new }, |old| Bad { bytes: old.bytes + new.bytes, ..old }));
+        }
+    });
+    bad
+}
+
+/// What is bad in one sector: the bytes that differ from what its header gives, or all, where that cannot be read or is of another place.
+fn bad_sector(sector: &[u8; LENGTH], fill: Fill) -> Bad {
+    let Sector::Damaged { header, damage } = inspect(sector, fill, u64::from_le_bytes(UNREAD)) else {
+        return Bad { at: 0, expected: !sector[0], found: sector[0], bytes: LENGTH as u64 };
+    };
+    let (at, whole) = (usize::from(damage.first), regenerate(&header, fill));
+    Bad { at: at as u64, expected: whole[at], found: sector[at], bytes: damage.bytes.into() }
+}
+
+/// The same of a buffer whose content was written and is read back: what it holds is what is expected.
+pub fn spoil_written(buffer: &mut [u8]) {
+    let marks = buffer.chunks_mut(LENGTH).flat_map(|sector| sector.iter_mut().take(MARK));
+    marks.for_each(|byte| *byte = !*byte);
+}
+
+/// Whether the sector of a bad byte still has the mark of [`spoil`]: the read did not transfer it.
+pub fn is_spoiled(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place, bad: &Bad) -> bool {
+    let start = bad.at as usize / LENGTH * LENGTH;
+    let mark = (marked(what, buffer.len()) - start).min(MARK);
+    let mut expected = [0; MARK];
+    expect(&mut expected[..mark], what, data, place, start as u64)
+        && buffer[start..].iter().zip(&expected[..mark]).all(|(found, expected)| *found == !expected)
+}
+
+/// Bytes of a request that [`check`] looks at.
+fn marked(what: Checked, length: usize) -> usize {
+    if what == Checked::Location { length.min(MARK) } else { length }
+}
+
+/// Makes what [`check`] expects `at` bytes after the start of a request; whether that is known from the place alone.
+fn expect(bytes: &mut [u8], what: Checked, data: Option<&Data>, place: Place, at: u64) -> bool {
+    match (what, data) {
+        (Checked::Location, _) => bytes.copy_from_slice(&place.offset.to_le_bytes()[..bytes.len()]),
+        (Checked::Headers, _) => bytes.copy_from_slice(&UNREAD.map(|byte| !byte)[..bytes.len()]),
+        (Checked::Contents, None | Some(Data::Random)) => return false,
+        (Checked::Contents, Some(Data::Ascii(text))) => {
+            let text = text.as_bytes().get(at as usize..).unwrap_or_default();
+            bytes.iter_mut().zip(text.iter().copied().chain(std::iter::repeat(0))).for_each(|(b, t)| *b = t);
+        }
+        (Checked::Contents, Some(data)) => fill(bytes, data, Place { offset: place.offset + at, ..place }),
+    }
+    true
 }
 
 fn compare(buffer: &[u8], base: u64, expected: impl Fn(u64) -> u8) -> Option<Bad> {
@@ -178,6 +265,38 @@ mod tests {
             buffer[at] ^= 0x40;
             let bad = check(&buffer, Checked::Contents, Some(&data), place).unwrap();
             prop_assert_eq!((bad.at, bad.bytes, bad.expected ^ bad.found), (at as u64, 1, 0x40));
+        }
+
+        /// What the buffer held before must not pass, wherever a transfer ended.
+        #[test]
+        fn a_spoiled_sector_that_was_not_read_is_seen(
+            kind in 0usize..4, length in 1usize..3_000, offset in 0u64..1 << 40, is_location: bool, from: prop::sample::Index,
+        ) {
+            let dedupe = Data::Dedupe(Dedupe { constant_percent: 50, ..Dedupe::of(50, ByteSize(4096)) });
+            let data = [Data::Byte(0x78), Data::Ascii("HELLO".repeat(200)), Data::Sequenced, dedupe][kind].clone();
+            let what = if is_location { Checked::Location } else { Checked::Contents };
+            let place = at(offset);
+            let mut right = vec![0; length];
+            fill(&mut right, &data, place);
+            if is_location {
+                let mark = length.min(8);
+                right[..mark].copy_from_slice(&offset.to_le_bytes()[..mark]);
+            }
+            let mut buffer = right.clone();
+            spoil(&mut buffer, what, Some(&data), place);
+            // The last sector, or one before it, was not transferred.
+            let sector = if is_location { 0 } else { from.index(length) / 512 };
+            buffer[..sector * 512].copy_from_slice(&right[..sector * 512]);
+            let bad = check(&buffer, what, Some(&data), place).unwrap();
+            prop_assert_eq!(bad.at, sector as u64 * 512);
+            prop_assert!(is_spoiled(&buffer, what, Some(&data), place, &bad));
+            buffer.copy_from_slice(&right);
+            prop_assert_eq!(check(&buffer, what, Some(&data), place), None);
+            buffer[0] ^= 0x40;
+            let bad = check(&buffer, what, Some(&data), place).unwrap();
+            prop_assert!(!is_spoiled(&buffer, what, Some(&data), place, &bad));
+            spoil_written(&mut right);
+            prop_assert_eq!(check(&right, what, Some(&data), place).map(|bad| bad.at), Some(0));
         }
     }
 }

@@ -228,6 +228,16 @@ pub enum PrepareError {
         /// What it is too: `load` or `target`, and its path as typed.
         other: String,
     },
+    /// Several streams of the C library over one file, whose data is to be verified.
+    #[error(
+        "target {path}: --engine stdio with several jobs on one file (--numjobs, jobs in a plan, or two targets that are this file) cannot be \
+         verified (--verify): each job has a buffer of its own, which answers reads with old data and is written out later than its requests \
+         are acknowledged. Use one job, or --engine sync, or remove --verify"
+    )]
+    SharedStream {
+        /// As typed.
+        path: String,
+    },
     /// A pattern does not fit its target.
     #[error("target {path}: {why}")]
     Pattern {

@@ -6,6 +6,7 @@ use iosonar_layout::Map;
 use iosonar_os::allocate;
 use iosonar_os::made::Made;
 use iosonar_os::page_cache::evict;
+use iosonar_os::statx::{self, DirectIo};
 use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
 use iosonar_text::shown;
 use std::fs::{self, File};
@@ -247,6 +248,17 @@ impl TargetFile {
         }
         current.pass = 0;
         Ok(())
+    }
+
+    /// Bytes to whose multiples direct reads of the open file must be brought, where its file system reports them: a file that the run
+    /// has made was not there to be inspected.
+    pub(crate) fn direct_block(&self) -> Option<u64> {
+        let file = self.shared().ok()?;
+        let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+        match statx::extra(Path::new(&name)).ok()?.direct_io {
+            DirectIo::Aligned { offset, .. } => Some(offset.into()),
+            DirectIo::Unsupported | DirectIo::NotReported => None,
+        }
     }
 
     /// Closes the file, so that its file system can be unmounted.

@@ -216,6 +216,23 @@ impl Payloads {
         matches!(self.data_source.data, Some(Data::Random))
     }
 
+    /// Marks memory before it is read into, so that a read which transfers nothing is seen.
+    pub(crate) fn spoil(&self, data: &mut [u8], what: Checked, extent: Extent, sequence: u64) {
+        named::spoil(data, what, self.data_source.data.as_ref(), self.place(extent, sequence));
+    }
+
+    /// Whether a bad byte is one that a read did not transfer.
+    pub(crate) fn is_spoiled(
+        &self,
+        data: &[u8],
+        what: Checked,
+        extent: Extent,
+        sequence: u64,
+        bad: &named::Bad,
+    ) -> bool {
+        named::is_spoiled(data, what, self.data_source.data.as_ref(), self.place(extent, sequence), bad)
+    }
+
     /// Compares data with what the request should hold; none: it is right.
     pub(crate) fn check(
         &self,
@@ -224,6 +241,9 @@ impl Payloads {
         extent: Extent,
         sequence: u64,
     ) -> Option<named::Bad> {
+        if what == Checked::Headers {
+            return named::check_headers(data, self.data_source.fill, extent.offset);
+        }
         named::check(data, what, self.data_source.data.as_ref(), self.place(extent, sequence))
     }
 

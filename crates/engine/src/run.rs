@@ -14,8 +14,8 @@ use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
-    ArchiveError, ArchiveWriter, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
-    TargetMap,
+    ArchiveError, ArchiveWriter, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls,
+    TargetInfo, TargetMap,
 };
 use iosonar_backend::Store;
 use iosonar_evidence::WrittenRange;
@@ -157,7 +157,7 @@ impl Prepared {
             extents: *claimed.extents.get_or_init(|| extents().flatten()),
             left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
             left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),
-            checks: None,
+            checks: jobs.iter().any(|(_, job)| job.job.options.verify.is_some()).then(Checks::default),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::passes::{FirstLateness, WorkerContext};
 use crate::prepare::{Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
 use crate::start::Start;
-use crate::verify::Checker;
+use crate::verify::{Checker, LoopFacts, read_unit};
 use crate::worker::{Worker, WorkerEnd, WorkerError};
 use iosonar_archive::{LogWriter, PhaseTimes};
 use iosonar_load::ReadAhead;
@@ -173,8 +173,15 @@ impl Stage<'_> {
         let refused = isolate(&prepared.plan.pacing, job.options.cpu, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
         let Shared { clock, control, progress, .. } = shared;
-        let checker =
-            shared.verifier.map(|verifier| Checker::new(verifier, part.target, self.number, settings.depth));
+        let facts = prepared.targets[usize::from(part.target)].looked.facts.as_ref();
+        let own = LoopFacts {
+            target: part.target,
+            phase: self.number,
+            depth: settings.depth,
+            block: settings.placement.block(),
+            read_unit: read_unit(&prepared.plan, job, facts),
+        };
+        let checker = shared.verifier.map(|verifier| Checker::new(verifier, own));
         let loops = self.phase().loops();
         let journal = shared.journal.map(|journal| journal.lane(index, loops, settings.depth));
         let context = WorkerContext {

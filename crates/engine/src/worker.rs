@@ -19,6 +19,7 @@ use crate::progress::Gauge;
 use crate::verify::Checker;
 use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
+use iosonar_content::named;
 use iosonar_evidence::WrittenRange;
 use iosonar_load::{IssuedHash, Item, LoadError};
 use iosonar_os::Buffer;
@@ -856,6 +857,9 @@ impl<'a> Worker<'a> {
             checker.begin(slot, sequence, op, extent, &mut buffer);
             self.take_free();
         }
+        if let (Some(verify), Op::Read) = (self.settings.rules.verify, op) {
+            self.payloads.spoil(&mut buffer, verify.what, extent, sequence);
+        }
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }
 
@@ -949,14 +953,20 @@ impl<'a> Worker<'a> {
                 return;
             }
             let Some(file) = &self.context.file else { return };
-            if file.read_back(&mut buffer[..length], record.executed.offset).is_err() {
-                // Not to be read is not to be what it should be.
+            named::spoil_written(&mut buffer[..length]);
+            // What is still in a buffer of the program is not in the file yet.
+            let shown = self.backend.show_written();
+            if shown.and_then(|()| file.read_back(&mut buffer[..length], record.executed.offset)).is_err() {
+                // An unreadable block counts as a miscompare.
                 buffer[..length].fill(!0);
+                self.payloads.spoil(&mut buffer[..length], verify.what, record.executed, record.sequence);
             }
         }
-        let checked = self.payloads.check(&buffer[..length], verify.what, record.executed, record.sequence);
+        let (data, extent, sequence) = (&buffer[..length], record.executed, record.sequence);
+        let checked = self.payloads.check(data, verify.what, extent, sequence);
         self.counters.checks.requests += 1;
         let Some(bad) = checked else { return };
+        let is_untransferred = self.payloads.is_spoiled(data, verify.what, extent, sequence, &bad);
         self.counters.checks.miscompared += 1;
         if self.counters.checks.first.len() < Checks::MOST_TOLD {
             self.counters.checks.first.push(Miscompare {
@@ -968,6 +978,7 @@ impl<'a> Worker<'a> {
                 expected: bad.expected,
                 found: bad.found,
                 bad_bytes: bad.bytes,
+                untransferred: is_untransferred,
             });
         }
     }

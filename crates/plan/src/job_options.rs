@@ -123,6 +123,8 @@ pub enum Checked {
     Location,
     /// Every byte is what `data` says.
     Contents,
+    /// Each whole sector has the header of its place and is as it was written, whichever run wrote it.
+    Headers,
 }
 
 /// What becomes of a regular file.

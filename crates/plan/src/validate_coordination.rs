@@ -38,6 +38,15 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
             })?;
             can_be_checked(job, phase, plan)
         }
+        Checked::Headers => {
+            let has_data = |job: &Job| job.options.data.is_some();
+            require(!plan.jobs_on(job.target.into()).any(has_data), || {
+                let rule = "what `options.data` names has no headers";
+                InvalidPlan::of("options.verify", rule)
+                    .value("\"headers\"")
+                    .remedy("remove `options.data` from the jobs on the target, or check \"contents\"")
+            })
+        }
         Checked::Location => {
             require(!verify.immediate || is_sequenced, || {
                 let rule = "a location can be read back at once only where it was written";

@@ -9,9 +9,12 @@
 //!
 //! **Tearing.** A write may be there in part, but each aligned unit that it covers (a logical block, or what the device calls
 //! atomic) holds it wholly or not at all. What was written to a part of the unit later may lie over it.
+//!
+//! An access method that moves single bytes ([`Atomic::Byte`]) has no such unit: where one of its writes was in flight at the crash, or
+//! together with another, a sector may hold parts of several legal versions.
 
 use crate::expected::Legal;
-use crate::{Sectors, Tag};
+use crate::{Atomic, Sectors, Tag};
 use iosonar_archive::{CrashFacts, Survival};
 use iosonar_plan::Nanos;
 
@@ -35,12 +38,22 @@ pub struct CrashWrite {
     pub is_acknowledged: bool,
     /// It must be there, or what was written over it since.
     pub is_durable: bool,
+    /// Unit of the access method that wrote it.
+    pub atomic: Atomic,
+    /// What became of it is not known by sectors: a buffer of the program held it, which ends anywhere.
+    pub may_be_cut: bool,
 }
 
 impl CrashWrite {
     /// Whether it had ended before `other` was submitted.
     fn precedes(&self, other: &CrashWrite) -> bool {
         self.ended.is_some_and(|ended| ended < other.submitted)
+    }
+
+    /// Whether the crash may have left any part of it, also of a sector.
+    fn is_in_parts(&self) -> bool {
+        let is_open = self.ended.is_none() || !self.is_acknowledged;
+        !self.is_durable && (self.may_be_cut || self.atomic == Atomic::Byte && is_open)
     }
 
     fn covers(&self, range: Sectors) -> bool {
@@ -180,8 +193,9 @@ impl Crashed {
             self.legal_tags(&covering, &mut tags);
             known.clear();
             known.extend(covering.iter().map(|number| self.writes[*number as usize].tag));
+            let is_mixed = self.is_mixed(&covering);
             for sector in pair[0]..pair[1] {
-                let tag = found(sector, legal(&tags), &known);
+                let tag = found(sector, legal(&tags, is_mixed), &known);
                 self.unrecorded += u64::from(self.is_counting && tag == Some(Tag::UNKNOWN));
                 holders.push(self.holder(&covering, tag));
                 self.count(&covering, holders[holders.len() - 1], tag.is_none() && !allows_all(&tags));
@@ -224,6 +238,17 @@ impl Crashed {
         let writes = covering.iter().map(|number| &self.writes[*number as usize]);
         let legal = writes.filter(|write| durable.is_none_or(|durable| !write.precedes(&durable)));
         into.extend(legal.map(|write| write.tag));
+    }
+
+    /// Whether a sector with these writes may hold parts of several of those that are legal there.
+    fn is_mixed(&self, covering: &[u32]) -> bool {
+        let durable = self.last_durable(covering).map(|number| self.writes[number as usize]);
+        let writes = || covering.iter().map(|number| &self.writes[*number as usize]);
+        let legal = || writes().filter(|write| durable.is_none_or(|durable| !write.precedes(&durable)));
+        let overlaps = |write: &CrashWrite| {
+            legal().any(|other| other != write && !other.precedes(write) && !write.precedes(other))
+        };
+        legal().any(|write| write.is_in_parts() || write.atomic == Atomic::Byte && overlaps(write))
     }
 
     fn holder(&self, covering: &[u32], tag: Option<Tag>) -> Holder {
@@ -281,6 +306,9 @@ impl Crashed {
         // Numbers are in the order of submission.
         let Some(whole) = covering_unit.max() else { return };
         let newest = &self.writes[whole as usize];
+        if newest.atomic == Atomic::Byte || newest.may_be_cut {
+            return;
+        }
         let is_torn = |holder: &Holder| match holder {
             Holder::Unknown => false,
             Holder::Initial => true,
@@ -365,11 +393,12 @@ fn allows_all(tags: &[Tag]) -> bool {
     tags.iter().any(|tag| tag.allows_all())
 }
 
-fn legal(tags: &[Tag]) -> Legal<'_> {
+fn legal(tags: &[Tag], is_mixed: bool) -> Legal<'_> {
     match tags {
         [] => Legal::Unwritten,
         tags if allows_all(tags) => Legal::Any,
         [tag] => Legal::One(*tag),
+        tags if is_mixed => Legal::Mixed(tags),
         tags => Legal::Several(tags),
     }
 }
@@ -391,6 +420,8 @@ mod tests {
             ended: Some(Nanos(times.1)),
             is_acknowledged: true,
             is_durable,
+            atomic: Atomic::Sector,
+            may_be_cut: false,
         }
     }
 
@@ -408,7 +439,7 @@ mod tests {
         let torn = crashed.end_read(Sectors::new(range.0, range.1), |sector, legal, _| {
             let tags = match legal {
                 Legal::One(tag) => vec![tag],
-                Legal::Several(tags) => tags.to_vec(),
+                Legal::Several(tags) | Legal::Mixed(tags) => tags.to_vec(),
                 _ => Vec::new(),
             };
             let own = content[(sector - range.0) as usize];
@@ -463,6 +494,32 @@ mod tests {
         assert_eq!(units(&[new, Tag::INITIAL, new, new, new, new, new, new]), [1]);
         // Parts alone say nothing of each other.
         assert!(units(&[old, old, part, part, old, old, before, before]).is_empty());
+    }
+
+    #[test]
+    fn copied_writes_may_be_there_in_parts_where_they_were_in_flight() {
+        let copied = |write: CrashWrite| CrashWrite { atomic: Atomic::Byte, ..write };
+        let mixed = |writes: &[CrashWrite]| {
+            let mut crashed = Crashed::new(writes.to_vec(), 8);
+            let mut is_mixed = false;
+            crashed.end_read(Sectors::new(0, 1), |_, legal, _| {
+                is_mixed = matches!(legal, Legal::Mixed(_));
+                None
+            });
+            is_mixed
+        };
+        let (old, next) = (write(0, (0, 8), (0, 10), true), write(1, (0, 8), (20, 30), false));
+        let flying = in_flight(1, (0, 8), 20);
+        assert!(mixed(&[old, copied(flying)]) && !mixed(&[old, flying]));
+        assert!(!mixed(&[old, copied(next)]));
+        assert!(mixed(&[old, CrashWrite { may_be_cut: true, ..next }]));
+        // Of two that were in flight together, a sector may hold parts of both for good.
+        let beside = write(2, (0, 8), (25, 40), true);
+        assert!(mixed(&[copied(next), copied(beside)]) && !mixed(&[next, beside]));
+        // A unit that holds a part of a copy is not torn.
+        let mut crashed = Crashed::new(vec![old, copied(flying)], 8);
+        let (new, old) = (tag(1), tag(0));
+        assert!(read(&mut crashed, (0, 8), &[new, new, new, old, old, old, old, old]).1.is_empty());
     }
 
     #[test]

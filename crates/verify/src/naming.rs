@@ -4,6 +4,7 @@
 //! requests are over.
 
 use crate::Tag;
+use crate::atomic::is_mixed;
 use crate::observation::{Around, Bytes, Found, Observation, write_of};
 use iosonar_archive::{Damaged, Fault, FaultClass, FaultWrite, FoundBy, ReadAgain, TornPattern, WriteId};
 use iosonar_content::{Damage, SectorHeader, damage, regenerate, torn_at};
@@ -18,6 +19,8 @@ const PAGE: u64 = 8;
 const HEADER: u16 = 64;
 /// Bytes that two unrelated sectors do not have in common by chance: of 512 random ones some two agree.
 const RELATED: u16 = 32;
+/// The note of a place that still holds a write of a run before this one.
+const EARLIER_RUN: &str = "earlier-run";
 /// Versions of a place, the latest, that damaged sectors are compared with.
 const MOST_COMPARED: usize = 16;
 
@@ -98,6 +101,22 @@ pub fn name(observation: &Observation, writes: &[KnownWrite], run: &RunOfFaults)
     let is_old = matches!(fault.class, FaultClass::Stale);
     fault.transient = fault.again.contains(&ReadAgain::Right) && !is_old;
     fault
+}
+
+/// Whether a suspect sector consists of parts of versions that it may hold, which is no fault. `writes` are those of the run that cover
+/// it and are among these versions.
+pub fn is_mix(observation: &Observation, writes: &[KnownWrite], run: &RunOfFaults) -> bool {
+    let Some(bytes) = observation.bytes.as_deref() else { return false };
+    let legal = |tag: Tag| observation.legal.contains(&tag);
+    let own = writes.iter().filter(|write| legal(write.tag()) && write.covers(observation.start));
+    let mut versions: Vec<Bytes> = own.map(|write| write.sector(observation.start, run)).collect();
+    // Where the bytes of one cannot be made again, they may be anything.
+    let is_known = |tag: &Tag| *tag == Tag::ZEROS || writes.iter().any(|write| write.tag() == *tag);
+    let has_unknown = !observation.legal.iter().all(is_known);
+    if legal(Tag::ZEROS) {
+        versions.push([0; SECTOR as usize]);
+    }
+    is_mixed(bytes, &versions, has_unknown)
 }
 
 /// The bytes that the sectors of a fault should hold, at most `most` of them; none where that is not known. `writes` are those that
@@ -240,8 +259,18 @@ impl Case<'_> {
         if header.run_id != self.run.run_id {
             // What another run had left there before is what the place held when a durable write got lost.
             let is_initial = self.run.is_after_crash && header.sector == o.start;
-            fault.class = if is_initial { FaultClass::FlushViolated } else { FaultClass::OtherRun };
             fault.run_id = Some(header.run_id);
+            // No data of this run is known to have been there before: the place holds what it held when the run began.
+            if !self.run.is_after_crash && !o.rewritten && !o.seen {
+                fault.found = None;
+                fault.note = EARLIER_RUN.into();
+                self.classify_old(fault);
+                if fault.class == FaultClass::Lost {
+                    fault.also_possible.push(FaultClass::OtherRun);
+                }
+                return;
+            }
+            fault.class = if is_initial { FaultClass::FlushViolated } else { FaultClass::OtherRun };
         } else if header.target != o.reader.target {
             fault.class = FaultClass::OtherTarget;
             fault.belongs_at = Some(header.sector * SECTOR);
@@ -503,7 +532,7 @@ fn merge(faults: &mut Vec<Fault>) {
             let expected = fault.expected.map(|write| write.id);
             let found = fault.found.map(|write| write.id);
             (
-                fault.class,
+                (fault.class, fault.run_id),
                 fault.target,
                 fault.found_by,
                 fault.request,
@@ -592,6 +621,7 @@ mod tests {
             start: sector,
             count: 8,
             legal: vec![Tag::ZEROS],
+            is_suspect: false,
             seen: false,
             rewritten: false,
             found: Found::Unreadable(5),

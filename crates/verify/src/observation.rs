@@ -2,7 +2,7 @@
 
 use crate::Tag;
 use iosonar_archive::{FoundBy, READS_AGAIN, ReadAgain, WriteId};
-use iosonar_content::{Damage, Sector, SectorHeader, inspect};
+use iosonar_content::{Damage, Sector, SectorHeader, checksum, inspect};
 use iosonar_plan::{Fill, Nanos};
 
 /// A sector's bytes.
@@ -121,6 +121,8 @@ pub struct Observation {
     pub count: u64,
     /// What they may hold.
     pub legal: Vec<Tag>,
+    /// They may hold parts of several of these: the records of the run tell whether they do.
+    pub is_suspect: bool,
     /// A read of this run had found that there.
     pub seen: bool,
     /// This run has written the place more than once.
@@ -146,6 +148,8 @@ pub struct BadSector<'a> {
     pub sector: u64,
     /// What it may hold.
     pub legal: &'a [Tag],
+    /// See [`Observation::is_suspect`].
+    pub is_suspect: bool,
     /// See [`Observation::seen`].
     pub seen: bool,
     /// See [`Observation::rewritten`].
@@ -160,7 +164,10 @@ impl BadSector<'_> {
     /// Tells apart what was found here: the same again is no other fault.
     pub fn key(&self) -> u64 {
         let tags = self.legal.iter().fold(0, |sum: u64, tag| sum.rotate_left(7) ^ u64::from(tag.0));
-        self.found.key().rotate_left(17) ^ tags
+        // Parts of versions differ where what can be said of the whole does not.
+        let parts =
+            self.bytes.filter(|_| self.is_suspect).map_or(0, |bytes| u64::from(checksum(bytes)) << 8 | 1);
+        self.found.key().rotate_left(17) ^ tags ^ parts
     }
 }
 
@@ -179,6 +186,7 @@ impl Observation {
             start: bad.sector,
             count: 1,
             legal: bad.legal.to_vec(),
+            is_suspect: bad.is_suspect,
             seen: bad.seen,
             rewritten: bad.rewritten,
             found: bad.found,
@@ -191,7 +199,8 @@ impl Observation {
     }
 
     fn is_continued_by(&self, reader: &Reader, bad: &BadSector<'_>) -> bool {
-        self.reader == *reader
+        !(self.is_suspect || bad.is_suspect)
+            && self.reader == *reader
             && self.start + self.count == bad.sector
             && self.found.goes_on_with(&bad.found, self.count)
             && self.legal == bad.legal

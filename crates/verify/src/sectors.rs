@@ -31,6 +31,11 @@ impl Sectors {
         }
     }
 
+    /// The range widened to whole blocks of `block` sectors each.
+    pub const fn in_blocks(self, block: u64) -> Sectors {
+        Sectors::between(self.start / block * block, self.end().next_multiple_of(block))
+    }
+
     /// First sector after the range.
     pub const fn end(self) -> u64 {
         self.start + self.count
@@ -53,5 +58,12 @@ mod tests {
         assert_eq!(covering(511, 2), Sectors::new(0, 2));
         assert_eq!(covering(700, 0).count, 0);
         assert!(!Sectors::new(0, 4).overlaps(Sectors::new(4, 1)));
+    }
+
+    #[test]
+    fn widens_ranges_to_whole_blocks() {
+        assert_eq!(Sectors::new(9, 8).in_blocks(8), Sectors::new(8, 16));
+        assert_eq!(Sectors::new(8, 8).in_blocks(8), Sectors::new(8, 8));
+        assert_eq!(Sectors::new(9, 3).in_blocks(1), Sectors::new(9, 3));
     }
 }

@@ -18,6 +18,8 @@ impl Tag {
     pub const ANY: Tag = Tag(3);
     /// Zeros that this run has written.
     pub const ZEROS: Tag = Tag(4);
+    /// Content that may consist of parts of several legal versions; the records of the run prove it.
+    pub const MIXED: Tag = Tag(5);
     /// Tags of versions are not smaller.
     pub(crate) const FIRST_VERSION: u32 = 16;
 

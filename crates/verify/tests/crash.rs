@@ -2,7 +2,7 @@
 
 use iosonar_archive::WriteId;
 use iosonar_plan::Nanos;
-use iosonar_verify::{CrashWrite, Crashed, Legal, Sectors, Tag};
+use iosonar_verify::{Atomic, CrashWrite, Crashed, Legal, Sectors, Tag};
 
 #[path = "support/mod.rs"]
 #[allow(dead_code)]
@@ -42,6 +42,8 @@ impl Device {
                 ended: ended.map(Nanos),
                 is_acknowledged,
                 is_durable: false,
+                atomic: Atomic::Sector,
+                may_be_cut: false,
             });
             device.effects.push(submitted + random.below(ended.unwrap_or(130) - submitted + 1));
         }
@@ -94,7 +96,7 @@ impl Device {
 fn tags_of(legal: Legal<'_>) -> Vec<Tag> {
     let mut tags = match legal {
         Legal::One(tag) => vec![tag],
-        Legal::Several(tags) => tags.to_vec(),
+        Legal::Several(tags) | Legal::Mixed(tags) => tags.to_vec(),
         Legal::Unwritten => Vec::new(),
         Legal::Unknown | Legal::Any => panic!("nothing gives up, nothing was discarded"),
     };

@@ -385,6 +385,10 @@ fn targets(out: &mut Lines, s: &Summary) {
             out.line(&format!("     at most {} requests waited for a conflict", units::grouped(most)));
         }
         if let Some(checked) = t.checked {
+            if checked.requests == 0 {
+                out.line("     the data of no request was checked");
+                continue;
+            }
             let requests = units::grouped(checked.requests);
             let found = match checked.miscompared {
                 0 => "all of it is what it should be".to_string(),

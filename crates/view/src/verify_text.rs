@@ -24,6 +24,7 @@ pub(crate) fn lines(out: &mut Lines, summary: &Summary) {
 
 fn block(out: &mut Lines, verified: &Verified) {
     out.heading(&headline(verified));
+    repeated(verified).iter().for_each(|repeated| out.paragraph("  ", repeated));
     if !verified.faults.is_empty() {
         out.paragraph("  ", &counts(verified));
     }
@@ -117,27 +118,50 @@ fn known_by(crash: &CrashFacts) -> String {
 fn headline(verified: &Verified) -> String {
     let total = verified.total();
     let outside = verified.outside.unwrap_or_default().compared;
-    match (verified.checked, total) {
+    match (verified.checked + verified.checked_again, total) {
         (0, 0) if outside > 0 => {
             format!("verify: {} sectors that the run did not write are what they were", grouped(outside))
         }
         (0, 0) => "verify: NOTHING was checked".into(),
-        (checked, 0) => {
+        (_, 0) => {
             format!(
                 "verify: {} sectors checked, every one holds a version that it may hold",
-                grouped(checked)
+                checked(verified)
             )
         }
-        (checked, total) => {
+        (_, total) => {
             let classes = verified.faults.len();
             let (s, es) = (if total == 1 { "" } else { "s" }, if classes == 1 { "" } else { "es" });
             format!(
                 "verify: {} sectors checked, {} fault{s} in {classes} class{es}",
-                grouped(checked),
+                checked(verified),
                 grouped(total)
             )
         }
     }
+}
+
+/// Sectors that were checked, each once.
+fn checked(verified: &Verified) -> String {
+    let least = if verified.checked_at_least { "at least " } else { "" };
+    format!("{least}{}", grouped(verified.checked))
+}
+
+/// Checks beyond the first one of each sector, and sectors that hold parts of several writes; nothing where there are none.
+fn repeated(verified: &Verified) -> Option<String> {
+    let again = match verified.checked_again {
+        0 => None,
+        n => Some(format!("{} more checks were of sectors that had been checked before", grouped(n))),
+    };
+    let mixed = match verified.mixed {
+        0 => None,
+        n => Some(format!(
+            "{} sectors held parts of several writes that were in flight together, as the access method allows",
+            grouped(n)
+        )),
+    };
+    let parts: Vec<String> = again.into_iter().chain(mixed).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn counts(verified: &Verified) -> String {
@@ -275,7 +299,12 @@ fn found_instead(fault: &Fault, holds: &str) -> String {
     match (&fault.found, fault.note.as_str()) {
         (Some(found), _) => format!(" {holds} request {}{versions}", grouped(found.id.sequence)),
         (None, "") => String::new(),
-        (None, note) => format!(" {holds} {note}"),
+        (None, note) => match fault.run_id {
+            Some(run) => {
+                format!(" still {holds} a write of run {run:x}")
+            }
+            None => format!(" {holds} {note}"),
+        },
     }
 }
 

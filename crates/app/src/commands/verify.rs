@@ -45,6 +45,11 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
         refused => Failure::refused(anyhow!(refused)),
     })?;
     tell(args, &options.targets, &later)?;
+    if later.verified.is_empty() {
+        print_message(
+            "iosonar: NOTHING was verified: the run has written nothing of which the content is known, or none of it was read",
+        );
+    }
     Ok(match control.signal() {
         Some(signal) => Exit::Signal(signal),
         None => exit(args, &later),
@@ -72,9 +77,9 @@ fn crash(args: &LaterArgs) -> Result<Option<CrashOptions>, Failure> {
 
 fn exit(args: &LaterArgs, later: &Later) -> Exit {
     let verified = &later.verified;
-    let is_whole = verified.checked > 0 && verified.given_up == 0;
+    let is_whole = verified.given_up == 0 && verified.scan.is_none_or(|scan| !scan.stopped);
     match verified.total() {
-        0 if args.strict && !is_whole => Exit::Cautioned,
+        0 if verified.is_empty() || args.strict && !is_whole => Exit::Cautioned,
         0 => Exit::Fine,
         _ => Exit::Miscompared,
     }

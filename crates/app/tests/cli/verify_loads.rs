@@ -65,7 +65,7 @@ fn buffered_runs_are_checked() {
     }
     // Sectors that a request covers in part have no header that could be looked for.
     let odd = "run -t a.img --buffered --rw randrw --bs 1000 --size 8M --number-ios 2000 --iodepth 4 --verify read,final";
-    lab.expect(0, &format!("{odd} --no-progress -o odd"));
+    lab.expect(3, &format!("{odd} --no-progress -o odd"));
     assert_eq!(summary(&lab, "odd")["verified"]["faults"], serde_json::json!({}));
 }
 
@@ -100,7 +100,7 @@ fn what_is_only_read_is_not_written_and_told() {
     let before = std::fs::read(&path).unwrap();
     let modes = "read,before-write,after-write,final";
     let ended =
-        lab.expect(0, &format!("run -t a.img --rw randread --bs 4k --verify {modes} --no-progress -o r"));
+        lab.expect(3, &format!("run -t a.img --rw randread --bs 4k --verify {modes} --no-progress -o r"));
     assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
     assert!(std::fs::read(&path).unwrap() == before);
 }

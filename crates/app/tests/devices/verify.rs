@@ -143,7 +143,7 @@ fn read_only_devices_are_only_read() {
         "run -t {} --rw randread --bs 4k --number-ios 1000 --verify {modes} --no-progress",
         device.text()
     );
-    let ended = lab.expect(0, &format!("{run} -o out"));
+    let ended = lab.expect(3, &format!("{run} -o out"));
     assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
 }
 
@@ -237,4 +237,65 @@ fn an_unreadable_area_of_many_writes_is_read_again_as_one() {
     let bad: u64 = faults.iter().map(|fault| fault["length"].as_u64().unwrap()).sum();
     let checked = json["verified"]["checked"].as_u64().unwrap();
     assert!(bad / 512 + checked <= 8000 && bad / 512 > 6000, "{bad} {checked}");
+}
+
+/// Buffered requests smaller than a logical block: what reads past the page cache reads whole blocks and checks the sectors of interest.
+#[test]
+fn reads_whole_logical_blocks_where_requests_are_smaller() {
+    needs!();
+    let device = LoopDevice::of(Image::random(8), &["-b", "4096", "--direct-io=on"]);
+    let lab = lab();
+    let all = "read,before-write,after-write,final,outside=100";
+    for (number, (engine, modes, policy)) in [
+        ("uring", "final", "push-back"),
+        ("threads", all, "allow"),
+        ("sync", all, "order"),
+        ("mmap", "read,final", "drop"),
+        ("stdio", "final,sample=50%", "push-back"),
+        ("aio", "read,outside=100", "allow"),
+        ("posixaio", all, "push-back"),
+        ("pvsync", "after-write,final", "push-back"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let args = format!(
+            "run -t {} --destroy --buffered --engine {engine} --rw randrw --bs 512 --number-ios 200 --overlap {policy} \
+             --verify {modes} --no-progress -o r{number}",
+            device.text()
+        );
+        let ended = lab.expect(0, &args);
+        assert!(ended.out.contains("every one holds"), "{engine}: {}", ended.out);
+        lab.expect(0, &format!("verify r{number} --no-progress"));
+    }
+    // A fault is still found, and read again in whole blocks.
+    let args = format!(
+        "run -t {} --destroy --buffered --rw randwrite --bs 512 --number-ios 50 --verify read,final --inject lost:at=20 --no-progress -o bad",
+        device.text()
+    );
+    let ended = lab.expect(5, &args);
+    assert!(ended.out.contains("lost") && !ended.out.contains("unreadable"), "{}", ended.out);
+    // After a crash, too.
+    let args = format!(
+        "run -t {} --destroy --buffered --rw randwrite --bs 512 --number-ios 50 --journal j --fdatasync 10 --no-progress -o crash",
+        device.text()
+    );
+    lab.expect(0, &args);
+    lab.expect(0, "verify crash --mode after-crash --no-progress");
+}
+
+/// A file that the run makes on a file system over such a device.
+#[test]
+fn reads_whole_blocks_of_files_that_the_run_has_made() {
+    needs!("mkfs.ext4");
+    let device = LoopDevice::of(Image::sparse(64), &["-b", "4096", "--direct-io=on"]);
+    iosonar_testkit::tool("mkfs.ext4", &["-q", "-F", device.text()]);
+    let mounted = iosonar_testkit::Mounted::new(device.path(), "");
+    let lab = lab();
+    let path = mounted.path().join("made").display().to_string();
+    let args = format!(
+        "run -t {path} --create --buffered --rw write --bs 512 --io-size 64k --steps sequential --verify final --no-progress -o r"
+    );
+    let ended = lab.expect(0, &args);
+    assert!(ended.out.contains("128 sectors checked"), "{}", ended.out);
 }

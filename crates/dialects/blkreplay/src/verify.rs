@@ -86,7 +86,8 @@ pub(crate) fn summary(verified: &Verified, faults: &[Fault], max_block: u64) -> 
     let scan = verified.scan.as_ref()?;
     let (checked, errors) =
         (scan.bytes / SECTOR, faults.iter().filter(|fault| fault.found_by == FoundBy::Final));
-    let errors: u64 = errors.map(sectors).sum();
+    // Results of earlier versions have no count of their own; what a read had named before was no new fault there.
+    let errors = errors.map(sectors).sum::<u64>().max(scan.bad_sectors);
     let percent = if max_block == 0 { 0.0 } else { checked as f64 * 100.0 / max_block as f64 };
     Some(format!(
         "{}checked {checked} / {max_block} blocks ({percent:.3}%), found {errors} errors, 0 mismatches",

@@ -98,6 +98,8 @@ impl Settings {
             mix: self.mix(),
             mix_in_order: self.mix_in_order,
             data: self.content(),
+            // Foreign files (-+E) have no headers, telemetry may read what nobody wrote, and streams write a shared file at the same time.
+            checks_headers: !self.existing && !self.has_telemetry() && !self.shared,
             random: self.random_order(),
             buffer_set: if self.many_buffers { BUFFERS } else { ByteSize(0) },
             purge_cpu_cache: if self.purge { self.cpu_cache.unwrap_or(CPU_CACHE) } else { ByteSize(0) },

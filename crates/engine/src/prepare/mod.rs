@@ -7,6 +7,7 @@ mod inputs;
 mod look;
 mod memory;
 mod remounts;
+mod streams;
 
 pub use memory::filter_room;
 
@@ -29,13 +30,14 @@ use iosonar_load::{
     Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
 };
 use iosonar_os::raise_file_limit;
-use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan};
+use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan, SECTOR};
 use look::look;
 use memory::{Shares, fit_memory};
 use remounts::check_remounts;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use streams::check_streams;
 
 /// ParseCounters of lines that are skipped and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
@@ -118,6 +120,7 @@ fn prepare_until_stopped(
     let phases = fit_all(&plan, known, &looked)?;
     if plan.engine.is_real() {
         check_apart(&plan, &looked, &phases)?;
+        check_streams(&plan, &looked)?;
     }
     let Shares { max_waiting, content } = fit_memory(&plan, &phases, root)?;
     raise_file_limit();
@@ -184,6 +187,12 @@ impl Claimed {
     /// The open target; none where nothing is opened.
     pub(crate) fn file(&self) -> Option<&Arc<TargetFile>> {
         self.claim.as_ref().map(|claim| &claim.file)
+    }
+
+    /// Sectors to whose multiples direct reads must be brought, whatever the requests of the run are.
+    pub(crate) fn direct_block(&self) -> u64 {
+        let of_file = self.file().and_then(|file| file.direct_block()).unwrap_or(0);
+        self.looked.direct_block().max(of_file) / SECTOR
     }
 }
 

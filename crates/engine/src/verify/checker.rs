@@ -15,7 +15,7 @@ use iosonar_backend::Token;
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
 use iosonar_sched::Slot;
-use iosonar_verify::{Ended, Expected, Flight, Found, Reader, Sectors};
+use iosonar_verify::{Atomic, Ended, Expected, Flight, Found, Reader, Sectors};
 use std::collections::VecDeque;
 
 /// Operations that a loop may have in flight beyond its depth.
@@ -51,8 +51,8 @@ struct SlotState {
 }
 
 impl SlotState {
-    fn begin_read(&mut self, expected: &mut Expected, sectors: Sectors) {
-        self.flight = Some(expected.begin_read(sectors));
+    fn begin_read(&mut self, expected: &mut Expected, unit: Atomic, sectors: Sectors) {
+        self.flight = Some(expected.begin_read_by(unit, sectors));
         self.is_untouched = expected.is_untouched(sectors);
     }
 }
@@ -96,6 +96,18 @@ struct Again {
     flight: Flight,
 }
 
+/// An issuing loop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoopFacts {
+    pub(crate) target: u16,
+    pub(crate) phase: u16,
+    pub(crate) depth: u32,
+    /// Bytes to whose multiples its requests are brought.
+    pub(crate) block: u64,
+    /// The unit in which it reads.
+    pub(crate) read_unit: Atomic,
+}
+
 /// The checks of one issuing loop.
 pub(crate) struct Checker<'a> {
     verifier: &'a Verifier,
@@ -104,6 +116,10 @@ pub(crate) struct Checker<'a> {
     phase: u16,
     pass: u32,
     depth: u32,
+    /// Sectors of a block: what its loop reads begins and ends at multiples of it.
+    block: u64,
+    /// The units in which the loop reads and writes.
+    units: (Atomic, Atomic),
     slots: Vec<SlotState>,
     /// Slots whose place was checked: their writes may go.
     checked: VecDeque<Slot>,
@@ -120,8 +136,11 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(crate) fn new(verifier: &'a Verifier, target: u16, phase: u16, depth: u32) -> Checker<'a> {
+    pub(crate) fn new(verifier: &'a Verifier, facts: LoopFacts) -> Checker<'a> {
+        let LoopFacts { target, phase, depth, block, read_unit } = facts;
         Checker {
+            block: (block / SECTOR).max(1),
+            units: (read_unit, verifier.write_unit(target, phase)),
             verifier,
             place: verifier.places[usize::from(target)],
             target,
@@ -197,7 +216,7 @@ impl<'a> Checker<'a> {
             let mut device = self.verifier.device(self.place);
             device.added_reads += 1;
             device.added_bytes += extent.length;
-            self.slots[slot.0 as usize].begin_read(device.expected(), sectors);
+            self.slots[slot.0 as usize].begin_read(device.expected(), self.units.0, sectors);
         }
     }
 
@@ -222,10 +241,12 @@ impl<'a> Checker<'a> {
         }
         let mut device = self.verifier.device(self.place);
         match sectors {
-            Some(sectors) => self.slots[slot.0 as usize].begin_read(device.expected(), sectors),
+            Some(sectors) => {
+                self.slots[slot.0 as usize].begin_read(device.expected(), self.units.0, sectors);
+            }
             None => {
                 let (sectors, tag) = self.verifier.change(self.id(sequence), op, extent);
-                let flight = device.expected().begin_write(sectors, tag);
+                let flight = device.expected().begin_write_by(self.units.1, sectors, tag);
                 self.slots[slot.0 as usize].flight = Some(flight);
             }
         }
@@ -352,7 +373,9 @@ impl<'a> Checker<'a> {
             let missing = sectors.start + transferred / SECTOR..sectors.start + sectors.count;
             device.note_missing(reader, &looks, missing, Found::Short);
         }
-        let new = new.start..device.observations.len();
+        // What may be parts of several writes is no fault yet.
+        let new = (new.start..device.observations.len()).filter(|n| !device.observations[*n].is_suspect);
+        let new: Vec<usize> = new.collect();
         if new.is_empty() {
             return;
         }
@@ -371,6 +394,7 @@ impl<'a> Checker<'a> {
     fn plan_again(&mut self, now: Nanos, observation: usize, sectors: Sectors, is_named: bool) {
         if self.waiting[0].len() < MOST_WAITING {
             let due = now.saturating_add(AGAIN_AFTER[0]);
+            let sectors = sectors.in_blocks(self.block);
             self.waiting[0].push_back(Waiting { due, observation, round: 0, sectors, is_named });
         }
     }
@@ -414,7 +438,7 @@ impl<'a> Checker<'a> {
         let mut device = self.verifier.device(self.place);
         device.added_reads += 1;
         device.added_bytes += extent.length;
-        let flight = device.expected().begin_read(on_device);
+        let flight = device.expected().begin_read_by(self.units.0, on_device);
         self.again = Some(Again { waiting, flight });
         Some((self.token_of_again(), extent, buffer))
     }

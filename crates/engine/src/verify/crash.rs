@@ -55,7 +55,8 @@ impl<'a> Durable<'a> {
         let Some(completed) = record.completed.filter(|_| record.outcome == Outcome::Completed) else {
             return false;
         };
-        self.is_write_through
+        // What a stream still held has ended with its process.
+        self.is_write_through && !self.is_streamed(record)
             || record.marks.has(Marks::FUA)
             || self.last_flush_for(record).is_some_and(|flush| completed < flush)
             || self.is_synchronous(record)
@@ -69,6 +70,20 @@ impl<'a> Durable<'a> {
         let device = |target: usize| self.places[target].device;
         let reaches = |target: &usize| *target == own || !is_buffered && device(*target) == device(own);
         (0..self.places.len()).filter(reaches).filter_map(|target| self.last_flush[target]).max()
+    }
+
+    /// Whether a buffer of the program may have held it.
+    fn is_streamed(&self, record: &Record) -> bool {
+        self.jobs_of(record).any(|job| matches!(job.engine(self.plan.engine), Engine::Stdio(_)))
+    }
+
+    /// Whether a buffer of the program may have held it whose end is not one of a sector.
+    fn may_be_cut(&self, record: &Record) -> bool {
+        let cuts = |job: &Job| match job.engine(self.plan.engine) {
+            Engine::Stdio(options) => !options.buffer.0.is_multiple_of(SECTOR),
+            _ => false,
+        };
+        self.jobs_of(record).any(cuts)
     }
 
     fn jobs_of(&self, record: &Record) -> impl Iterator<Item = &Job> {
@@ -130,6 +145,8 @@ pub(super) fn expect<'a>(
             ended: record.completed,
             is_acknowledged: record.outcome == Outcome::Completed,
             is_durable: durable.holds(record),
+            atomic: verifier.write_unit(record.target, record.phase),
+            may_be_cut: durable.may_be_cut(record),
         });
     })?;
     if bytes > options.memory.0 {

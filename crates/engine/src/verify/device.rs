@@ -8,16 +8,22 @@ use iosonar_archive::{
 use iosonar_content::{SectorHeader, intact, intact_each};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
-    Around, BadSector, Bytes, Crashed, Expected, Flight, Found, Legal, Observation, Outside, Reader, Sectors,
-    Tag, write_of,
+    Around, BadSector, Bytes, Checked, Crashed, Expected, Flight, Found, Legal, Observation, Outside, Reader,
+    Sectors, Tag, write_of,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Places whose bytes are kept, and bytes of each at most. Some are the same fault in the end.
 const MOST_KEPT: usize = 2 * MOST_DUMPS;
 /// See [`MOST_KEPT`].
 pub(super) const MOST_KEPT_BYTES: usize = 64 << 10;
+/// The part of the memory for what sectors may hold that tells checked sectors apart: enough for 100 GiB of 1 GiB.
+const CHECKED_SHARE: u64 = 32;
+/// The same after a crash, in bytes.
+const CHECKED_AFTER_CRASH: u64 = 32 << 20;
+/// Sectors of a chunk, the unit of samples: 64 KiB.
+pub(super) const CHUNK: u64 = 128;
 /// Bad sectors that are remembered, so that each read of them does not count again.
 const MOST_REMEMBERED: usize = 1 << 20;
 
@@ -49,15 +55,39 @@ pub(crate) struct Device {
     pub(super) scanned: Vec<Sectors>,
     /// Bad sectors, with what was found there.
     remembered: HashMap<u64, u64>,
-    checked: u64,
+    /// Sectors that were compared with what they may hold.
+    checked: Checked,
     unwritten: u64,
     unknown: u64,
+    /// Of the first reads of the scan.
+    scan: ScanCounts,
     /// Faults beyond those that are kept.
     beyond: u64,
     pub(crate) added_reads: u64,
     pub(crate) added_bytes: u64,
     /// How often and how long issuing waited for checks.
     pub(crate) stalls: Stalls,
+}
+
+/// What the first reads of a scan found bad, also where an earlier read had found the same.
+#[derive(Debug, Default)]
+pub(super) struct ScanCounts {
+    is_on: bool,
+    /// Sectors.
+    pub(super) bad: u64,
+    /// Chunks, the unit of samples.
+    pub(super) bad_chunks: HashSet<u64>,
+}
+
+impl ScanCounts {
+    fn add(&mut self, place: u64) {
+        if self.is_on {
+            self.bad += 1;
+            if self.bad_chunks.len() < MOST_REMEMBERED {
+                self.bad_chunks.insert(place / CHUNK);
+            }
+        }
+    }
 }
 
 impl Device {
@@ -70,9 +100,10 @@ impl Device {
             keeps_bytes: false,
             scanned: Vec::new(),
             remembered: HashMap::new(),
-            checked: 0,
+            checked: Checked::new(memory.0 / CHECKED_SHARE),
             unwritten: 0,
             unknown: 0,
+            scan: ScanCounts::default(),
             beyond: 0,
             added_reads: 0,
             added_bytes: 0,
@@ -82,7 +113,11 @@ impl Device {
 
     /// A device after a crash. Nothing is written to it any more.
     pub(crate) fn after_crash(crashed: Crashed) -> Device {
-        Device { crashed: Some(crashed), ..Device::new(ByteSize(0)) }
+        Device {
+            crashed: Some(crashed),
+            checked: Checked::new(CHECKED_AFTER_CRASH),
+            ..Device::new(ByteSize(0))
+        }
     }
 
     /// What became of the writes; none where no crash is looked at.
@@ -90,9 +125,15 @@ impl Device {
         self.crashed.as_ref().map(Crashed::facts)
     }
 
-    /// Whether reads from now on are the first ones of their places.
+    /// Whether reads from now on are the first ones of their places in the scan.
     pub(crate) fn set_first_reads(&mut self, are_first: bool) {
+        self.scan.is_on = are_first;
         self.crashed.iter_mut().for_each(|crashed| crashed.set_counting(are_first));
+    }
+
+    /// What the first reads of the scan found bad since the last call.
+    pub(super) fn take_scan_counts(&mut self) -> ScanCounts {
+        std::mem::take(&mut self.scan)
     }
 
     /// The ranges that the run has written; ascending, and merged.
@@ -130,11 +171,14 @@ impl Device {
     }
 
     pub(crate) fn add_to(&self, all: &mut Verified) {
-        all.checked += self.checked;
+        all.checked += self.checked.sectors();
+        all.checked_again += self.checked.again();
+        all.checked_at_least |= self.checked.is_incomplete();
         all.unwritten += self.unwritten;
         all.unknown += self.unknown;
         all.given_up += self.expected.unknown_sectors();
-        all.memory += self.expected.bytes() + self.crashed.as_ref().map_or(0, Crashed::bytes);
+        all.memory +=
+            self.expected.bytes() + self.checked.bytes() + self.crashed.as_ref().map_or(0, Crashed::bytes);
         all.not_listed += self.beyond;
         all.added_reads += self.added_reads;
         all.added_bytes += self.added_bytes;
@@ -172,22 +216,11 @@ impl Device {
         mut see: impl FnMut(&Judged<'_>) -> bool,
     ) -> Range<usize> {
         let before = self.observations.len();
-        let Device {
-            expected,
-            crashed,
-            observations,
-            remembered,
-            checked,
-            unwritten,
-            unknown,
-            beyond,
-            outside,
-            ..
-        } = self;
+        let Device { expected, crashed, checked, unwritten, unknown, scan, outside, .. } = self;
         let is_scan = reader.found_by == FoundBy::Final;
         let sectors = data.sectors;
         let (mut index, mut start) = (0, 0);
-        let mut bad = Vec::new();
+        let (mut bad, mut suspects) = (Vec::new(), Vec::new());
         let mut judge_sector = |place: u64, legal: Legal<'_>, known: &[Tag]| {
             start = place - index as u64;
             let bytes = &sectors[index];
@@ -197,6 +230,13 @@ impl Device {
             } else {
                 legal_tag(data.content(index, looks), bytes, place, (tags, known), looks)
             };
+            if tag.is_none() && may_be_mixed(legal, data.content(index, looks)) {
+                suspects.push(Unexpected { place, index, legal: kept(tags) });
+                checked.add(place);
+                see(&Judged { place, tags, tag: None, is_bad: false, bytes });
+                index += 1;
+                return Some(Tag::MIXED);
+            }
             // Whatever a sector may hold, it does not hold what the memory held before the read.
             let mut is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
             match legal {
@@ -204,27 +244,27 @@ impl Device {
                 Legal::Unwritten if is_scan => is_bad = is_bad || outside.look(place, bytes),
                 Legal::Unwritten => *unwritten += 1,
                 Legal::Unknown | Legal::Any => *unknown += 1,
-                Legal::One(_) | Legal::Several(_) => *checked += 1,
+                Legal::One(_) | Legal::Several(_) | Legal::Mixed(_) => checked.add(place),
             }
             let is_noted = see(&Judged { place, tags, tag, is_bad, bytes });
+            if is_bad && !tags.is_empty() {
+                scan.add(place);
+            }
             if is_bad && is_noted {
-                bad.push((place, index, kept(tags)));
+                bad.push(Unexpected { place, index, legal: kept(tags) });
             }
             index += 1;
             tag
         };
         let torn = end_read_of(expected, crashed.as_mut(), flight, sectors.len() as u64, &mut judge_sector);
         if let Some(crashed) = crashed {
-            bad.extend(torn.iter().map(|at| (*at, (*at - start) as usize, kept(&crashed.expected(*at).0))));
-            bad.sort_by_key(|(place, ..)| *place);
+            bad.extend(torn.iter().map(|at| {
+                let legal = kept(&crashed.expected(*at).0);
+                Unexpected { place: *at, index: (*at - start) as usize, legal }
+            }));
+            bad.sort_by_key(|sector| sector.place);
         }
-        for (place, index, legal) in bad {
-            let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
-            let (sector, bytes) = (place - looks.base, Some(&sectors[index]));
-            let found = Found::of(&sectors[index], looks.fill, looks.poison);
-            let bad = BadSector { sector, legal: &legal, seen, rewritten, found, bytes };
-            note(observations, remembered, beyond, reader, place, &bad);
-        }
+        self.note_bad(bad, suspects, sectors, looks, reader);
         let new = before..self.observations.len();
         if self.keeps_bytes {
             self.keep_bytes(new.clone(), sectors, start - looks.base);
@@ -234,6 +274,30 @@ impl Device {
             new.clone().for_each(|number| self.look_around(number, &read));
         }
         new
+    }
+
+    /// Notes sectors of a read that hold no legal version, and those that may hold parts of several.
+    fn note_bad(
+        &mut self,
+        bad: Vec<Unexpected>,
+        mut suspects: Vec<Unexpected>,
+        sectors: &[Bytes],
+        looks: &Looks<'_>,
+        reader: Reader,
+    ) {
+        let Device { expected, crashed, observations, remembered, unknown, beyond, .. } = self;
+        // Beyond what can be kept, nobody knows whether they are right.
+        let room = MOST_FAULTS.saturating_sub(observations.len());
+        *unknown += suspects.len().saturating_sub(room) as u64;
+        suspects.truncate(room);
+        let noted = bad.into_iter().map(|bad| (bad, false)).chain(suspects.into_iter().map(|s| (s, true)));
+        for (Unexpected { place, index, legal }, is_suspect) in noted {
+            let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
+            let (sector, bytes) = (place - looks.base, Some(&sectors[index]));
+            let found = Found::of(&sectors[index], looks.fill, looks.poison);
+            let bad = BadSector { sector, legal: &legal, is_suspect, seen, rewritten, found, bytes };
+            note(observations, remembered, beyond, reader, place, &bad);
+        }
     }
 
     /// Keeps what was found at new places. `first` is the first sector that was read, on the target.
@@ -249,10 +313,10 @@ impl Device {
     /// something else may be written there.
     fn look_around(&mut self, number: usize, read: &Read<'_>) {
         let Device { expected, observations, .. } = self;
-        if self.crashed.is_some() {
+        let observation = &mut observations[number];
+        if self.crashed.is_some() || observation.is_suspect {
             return;
         }
-        let observation = &mut observations[number];
         let [tag] = observation.legal[..] else { return };
         let base = read.looks.base;
         let is_of_write = |place: &u64| expected.expected(*place).legal() == Legal::One(tag);
@@ -275,7 +339,7 @@ impl Device {
         places: Range<u64>,
         found: Found,
     ) {
-        let Device { expected, crashed, observations, remembered, beyond, outside, .. } = self;
+        let Device { expected, crashed, observations, remembered, beyond, outside, scan, .. } = self;
         for place in places {
             let (legal, is_unwritten) = match crashed {
                 Some(crashed) => (kept(&crashed.expected(place).0), false),
@@ -296,10 +360,13 @@ impl Device {
                 crashed.end_read(Sectors { start: place, count: 1 }, |_, _, _| Some(Tag::INITIAL));
                 continue;
             }
+            if !is_outside {
+                scan.add(place);
+            }
             let legal = &legal[..];
             let (seen, rewritten) = history_of(expected, crashed.as_ref(), place);
             let sector = place - looks.base;
-            let bad = BadSector { sector, legal, seen, rewritten, found, bytes: None };
+            let bad = BadSector { sector, legal, is_suspect: false, seen, rewritten, found, bytes: None };
             note(observations, remembered, beyond, reader, place, &bad);
         }
     }
@@ -379,6 +446,16 @@ impl Device {
         }
         answer
     }
+}
+
+/// A sector of a read that holds no legal version.
+struct Unexpected {
+    /// On the device.
+    place: u64,
+    /// In what the read gave.
+    index: usize,
+    /// What it may hold.
+    legal: Vec<Tag>,
 }
 
 /// A sector that was read.
@@ -475,11 +552,16 @@ fn is_poison(bytes: &Bytes, poison: u64) -> bool {
     bytes[..8] == poison.to_le_bytes()
 }
 
+/// Whether a sector that holds no legal version may hold parts of several.
+fn may_be_mixed(legal: Legal<'_>, content: Content) -> bool {
+    matches!((legal, content), (Legal::Mixed(_), Content::Other))
+}
+
 /// The versions that a sector may hold; none where that is not known.
 fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
     match legal {
         Legal::One(tag) => std::slice::from_ref(tag),
-        Legal::Several(tags) => tags,
+        Legal::Several(tags) | Legal::Mixed(tags) => tags,
         Legal::Unwritten | Legal::Unknown | Legal::Any => &[],
     }
 }

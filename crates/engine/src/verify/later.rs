@@ -5,7 +5,7 @@ use super::missing::missing_writes;
 use super::names::{Known, name_all};
 use super::records::{Records, id_of};
 use super::scan::{Scan, ScanProgress, open_for_scan, reader};
-use super::{Verifier, identity};
+use super::{Verifier, shared_stream};
 use crate::control::Control;
 use iosonar_archive::{
     Archive, ArchiveError, Fault, JournalError, Missing, Outcome, RECORDING, Record, RunState, ScanFacts,
@@ -96,10 +96,17 @@ pub fn verify_later(
     for path in &options.targets {
         facts.push(identify(path, root)?);
     }
-    let identities =
-        facts.iter().zip(&options.targets).map(|(facts, path)| identity(path, Some(&facts.kind)));
+    let targets = options.targets.iter().map(PathBuf::as_path).zip(facts.iter().map(Some));
     let modes = VerifyModes { final_scan: true, sample: options.sample, ..VerifyModes::default() };
-    let mut verifier = Verifier::of(plan, identities, modes, options.memory);
+    let mut verifier = Verifier::of(plan, targets, modes, options.memory);
+    if let Some(target) = shared_stream(plan, &verifier.places, |_| true) {
+        let path = plan.targets[usize::from(target)].path.display();
+        return Err(LaterError::Unsuitable(format!(
+            "{}: several jobs used {path}, one of them through a stream of the C library (--engine stdio): when its buffer was \
+             written is not known, so nor is what the file should hold",
+            archive.dir().display()
+        )));
+    }
     let records = match &options.crash {
         Some(crash) => {
             let of_plan = plan.verify.journal.as_deref().filter(|_| !crash.has_no_journal);
@@ -123,11 +130,11 @@ pub fn verify_later(
         scan = Some(scan.map_or(own, |all| all.with(own)));
     }
     let known = Known { plan, records: &records, passes: &archive.run().passes, durable: durable.as_ref() };
-    let faults = name_all(&known, &verifier, &verifier.take_observations())?;
+    let named = name_all(&known, &verifier, verifier.take_observations())?;
     let crash = durable.map(|_| crash::facts(&verifier, &records));
-    let mut verified = Verified { crash, ..verifier.verified(scan, &faults) };
-    verified.missing = missing_writes(&verifier, &verified, &faults, &records)?;
-    Ok(Later { verified, faults })
+    let mut verified = Verified { crash, ..verifier.verified(scan, &named) };
+    verified.missing = missing_writes(&verifier, &verified, &named.faults, &records)?;
+    Ok(Later { verified, faults: named.faults })
 }
 
 /// Refuses results whose content on the target is not known.
@@ -159,6 +166,7 @@ fn check(archive: &Archive, is_after_crash: bool) -> Result<(), LaterError> {
 /// A write or an operation that changes a file, from its record.
 struct Change {
     target: u16,
+    phase: u16,
     sectors: Sectors,
     tag: Tag,
     ended: Ended,
@@ -197,7 +205,9 @@ fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, LaterErro
             (true, Some(flight)) => device.expected().end_write(flight, change.ended),
             (true, None) => {}
             (false, _) => {
-                flights[number as usize] = Some(device.expected().begin_write(change.sectors, change.tag));
+                let unit = verifier.write_unit(change.target, change.phase);
+                flights[number as usize] =
+                    Some(device.expected().begin_write_by(unit, change.sectors, change.tag));
             }
         }
     }
@@ -205,14 +215,14 @@ fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, LaterErro
 }
 
 fn change(record: &Record, verifier: &Verifier) -> Option<Change> {
-    let Record { target, op, executed, .. } = *record;
+    let Record { target, phase, op, executed, .. } = *record;
     let forgets = matches!(op, Op::Delete | Op::Truncate | Op::Allocate);
     if !forgets && (!op.changes_data() || record.is_step()) {
         return None;
     }
     let (sectors, tag) = verifier.change(id_of(record), op, executed);
     let ended = if record.outcome == Outcome::Completed { Ended::Acknowledged } else { Ended::Failed };
-    Some(Change { target, sectors, tag, ended, forgets })
+    Some(Change { target, phase, sectors, tag, ended, forgets })
 }
 
 fn scan_one(

@@ -13,7 +13,7 @@ mod reads;
 mod records;
 mod scan;
 
-pub(crate) use checker::{Checker, Completed, EXTRA};
+pub(crate) use checker::{Checker, Completed, EXTRA, LoopFacts};
 pub use crash::CrashOptions;
 pub(crate) use device::Device;
 pub use later::{Later, LaterError, LaterOptions, verify_later};
@@ -21,11 +21,12 @@ pub use scan::{ScanMoment, ScanProgress};
 
 use crate::prepare::Prepared;
 use device::Looks;
-use iosonar_archive::{Fault, OutsideFacts, ScanFacts, Verified, WriteId};
+use iosonar_archive::{OutsideFacts, ScanFacts, Verified, WriteId};
 use iosonar_evidence::target::{BlockDevice, Role};
-use iosonar_evidence::{Fact, TargetKind};
-use iosonar_plan::{ByteSize, Extent, Fill, Op, Plan, SECTOR, VerifyModes};
-use iosonar_verify::{Sectors, Tag};
+use iosonar_evidence::{Fact, TargetFacts, TargetKind};
+use iosonar_plan::{ByteSize, Engine, Extent, Fill, Generator, Job, Op, Phase, Plan, SECTOR, VerifyModes};
+use iosonar_verify::{Atomic, Sectors, Tag};
+use names::Named;
 use records::AfterCrash;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -56,6 +57,8 @@ pub(crate) struct Verifier {
     pub(crate) devices: Vec<Mutex<Device>>,
     /// By the number of the target.
     pub(crate) places: Vec<Place>,
+    /// By the numbers of phase and target: the unit in which its jobs write.
+    write_units: Vec<Vec<Atomic>>,
     stops_at_fault: bool,
     /// What is read was left by a crash.
     after_crash: Option<AfterCrash>,
@@ -77,14 +80,12 @@ impl Verifier {
     /// None where the plan checks nothing.
     pub(crate) fn new(prepared: &Prepared) -> Option<Verifier> {
         let plan = &prepared.plan;
-        let identities = prepared.targets.iter().map(|claimed| {
-            let kind = claimed.looked.facts.as_ref().map(|facts| &facts.kind);
-            identity(&claimed.looked.target.path, kind)
-        });
+        let looked = prepared.targets.iter().map(|claimed| &claimed.looked);
+        let targets = looked.map(|looked| (looked.target.path.as_path(), looked.facts.as_ref()));
         let is_on = plan.verify.is_on();
         let mut verifier = is_on.then(|| Verifier {
             stops_at_fault: plan.verify.stop_at_fault,
-            ..Verifier::of(plan, identities, plan.verify.modes, plan.verify.memory)
+            ..Verifier::of(plan, targets, plan.verify.modes, plan.verify.memory)
         });
         for device in verifier.iter_mut().flat_map(|verifier| &mut verifier.devices) {
             device.get_mut().unwrap_or_else(PoisonError::into_inner).keeps_bytes = plan.verify.dump;
@@ -93,30 +94,23 @@ impl Verifier {
     }
 
     /// Of targets that are known so, in the order of the plan.
-    fn of(
+    fn of<'a>(
         plan: &Plan,
-        identities: impl Iterator<Item = (Identity, u64)>,
+        targets: impl Iterator<Item = (&'a Path, Option<&'a TargetFacts>)>,
         modes: VerifyModes,
         memory: ByteSize,
     ) -> Verifier {
-        let mut known: Vec<Identity> = Vec::new();
-        let mut places = Vec::new();
-        for (identity, base) in identities {
-            let device = known.iter().position(|other| *other == identity).unwrap_or_else(|| {
-                known.push(identity);
-                known.len() - 1
-            });
-            places.push(Place { device, base });
-        }
-        let share = ByteSize(memory.0 / known.len().max(1) as u64);
+        let (places, devices) = places_of(targets);
+        let share = ByteSize(memory.0 / devices.max(1) as u64);
         Verifier {
             modes,
             run_id: plan.run_id,
             fill: plan.fill,
             poison: poison(plan.run_id),
             seed: plan.seed,
-            devices: known.iter().map(|_| Mutex::new(Device::new(share))).collect(),
+            devices: (0..devices).map(|_| Mutex::new(Device::new(share))).collect(),
             places,
+            write_units: write_units(plan),
             stops_at_fault: false,
             after_crash: None,
             has_fault: AtomicBool::new(false),
@@ -156,6 +150,12 @@ impl Verifier {
         }
     }
 
+    /// The unit in which the jobs of a phase write to a target.
+    pub(crate) fn write_unit(&self, target: u16, phase: u16) -> Atomic {
+        let units = self.write_units.get(usize::from(phase));
+        units.and_then(|units| units.get(usize::from(target))).copied().unwrap_or_default()
+    }
+
     /// How written sectors of a target look that lies there.
     pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
         let Verifier { run_id, fill, poison, after_crash, .. } = *self;
@@ -188,13 +188,73 @@ impl Verifier {
     }
 
     /// What was counted on all devices, with the scan and the faults.
-    pub(crate) fn verified(&self, scan: Option<ScanFacts>, faults: &[Fault]) -> Verified {
+    pub(crate) fn verified(&self, scan: Option<ScanFacts>, named: &Named) -> Verified {
         let outside = self.modes.outside.map(|_| OutsideFacts::default());
         let mut all = Verified { modes: self.modes.to_string(), scan, outside, ..Verified::default() };
         self.each_device().for_each(|device| device.add_to(&mut all));
-        faults.iter().for_each(|fault| all.count(fault));
+        (all.mixed, all.unknown) = (named.mixed, all.unknown + named.unproved);
+        named.faults.iter().for_each(|fault| all.count(fault));
         all
     }
+}
+
+/// Where targets lie, in the order of the plan, and how many distinct devices they are.
+pub(crate) fn places_of<'a>(
+    targets: impl Iterator<Item = (&'a Path, Option<&'a TargetFacts>)>,
+) -> (Vec<Place>, usize) {
+    let mut known: Vec<Identity> = Vec::new();
+    let mut places = Vec::new();
+    for (path, facts) in targets {
+        let (identity, base) = identity(path, facts.map(|facts| &facts.kind));
+        let device = known.iter().position(|other| *other == identity).unwrap_or_else(|| {
+            known.push(identity);
+            known.len() - 1
+        });
+        places.push(Place { device, base });
+    }
+    (places, known.len())
+}
+
+/// The target of a stream of the C library that another job of its phase disturbs, in the phases that `is_checked`: both use one device,
+/// and one of them writes. What such a stream reads and when its writes reach the file is decided by its buffer.
+pub(crate) fn shared_stream(
+    plan: &Plan,
+    places: &[Place],
+    is_checked: impl Fn(&Phase) -> bool,
+) -> Option<u16> {
+    let device = |job: &Job| places[usize::from(job.target)].device;
+    let is_shared = |phase: &Phase, stream: &Job| {
+        let near = || phase.jobs.iter().filter(|job| device(job) == device(stream));
+        let writes = |job: &Job| job.workload.generator().is_none_or(Generator::writes);
+        near().map(|job| job.workload.jobs()).sum::<u32>() > 1 && near().any(writes)
+    };
+    plan.phases.iter().filter(|phase| is_checked(phase)).find_map(|phase| {
+        let mut streams = phase.jobs.iter().filter(|job| matches!(job.engine(plan.engine), Engine::Stdio(_)));
+        streams.find(|stream| is_shared(phase, stream)).map(|stream| stream.target)
+    })
+}
+
+/// The units in which jobs write, by the numbers of phase and target. A copy to a mapping has no other unit than a byte.
+fn write_units(plan: &Plan) -> Vec<Vec<Atomic>> {
+    let unit = |phase: &Phase, target: usize| {
+        let mut jobs = phase.jobs.iter().filter(|job| usize::from(job.target) == target);
+        let copies = jobs.any(|job| matches!(job.engine(plan.engine), Engine::Mmap(_)));
+        if copies { Atomic::Byte } else { Atomic::Sector }
+    };
+    plan.phases
+        .iter()
+        .map(|phase| (0..plan.targets.len()).map(|target| unit(phase, target)).collect())
+        .collect()
+}
+
+/// The unit in which a job reads: the page cache and mappings lock nothing against a write of the same page. The device of a loop device
+/// may be the page cache of its file.
+pub(crate) fn read_unit(plan: &Plan, job: &Job, facts: Option<&TargetFacts>) -> Atomic {
+    let is_cached = |device: &BlockDevice| matches!(&device.role, Role::Loop { direct_io, .. } if *direct_io != Fact::Known(true));
+    let is_of_cached = || facts.is_some_and(|facts| facts.devices().into_iter().any(is_cached));
+    let is_buffered = job.access(plan.access).buffered || job.engine(plan.engine).is_buffered();
+    let copies = plan.engine.is_real() && (is_buffered || is_of_cached());
+    if copies { Atomic::Byte } else { Atomic::Sector }
 }
 
 /// What a target is known by, and its first sector on that.

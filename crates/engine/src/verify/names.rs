@@ -11,7 +11,7 @@ use iosonar_archive::{
     ScanFacts,
 };
 use iosonar_plan::{Nanos, Op, Plan, SECTOR};
-use iosonar_verify::{KnownWrite, Observation, RunOfFaults, due_bytes, join, name};
+use iosonar_verify::{KnownWrite, Observation, RunOfFaults, Tag, due_bytes, is_mix, join, name};
 use std::collections::HashMap;
 
 /// Writes of bad places that are looked at, of all places together.
@@ -26,32 +26,35 @@ impl Prepared {
         archive: &ArchiveWriter,
         info: &mut RunInfo,
     ) {
-        let observations = verifier.take_observations();
+        let mut observed = Observed::of(verifier.take_observations());
         let opened = Archive::open(archive.dir());
         let records = opened.as_ref().map(Records::of);
         let writes = records.as_ref().map_err(ToString::to_string).and_then(|records| {
             let known = Known { plan: &self.plan, records, passes: &info.passes, durable: None };
-            writes_of(&known, verifier, &observations).map_err(|error| error.to_string())
+            observed.prove(&known, verifier).map_err(|error| error.to_string())?;
+            writes_of(&known, verifier, &observed.faults).map_err(|error| error.to_string())
         });
         let writes = writes.unwrap_or_else(|error| {
             let told = format!("the records could not be read to name faults exactly: {error}");
             info.means.notices.push(told);
-            observations.iter().map(|_| Vec::new()).collect()
+            observed.faults.iter().map(|_| Vec::new()).collect()
         });
-        let faults = named(verifier, &observations, &writes);
+        let observations = &observed.faults;
+        let faults = named(verifier, observations, &writes);
         if let Err(error) = archive.write_faults(&faults) {
             info.means.notices.push(format!("the list of faults was not kept: {error}"));
         }
         if self.plan.verify.dump
-            && let Err(error) =
-                archive.write_fault_bytes(&bytes_of(verifier, &faults, &observations, &writes))
+            && let Err(error) = archive.write_fault_bytes(&bytes_of(verifier, &faults, observations, &writes))
         {
             info.means.notices.push(format!("the bytes of faults were not kept: {error}"));
         }
-        let mut verified = verifier.verified(scan, &faults);
+        let named = observed.named(faults);
+        let mut verified = verifier.verified(scan, &named);
         if let Ok(records) = &records {
             // Without the records each lost write is told for itself.
-            verified.missing = missing_writes(verifier, &verified, &faults, records).unwrap_or_default();
+            verified.missing =
+                missing_writes(verifier, &verified, &named.faults, records).unwrap_or_default();
         }
         info.verified = Some(verified);
     }
@@ -66,17 +69,66 @@ pub(super) struct Known<'a> {
     pub(super) durable: Option<&'a Durable<'a>>,
 }
 
+/// What became of all that was observed.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    pub(super) faults: Vec<Fault>,
+    /// Suspect sectors that are no faults.
+    pub(super) mixed: u64,
+    /// Those of which nobody knows.
+    pub(super) unproved: u64,
+}
+
+/// What was observed, as far as it is known what it is.
+struct Observed {
+    faults: Vec<Observation>,
+    suspects: Vec<Observation>,
+    mixed: u64,
+}
+
+impl Observed {
+    fn of(observations: Vec<Observation>) -> Observed {
+        let (suspects, faults) = observations.into_iter().partition(|o: &Observation| o.is_suspect);
+        Observed { faults, suspects, mixed: 0 }
+    }
+
+    /// Finds out which suspect sectors are faults: those that do not consist of parts of the writes that they may hold.
+    fn prove(&mut self, known: &Known<'_>, verifier: &Verifier) -> Result<(), ArchiveError> {
+        if self.suspects.is_empty() {
+            return Ok(());
+        }
+        let run = run_of(verifier);
+        let writes = writes_of(known, verifier, &self.suspects)?;
+        for (suspect, writes) in std::mem::take(&mut self.suspects).into_iter().zip(&writes) {
+            match is_mix(&suspect, writes, &run) {
+                true => self.mixed += 1,
+                false => self.faults.push(Observation { is_suspect: false, ..suspect }),
+            }
+        }
+        // In the order of reads, so that neighbours become one fault.
+        self.faults.sort_by_key(|o| (o.reader.completed, o.reader.target, o.start));
+        Ok(())
+    }
+
+    fn named(&self, faults: Vec<Fault>) -> Named {
+        Named { faults, mixed: self.mixed, unproved: self.suspects.len() as u64 }
+    }
+}
+
 /// Names what was observed, by the records of the run.
 pub(super) fn name_all(
     known: &Known<'_>,
     verifier: &Verifier,
-    observations: &[Observation],
-) -> Result<Vec<Fault>, ArchiveError> {
-    if observations.is_empty() {
-        return Ok(Vec::new());
+    observations: Vec<Observation>,
+) -> Result<Named, ArchiveError> {
+    let mut observed = Observed::of(observations);
+    observed.prove(known, verifier)?;
+    if observed.faults.is_empty() {
+        return Ok(observed.named(Vec::new()));
     }
-    let writes = writes_of(known, verifier, observations)?;
-    Ok(named(verifier, observations, &writes))
+    let writes = writes_of(known, verifier, &observed.faults)?;
+    let faults = named(verifier, &observed.faults, &writes);
+    Ok(observed.named(faults))
 }
 
 fn named(verifier: &Verifier, observations: &[Observation], writes: &[Vec<KnownWrite>]) -> Vec<Fault> {
@@ -122,7 +174,7 @@ fn bytes_of(
     faults.iter().take(MOST_DUMPS).enumerate().filter_map(of_fault).collect()
 }
 
-/// The writes that cover the first sector of each observation, by the time of their submission.
+/// The writes that cover the first sector of each observation, by the time of their submission; of a suspect one those that it may hold.
 fn writes_of(
     known: &Known<'_>,
     verifier: &Verifier,
@@ -157,6 +209,12 @@ fn writes_of(
             // A killed run has no times of its passes: the first one starts at time zero.
             let start = start.or(Some(Nanos(0)).filter(|_| (record.phase, record.pass) == (0, 0)));
             let has_due_times = has_due_times(known.plan, record);
+            let Observation { is_suspect, legal, .. } = &observations[*number];
+            // Its bytes must be made again exactly.
+            let is_exact = || own == on_device(record.target, 0).1 && (!has_due_times || start.is_some());
+            if *is_suspect && !(legal.contains(&Tag::of(id_of(record))) && is_exact()) {
+                continue;
+            }
             let write = known_write(record, start_here, start.filter(|_| has_due_times));
             let is_demanded = known.durable.map_or(write.is_acknowledged, |durable| durable.holds(record));
             found[*number].push(KnownWrite { is_demanded, ..write });

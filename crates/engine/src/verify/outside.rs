@@ -103,9 +103,9 @@ impl Prepared {
     fn remember_target(&self, verifier: &Verifier, target: usize, shared: Shared<'_>) -> std::io::Result<()> {
         let Some(size) = self.sectors_before(target) else { return Ok(()) };
         let mut source = self.source_before(target, &self.targets[target], shared)?;
-        let block = self.fitted_on(target).map_or(SECTOR, |fitted| fitted.placement.block());
+        let block = self.targets[target].direct_block();
         let (source, progress) = (&mut source, &ScanProgress::default());
-        let scan = Scan::new(verifier, target as u16, source, shared.control, progress, size, block / SECTOR);
+        let scan = Scan::new(verifier, target as u16, source, shared.control, progress, size, block);
         scan.remember();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The scan at the end: all places that the run has written are read and checked, in the order of their addresses.
 
 use super::checker::{AGAIN_AFTER, around};
-use super::device::{Contents, Data, Looks};
+use super::device::{CHUNK, Contents, Data, Looks};
 use super::narrow::{Area, Narrow};
 use super::reads::{Checks, DEPTH, PIECE, Reads, ScanSource, memory};
 use super::{Place, Verifier};
@@ -16,7 +16,6 @@ use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, Engine, Nanos, SECTOR, ShortPolicy, SimModel};
 use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -25,8 +24,6 @@ use std::time::{Duration, Instant};
 
 /// Places of one unreadable area that are read again one by one, where some of it can be read by then.
 const MOST_AGAIN: usize = 1024;
-/// Sectors of a chunk, the unit of samples and of counts: 64 KiB.
-const CHUNK: u64 = 128;
 /// Gaps of so many sectors are read, too: fewer, longer reads are faster.
 const GAP: u64 = 128;
 
@@ -121,7 +118,8 @@ impl Prepared {
         source.backend = with_faults(target, source.backend, shared.injected);
         source.backend.skip_to(ended_at);
         let (control, progress) = (shared.control, shared.progress.scan());
-        let (size, block) = (placement.size() / SECTOR, placement.block() / SECTOR);
+        // The scan reads directly, also where the requests of the run went through the page cache.
+        let (size, block) = (placement.size() / SECTOR, claimed.direct_block());
         Ok(Scan::new(verifier, target, &mut source, control, progress, size, block).run())
     }
 
@@ -254,10 +252,11 @@ impl<'a> Scan<'a> {
         joined
     }
 
-    /// Sectors, widened to whole logical blocks.
+    /// Sectors of the device, widened to whole logical blocks of the target.
     fn in_blocks(&self, sectors: Sectors) -> Sectors {
-        let start = sectors.start / self.block * self.block;
-        Sectors::between(start, sectors.end().next_multiple_of(self.block))
+        let base = self.place().base;
+        let on_target = Sectors { start: sectors.start - base, ..sectors }.in_blocks(self.block);
+        Sectors { start: on_target.start + base, ..on_target }
     }
 
     /// Reads the sectors that the run must not change, before it begins.
@@ -287,13 +286,8 @@ impl<'a> Scan<'a> {
         facts.stopped = !self.read_all(&pieces, &mut facts);
         self.verifier.device(self.place()).set_first_reads(false);
         let new = first_new..self.verifier.device(self.place()).observations.len();
-        let bad: BTreeSet<u64> = self.verifier.device(self.place()).observations[new.clone()]
-            .iter()
-            // Those of the sample; what the run has not written is no part of it.
-            .filter(|o| !o.legal.is_empty())
-            .flat_map(|o| o.start / CHUNK..=(o.end() - 1) / CHUNK)
-            .collect();
-        facts.bad_chunks = bad.len() as u64;
+        let counts = self.verifier.device(self.place()).take_scan_counts();
+        (facts.bad_chunks, facts.bad_sectors) = (counts.bad_chunks.len() as u64, counts.bad);
         for (round, pause) in AGAIN_AFTER.into_iter().enumerate() {
             self.read_again(new.clone(), round, pause);
         }
@@ -333,7 +327,11 @@ impl<'a> Scan<'a> {
     fn read_again(&mut self, numbers: std::ops::Range<usize>, round: usize, pause: Nanos) {
         let open: Vec<usize> = {
             let device = self.verifier.device(self.place());
-            numbers.filter(|n| round == 0 || !device.observations[*n].again[round - 1].is_settled()).collect()
+            let is_open = |n: &usize| {
+                let observation = &device.observations[*n];
+                !observation.is_suspect && (round == 0 || !observation.again[round - 1].is_settled())
+            };
+            numbers.filter(is_open).collect()
         };
         if open.is_empty() {
             return;
@@ -391,9 +389,9 @@ impl<'a> Scan<'a> {
             let device = verifier.device(place);
             let observation = &device.observations[number];
             let named = observation.named_place(verifier.run_id).filter(|_| round == 0);
-            let named =
-                named.map(|start| self.in_blocks(Sectors { start, count: observation.count.min(PIECE) }));
-            (self.in_blocks(around(&device, number, place.base)), named)
+            let named = named
+                .map(|start| Sectors { start, count: observation.count.min(PIECE) }.in_blocks(self.block));
+            (around(&device, number, place.base).in_blocks(self.block), named)
         };
         let (flight, data, reader) = self.read_now(sectors);
         let again = (number, round);

@@ -5,7 +5,7 @@
 //! in flight. Reads and writes have separate lists, because reads do not disturb each other.
 
 use super::CHUNK;
-use crate::{Sectors, Tag};
+use crate::{Atomic, Sectors, Tag};
 
 /// No link.
 const NONE: u32 = u32::MAX;
@@ -43,6 +43,7 @@ pub(super) struct InFlight {
     pub(super) begin: u64,
     pub(super) tag: Tag,
     pub(super) kind: Kind,
+    pub(super) atomic: Atomic,
     links: [Link; 2],
 }
 
@@ -96,8 +97,14 @@ impl Flights {
     }
 
     /// Adds a request.
-    pub(super) fn insert(&mut self, range: Sectors, begin: u64, tag: Tag, kind: Kind) -> u32 {
-        let new = InFlight { range, begin, tag, kind, links: [UNLINKED; 2] };
+    pub(super) fn insert(
+        &mut self,
+        range: Sectors,
+        begin: u64,
+        tag: Tag,
+        (kind, atomic): (Kind, Atomic),
+    ) -> u32 {
+        let new = InFlight { range, begin, tag, kind, atomic, links: [UNLINKED; 2] };
         let id = self.free;
         let id = if id == NONE {
             self.slots.push(new);

@@ -11,6 +11,9 @@
 //!    after both had ended, nothing else that is concurrent with v. A failed write that began after v had ended may
 //!    still reach the device, so it stays.
 //!
+//! A sector may hold parts of several legal versions where one of them was written byte by byte, or the read was and a write was in
+//! flight meanwhile ([`Legal::Mixed`]).
+//!
 //! **Two places.** Where one version is legal and no write in flight overlaps another request, the [`table`] has the
 //! whole truth, and a write in flight is only a [flight](flights). All else is in the [`side`] table: a range moves
 //! there when requests overlap or a write fails, and back when one version is left. Both only ever err by allowing
@@ -24,8 +27,8 @@ mod table;
 #[cfg(test)]
 mod table_tests;
 
-use crate::{Sectors, Tag};
-use flights::{Flights, Kind};
+use crate::{Atomic, Sectors, Tag};
+use flights::{Flights, InFlight, Kind};
 use side::{CANDIDATES, Candidate, Mask, NEVER, Outcome, RANGE_BYTES, RANGES, Side, Uncertain};
 use table::{Settled, Table};
 
@@ -60,6 +63,8 @@ pub enum Legal<'a> {
     /// One of these, the oldest first; [`Tag::INITIAL`] may be among them. An empty list means that earlier reads
     /// contradict each other: each version was proved not to be there.
     Several(&'a [Tag]),
+    /// The same, or parts of several of them: requests that overlap in time copied them byte by byte.
+    Mixed(&'a [Tag]),
 }
 
 /// What is known of a sector.
@@ -136,15 +141,20 @@ impl Expected {
     /// A write is about to be submitted. After it `range` holds `tag`: [`Tag::ANY`] for a discard, [`Tag::ZEROS`] for a
     /// write of zeros.
     pub fn begin_write(&mut self, range: Sectors, tag: Tag) -> Flight {
+        self.begin_write_by(Atomic::Sector, range, tag)
+    }
+
+    /// The same, by an access method of this unit.
+    pub fn begin_write_by(&mut self, atomic: Atomic, range: Sectors, tag: Tag) -> Flight {
         let begin = self.tick();
         self.share_writes(range);
         let alone = self.side.next(range).is_none()
             && self.flights.write_over(range, |_| true).is_none()
             && !self.flights.has_read(range);
         if !alone {
-            self.add_candidate(range, Candidate::new(tag, begin, NEVER));
+            self.add_candidate(range, Candidate::new(tag, begin, NEVER).by(atomic));
         }
-        Flight(self.flights.insert(range, begin, tag, Kind::Write { alone }))
+        Flight(self.flights.insert(range, begin, tag, (Kind::Write { alone }, atomic)))
     }
 
     /// A write was completed.
@@ -154,7 +164,8 @@ impl Expected {
         match (write.kind == Kind::Write { alone: true }, ended) {
             (true, Ended::Acknowledged) => self.table.set(write.range, write.tag, false, false),
             (true, Ended::Failed) => {
-                self.add_candidate(write.range, Candidate::new(write.tag, write.begin, now));
+                let failed = Candidate::new(write.tag, write.begin, now).by(write.atomic);
+                self.add_candidate(write.range, failed);
             }
             (false, _) => self.end_shared(write.range, write.begin, now, ended),
         }
@@ -162,9 +173,14 @@ impl Expected {
 
     /// A read is about to be submitted.
     pub fn begin_read(&mut self, range: Sectors) -> Flight {
+        self.begin_read_by(Atomic::Sector, range)
+    }
+
+    /// The same, by an access method of this unit.
+    pub fn begin_read_by(&mut self, atomic: Atomic, range: Sectors) -> Flight {
         let begin = self.tick();
         self.share_writes(range);
-        Flight(self.flights.insert(range, begin, Tag::INITIAL, Kind::Read))
+        Flight(self.flights.insert(range, begin, Tag::INITIAL, (Kind::Read, atomic)))
     }
 
     /// Where a request in flight is.
@@ -191,7 +207,7 @@ impl Expected {
         while let Some((part, uncertain)) = self.side.first_part(Sectors::between(at, range.end())) {
             match uncertain {
                 None => self.check_settled(part, &mut found),
-                Some(whole) => self.check_uncertain(part, whole.start, read.begin, now, &mut found),
+                Some(whole) => self.check_uncertain(part, whole.start, (&read, now), &mut found),
             }
             at = part.end();
         }
@@ -297,7 +313,8 @@ impl Expected {
         let alone = Kind::Write { alone: true };
         while let Some(id) = self.flights.write_over(range, |write| write.kind == alone) {
             let write = self.flights.share(id);
-            self.add_candidate(write.range, Candidate::new(write.tag, write.begin, NEVER));
+            let shared = Candidate::new(write.tag, write.begin, NEVER).by(write.atomic);
+            self.add_candidate(write.range, shared);
         }
     }
 
@@ -362,16 +379,20 @@ impl Expected {
         &mut self,
         part: Sectors,
         start: u64,
-        begin: u64,
-        now: u64,
+        (read, now): (&InFlight, u64),
         found: &mut impl FnMut(u64, Legal<'_>) -> Option<Tag>,
     ) {
         let uncertain = *self.side.get(start);
+        let begin = read.begin;
         let legal = uncertain.legal(begin);
+        let is_mixed = uncertain.is_mixed(legal, begin, read.atomic);
         let mut run = (part.start, 0);
         for sector in part.start..part.end() {
             let base = self.table.get(sector).tag;
-            let mask = check_sector(&uncertain, legal, base, |legal| found(sector, legal));
+            let mask = check_sector(&uncertain, legal, base, |legal| match legal {
+                Legal::Several(tags) if is_mixed => found(sector, Legal::Mixed(tags)),
+                legal => found(sector, legal),
+            });
             if mask & side::BASE != 0 {
                 self.table.mark_seen(sector);
             }

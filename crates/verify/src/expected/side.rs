@@ -4,7 +4,7 @@
 //! The base ended before each candidate began. A version that newer reads must not see any more stays for as long as a
 //! read in flight may see it: `gone_since` says which reads that are.
 
-use crate::{Sectors, Tag};
+use crate::{Atomic, Sectors, Tag};
 use std::collections::BTreeMap;
 
 /// Candidates of one range.
@@ -22,6 +22,8 @@ pub(super) struct Candidate {
     pub(super) tag: Tag,
     /// A read has found it.
     pub(super) seen: bool,
+    /// Unit of the access method that wrote it.
+    pub(super) atomic: Atomic,
     pub(super) begin: u64,
     /// [`NEVER`] while in flight.
     pub(super) end: u64,
@@ -32,7 +34,12 @@ pub(super) struct Candidate {
 impl Candidate {
     /// A write that is in flight, or has failed at `end`.
     pub(super) fn new(tag: Tag, begin: u64, end: u64) -> Candidate {
-        Candidate { tag, seen: false, begin, end, gone_since: NEVER }
+        Candidate { tag, seen: false, atomic: Atomic::Sector, begin, end, gone_since: NEVER }
+    }
+
+    /// The same, by an access method of this unit.
+    pub(super) fn by(self, atomic: Atomic) -> Candidate {
+        Candidate { atomic, ..self }
     }
 
     /// Whether a read that began after both had ended and found `seen` proves that this one is there no more. A read
@@ -132,6 +139,14 @@ impl Uncertain {
         };
         let base = Mask::from(self.base.gone_since > read_begin);
         self.candidates().iter().enumerate().fold(base, legal)
+    }
+
+    /// Whether a sector may hold parts of several of the versions in `mask`, seen by a read of this unit that began at `read_begin`.
+    pub(super) fn is_mixed(&self, mask: Mask, read_begin: u64, reader: Atomic) -> bool {
+        let legal = self.candidates().iter().enumerate().filter(|(n, _)| mask & 2 << n != 0);
+        legal
+            .map(|(_, candidate)| candidate)
+            .any(|write| write.atomic == Atomic::Byte || reader == Atomic::Byte && write.end >= read_begin)
     }
 
     /// The tags of the versions in `mask`, if the base has the tag `base`.

@@ -76,7 +76,7 @@ impl From<Legal<'_>> for Answer {
             Legal::Unknown => Answer::Unknown,
             Legal::Any => Answer::Any,
             Legal::One(tag) => Answer::Tags(vec![tag]),
-            Legal::Several(tags) => Answer::Tags(tags.to_vec()),
+            Legal::Several(tags) | Legal::Mixed(tags) => Answer::Tags(tags.to_vec()),
         }
     }
 }

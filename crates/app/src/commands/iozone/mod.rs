@@ -17,8 +17,7 @@ use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
-use iosonar_archive::PARTS;
-use iosonar_archive::{Archive, RunState, TOOL};
+use iosonar_archive::{Archive, Miscompare, PARTS, RunInfo, RunState, TOOL, TargetInfo};
 use iosonar_campaign::{Matrix, Table, Telemetry};
 use iosonar_dialect_iozone::{
     Command, Settings, TelemetryFacts, banner, full_help, parse, read_clients, text_report, text_table,
@@ -39,6 +38,9 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+
+/// Bad records of a file that are reported one by one.
+const MOST_ERRORS: usize = 10;
 
 /// IOzone's options, if the program was called as `iozone`, or with that command: they are none that other commands know.
 pub fn as_iozone(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
@@ -239,6 +241,27 @@ fn machine(archive: &Archive) -> String {
     format!("Linux {} {} {}", word(&environment.hostname), word(&kernel.release), word(&kernel.version))
 }
 
+/// What is bad in the data that was read, in IOzone's words: a line for each of the first records, and how many there are.
+fn errors_in_files(info: &RunInfo) -> Vec<String> {
+    let of_target = |target: &TargetInfo| {
+        let checks = target.checks.as_ref().filter(|checks| checks.miscompared > 0)?;
+        let position = |bad: &Miscompare| {
+            let why = match bad.untransferred {
+                true => "the read succeeded and transferred nothing there".into(),
+                false => format!("{} bytes of the record are not what was written", bad.bad_bytes),
+            };
+            format!("Error in file {}: Position {}: {why}", target.path, bad.offset.saturating_add(bad.at))
+        };
+        let told = checks.first.iter().take(MOST_ERRORS).map(position);
+        let records = format!(
+            "{}: {} of {} records that were checked are bad",
+            target.path, checks.miscompared, checks.requests
+        );
+        Some(told.chain([records]).collect::<Vec<_>>())
+    };
+    info.targets.iter().filter_map(of_target).flatten().collect()
+}
+
 fn report(
     settings: &Settings,
     matrix: &Matrix,
@@ -298,6 +321,7 @@ fn report(
     reservations.write(settings, matrix, &table)?;
     let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
     failures.iter().for_each(|failure| print_message(format_args!("iozone: {failure}")));
+    errors_in_files(&info).iter().for_each(|error| print_message(format_args!("iozone: {error}")));
     match &info.state {
         RunState::Broken(why) if failures.is_empty() => {
             print_message(format_args!("iozone: the run could not go on: {why}"));

@@ -138,7 +138,7 @@ impl Reports<'_> {
             for bad in &checks.first {
                 sinks.error(&format!(
                     "target {number} {}: miscompare in pass {}, operation {}, at byte {} of the request at byte {}: \
-                     expected {:#04x}, found {:#04x}; {} bytes are bad",
+                     expected {:#04x}, found {:#04x}; {} bytes are bad{}",
                     target.path,
                     bad.pass + 1,
                     bad.sequence,
@@ -146,7 +146,8 @@ impl Reports<'_> {
                     bad.offset,
                     bad.expected,
                     bad.found,
-                    bad.bad_bytes
+                    bad.bad_bytes,
+                    if bad.untransferred { "; the read succeeded and transferred nothing there" } else { "" }
                 ))?;
             }
             (requests, miscompared) = (requests + checks.requests, miscompared + checks.miscompared);

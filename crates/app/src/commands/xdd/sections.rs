@@ -124,6 +124,7 @@ fn verification(target: &TargetSettings) -> String {
     let what = match verify.what {
         Checked::Contents => "contents",
         Checked::Location => "location",
+        Checked::Headers => "headers",
     };
     if verify.immediate { format!("{what}, immediate") } else { what.into() }
 }

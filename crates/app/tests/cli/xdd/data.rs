@@ -120,7 +120,7 @@ fn a_pattern_without_verify_is_no_check_and_that_is_said() {
     let ended = xdd(&lab, 0, "-op read -targets 1 F -reqsize 4 -numreqs 10 -datapattern sequenced");
     assert!(ended.err.contains("-datapattern") && ended.err.contains("-verify"), "{}", ended.err);
     assert!(!ended.out.contains("errors reported"), "{}", ended.out);
-    let ended = xdd(&lab, 0, "-op write -targets 1 N -reqsize 4 -numreqs 10 -datapattern x -verify contents");
+    let ended = xdd(&lab, 3, "-op write -targets 1 N -reqsize 4 -numreqs 10 -datapattern x -verify contents");
     assert!(ended.err.contains("nothing is read here"), "{}", ended.err);
 }
 

@@ -1,0 +1,22 @@
+//! Streams of the C library whose data is to be verified.
+
+use super::Looked;
+use crate::error::PrepareError;
+use crate::verify::{places_of, shared_stream};
+use iosonar_plan::Plan;
+
+/// Refuses to verify what several streams over one file write: the buffer of each answers its reads, and holds its writes.
+pub(super) fn check_streams(plan: &Plan, looked: &[Looked]) -> Result<(), PrepareError> {
+    let is_verified = plan.verify.is_on() || plan.jobs().any(|(_, job)| job.options.verify.is_some());
+    if !is_verified {
+        return Ok(());
+    }
+    let facts = looked.iter().map(|looked| (looked.target.path.as_path(), looked.facts.as_ref()));
+    let is_checked = |phase: &iosonar_plan::Phase| {
+        plan.verify.is_on() || phase.jobs.iter().any(|job| job.options.verify.is_some())
+    };
+    match shared_stream(plan, &places_of(facts).0, is_checked) {
+        Some(target) => Err(PrepareError::SharedStream { path: looked[usize::from(target)].path() }),
+        None => Ok(()),
+    }
+}
