@@ -31,6 +31,7 @@ mod limits;
 mod log_scale;
 mod machine;
 mod machine_series;
+mod memory;
 mod occupancy;
 mod order;
 mod ordered;
@@ -72,8 +73,9 @@ pub use judgement::{Channel, Detection, DetectorId, During, Evidence, Judgement,
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use machine::{DeviceFacts, Machine};
 pub use machine_series::{CpuSteps, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
+pub use memory::spare_memory;
 pub use occupancy::{Band, ClassOccupancy, FINE_STEPS, Occupancy};
-pub use order::{DISPLACEMENT, Reorder};
+pub use order::{DISPLACEMENT, Reorder, displacement};
 pub use ordered::{Ordered, Step};
 pub use others::OtherOp;
 pub use parts::{PartStats, PartTimes, Parts};

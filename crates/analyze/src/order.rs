@@ -5,8 +5,18 @@
 //! others have come: whoever was overtaken by no more than that many has its place. The others are handed over late,
 //! and counted.
 
+use crate::memory;
+
 /// By how many places a request may come late and still find its place.
 pub const DISPLACEMENT: usize = 1 << 17;
+
+/// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+const SCARCE: usize = 1 << 12;
+
+/// By how many places a request may come late in this process and still find its place.
+pub fn displacement() -> usize {
+    memory::of(DISPLACEMENT, SCARCE)
+}
 
 /// Keeps items back and hands them over by ascending key.
 #[derive(Debug, Clone)]
@@ -20,9 +30,9 @@ pub struct Reorder<K, T> {
 }
 
 impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
-    /// Keeps back [`DISPLACEMENT`] items.
+    /// Keeps back [`displacement`] items.
     pub fn new() -> Reorder<K, T> {
-        Reorder::keeping(DISPLACEMENT)
+        Reorder::keeping(displacement())
     }
 
     /// Keeps back `keep` items.

@@ -6,6 +6,8 @@
 use crate::backlog::{Backlog, Wait};
 use crate::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use crate::findings::{CompletionFacts, Completions};
+use crate::memory;
+use crate::order::displacement;
 use crate::ordered::Ending;
 use crate::{Detail, Diagrams, Limits, Ordered, Records, Reorder, Step, Tally};
 use iosonar_archive::{Fields, Record};
@@ -46,7 +48,7 @@ pub struct Wanted {
 impl Wanted {
     /// Nothing yet, with as many readers as there are processors.
     pub fn nothing() -> Wanted {
-        let readers = thread::available_parallelism().map_or(1, |n| n.get().min(MOST_READERS));
+        let readers = thread::available_parallelism().map_or(1, |n| n.get().min(memory::of(MOST_READERS, 1)));
         Wanted {
             tally: false,
             diagrams: None,
@@ -104,7 +106,7 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         let waits =
             wanted.tally.then(|| add(&mut consumers.waits, |waits| scope.spawn(|| most_waiting(waits))));
         let demand = wanted.demand.as_ref().map(|options| {
-            let order = Reorder::keeping(records.displacement());
+            let order = Reorder::keeping(records.displacement().min(displacement()));
             add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options)))
         });
         let shared = Shared::new(records, targets, wanted, consumers);
@@ -345,7 +347,7 @@ impl Consumers {
 }
 
 fn add<P, T>(consumers: &mut Vec<SyncSender<P>>, spawn: impl FnOnce(Receiver<P>) -> T) -> T {
-    let (sender, receiver) = sync_channel(AHEAD);
+    let (sender, receiver) = sync_channel(memory::of(AHEAD, 1));
     consumers.push(sender);
     spawn(receiver)
 }
@@ -392,7 +394,7 @@ fn demand(
     options: &DemandOptions,
 ) -> (DemandAnalysis, u64) {
     thread::scope(|scope| {
-        let (to_pages, pieces) = sync_channel(AHEAD);
+        let (to_pages, pieces) = sync_channel(memory::of(AHEAD, 1));
         let pages = scope.spawn(|| pages(pieces, options));
         let mut outline = DemandTally::new(options);
         let mut piece = Vec::with_capacity(TOGETHER);

@@ -5,13 +5,14 @@ use crate::commands::headline;
 use crate::exit::Failure;
 use crate::members::{self, Member};
 use crate::session::command_line;
-use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
-    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, pass,
+    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, displacement, pass, spare_memory,
 };
 use iosonar_archive::{Archive, Fault, TOOL};
+use iosonar_host::{Root, memory_limit};
 use iosonar_inputs::{Input, Merged};
 use iosonar_plan::Engine;
 use iosonar_view::scene::Figure;
@@ -19,6 +20,40 @@ use iosonar_view::{
     Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
 };
 use serde_json::{Value, json};
+use std::sync::OnceLock;
+
+/// Memory limits below this are heeded.
+const SCARCE: u64 = 1 << 30;
+/// Of a limit, the share for each page (4 KiB of footprint) that is known exactly.
+const LIMIT_FOR_PAGE: u64 = 1024;
+
+/// The memory limit of the control groups of this process, where it is heeded.
+static MEMORY_LIMIT: OnceLock<Option<u64>> = OnceLock::new();
+
+/// Lets analyses of this process do with the memory that its control groups allow: without it they are faster.
+pub fn heed_memory_limit() {
+    let limit = MEMORY_LIMIT.get_or_init(|| memory_limit(&Root::default()).filter(|limit| *limit < SCARCE));
+    if limit.is_some() {
+        spare_memory();
+    }
+}
+
+/// Fits what a demand is analyzed with to the memory limit; says so.
+fn fit_to_memory(options: DemandOptions) -> (DemandOptions, Option<String>) {
+    const MIB: u64 = 1 << 20;
+    let Some(limit) = MEMORY_LIMIT.get().copied().flatten() else { return (options, None) };
+    let pages = usize::try_from(limit / LIMIT_FOR_PAGE).unwrap_or(usize::MAX).max(1);
+    if pages >= options.exact_pages {
+        return (options, None);
+    }
+    let why = format!(
+        "a control group limits the memory of this process to {} MiB: working sets and reuse are exact up to a footprint of {} MiB, and \
+         sampled above (raise memory.max for exact ones)",
+        limit / MIB,
+        pages as u64 * 4096 / MIB
+    );
+    (DemandOptions { exact_pages: pages, ..options }, Some(why))
+}
 
 /// Version of the JSON form.
 const VERSION: u32 = 1;
@@ -65,8 +100,10 @@ impl Analysis {
         let merged = Merged::new(inputs)?;
         let is_run = inputs.iter().all(Input::is_run);
         let kept = (!needs.tally).then(|| merged.summary(limits)).flatten();
+        let (options, limited) = fit_to_memory(demand.options());
+        let is_demanded = needs.demand || !is_run;
         let wanted = Wanted {
-            demand: (needs.demand || !is_run).then(|| demand.options()),
+            demand: is_demanded.then_some(options),
             one_device: demand.one_device,
             throughput_window_ns: demand.throughput_window.map(|window| window.0),
             ..if is_run { Run::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
@@ -94,8 +131,8 @@ impl Analysis {
             run = Run::of(found, &timed, None);
         }
         if let Some(run) = &mut run {
-            run.summary.machine = machine(inputs)?;
-            run.machine = if needs.machine { series(inputs)? } else { None };
+            run.summary.machine = machine(inputs);
+            run.machine = if needs.machine { series(inputs) } else { None };
             run.faults = if needs.faults { faults(inputs)? } else { Vec::new() };
             if needs.extents {
                 // An addition: what cannot be read of it costs no other picture.
@@ -104,11 +141,11 @@ impl Analysis {
             }
         }
         let mut remarks = remarks(inputs);
-        remarks.extend(unread);
+        remarks.extend(unread.into_iter().chain(limited.filter(|_| is_demanded)));
         if late > 0 {
             remarks.push(format!(
-                "{late} requests were overtaken by more than {DISPLACEMENT} others: what is counted in an order may be \
-                 a little wrong"
+                "{late} requests were overtaken by more than {} others: what is counted in an order may be a little wrong",
+                displacement()
             ));
         }
         Ok(Analysis {
@@ -273,7 +310,7 @@ impl Run {
         let merged = Merged::new([input])?;
         let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
         let mut run = Run::of(found, &merged, None).expect("it was wanted");
-        run.summary.machine = input.machine()?;
+        run.summary.machine = input.machine();
         Ok(run)
     }
 
@@ -300,12 +337,11 @@ impl Run {
 }
 
 /// The samples of the machine's counters, if there is one run that has any.
-fn series(inputs: &[Input]) -> Result<Option<MachineSeries>, Failure> {
-    let [input] = inputs else { return Ok(None) };
+fn series(inputs: &[Input]) -> Option<MachineSeries> {
+    let [input] = inputs else { return None };
     // The samples of a simulated run have the machine's clock, and its requests have another one.
     let archive = input.archive().filter(|archive| !matches!(archive.plan().engine, Engine::Sim(_)));
-    let series = archive.map(MachineSeries::of).transpose().map_err(Failure::refused)?;
-    Ok(series.filter(|series| !series.is_empty()))
+    input.beside(MachineSeries::of(archive?)).filter(|series| !series.is_empty())
 }
 
 /// What verification found, if there is one run.
@@ -322,9 +358,9 @@ fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, String> {
 }
 
 /// Where a run took place, if there is one run and its archive notes that.
-fn machine(inputs: &[Input]) -> Result<Option<Machine>, Failure> {
-    let [input] = inputs else { return Ok(None) };
-    Ok(input.machine()?)
+fn machine(inputs: &[Input]) -> Option<Machine> {
+    let [input] = inputs else { return None };
+    input.machine()
 }
 
 /// What all targets of an archive moved while all of them were active. The records are read twice.

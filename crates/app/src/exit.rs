@@ -1,7 +1,7 @@
 //! Exit codes: one page lists them for users (`docs/exit-codes.md`).
 
 use iosonar_archive::ArchiveError;
-use iosonar_inputs::OpenError;
+use iosonar_inputs::{FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -69,7 +69,7 @@ impl Failure {
     }
 
     /// The error and its causes, each said once: some errors repeat their cause in their own words. What helps against a
-    /// full disk is the same wherever it is met.
+    /// full disk, or a limit of file sizes, is the same wherever it is met.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for cause in self.error.chain().map(ToString::to_string) {
@@ -78,10 +78,7 @@ impl Failure {
                 text = text + colon + &cause;
             }
         }
-        if is_of_full_disk(&self.error) {
-            text += ": make room there, or write to another disk";
-        }
-        text
+        text + remedy_of(&self.error).as_deref().unwrap_or_default()
     }
 
     /// Whether a closed pipe is all that happened.
@@ -91,13 +88,20 @@ impl Failure {
     }
 }
 
-/// Whether a disk is full, or as much of it as somebody may have.
-fn is_of_full_disk(error: &anyhow::Error) -> bool {
-    let is_full = |e: &std::io::Error| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
-    error.chain().any(|cause| {
-        let of_archive = cause.downcast_ref::<ArchiveError>();
-        cause.downcast_ref::<std::io::Error>().is_some_and(is_full)
-            || matches!(of_archive, Some(ArchiveError::Io { error, .. }) if is_full(error))
+/// What helps against a full disk, a limit of file sizes, or a damaged file.
+fn remedy_of(error: &anyhow::Error) -> Option<String> {
+    if let Some(ArchiveError::Damaged { .. }) = archive_error(error) {
+        return Some(": restore that file from a copy, or repeat the run".into());
+    }
+    let kind = kinds(error).find(|kind| is_full(*kind))?;
+    Some(match (kind, iosonar_os::file_size_limit()) {
+        (ErrorKind::FileTooLarge, Some(limit)) => format!(
+            ": the limit of file sizes of this process is {limit} bytes; raise it (ulimit -f unlimited)"
+        ),
+        (ErrorKind::FileTooLarge, None) => {
+            ": its file system holds no file of that size; use another one".into()
+        }
+        _ => ": make room there, or write to another disk".into(),
     })
 }
 
@@ -106,14 +110,50 @@ fn is_of_temporary(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(is_explained))
 }
 
-/// Errors without a better code of their own: where an input cannot be opened, or no temporary file be created, the command is
-/// refused; anything else broke the work.
+/// Whether a disk is full, or as much of it as somebody may have, or a file as large as it may be.
+fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
+
+fn is_of_full_disk(error: &anyhow::Error) -> bool {
+    kinds(error).any(is_full)
+}
+
+/// Kinds of the errors of the system among an error and its causes.
+fn kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
+    error.chain().filter_map(|cause| match cause.downcast_ref::<ArchiveError>() {
+        Some(ArchiveError::Io { error, .. }) => Some(error.kind()),
+        _ => cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind),
+    })
+}
+
+/// Errors without a better code of their own: where an input cannot be opened or is damaged, or no temporary file can be created, the
+/// command is refused; anything else broke the work.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         let error = error.into();
-        let is_refused = error.is::<OpenError>() || is_of_temporary(&error);
+        let is_refused = error.is::<OpenError>() || is_damaged_archive(&error) || is_of_temporary(&error);
         if is_refused { Failure::refused(error) } else { Failure::broke(error) }
     }
+}
+
+/// Whether a file of a result is not what it should be.
+fn is_damaged_archive(error: &anyhow::Error) -> bool {
+    archive_error(error)
+        .is_some_and(|error| !matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_)))
+}
+
+/// The error of a result, however it is wrapped.
+fn archive_error(error: &anyhow::Error) -> Option<&ArchiveError> {
+    fn inner(error: &std::io::Error) -> Option<&ArchiveError> {
+        error.get_ref()?.downcast_ref()
+    }
+    match (error.downcast_ref::<FiguresError>(), error.downcast_ref::<OpenError>()) {
+        (Some(FiguresError::Records(error)), _) => return inner(error),
+        (_, Some(OpenError::Archive(error))) => return Some(error),
+        _ => {}
+    }
+    error.downcast_ref::<ArchiveError>().or_else(|| inner(error.downcast_ref::<std::io::Error>()?))
 }
 
 #[cfg(test)]
@@ -132,6 +172,8 @@ mod tests {
             assert_eq!(failure.exit, Exit::Failed);
             assert_eq!(failure.text().matches("make room").count(), 1, "{}", failure.text());
         }
+        let too_large = Failure::refused(std::io::Error::from(ErrorKind::FileTooLarge));
+        assert!(too_large.exit == Exit::Failed && !too_large.text().contains("make room"));
         let other = Failure::refused(std::io::Error::from(ErrorKind::NotFound));
         assert!(other.exit == Exit::Refused && !other.text().contains("make room"));
     }

@@ -56,6 +56,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    signals::survive_file_size_limit();
     if together::is_part(std::env::args_os()) {
         return ended(together::part());
     }
@@ -119,6 +120,10 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
+    use Command::{Analyze, Compare, Explain, Judge, Plot, Report, Show};
+    if matches!(command, Show(_) | Analyze(_) | Report(_) | Plot(_) | Judge(_) | Explain(_) | Compare(_)) {
+        analysis::heed_memory_limit();
+    }
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),

@@ -7,6 +7,8 @@ use iosonar_host::reread;
 use iosonar_judge::why_not_reread;
 use iosonar_text::shown;
 use iosonar_view::units::{self, Charset};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A plan of many targets does not wait longer than about that.
@@ -15,10 +17,12 @@ const ALL_TIME: Duration = Duration::from_secs(20);
 /// Reads random blocks of each target that the plan reads, twice, and keeps in the environment what that showed.
 pub fn probe(prepared: &Prepared, environment: &mut Environment, is_stopped: &dyn Fn() -> bool) {
     let begun = Instant::now();
+    let mut probed: HashSet<PathBuf> = environment.reread.iter().map(|other| other.target.clone()).collect();
+    let numbers = environment.targets.iter().enumerate().rev();
+    let places: HashMap<PathBuf, usize> = numbers.map(|(at, facts)| (facts.path.clone(), at)).collect();
     for target in prepared.targets().iter().filter(|target| target.is_read()) {
-        let is_probed = environment.reread.iter().any(|other| other.target == *target.path());
-        let facts = environment.targets.iter().find(|facts| facts.path == *target.path());
-        let Some(facts) = facts.filter(|_| !is_probed) else { continue };
+        let facts = places.get(target.path()).map(|at| &environment.targets[*at]);
+        let Some(facts) = facts.filter(|_| probed.insert(target.path().clone())) else { continue };
         let seen = match why_not_reread(facts) {
             Some(why) => Err(why),
             None if begun.elapsed() > ALL_TIME => Err("the targets before it took all the time".into()),

@@ -5,7 +5,7 @@ use crate::output::{print_lines, print_message};
 use crate::screen;
 use iosonar_engine::Control;
 use iosonar_os::is_ignored;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -35,6 +35,15 @@ fn tell_ignored_interrupt() {
             "iosonar: SIGINT is ignored, as in each background command of a script; {remedy}"
         ))
     });
+}
+
+/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail with `EFBIG`, in place of a signal that ends the program. Programs
+/// that this one starts have the default action: a handler, unlike an ignored signal, is not inherited.
+pub fn survive_file_size_limit() {
+    if !is_ignored(SIGXFSZ) {
+        // Without a handler the signal ends the program, as it would have.
+        let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    }
 }
 
 /// What must not be left undone where a signal ends the program.

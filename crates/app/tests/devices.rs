@@ -28,6 +28,8 @@ mod faults;
 mod fill;
 #[path = "devices/flushes.rs"]
 mod flushes;
+#[path = "devices/full_disks.rs"]
+mod full_disks;
 #[path = "devices/generator.rs"]
 mod generator;
 #[path = "devices/guard.rs"]

@@ -3,7 +3,8 @@
 
 use crate::ArchiveError;
 use crate::parquet::{
-    KeyValues, ROW_GROUP, Shared, checked_rows, common_properties, guarded, read_column, write_column,
+    KeyValues, ROW_GROUP, Shared, checked_rows, columns_like, common_properties, guarded, read_column,
+    read_optional, write_column,
 };
 use iosonar_layout::{Extent, Kind, Map, Row, Scan, Volume};
 use iosonar_os::create::new_file;
@@ -14,6 +15,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,13 +110,15 @@ impl MapsWriter {
 pub(crate) fn read_maps(path: &Path) -> std::result::Result<Vec<TargetMap>, ArchiveError> {
     let read = || {
         let reader = SerializedFileReader::new(Shared(Arc::new(File::open(path)?)))?;
-        check(&reader)?;
+        let columns = columns_like(&reader, &schema()?)?;
         let mut scans: Vec<(MappedFile, Scan)> = files(&reader)?.into_iter().map(with_scan).collect();
+        let numbers = scans.iter().enumerate().rev();
+        let places: HashMap<u16, usize> = numbers.map(|(place, (file, _))| (file.target, place)).collect();
         for number in 0..reader.num_row_groups() {
             let group = reader.get_row_group(number)?;
-            for (target, extent) in extents(group.as_ref())? {
-                let scan = scans.iter_mut().find(|(file, _)| file.target == target);
-                scan.ok_or_else(|| damaged("extents of an unknown target"))?.1.add(extent);
+            for (target, extent) in extents(group.as_ref(), &columns)? {
+                let place = places.get(&target).ok_or_else(|| damaged("extents of an unknown target"))?;
+                scans[*place].1.add(extent);
             }
         }
         Ok(scans.into_iter().map(|(file, scan)| file.with(scan)).collect())
@@ -124,15 +128,6 @@ pub(crate) fn read_maps(path: &Path) -> std::result::Result<Vec<TargetMap>, Arch
 
 fn damaged(why: &str) -> ParquetError {
     ParquetError::General(why.into())
-}
-
-/// The library panics, or worse, over columns of other types.
-fn check(reader: &SerializedFileReader<Shared>) -> Result<()> {
-    let found = reader.metadata().file_metadata().schema();
-    match found.get_fields() == schema()?.get_fields() {
-        true => Ok(()),
-        false => Err(damaged("its columns are not those of extent maps")),
-    }
 }
 
 fn files(reader: &SerializedFileReader<Shared>) -> Result<Vec<MappedFile>> {
@@ -166,15 +161,16 @@ impl MappedFile {
     }
 }
 
-fn extents(group: &dyn RowGroupReader) -> Result<Vec<(u16, Extent)>> {
+/// The extents of a part; `columns`: where each column of [`schema`] is.
+fn extents(group: &dyn RowGroupReader, columns: &[usize]) -> Result<Vec<(u16, Extent)>> {
     let rows = checked_rows(group.metadata().num_rows())?;
-    let (targets, _) = read_column::<Int32Type>(0, group, rows)?;
-    let (offsets, _) = read_column::<Int64Type>(1, group, rows)?;
-    let (lengths, _) = read_column::<Int64Type>(2, group, rows)?;
-    let (addresses, levels) = read_column::<Int64Type>(3, group, rows)?;
-    let (kinds, _) = read_column::<ByteArrayType>(4, group, rows)?;
-    let (shared, _) = read_column::<BoolType>(5, group, rows)?;
-    let (encrypted, _) = read_column::<BoolType>(6, group, rows)?;
+    let targets = read_column::<Int32Type>(columns[0], group, rows)?;
+    let offsets = read_column::<Int64Type>(columns[1], group, rows)?;
+    let lengths = read_column::<Int64Type>(columns[2], group, rows)?;
+    let (addresses, levels) = read_optional::<Int64Type>(columns[3], group, rows)?;
+    let kinds = read_column::<ByteArrayType>(columns[4], group, rows)?;
+    let shared = read_column::<BoolType>(columns[5], group, rows)?;
+    let encrypted = read_column::<BoolType>(columns[6], group, rows)?;
     let mut addresses = addresses.into_iter();
     let is_located = |row: usize| levels.get(row).is_none_or(|level| *level == 1);
     let extent = |row: usize| {

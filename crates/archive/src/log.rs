@@ -7,6 +7,7 @@
 
 use crate::frame::{FRAME_BYTES, FRAME_HEADER, Frame, FrameHead, Records};
 use crate::{ArchiveError, Record};
+use iosonar_text::shown;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -22,6 +23,8 @@ const READ_AT_ONCE: u64 = 1 << 18;
 #[derive(Debug)]
 pub struct LogWriter {
     file: File,
+    /// For errors.
+    path: PathBuf,
 }
 
 impl LogWriter {
@@ -32,7 +35,7 @@ impl LogWriter {
         header[8..12].copy_from_slice(&LOG_VERSION.to_le_bytes());
         header[12..].copy_from_slice(&(FRAME_BYTES as u32).to_le_bytes());
         file.write_all(&header)?;
-        Ok(LogWriter { file })
+        Ok(LogWriter { file, path: path.to_path_buf() })
     }
 
     /// The file, to be flushed and named.
@@ -41,8 +44,21 @@ impl LogWriter {
     }
 
     /// Appends a frame as it is; an empty one leaves no trace.
+    ///
+    /// # Errors
+    /// Those of write(2), with the path in their text.
     pub fn append_frame(&mut self, frame: &mut Frame) -> std::io::Result<()> {
-        if frame.is_empty() { Ok(()) } else { self.file.write_all(frame.seal()) }
+        if frame.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all(frame.seal()).map_err(|error| {
+            let limit = iosonar_os::file_size_limit().filter(|_| error.kind() == ErrorKind::FileTooLarge);
+            let limit = limit.map(|bytes| {
+                format!("; the limit of file sizes of this process is {bytes} bytes (ulimit -f)")
+            });
+            let text = format!("{}: {error}{}", shown(&self.path), limit.unwrap_or_default());
+            std::io::Error::new(error.kind(), text)
+        })
     }
 
     /// Appends `records`, in as many frames as they need.

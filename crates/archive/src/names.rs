@@ -216,8 +216,8 @@ fn unpack_run(packed: &[u8], width: usize, end: usize, words: &[u8], out: &mut V
 }
 
 /// What is wrong with a column whose words are others.
-pub(crate) fn unknown(index: usize) -> ParquetError {
-    ParquetError::General(format!("column {index} holds an unknown word"))
+pub(crate) fn unknown(column: &str) -> ParquetError {
+    ParquetError::General(format!("column {column} holds an unknown word"))
 }
 
 #[cfg(test)]

@@ -57,16 +57,31 @@ fn column_type(name: &str, field: &Field) -> Result<TypePtr> {
     Ok(Arc::new(column.build()?))
 }
 
-/// Whether a file's column is of the type that is read: the library panics over another.
-fn check_column(field: &Field, column: &ColumnDescriptor) -> Result<()> {
-    let want = column_type(column.name(), field)?;
-    let levels = (i16::from(matches!(field, Field::Optional(_))), 0);
-    if column.physical_type() != want.get_physical_type()
-        || (column.max_def_level(), column.max_rep_level()) != levels
-    {
-        return Err(ParquetError::General(format!("column {} is of another type", column.name())));
+/// Whether a file's column is of the type that is read: the library panics over another. Other programs write columns that may
+/// lack values; whether one does is seen when it is read.
+fn check_type(column: &ColumnDescriptor, want: Physical) -> Result<()> {
+    let (name, found) = (column.name(), column.physical_type());
+    if found != want {
+        return Err(ParquetError::General(format!(
+            "column {name} has values of type {found} instead of {want}"
+        )));
     }
-    Ok(())
+    match (column.max_def_level(), column.max_rep_level()) {
+        (0 | 1, 0) => Ok(()),
+        _ => {
+            Err(ParquetError::General(format!("column {name} has lists or groups instead of single values")))
+        }
+    }
+}
+
+/// Where the column of a name is.
+fn index_named(columns: &[ColumnDescPtr], name: &str) -> Result<usize> {
+    let mut found = columns.iter().enumerate().filter(|(_, column)| column.name() == name);
+    match (found.next(), found.next()) {
+        (Some((index, _)), None) => Ok(index),
+        (None, _) => Err(ParquetError::General(format!("column {name} is missing"))),
+        (Some(_), Some(_)) => Err(ParquetError::General(format!("column {name} is there twice"))),
+    }
 }
 
 /// Hands a whole column to its writer.
@@ -97,11 +112,11 @@ fn batch<T: DataType>(column: &mut ColumnWriter<'_>, values: &[T::T], levels: Op
 
 fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: usize) -> Result<Values> {
     Ok(match field {
-        Field::Word(_) | Field::Signed(_) => Values::Words(read_column::<Int64Type>(index, group, rows)?.0),
-        Field::Small(_) => Values::Small(read_column::<Int32Type>(index, group, rows)?.0),
-        Field::Mark(_) => Values::Flags(read_column::<BoolType>(index, group, rows)?.0),
+        Field::Word(_) | Field::Signed(_) => Values::Words(read_column::<Int64Type>(index, group, rows)?),
+        Field::Small(_) => Values::Small(read_column::<Int32Type>(index, group, rows)?),
+        Field::Mark(_) => Values::Flags(read_column::<BoolType>(index, group, rows)?),
         Field::Optional(_) => {
-            let (values, levels) = read_column::<Int64Type>(index, group, rows)?;
+            let (values, levels) = read_optional::<Int64Type>(index, group, rows)?;
             if values.len() == rows {
                 return Ok(Values::Optional(values.into_iter().map(|n| Some(n as u64)).collect()));
             }
@@ -116,11 +131,16 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
                 let known = known.iter().position(|name| *name == word).filter(|_| word.is_some());
                 known.map(|n| n as u8).or_else(|| number_of_other(names, text))
             };
-            if let Some(numbers) = names::decode(Bounded::pages(group, index)?, rows, number)? {
+            // Pages of a column that may lack values have something else before them.
+            let description = group.metadata().column(index).column_descr();
+            if description.max_def_level() == 0
+                && let Some(numbers) = names::decode(Bounded::pages(group, index)?, rows, number)?
+            {
                 return Ok(Values::Names(numbers));
             }
-            let (values, _) = read_column::<ByteArrayType>(index, group, rows)?;
-            let number = |word: ByteArray| number(word.data()).ok_or_else(|| names::unknown(index));
+            let values = read_column::<ByteArrayType>(index, group, rows)?;
+            let number =
+                |word: ByteArray| number(word.data()).ok_or_else(|| names::unknown(description.name()));
             Values::Names(values.into_iter().map(number).collect::<Result<_>>()?)
         }
     })
@@ -146,7 +166,24 @@ pub(crate) fn write_column<T: DataType>(
     column.close()
 }
 
+/// Values of a column, one for each row.
 pub(crate) fn read_column<T: DataType>(
+    index: usize,
+    group: &dyn RowGroupReader,
+    rows: usize,
+) -> Result<Vec<T::T>> {
+    let (values, _) = read_optional::<T>(index, group, rows)?;
+    match rows - values.len() {
+        0 => Ok(values),
+        lacking => {
+            let name = group.metadata().column(index).column_descr().name().to_owned();
+            Err(ParquetError::General(format!("column {name} has no value in {lacking} of {rows} rows")))
+        }
+    }
+}
+
+/// Values of a column that may be absent, and for each row 1 where it is there and 0 where it is not; no levels where all are there.
+pub(crate) fn read_optional<T: DataType>(
     index: usize,
     group: &dyn RowGroupReader,
     rows: usize,
@@ -155,8 +192,15 @@ pub(crate) fn read_column<T: DataType>(
     let mut reader = ColumnReaderImpl::<T>::new(description, Bounded::pages(group, index)?);
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-    if records != rows {
-        return Err(ParquetError::General(format!("column {index} holds {records} of {rows} rows")));
+    let present = levels.iter().filter(|level| **level > 0).count();
+    let is_whole = if levels.is_empty() {
+        values.len() == rows
+    } else {
+        (values.len(), levels.len()) == (present, rows)
+    };
+    if records != rows || !is_whole {
+        let name = group.metadata().column(index).column_descr().name().to_owned();
+        return Err(ParquetError::General(format!("column {name} holds {records} of {rows} rows")));
     }
     Ok((values, levels))
 }
@@ -602,13 +646,14 @@ pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>>> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |(name, field): &(&str, Field)| {
-        let found = columns.iter().position(|c| c.name() == *name);
-        if found.is_none() && matches!(field, Field::Mark(Marks::AMBIGUOUS | Marks::FUA | Marks::PREFLUSH)) {
+        let is_missing = columns.iter().all(|column| column.name() != *name);
+        if is_missing && matches!(field, Field::Mark(Marks::AMBIGUOUS | Marks::FUA | Marks::PREFLUSH)) {
             // Archives of version 2 did not have them from the start.
             return Ok(None);
         }
-        let index = found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))?;
-        check_column(field, &columns[index]).map(|()| Some(index))
+        let index = index_named(columns, name)?;
+        let want = column_type(name, field)?.get_physical_type();
+        check_type(&columns[index], want).map(|()| Some(index))
     };
     COLUMNS.iter().map(index_of).collect()
 }
@@ -662,6 +707,10 @@ fn check_extents(columns: &[Column], offset: &str, length: &str) -> Result<()> {
 
 /// The value of every record, if the file itself says that there is only one.
 fn known_value(field: &Field, column: &ColumnChunkMetaData) -> Option<Values> {
+    if column.column_descr().max_def_level() > 0 {
+        // Some rows may have no value.
+        return None;
+    }
     match (field, column.statistics()?) {
         (Field::Mark(_), Statistics::Boolean(known)) => {
             let value = *known.min_opt().filter(|min| known.max_opt() == Some(min))?;
@@ -736,6 +785,16 @@ impl SeriesWriter {
     }
 }
 
+/// Where each column of `schema` is in a file; others are not read.
+pub(crate) fn columns_like(reader: &SerializedFileReader<Shared>, schema: &TypePtr) -> Result<Vec<usize>> {
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    let index_of = |wanted: &TypePtr| {
+        let index = index_named(columns, wanted.name())?;
+        check_type(&columns[index], wanted.get_physical_type()).map(|()| index)
+    };
+    schema.get_fields().iter().map(index_of).collect()
+}
+
 /// Hands over every sample of a named time series.
 pub(crate) fn read_series(
     path: &Path,
@@ -744,12 +803,13 @@ pub(crate) fn read_series(
     let mut read = || {
         let file = File::open(path)?;
         let reader = SerializedFileReader::new(Shared(Arc::new(file)))?;
+        let [time, name, value] = columns_like(&reader, &series_schema()?)?[..] else { unreachable!() };
         for number in 0..reader.num_row_groups() {
             let group = reader.get_row_group(number)?;
             let rows = checked_rows(group.metadata().num_rows())?;
-            let (times, _) = read_column::<Int64Type>(0, group.as_ref(), rows)?;
-            let (names, _) = read_column::<ByteArrayType>(1, group.as_ref(), rows)?;
-            let (values, _) = read_column::<DoubleType>(2, group.as_ref(), rows)?;
+            let times = read_column::<Int64Type>(time, group.as_ref(), rows)?;
+            let names = read_column::<ByteArrayType>(name, group.as_ref(), rows)?;
+            let values = read_column::<DoubleType>(value, group.as_ref(), rows)?;
             for ((time, name), value) in times.iter().zip(&names).zip(&values) {
                 f(*time as u64, name.as_utf8()?, *value);
             }

@@ -66,14 +66,41 @@ pub struct Mapped {
     writes: bool,
 }
 
+impl Mapped {
+    /// Copies to the mapping. An error is that of this request alone: the next one has the file's pages again.
+    fn copy(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
+        let Some(mapping) = &mut self.mapping else { return Ok(0) };
+        mapping.write(memory, at).or_else(|error| {
+            mapping.renew(&self.file)?;
+            Err(why_not_written(&self.file, memory, at).unwrap_or(error))
+        })
+    }
+}
+
+/// Why the kernel had no page to write to. A fault does not say it; write(2) of the same bytes does.
+#[cold]
+fn why_not_written(file: &File, memory: &[u8], at: u64) -> Option<io::Error> {
+    // What lies beyond the end is not there any more: somebody has made the file shorter, and it stays so.
+    let length = file.metadata().ok()?.len();
+    if at.checked_add(memory.len() as u64).is_none_or(|end| end > length) {
+        return None;
+    }
+    // Invalid is the call, not the request: the descriptor may want aligned memory.
+    file.write_all_at(memory, at).err().filter(|why| why.kind() != io::ErrorKind::InvalidInput)
+}
+
 impl Calls for Mapped {
     fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
-        self.mapping.as_mut().map_or(Ok(0), |mapping| mapping.read(memory, at))
+        let Some(mapping) = &mut self.mapping else { return Ok(0) };
+        mapping.read(memory, at).or_else(|error| {
+            mapping.renew(&self.file)?;
+            Err(error)
+        })
     }
 
     fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
+        let bytes = self.copy(memory, at)?;
         let Some(mapping) = &mut self.mapping else { return Ok(0) };
-        let bytes = mapping.write(memory, at)?;
         match self.options.msync {
             MsyncPolicy::None => {}
             MsyncPolicy::Async => mapping.sync(at, bytes as u64, Msync::Async)?,
@@ -83,8 +110,8 @@ impl Calls for Mapped {
     }
 
     fn write_durably(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
+        let bytes = self.copy(memory, at)?;
         let Some(mapping) = &mut self.mapping else { return Ok(0) };
-        let bytes = mapping.write(memory, at)?;
         mapping.sync(at, bytes as u64, Msync::Sync)?;
         Ok(bytes)
     }

@@ -193,6 +193,22 @@ pub enum PrepareError {
     /// The path led elsewhere when the target was opened.
     #[error("target {0} is no longer what it was a moment ago; start again")]
     Moved(String),
+    /// The run would need more of something than the kernel gives this process.
+    #[error(
+        "the run has {targets} targets and needs {needed} {what}; this process may have {limit}: {remedy}, or use fewer targets"
+    )]
+    Limit {
+        /// How many targets.
+        targets: u64,
+        /// What they need.
+        needed: u64,
+        /// Of what.
+        what: &'static str,
+        /// What there is.
+        limit: u64,
+        /// What helps.
+        remedy: &'static str,
+    },
     /// The run would need more memory than there is.
     #[error(
         "the run needs {needed} MiB of memory ({what}), and {available} MiB are available: use a smaller --depth (depth in a plan), fewer targets, or smaller requests"

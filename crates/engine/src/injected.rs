@@ -22,9 +22,9 @@ impl Injected {
         }
         let other_run = other_run(plan.run_id, plan.fill);
         let injector = Injector::with_other_run(&plan.inject, plan.seed, Some(other_run));
+        let by_target = prepared.jobs_by_target();
         let devices = prepared.by_path(|number| {
-            let jobs = prepared.jobs().map(|(_, job)| &job.fitted);
-            let jobs: Vec<_> = jobs.filter(|job| usize::from(job.job.target) == number).collect();
+            let jobs: Vec<_> = by_target[number].iter().map(|(_, job)| *job).collect();
             let block = jobs.iter().map(|job| job.placement.block()).max().unwrap_or_default();
             FaultyDevice::with_blocks(outside(&jobs), block)
         });

@@ -16,7 +16,7 @@ use iosonar_backend::{Backend, Faulty, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
 use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan, SimModel};
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
 /// Longest request that memory is made for where nobody knows the lengths before the start.
@@ -45,10 +45,16 @@ pub(crate) fn parts(phase: &Phase) -> Vec<Part> {
 /// An engine, or what takes its place here, and why.
 pub(crate) fn usable(engine: Engine) -> (Engine, Option<String>) {
     match engine {
-        Engine::Uring(_) => match Uring::probe() {
-            Ok(_) => (engine, None),
-            Err(unavailable) => (Engine::Threads, Some(unavailable.to_string())),
-        },
+        Engine::Uring(_) => {
+            // Asked for each job, and the answer is that of the kernel.
+            static PROBED: OnceLock<Option<String>> = OnceLock::new();
+            let obstacle =
+                PROBED.get_or_init(|| Uring::probe().err().map(|unavailable| unavailable.to_string()));
+            match obstacle {
+                None => (engine, None),
+                Some(why) => (Engine::Threads, Some(why.clone())),
+            }
+        }
         other => (other, None),
     }
 }

@@ -6,7 +6,7 @@ use crate::injected::Injected;
 use crate::journal::Journal;
 use crate::means::equip;
 use crate::pools::Pools;
-use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
+use crate::prepare::{Claimed, Fitted, JobReady, Prepared, range_of};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
@@ -28,7 +28,8 @@ use iosonar_os::{Clock, monotonic_ns, realtime_ns};
 use iosonar_plan::{Claim, Engine, FileStep, Nanos, Phase};
 use iosonar_record::Frames;
 use iosonar_text::shown;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -109,8 +110,8 @@ impl RunOutcome {
 impl Prepared {
     /// What is known before the start; [`Prepared::run`] gives it back completed.
     pub fn info(&self, tool: &str, command: &str) -> RunInfo {
-        let targets = self.targets.iter().enumerate();
-        let targets = targets.map(|(number, claimed)| self.target_info(number, claimed)).collect();
+        let targets = self.targets.iter().zip(self.jobs_by_target());
+        let targets = targets.map(|(claimed, jobs)| self.target_info(claimed, &jobs)).collect();
         RunInfo {
             started_unix_ns: realtime_ns(),
             origin_monotonic_ns: monotonic_ns(),
@@ -118,17 +119,12 @@ impl Prepared {
         }
     }
 
-    fn target_info(&self, number: usize, claimed: &Claimed) -> TargetInfo {
-        let jobs: Vec<(&Phase, &Fitted)> = self
-            .jobs()
-            .map(|(phase, job)| (phase, &job.fitted))
-            .filter(|(_, job)| usize::from(job.job.target) == number)
-            .collect();
+    fn target_info(&self, claimed: &Claimed, jobs: &[(&Phase, &Fitted)]) -> TargetInfo {
         let mut sources: Vec<String> = jobs.iter().map(|(_, job)| job.workload.name()).collect();
         sources.dedup();
         let facts = || jobs.iter().filter_map(|(_, job)| job.workload.facts());
         let size = jobs.iter().map(|(_, job)| job.placement.size()).max().unwrap_or(0);
-        let range = self.range_of(number);
+        let range = range_of(jobs);
         let max_requested_end = facts().map(|facts| facts.max_end).max().unwrap_or(0);
         let request_bytes = jobs.iter().filter_map(|(_, job)| job.usual_bytes()).max();
         let extents = || Some(claimed.looked.extents(range.clone(), request_bytes?));
@@ -296,12 +292,11 @@ impl Prepared {
 
     /// A value for each target; targets of one path share it.
     pub(crate) fn by_path<T: Clone>(&self, make: impl Fn(usize) -> T) -> Vec<T> {
-        let mut all: Vec<T> = Vec::new();
-        for (number, target) in self.plan.targets.iter().enumerate() {
-            let same = self.plan.targets[..number].iter().position(|other| other.path == target.path);
-            all.push(same.map_or_else(|| make(number), |same| all[same].clone()));
-        }
-        all
+        let mut by_path: HashMap<&Path, T> = HashMap::new();
+        let targets = self.plan.targets.iter().enumerate();
+        targets
+            .map(|(number, target)| by_path.entry(&target.path).or_insert_with(|| make(number)).clone())
+            .collect()
     }
 
     /// Keeps the extent maps of files, as the run leaves them; says why not. They are an addition: what cannot be kept costs no

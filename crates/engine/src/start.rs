@@ -10,7 +10,10 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Start {
     state: Mutex<State>,
-    changed: Condvar,
+    /// Wakes the one that waits for all loops. They do not wake each other: thousands would do nothing else.
+    arrived: Condvar,
+    /// Wakes the loops.
+    decided: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -29,14 +32,14 @@ impl Start {
     pub(crate) fn await_ready(&self, loops: usize) {
         let mut state = self.lock();
         while state.ready < loops {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Lets everybody go at a time, or go home.
     pub(crate) fn decide(&self, begins: Option<Nanos>) {
         self.lock().begins = Some(begins);
-        self.changed.notify_all();
+        self.decided.notify_all();
     }
 
     /// One loop's part; it counts as ready when this is dropped, also by a panic, so that nobody waits for the dead.
@@ -46,7 +49,7 @@ impl Start {
 
     fn arrive(&self) {
         self.lock().ready += 1;
-        self.changed.notify_all();
+        self.arrived.notify_one();
     }
 
     fn begins(&self) -> Option<Nanos> {
@@ -54,7 +57,7 @@ impl Start {
         loop {
             match state.begins {
                 Some(begins) => return begins,
-                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => state = self.decided.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }

@@ -38,6 +38,15 @@ pub(crate) fn capture(root: &Root) -> Cgroups {
     cgroups
 }
 
+/// The least memory in bytes that the control group of this process, or one above it, allows; `None` where none limits it.
+pub fn memory_limit(root: &Root) -> Option<u64> {
+    let is_of_memory = |limit: &&CgroupLimit| {
+        matches!(limit.file.as_str(), "memory.max" | "memory.high" | "memory.limit_in_bytes")
+    };
+    let limits = capture(root).limits;
+    limits.iter().filter(is_of_memory).filter_map(|limit| limit.value.parse().ok()).min()
+}
+
 /// The file with what the CPU limit of this process has done: that of the innermost group with a limit.
 pub(crate) fn throttling(root: &Root) -> Option<PathBuf> {
     let membership = root.read("/proc/self/cgroup").ok()?;
@@ -124,6 +133,18 @@ mod tests {
     fn found(tree: &Tree) -> Vec<String> {
         let cgroups = capture(&tree.root());
         cgroups.limits.iter().map(|it| format!("{} {} {}", it.group.display(), it.file, it.value)).collect()
+    }
+
+    #[test]
+    fn the_least_memory_limit_of_all_ancestors_counts() {
+        let tree = Tree::new();
+        tree.mountinfo("self", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 none rw\n");
+        tree.file("/proc/self/cgroup", "0::/a/b\n");
+        assert_eq!(memory_limit(&tree.root()), None);
+        tree.file("/sys/fs/cgroup/a/b/memory.max", "max\n").file("/sys/fs/cgroup/a/memory.max", "67108864\n");
+        assert_eq!(memory_limit(&tree.root()), Some(64 << 20));
+        tree.file("/sys/fs/cgroup/a/b/memory.high", "1048576\n");
+        assert_eq!(memory_limit(&tree.root()), Some(1 << 20));
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod size;
 mod stored;
 pub mod write_back;
 
+pub use cgroup::memory_limit;
 pub use extent_runs::extent_runs;
 pub use file::{file_system_of, lower_layer_of};
 pub use identify::{TargetError, identify, identify_growing};

@@ -40,7 +40,7 @@ impl Figures {
         let targets = input.run().0.targets.len();
         let wanted = Wanted { tally: true, ..Wanted::nothing() };
         let tally = pass(input, targets, limits, &wanted)?.tally.expect("it was wanted");
-        Figures::counted(tally, input, info)
+        Ok(Figures::counted(tally, input, info))
     }
 
     /// The same of a run whose records were `seen` while they were encoded. They are read where that missed some: an earlier
@@ -55,39 +55,34 @@ impl Figures {
         info: &RunInfo,
     ) -> Result<Figures, FiguresError> {
         if input.records() == Some(seen.records()) {
-            return Figures::counted(seen.finish(), input, info);
+            return Ok(Figures::counted(seen.finish(), input, info));
         }
         Figures::of_run(input, limits, info)
     }
 
     /// The same of a run whose result nobody keeps, and whose records were all `seen` when its reports were written.
-    ///
-    /// # Errors
-    /// What stands beside the records cannot be read.
-    pub fn of_all_seen(seen: Passing, input: &Input, info: &RunInfo) -> Result<Figures, FiguresError> {
+    pub fn of_all_seen(seen: Passing, input: &Input, info: &RunInfo) -> Figures {
         Figures::counted(seen.finish(), input, info)
     }
 
-    fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Result<Figures, FiguresError> {
+    fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Figures {
         let plan = input.run().0;
-        let mut summary = Summary { machine: input.machine()?, ..Summary::new(&tally, &plan, info) };
-        input.judge(&mut summary, &tally, info)?;
-        Ok(Figures { summary, tally })
+        let mut summary = Summary { machine: input.machine(), ..Summary::new(&tally, &plan, info) };
+        input.judge(&mut summary, &tally, info);
+        Figures { summary, tally }
     }
 }
 
 impl Input {
-    /// Adds to the summary of a run what its figures are worth, with today's thresholds; nothing where it is no archive of a run.
-    ///
-    /// # Errors
-    /// The series of samples cannot be read.
-    pub fn judge(&self, summary: &mut Summary, tally: &Tally, run: &RunInfo) -> Result<(), ArchiveError> {
+    /// Adds to the summary of a run what its figures are worth, with today's thresholds; nothing where it is no archive of a run, or
+    /// its samples cannot be read (see [`Input::unread`]).
+    pub fn judge(&self, summary: &mut Summary, tally: &Tally, run: &RunInfo) {
         let is_known = run.recorded.is_some() || !run.is_import && !summary.run.is_recording();
         let Some(archive) = self.archive().filter(|_| is_known) else {
-            return Ok(());
+            return;
         };
-        let (before, after, samples) =
-            (archive.environment(), archive.environment_after(), Samples::of(archive)?);
+        let Some(samples) = self.beside(Samples::of(archive)) else { return };
+        let (before, after) = (archive.environment(), archive.environment_after());
         let span = summary.span;
         let samples = samples.covering(span.first_due_ns.unwrap_or(0), span.end_ns());
         let plan = archive.plan();
@@ -96,15 +91,27 @@ impl Input {
         let judgement = iosonar_judge::judge(&case);
         summary.cautions = iosonar_judge::cautions(&summary.cautions, &judgement);
         summary.judgement = Some(judgement);
-        Ok(())
     }
 
-    /// Where a run took place, if it is an archive that notes that.
-    ///
-    /// # Errors
-    /// The series of samples cannot be read.
-    pub fn machine(&self) -> Result<Option<Machine>, ArchiveError> {
-        let machine = self.archive().map(Machine::of).transpose()?;
-        Ok(machine.filter(|machine| *machine != Machine::default()))
+    /// Where a run took place, if it is an archive that notes that; absent, too, where it cannot be read (see [`Input::unread`]).
+    pub fn machine(&self) -> Option<Machine> {
+        let machine = self.beside(Machine::of(self.archive()?))?;
+        Some(machine).filter(|machine| *machine != Machine::default())
+    }
+
+    /// What was read beside the records, or nothing: what cannot be read there costs no figure of the records, and is remarked.
+    pub fn beside<T>(&self, read: Result<T, ArchiveError>) -> Option<T> {
+        read.inspect_err(|error| {
+            let _ = self.unread.set(error.to_string());
+        })
+        .ok()
+    }
+
+    /// Why something beside the records cannot be read, and what helps. Complete once it has been read.
+    pub fn unread(&self) -> Option<String> {
+        let why = self.unread.get()?;
+        Some(format!(
+            "{why}: copy that file from a backup; removed or renamed, the result is read without it"
+        ))
     }
 }

@@ -34,6 +34,8 @@ pub struct Input {
     kind: Kind,
     /// Records that were handed over, in all readings together.
     read: AtomicU64,
+    /// Why something beside the records cannot be read; the first of the reasons.
+    unread: OnceLock<String>,
 }
 
 enum Kind {
@@ -74,7 +76,7 @@ impl Input {
         } else {
             Kind::Load(LoadFile::open(source)?)
         };
-        Ok(Input { name, kind, read: AtomicU64::new(0) })
+        Ok(Input { name, kind, read: AtomicU64::new(0), unread: OnceLock::new() })
     }
 
     /// The records of an archive that is open already.
@@ -82,7 +84,12 @@ impl Input {
         let name = archive.dir().display().to_string();
         let file = archive.record_file()?;
         let opened = Opened { archive, file, log_end: OnceLock::new() };
-        Ok(Input { name, kind: Kind::Archive(Box::new(opened)), read: AtomicU64::new(0) })
+        Ok(Input {
+            name,
+            kind: Kind::Archive(Box::new(opened)),
+            read: AtomicU64::new(0),
+            unread: OnceLock::new(),
+        })
     }
 
     /// Records that were read so far.
@@ -177,7 +184,11 @@ impl Input {
     /// Lines of it that were skipped, and what else does not fit, as sentences. Complete once it has been read.
     pub fn remarks(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Archive(opened) => opened.log_end.get().map(LogEnd::remarks).unwrap_or_default(),
+            Kind::Archive(opened) => {
+                let of_log = opened.log_end.get().map(LogEnd::remarks).unwrap_or_default();
+                let unread = self.unread().map(|why| format!("shown without what cannot be read: {why}"));
+                of_log.into_iter().chain(unread).collect()
+            }
             Kind::Load(load) => load.remarks(),
             Kind::Result(result) => {
                 let bad = result.imported.bad_lines.iter().map(|bad| format!("{bad}: skipped"));

@@ -82,8 +82,7 @@ impl<'a> Merged<'a> {
             summary.forget_means();
         }
         if let [only] = self.inputs[..] {
-            // Samples that cannot be read are told of where they are shown.
-            let _ = only.judge(&mut summary, tally, &info);
+            only.judge(&mut summary, tally, &info);
         }
         summary
     }

@@ -48,5 +48,6 @@ pub use pool::{BufferPool, TooLong};
 pub use shared_words::SharedWords;
 pub use terminal::{Terminal, stderr_columns, terminal_columns};
 pub use thread::{
-    is_ignored, lock_memory, pin_to, raise_file_limit, set_nice, set_realtime, set_timer_slack_1ns,
+    file_size_limit, is_ignored, lock_memory, open_file_limit, pin_to, raise_file_limit, set_nice,
+    set_realtime, set_timer_slack_1ns,
 };

@@ -1,21 +1,28 @@
-//! Files in memory (`mmap`): copied from and to, with an error in place of a signal where the file has no such bytes.
+//! Files in memory (`mmap`): copied from and to, with an error in place of a signal where a page cannot be had.
+//!
+//! Linux sends `SIGBUS` to a thread that touches a mapped page which cannot be read or allocated: the file became shorter, its disk
+//! is full or broken. The handler here puts a page of zeros in its place and notes where. The copy ends, and the request fails; the
+//! next one has the pages of the file again ([`Mapping::renew`]).
 
-use std::cell::Cell;
+mod faults;
+
+use faults::Watch;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A part of a file in memory, shared with whoever else has it.
 #[derive(Debug)]
 pub struct Mapping {
     memory: NonNull<u8>,
     bytes: usize,
-    /// A page was missing, and another one took its place: nothing here is the file's for sure any more.
-    broken: bool,
+    protection: libc::c_int,
+    /// How the kernel was told that the pages will be used, as far as it remembers that.
+    usage: Option<libc::c_int>,
+    /// Where zeros took the place of pages.
+    watch: Watch,
 }
 
 /// How a part of a mapping is brought to the file.
@@ -51,7 +58,7 @@ impl Mapping {
     /// # Errors
     /// The file cannot be mapped, or not in this way; there is no room for so many bytes.
     pub fn new(file: &File, bytes: usize, writes: bool) -> io::Result<Mapping> {
-        catch_bus_errors()?;
+        faults::catch_bus_errors()?;
         let protection = libc::PROT_READ | if writes { libc::PROT_WRITE } else { 0 };
         // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched.
         let memory = unsafe {
@@ -60,8 +67,9 @@ impl Mapping {
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let memory = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Mapping { memory, bytes, broken: false })
+        let memory: NonNull<u8> = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let start = memory.as_ptr().addr();
+        Ok(Mapping { memory, bytes, protection, usage: None, watch: Watch::new(start..start + bytes) })
     }
 
     /// Tells the kernel how the whole mapping will be used.
@@ -76,8 +84,17 @@ impl Mapping {
             Advice::DontNeed => libc::MADV_DONTNEED,
             Advice::WillNeed => libc::MADV_WILLNEED,
         };
-        // SAFETY: the range is that of the mapping, which is shared with its file: what leaves it is read again from there.
-        match unsafe { libc::madvise(self.memory.as_ptr().cast(), self.bytes, advice) } {
+        if matches!(advice, libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL) {
+            self.usage = Some(advice);
+        }
+        let memory = self.memory.as_ptr().addr();
+        self.advise_pages(&(memory..memory + self.bytes), advice)
+    }
+
+    fn advise_pages(&self, pages: &Range<usize>, advice: libc::c_int) -> io::Result<()> {
+        let start = self.memory.as_ptr().with_addr(pages.start);
+        // SAFETY: the range lies in the mapping, which is shared with its file: what leaves it is read again from there.
+        match unsafe { libc::madvise(start.cast(), pages.len(), advice) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -86,24 +103,24 @@ impl Mapping {
     /// Copies from the file, as far as it is mapped.
     ///
     /// # Errors
-    /// `EIO` where the file has no such bytes, or they cannot be read.
+    /// `EIO` where the file has no such bytes, or they cannot be read; and after that until [`renew`](Self::renew).
     pub fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
         let (place, bytes) = self.part(at, memory.len());
         // SAFETY: `part` lies in the mapping, and the memory is ours alone and has at least so many bytes. Others may change the
         // file meanwhile, as with read(2): bytes are copied, and no reference into the mapping is made.
-        self.guarded(|| unsafe { std::ptr::copy_nonoverlapping(place, memory.as_mut_ptr(), bytes) })?;
-        Ok(bytes)
+        unsafe { std::ptr::copy_nonoverlapping(place, memory.as_mut_ptr(), bytes) };
+        self.watch.check().map(|()| bytes)
     }
 
     /// Copies to the file, as far as it is mapped.
     ///
     /// # Errors
-    /// `EIO` where the file has no such bytes, or no space.
+    /// `EIO` where the file has no such bytes, or no space; and after that until [`renew`](Self::renew).
     pub fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
         let (place, bytes) = self.part(at, memory.len());
         // SAFETY: as in `read`, with the roles exchanged. The kernel lets nobody write who did not map for writing.
-        self.guarded(|| unsafe { std::ptr::copy_nonoverlapping(memory.as_ptr(), place, bytes) })?;
-        Ok(bytes)
+        unsafe { std::ptr::copy_nonoverlapping(memory.as_ptr(), place, bytes) };
+        self.watch.check().map(|()| bytes)
     }
 
     /// Brings the pages of a range to the file.
@@ -154,75 +171,43 @@ impl Mapping {
         (self.memory.as_ptr().wrapping_add(at), length.min(self.bytes - at))
     }
 
-    /// Copies, and finds out whether all pages were there.
-    fn guarded(&mut self, copy: impl FnOnce()) -> io::Result<()> {
-        let start = self.memory.as_ptr().addr();
-        GUARDED.set((start, start + self.bytes));
-        copy();
-        GUARDED.set((0, 0));
-        self.broken |= MISSED.replace(false);
-        if self.broken { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+    /// Maps the file again where zeros took the place of its pages, so that later copies have its bytes. `file` is the one of
+    /// [`new`](Self::new).
+    ///
+    /// # Errors
+    /// Those of mmap(2); copies fail from then on.
+    pub fn renew(&mut self, file: &File) -> io::Result<()> {
+        let Some(pages) = self.watch.missed() else { return Ok(()) };
+        let start = self.memory.as_ptr().with_addr(pages.start);
+        let offset = (pages.start - self.memory.as_ptr().addr()) as libc::off_t;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        // SAFETY: the pages belong to this mapping, into which no reference exists while it is borrowed mutably: `SharedWords` never
+        // calls this.
+        let mapped = unsafe {
+            libc::mmap(start.cast(), pages.len(), self.protection, flags, file.as_raw_fd(), offset)
+        };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        if let Some(usage) = self.usage {
+            self.advise_pages(&pages, usage)?;
+        }
+        self.watch.clear();
+        Ok(())
+    }
+
+    /// Whether zeros took the place of some of its pages.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.watch.missed().is_some()
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        self.watch.end();
         // SAFETY: the mapping was made in `new` with this very length, and no reference into it exists.
         unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
     }
-}
-
-thread_local! {
-    /// Addresses of the mapping that this thread copies from or to.
-    static GUARDED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-    /// Whether one of its pages was missing.
-    static MISSED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Size of a page, for the handler.
-static PAGE: AtomicUsize = AtomicUsize::new(0);
-
-/// Handles `SIGBUS`, which the kernel sends where a mapped page cannot be had: the file is shorter by now, or its file system
-/// is full.
-fn catch_bus_errors() -> io::Result<()> {
-    static CAUGHT: OnceLock<i32> = OnceLock::new();
-    let errno = *CAUGHT.get_or_init(|| {
-        // SAFETY: a question without arguments in memory.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        PAGE.store(usize::try_from(page).unwrap_or(4096), Ordering::Relaxed);
-        // SAFETY: `sigaction` is made of numbers, for which zeros are values; the handler does only what may be done in one.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        action.sa_sigaction = on_bus_error as *const () as libc::sighandler_t;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-        // SAFETY: the kernel reads the action; the old one is not wanted.
-        match unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) } {
-            0 => 0,
-            _ => io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL),
-        }
-    });
-    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
-}
-
-extern "C" fn on_bus_error(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel hands over a valid description of the signal.
-    let address = unsafe { (*info).si_addr() }.addr();
-    let (start, end) = GUARDED.get();
-    if (start..end).contains(&address) {
-        let size = PAGE.load(Ordering::Relaxed);
-        let page = std::ptr::without_provenance_mut(address - address % size);
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: the page belongs to the mapping that this thread copies from or to, which is called broken from now on; the
-        // copy that was interrupted goes on with zeros in its place.
-        let mapped = unsafe { libc::mmap(page, size, protection, flags, -1, 0) };
-        if mapped != libc::MAP_FAILED {
-            MISSED.set(true);
-            return;
-        }
-    }
-    // Not ours: as if there were no handler. The instruction is tried again, and ends the process.
-    // SAFETY: the default action of a signal may be set at any time.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
 #[cfg(test)]
@@ -271,9 +256,49 @@ mod tests {
         file.set_len(4096).unwrap();
         let mut back = vec![0; 65536];
         assert_eq!(mapping.read(&mut back, 65536).unwrap_err().raw_os_error(), Some(libc::EIO));
-        // Another page took the place of what was missing: no later answer would be the file's for sure.
+        assert_eq!(mapping.write(&back, 8192).unwrap_err().raw_os_error(), Some(libc::EIO));
+        // Zeros took the place of what was missing, so no answer is trusted until the file is mapped there again.
         assert!(mapping.read(&mut back[..4096], 0).is_err() && mapping.write(&[1; 8], 0).is_err());
-        let mut again = Mapping::new(&file, 4096, true).unwrap();
-        assert_eq!((again.read(&mut back, 0).unwrap(), back[0]), (4096, 1));
+        mapping.renew(&file).unwrap();
+        assert_eq!((mapping.read(&mut back[..4096], 0).unwrap(), back[0]), (4096, 1));
+        assert!(mapping.read(&mut back, 65536).is_err());
+        file.set_len(1 << 20).unwrap();
+        file.write_all_at(&[3; 65536], 65536).unwrap();
+        mapping.renew(&file).unwrap();
+        assert_eq!((mapping.read(&mut back, 65536).unwrap(), back[65535]), (65536, 3));
+    }
+
+    #[test]
+    fn each_missing_page_costs_its_request_alone_however_many_there_are() {
+        // More than the kernel would keep apart (vm.max_map_count), if they were not joined again.
+        let pages = 80_000;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(pages * 4096).unwrap();
+        let mut mapping = Mapping::new(&file, pages as usize * 4096, true).unwrap();
+        mapping.advise(Advice::Random).unwrap();
+        file.set_len(4096).unwrap();
+        for page in (1..pages).rev() {
+            assert!(mapping.write(&[1; 8], page * 4096).is_err());
+            mapping.renew(&file).unwrap();
+        }
+        assert_eq!(mapping.write(&[1; 8], 0).unwrap(), 8);
+    }
+
+    #[test]
+    fn mappings_of_several_threads_do_not_disturb_each_other() {
+        std::thread::scope(|scope| {
+            for number in 0..8u8 {
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        let file = tempfile::tempfile().unwrap();
+                        file.set_len(65536).unwrap();
+                        let mut mapping = Mapping::new(&file, 65536, true).unwrap();
+                        let is_short = number % 2 == 1;
+                        file.set_len(if is_short { 4096 } else { 65536 }).unwrap();
+                        assert_eq!(mapping.write(&[number; 8192], 0).is_err(), is_short);
+                    }
+                });
+            }
+        });
     }
 }

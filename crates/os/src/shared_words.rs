@@ -13,8 +13,8 @@ pub struct SharedWords(Mapping);
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// Maps the first `words` words of a file that has as many, and space for them. Where they have to be got from the disk all the
-    /// same and cannot, zeros take their place.
+    /// Maps the first `words` words of a file that has as many, and space for them. Where the file system needs more space all the
+    /// same and has none, or cannot read a page, zeros take the place of that page: see [`is_broken`](Self::is_broken).
     ///
     /// # Errors
     /// The file is shorter, or cannot be mapped for writing.
@@ -24,6 +24,11 @@ impl SharedWords {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Mapping::new(file, bytes, true).map(SharedWords)
+    }
+
+    /// Whether words were lost: zeros took their place, and what is stored there since is not in the file.
+    pub fn is_broken(&self) -> bool {
+        self.0.is_broken()
     }
 
     /// All of them.
@@ -39,6 +44,19 @@ impl SharedWords {
 mod tests {
     use super::*;
     use std::sync::atomic::Ordering::{Relaxed, Release};
+
+    #[test]
+    fn words_that_the_file_lacks_are_zeros_and_no_signal() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 16).unwrap();
+        let words = SharedWords::new(&file, 1 << 13).unwrap();
+        words.words()[0].store(1, Relaxed);
+        assert!(!words.is_broken());
+        file.set_len(4096).unwrap();
+        words.words()[4096].store(7, Relaxed);
+        assert!(words.is_broken());
+        assert_eq!([0, 4096, 4097].map(|n: usize| words.words()[n].load(Relaxed)), [1, 7, 0]);
+    }
 
     #[test]
     fn what_is_stored_is_in_the_file() {

@@ -67,6 +67,16 @@ pub fn set_realtime(priority: u8) -> std::io::Result<()> {
     }
 }
 
+/// The limit of file sizes of this process in bytes (`ulimit -f`); `None` where there is none.
+pub fn file_size_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+}
+
+/// How many files this process may have open, after [`raise_file_limit`]; `None` where there is no limit.
+pub fn open_file_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
 /// Allows this process as many open files as it may have without a privilege: a run opens a few for each target.
 pub fn raise_file_limit() {
     let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);

@@ -211,6 +211,17 @@ impl Plan {
         self.jobs().map(|(_, job)| job).filter(move |job| usize::from(job.target) == target)
     }
 
+    /// The same for all targets at once: as many lists as there are targets.
+    pub fn jobs_by_target(&self) -> Vec<Vec<&Job>> {
+        let mut all = vec![Vec::new(); self.targets.len()];
+        for (_, job) in self.jobs() {
+            if let Some(own) = all.get_mut(usize::from(job.target)) {
+                own.push(job);
+            }
+        }
+        all
+    }
+
     /// Does the first job of the first phase on each of these targets, and nothing else.
     pub fn on_each(&mut self, paths: impl Iterator<Item = PathBuf>) {
         let (target, job) = (self.targets[0].clone(), self.phases[0].jobs[0].clone());

@@ -3,6 +3,8 @@
 use crate::validate::{Result, named, require};
 use crate::{Executor, Host, InvalidPlan, Phase, Plan, Target, Workload};
 use iosonar_text::shown;
+use std::collections::HashMap;
+use std::path::Path;
 
 /// Checks who executes the targets.
 pub(crate) fn validate_executors(plan: &Plan) -> Result {
@@ -25,13 +27,15 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
         InvalidPlan::of("executor", "a process of its own has no standard input to read a trace from")
             .remedy("name a file")
     })?;
-    for (number, target) in plan.targets.iter().enumerate() {
-        let is_shared = plan.targets[..number].iter().any(|other| share_a_file(other, target));
-        require(!is_shared, || {
+    let mut by_path: HashMap<&Path, Vec<&Target>> = HashMap::new();
+    for target in &plan.targets {
+        let others = by_path.entry(&target.path).or_default();
+        require(!others.iter().any(|other| share_a_file(other, target)), || {
             InvalidPlan::of("executor", "two processes cannot share a file or device")
                 .remedy("remove `executor` from both targets, or give each a file of its own")
                 .within(&format!("target {}", shown(&target.path)))
         })?;
+        others.push(target);
     }
     plan.phases.iter().try_for_each(|phase| match phase.name.as_str() {
         "" => validate_phase(phase),
@@ -39,12 +43,12 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
     })
 }
 
-/// Whether two targets have one name on one machine, and not the threads of one process.
+/// Whether two targets of one name are on one machine, and not of the threads of one process.
 fn share_a_file(a: &Target, b: &Target) -> bool {
     let is_remote = |target: &Target| matches!(target.executor, Executor::Host(_));
     let is_near = a.executor == b.executor || !(is_remote(a) || is_remote(b));
     let are_threads = a.executor == Executor::Thread && b.executor == Executor::Thread;
-    a.path == b.path && is_near && !are_threads
+    is_near && !are_threads
 }
 
 fn validate_host(host: &Host) -> Result {

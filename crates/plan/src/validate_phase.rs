@@ -4,7 +4,7 @@ use crate::validate::{Result, named, require, validate_load, within};
 use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_engine::validate_engine_of;
 use crate::validate_generator::validate_generator;
-use crate::{Cell, Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
+use crate::{Cell, Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Target, Workload};
 use iosonar_text::{is_escaped, shown};
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub(crate) fn validate_phases(plan: &Plan) -> Result {
         let checked = validate_phase(phase, plan);
         if phase.name.is_empty() { checked } else { named(&format!("phase {}", phase.name), checked) }?;
     }
-    (0..plan.targets.len()).try_for_each(|target| validate_use(plan, target))
+    plan.targets.iter().zip(plan.jobs_by_target()).try_for_each(|(target, jobs)| validate_use(target, &jobs))
 }
 
 /// A name stands in tables, pictures and messages.
@@ -50,6 +50,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
     require(!phase.jobs.is_empty(), || {
         InvalidPlan::whole("it has no [[phase.job]]").remedy("name at least one")
     })?;
+    let mut met = HashSet::new();
     for (number, job) in phase.jobs.iter().enumerate() {
         require(usize::from(job.target) < plan.targets.len(), || {
             InvalidPlan::of("target", format!("there is no such target; there are {}", plan.targets.len()))
@@ -57,8 +58,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
                 .within(&format!("job {number}"))
         })?;
         // A request is known by phase, pass, target and number.
-        let is_twice = phase.jobs[..number].iter().any(|earlier| earlier.target == job.target);
-        require(!is_twice, || {
+        require(met.insert(job.target), || {
             InvalidPlan::of("target", "it has a job in this phase already")
                 .value(job.target)
                 .remedy("use another phase, or one workload with several `jobs`")
@@ -108,13 +108,11 @@ fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
 }
 
 /// Checks how a target is used in all phases.
-fn validate_use(plan: &Plan, number: usize) -> Result {
-    let target = &plan.targets[number];
-    let path = shown(&target.path);
-    require(plan.jobs_on(number).next().is_some(), || {
+fn validate_use(target: &Target, jobs: &[&Job]) -> Result {
+    require(!jobs.is_empty(), || {
         InvalidPlan::whole("no job uses it")
             .remedy("remove it, or give it a job")
-            .within(&format!("target {path}"))
+            .within(&format!("target {}", shown(&target.path)))
     })
 }
 

@@ -231,7 +231,8 @@ fn note_written(prepared: &Prepared, info: &RunInfo, dir: &Path, purpose: Purpos
     if !prepared.plan().engine.is_real() {
         return;
     }
-    let now = |path: &Path| identify_growing(path, &Root::default()).ok();
+    let root = Root::default().remembering();
+    let now = |path: &Path| identify_growing(path, &root).ok();
     let names = prepared.targets().into_iter().map(|target| (target.number(), target.first_name()));
     let changed: Vec<(TargetFacts, WrittenRange)> = names
         .filter_map(|(number, name)| Some((name, info.targets.get(number)?.written?)))

@@ -46,6 +46,7 @@ fn judgement(dir: &Path) -> Result<Judgement, Failure> {
     let figures = Figures::of(&input, &Limits::default())?;
     let nothing = || {
         let why = "another program made it, or it was converted from a trace: nothing is known of the machine while it ran";
+        let why = input.unread().unwrap_or_else(|| why.to_string());
         Failure::refused(anyhow!("{}: it cannot be judged: {why}", shown(&dir)))
     };
     figures.summary.judgement.ok_or_else(nothing)

@@ -33,6 +33,7 @@ mod iozone_requests;
 mod judged;
 mod knee;
 mod layout;
+mod limits;
 mod live;
 mod live_view;
 mod loads;

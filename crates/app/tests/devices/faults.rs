@@ -136,8 +136,10 @@ fn with_room_for(room_kib: usize) -> (Ended, PathBuf, (Lab, LoopDevice, Mounted)
 fn kept_in(room_kib: usize) -> usize {
     let (ended, out, (lab, _disk, _mounted)) = with_room_for(room_kib);
     assert_eq!(ended.code, 1, "{}", ended.err);
-    let why = "iosonar: the run could not go on: the records could not be written: No space left on device";
-    assert!(ended.err.contains(why), "{}", ended.err);
+    let log = out.join("records.log");
+    let why = "iosonar: the run could not go on: the records could not be written:";
+    let why = format!("{why} {}: No space left on device", log.display());
+    assert!(ended.err.contains(&why), "{}", ended.err);
     let state = run_info(&out).state;
     assert!(!matches!(state, RunState::Finished | RunState::Interrupted(_)), "{state:?}");
     let shown = lab.expect(0, &format!("show {} --json", out.display()));

@@ -1,6 +1,6 @@
 //! Claiming targets: the guard is asked, files are opened or made. Only when every target has been looked at.
 
-use super::fit::{Fitted, jobs_on, may_share, writes};
+use super::fit::{Fitted, JobsByTarget, may_share};
 use super::inputs::name;
 use super::look::Looked;
 use crate::control::Control;
@@ -25,11 +25,6 @@ pub(crate) struct Claim {
     pub(super) made: Option<Made>,
 }
 
-/// Numbers of the targets that are used here.
-fn targets_with_jobs(phases: &[Vec<Fitted>], targets: usize) -> impl Iterator<Item = usize> {
-    (0..targets).filter(|target| jobs_on(phases, *target).next().is_some())
-}
-
 /// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused, or
 /// a signal comes.
 pub(super) fn claim_all(
@@ -43,10 +38,12 @@ pub(super) fn claim_all(
     if !plan.engine.is_real() {
         return Ok(claims);
     }
-    let mut claimer = Claimer { plan, phases, root, guard: Guard::new(root), devices: Vec::new() };
+    let jobs = JobsByTarget::of(phases, targets.len());
+    let used = (0..targets.len()).filter(|target| !jobs.on(*target).is_empty());
     // What others only read may be made by the one that writes it.
-    let (made, others): (Vec<usize>, Vec<usize>) =
-        targets_with_jobs(phases, targets.len()).partition(|i| targets[*i].target.file.create);
+    let (made, others): (Vec<usize>, Vec<usize>) = used.partition(|i| targets[*i].target.file.create);
+    let (guard, files_root) = (Guard::new(root), root.remembering());
+    let mut claimer = Claimer { plan, jobs, root: files_root, guard, devices: Vec::new() };
     for index in made.into_iter().chain(others) {
         let claimed = match control.signal() {
             Some(_) => Err(PrepareError::Stopped),
@@ -77,8 +74,9 @@ impl Claim {
 
 struct Claimer<'a> {
     plan: &'a Plan,
-    phases: &'a [Vec<Fitted>],
-    root: &'a Root,
+    jobs: JobsByTarget<'a>,
+    /// For what describes files that are made; the guard looks by itself.
+    root: Root,
     guard: Guard<'a>,
     /// Devices that are claimed and may be shared: who has claimed one for one of the targets has it for all.
     devices: Vec<DevNumber>,
@@ -86,13 +84,13 @@ struct Claimer<'a> {
 
 impl Claimer<'_> {
     fn claim(&mut self, index: usize, t: &mut Looked) -> Result<Claim, PrepareError> {
-        let (plan, root, writes) = (self.plan, self.root, writes(self.phases, index));
+        let (plan, root, writes) = (self.plan, &self.root, self.jobs.write(index));
         if t.facts.is_none() && t.first_name().exists() {
             t.facts = Some(identify_growing(&t.first_name(), root)?);
         }
         // The first that opens it for writing has it copied, and that may be the guard.
         let lower = t.facts.as_ref().filter(|_| writes).and_then(|facts| lower_layer_of(facts, root));
-        let shared = t.device().filter(|_| writes && may_share(plan, index));
+        let shared = t.device().filter(|_| writes && may_share(plan, self.jobs.on(index)));
         let is_claimed = shared.is_some_and(|device| self.devices.contains(&device));
         let permit = match t.facts.as_ref().filter(|_| !is_claimed) {
             Some(facts) => Some(self.guard.check(facts, t.intent(writes), plan.destroy)?),
@@ -100,7 +98,7 @@ impl Claimer<'_> {
         };
         self.devices.extend(shared);
         // Opening shows whether the file system has direct I/O, while nothing has been made yet.
-        let direct = jobs_on(self.phases, index).map(|fitted| fitted.job.access(plan.access));
+        let direct = self.jobs.on(index).iter().map(|fitted| fitted.job.access(plan.access));
         let access = direct.min_by_key(|access| access.buffered).unwrap_or(plan.access);
         let (file, made) = match &t.facts {
             Some(facts) => {
@@ -124,16 +122,16 @@ impl Claimer<'_> {
     /// What is left to do with the open file of a target; returns later passes whose files are there already.
     fn finish(&mut self, index: usize, t: &Looked, file: &File) -> Result<Vec<u32>, PrepareError> {
         let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
-        let is_odd = |fitted: &Fitted| {
+        let is_odd = |fitted: &&Fitted| {
             !fitted.job.access(self.plan.access).buffered && !fitted.workload.is_aligned(block)
         };
-        if jobs_on(self.phases, index).any(is_odd) {
+        if self.jobs.on(index).iter().any(is_odd) {
             return Err(PrepareError::Unaligned { path: t.path(), block });
         }
-        if writes(self.phases, index) && file.metadata().is_ok_and(|m| m.is_file()) {
+        if self.jobs.write(index) && file.metadata().is_ok_and(|m| m.is_file()) {
             preallocate(file, &t.target.file, &t.target.path)?;
         }
-        t.judge_later_files(self.plan, &mut self.guard, self.root)
+        t.judge_later_files(self.plan, &mut self.guard, &self.root)
     }
 }
 

@@ -8,6 +8,7 @@ use iosonar_plan::{
     AtEnd, BetweenPasses, FileStep, Generator, Job, Nanos, Op, Order, OverlapPolicy, Phase, Placement, Plan,
     SECTOR, Space, Strong, Workload,
 };
+use std::collections::HashMap;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -210,36 +211,56 @@ pub(super) fn check_apart(
         Workload::Generated(_) => Vec::new(),
     };
     let loads: Vec<_> = phases.iter().flatten().flat_map(loads).collect();
-    let target = |t: &Looked| (identity(&t.target.path), format!("target {}", t.path()));
-    let known: Vec<_> = looked.iter().map(target).collect();
-    for index in (0..looked.len()).filter(|index| writes(phases, *index)) {
-        let Some(own) = known[index].0 else { continue };
-        let may_share = |i: usize| may_share(plan, index) && may_share(plan, i);
-        // What another process executes, it judges itself; on another machine the name means another file.
-        let is_here = |i: usize| plan.jobs_on(i).next().is_some();
-        let others = known.iter().enumerate().filter(|(i, _)| *i != index && is_here(*i) && !may_share(*i));
-        let others = others.map(|(_, other)| other);
-        if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
-            return Err(PrepareError::Same { path: looked[index].path(), other: other.clone() });
+    let loads: HashMap<_, _> = loads.iter().rev().filter_map(|(own, name)| Some(((*own)?, name))).collect();
+    let jobs = JobsByTarget::of(phases, looked.len());
+    // What another process executes, it judges itself; on another machine the name means another file.
+    let here = plan.jobs_by_target().into_iter().map(|jobs| !jobs.is_empty());
+    let known: Vec<_> = looked.iter().map(|t| identity(&t.target.path)).collect();
+    let mut by_identity: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
+    for (index, (own, _)) in known.iter().zip(here).enumerate().filter(|(_, (_, is_here))| *is_here) {
+        own.iter().for_each(|own| by_identity.entry(*own).or_default().push(index));
+    }
+    for index in (0..looked.len()).filter(|index| jobs.write(*index)) {
+        let Some(own) = known[index] else { continue };
+        let share = |other: usize| may_share(plan, jobs.on(index)) && may_share(plan, jobs.on(other));
+        let others = by_identity.get(&own).into_iter().flatten();
+        let other = others.copied().find(|other| *other != index && !share(*other));
+        let other = other.map(|other| format!("target {}", looked[other].path()));
+        if let Some(other) = other.or_else(|| loads.get(&own).map(ToString::to_string)) {
+            return Err(PrepareError::Same { path: looked[index].path(), other });
         }
     }
     Ok(())
 }
 
-/// The jobs on a target, of all phases.
-pub(super) fn jobs_on(phases: &[Vec<Fitted>], target: usize) -> impl Iterator<Item = &Fitted> {
-    phases.iter().flatten().filter(move |fitted| usize::from(fitted.job.target) == target)
+/// The jobs on each target, of all phases: looked up once, because plans have thousands of targets.
+pub(super) struct JobsByTarget<'a>(Vec<Vec<&'a Fitted>>);
+
+impl<'a> JobsByTarget<'a> {
+    /// Of so many targets.
+    pub(super) fn of(phases: &'a [Vec<Fitted>], targets: usize) -> JobsByTarget<'a> {
+        let mut all = vec![Vec::new(); targets];
+        for fitted in phases.iter().flatten() {
+            all[usize::from(fitted.job.target)].push(fitted);
+        }
+        JobsByTarget(all)
+    }
+
+    /// The jobs on a target.
+    pub(super) fn on(&self, target: usize) -> &[&'a Fitted] {
+        &self.0[target]
+    }
+
+    /// Whether any job writes to a target.
+    pub(super) fn write(&self, target: usize) -> bool {
+        self.on(target).iter().any(|fitted| fitted.workload.writes() || fitted.job.options.changes_file())
+    }
 }
 
-/// Whether any job writes to a target.
-pub(super) fn writes(phases: &[Vec<Fitted>], target: usize) -> bool {
-    jobs_on(phases, target).any(|fitted| fitted.workload.writes() || fitted.job.options.changes_file())
-}
-
-/// Whether other targets of the plan may be the same file or device as this one: what overlaps was requested.
-pub(super) fn may_share(plan: &Plan, target: usize) -> bool {
-    let is_generated = |job: &Job| job.workload.generator().is_some();
-    plan.overlap.policy == OverlapPolicy::Allow && plan.jobs_on(target).all(is_generated)
+/// Whether other targets of the plan may be the same file or device as the one with these jobs: what overlaps was requested.
+pub(super) fn may_share(plan: &Plan, jobs: &[&Fitted]) -> bool {
+    let is_generated = |fitted: &&Fitted| fitted.job.workload.generator().is_some();
+    plan.overlap.policy == OverlapPolicy::Allow && jobs.iter().all(is_generated)
 }
 
 impl Fitted {

@@ -9,9 +9,10 @@ use iosonar_host::{
     DevNumber, Fact, Root, TargetError, TargetFacts, TargetKind, cached, emptiness, extent_runs, identify,
     identify_growing,
 };
-use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
+use iosonar_plan::{BetweenPasses, ByteSize, Job, Plan, SECTOR, Target};
+use std::collections::HashSet;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A target that was looked at.
 pub(crate) struct Looked {
@@ -22,10 +23,21 @@ pub(crate) struct Looked {
     pub(crate) size: u64,
 }
 
-/// Looks at one target of a plan.
-pub(super) fn look(plan: &Plan, target: &Target, root: &Root) -> Result<Looked, PrepareError> {
-    let is_made = |other: &Target| other.path == target.path && other.file.create;
-    let may_be_empty = plan.engine.is_real() && plan.targets.iter().any(is_made);
+/// Looks at all targets of a plan that have jobs here. What the kernel says of itself is read once for all of them.
+pub(super) fn look_at_all(plan: &Plan, root: &Root) -> Result<Vec<Looked>, PrepareError> {
+    let root = &root.remembering();
+    let made = plan.targets.iter().filter(|target| target.file.create);
+    let made: HashSet<&Path> = made.map(|target| target.path.as_path()).collect();
+    let look = |(target, jobs): (&Target, Vec<&Job>)| match jobs.is_empty() {
+        false => look(plan, target, made.contains(target.path.as_path()), root),
+        true => Ok(Looked::elsewhere(target)),
+    };
+    plan.targets.iter().zip(plan.jobs_by_target()).map(look).collect()
+}
+
+/// Looks at one target of a plan. `is_made`: the run makes the file.
+fn look(plan: &Plan, target: &Target, is_made: bool, root: &Root) -> Result<Looked, PrepareError> {
+    let may_be_empty = plan.engine.is_real() && is_made;
     let facts = look_at(plan, target, may_be_empty, root)?;
     let is_there = facts.as_ref().is_some_and(|facts| matches!(facts.kind, TargetKind::RegularFile(_)));
     if target.file.must_be_new && is_there && plan.engine.is_real() && !plan.destroy {

@@ -4,6 +4,7 @@
 mod claim;
 mod fit;
 mod inputs;
+mod limits;
 mod look;
 mod memory;
 mod remounts;
@@ -29,11 +30,12 @@ use iosonar_host::{Root, TargetFacts, identify_growing};
 use iosonar_load::{
     Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
 };
-use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, PhaseEnd, Plan, SECTOR};
-use look::look;
+use limits::check_limits;
+use look::look_at_all;
 use memory::{Shares, fit_memory};
 use remounts::check_remounts;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -108,22 +110,18 @@ fn prepare_until_stopped(
     notices: NoticeSink,
     control: &Arc<Control>,
 ) -> Result<Prepared, PrepareError> {
+    check_limits(&plan, root)?;
     let known = read_all(&plan, &notices, root, control).map_err(|error| match control.signal() {
         Some(_) => PrepareError::Stopped,
         None => error,
     })?;
-    let look = |(number, target)| match plan.jobs_on(number).next() {
-        Some(_) => look(&plan, target, root),
-        None => Ok(Looked::elsewhere(target)),
-    };
-    let mut looked: Vec<Looked> = plan.targets.iter().enumerate().map(look).collect::<Result<_, _>>()?;
+    let mut looked = look_at_all(&plan, root)?;
     let phases = fit_all(&plan, known, &looked)?;
     if plan.engine.is_real() {
         check_apart(&plan, &looked, &phases)?;
         check_streams(&plan, &looked)?;
     }
     let Shares { max_waiting, content } = fit_memory(&plan, &phases, root)?;
-    raise_file_limit();
     check_remounts(&plan, root)?;
     let claims = claim_all(&plan, &mut looked, &phases, root, control)?;
     let claimed = looked.into_iter().zip(claims);
@@ -138,11 +136,20 @@ fn prepare_until_stopped(
     Ok(Prepared { plan, whole: None, max_waiting, content, targets, phases, notices })
 }
 
+/// The targets that share each path: one file may be several targets.
+fn targets_by_path(plan: &Plan) -> HashMap<&Path, Vec<usize>> {
+    let mut all: HashMap<&Path, Vec<usize>> = HashMap::new();
+    for (number, target) in plan.targets.iter().enumerate() {
+        all.entry(&target.path).or_default().push(number);
+    }
+    all
+}
+
 /// Fits all jobs to their targets, as large as these can have become by then: what a phase writes beyond the end of a file
 /// is there in the next. Each phase is fitted again when it starts.
 fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec<Vec<Fitted>>, PrepareError> {
     let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
-    let mut phases = Vec::new();
+    let (mut phases, by_path) = (Vec::new(), targets_by_path(plan));
     for (phase, known) in plan.phases.iter().zip(known) {
         let fitted = fit_phase(plan, phase, known, &|target| (&looked[target], sizes[target]));
         let fitted = fitted.map_err(|why| match phase.name.as_str() {
@@ -150,11 +157,11 @@ fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec
             name => PrepareError::InPhase { phase: name.into(), why: Box::new(why) },
         })?;
         for (fitted, size) in fitted.iter().filter_map(|fitted| Some((fitted, fitted.size_after()?))) {
-            // One file may be several targets.
-            let path = &looked[usize::from(fitted.job.target)].target.path;
-            let same = looked.iter().zip(&mut sizes).filter(|(other, _)| other.target.path == *path);
+            let path = plan.targets[usize::from(fitted.job.target)].path.as_path();
             let is_set = fitted.job.options.changes_file();
-            same.for_each(|(_, known)| *known = if is_set { size } else { size.max(*known) });
+            for number in by_path.get(path).into_iter().flatten() {
+                sizes[*number] = if is_set { size } else { size.max(sizes[*number]) };
+            }
         }
         phases.push(fitted);
     }
@@ -173,6 +180,14 @@ fn fit_phase<'a>(
         fit(plan, phase, job, known, looked, size)
     };
     phase.jobs.iter().zip(known).map(fit_one).collect()
+}
+
+/// Bytes of a target among which the requests of its jobs lie, as far as that is known before the start.
+pub(crate) fn range_of(jobs: &[(&Phase, &Fitted)]) -> Range<u64> {
+    let ranges = jobs.iter().map(|(phase, job)| job.range(phase.passes));
+    let hull = |a: Range<u64>, b: Range<u64>| a.start.min(b.start)..a.end.max(b.end);
+    let range = ranges.reduce(hull).unwrap_or(0..0);
+    range.start..range.end.max(range.start)
 }
 
 /// The requests of a pass.
@@ -280,24 +295,27 @@ impl Prepared {
 
     /// The targets with a job here, in the plan's order.
     pub fn targets(&self) -> Vec<TargetReady<'_>> {
-        let ready =
-            |(number, claimed)| TargetReady { claimed, jobs: Vec::new(), range: self.range_of(number) };
-        let mut targets: Vec<TargetReady<'_>> = self.targets.iter().enumerate().map(ready).collect();
-        for (_, job) in self.jobs() {
-            targets[usize::from(job.fitted.job.target)].jobs.push(&job.fitted);
+        let mut targets: Vec<TargetReady<'_>> = Vec::with_capacity(self.targets.len());
+        for (claimed, jobs) in self.targets.iter().zip(self.jobs_by_target()) {
+            let range = range_of(&jobs);
+            targets.push(TargetReady {
+                claimed,
+                jobs: jobs.into_iter().map(|(_, job)| job).collect(),
+                range,
+            });
         }
         // Others are executed elsewhere.
         targets.retain(|target| !target.jobs.is_empty());
         targets
     }
 
-    /// Bytes of a target among which the requests of its jobs lie, as far as that is known before the start.
-    pub(crate) fn range_of(&self, target: usize) -> Range<u64> {
-        let jobs = self.jobs().filter(|(_, job)| usize::from(job.fitted.job.target) == target);
-        let ranges = jobs.map(|(phase, job)| job.fitted.range(phase.passes));
-        let hull = |a: Range<u64>, b: Range<u64>| a.start.min(b.start)..a.end.max(b.end);
-        let range = ranges.reduce(hull).unwrap_or(0..0);
-        range.start..range.end.max(range.start)
+    /// The jobs of all phases by target: as many lists as there are targets.
+    pub(crate) fn jobs_by_target(&self) -> Vec<Vec<(&Phase, &Fitted)>> {
+        let mut all = vec![Vec::new(); self.targets.len()];
+        for (phase, job) in self.jobs() {
+            all[usize::from(job.fitted.job.target)].push((phase, &job.fitted));
+        }
+        all
     }
 
     /// The jobs of all phases, each with its phase.
@@ -308,20 +326,18 @@ impl Prepared {
 
     /// What is known about the targets that exist, for the environment. Files that preparation has made exist by now.
     pub fn facts(&self) -> Vec<TargetFacts> {
+        let root = Root::default().remembering();
         let made = |t: &Claimed| {
             let path = t.looked.first_name();
-            identify_growing(&path, &Root::default()).ok().filter(|_| self.plan.engine.is_real())
+            identify_growing(&path, &root).ok().filter(|_| self.plan.engine.is_real())
         };
         self.targets.iter().filter_map(|t| t.looked.facts.clone().or_else(|| made(t))).collect()
     }
 
     /// The same as they are now.
     pub fn facts_now(&self) -> Vec<TargetFacts> {
-        let known = self.facts();
-        known
-            .into_iter()
-            .map(|facts| identify_growing(&facts.path, &Root::default()).unwrap_or(facts))
-            .collect()
+        let (known, root) = (self.facts(), Root::default().remembering());
+        known.into_iter().map(|facts| identify_growing(&facts.path, &root).unwrap_or(facts)).collect()
     }
 
     /// The jobs of a phase that follows another one, fitted to the files as they are now: what was to be written is not
@@ -332,9 +348,10 @@ impl Prepared {
             file.begin_phase().map_err(|error| PrepareError::Open { path: file.path(), error })
         })?;
         let known = jobs.iter().map(|job| job.fitted.workload.clone()).collect();
+        let foreseen: HashMap<usize, u64> =
+            jobs.iter().map(|job| (usize::from(job.fitted.job.target), job.fitted.size)).collect();
         let target_of = |target: usize| {
-            let foreseen = jobs.iter().find(|job| usize::from(job.fitted.job.target) == target);
-            let foreseen = foreseen.map_or(0, |job| job.fitted.size);
+            let foreseen = foreseen.get(&target).copied().unwrap_or(0);
             let claimed = &self.targets[target];
             (&claimed.looked, claimed.file().and_then(|file| file.size_of_file()).unwrap_or(foreseen))
         };

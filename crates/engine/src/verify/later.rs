@@ -100,11 +100,11 @@ pub fn verify_later(
     let modes = VerifyModes { final_scan: true, sample: options.sample, ..VerifyModes::default() };
     let mut verifier = Verifier::of(plan, targets, modes, options.memory);
     if let Some(target) = shared_stream(plan, &verifier.places, |_| true) {
-        let path = plan.targets[usize::from(target)].path.display();
+        let path = shown(&plan.targets[usize::from(target)].path);
         return Err(LaterError::Unsuitable(format!(
             "{}: several jobs used {path}, one of them through a stream of the C library (--engine stdio): when its buffer was \
              written is not known, so nor is what the file should hold",
-            archive.dir().display()
+            shown(&archive.dir())
         )));
     }
     let records = match &options.crash {
