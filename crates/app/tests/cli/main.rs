@@ -30,6 +30,7 @@ mod iozone;
 mod iozone_options;
 mod iozone_requests;
 mod judged;
+mod kept;
 mod knee;
 mod layout;
 mod live;

@@ -31,7 +31,8 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
         Some(dir) => Study::open(dir, typed(args)?.as_ref())?,
         None => Study::planned(question(args)?, args.result.out.clone())?,
     };
-    study.question.destroy |= args.way.destroy;
+    study.question.destroy = args.way.destroy;
+    study.question.keep |= args.way.keep;
     let recovered = study.recover();
     let matrix = study.question.matrix(new_run_id()).map_err(Failure::refused)?;
     let missing = study.table.missing(&matrix, study.question.order(&matrix));

@@ -8,6 +8,8 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Matrix, Question, Table};
+use iosonar_host::other_writer;
+use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
 use std::fs::{File, TryLockError};
 use std::io::Write;
@@ -24,6 +26,8 @@ pub struct Study {
     pub question: Question,
     /// The cells that were measured so far.
     pub table: Table,
+    /// Whether this user alone can have written its question and its parts.
+    pub is_own: bool,
     /// Keeps other processes from the directory; none before it exists.
     lock: Option<File>,
 }
@@ -34,16 +38,13 @@ impl Study {
         let dir = out.unwrap_or_else(|| unused_dated("matrix"));
         check_absent("--out", &dir)?;
         let table = Table::empty(TOOL, &crate::session::command_line());
-        Ok(Study { dir, question, table, lock: None })
+        Ok(Study { dir, question, table, is_own: true, lock: None })
     }
 
-    /// One that was begun. `typed` has to be its question.
+    /// One that was begun. `typed` has to be its question; without it, nobody else may have written the question: it names
+    /// files that are created and removed. What may be destroyed is never its word.
     pub fn open(dir: &Path, typed: Option<&Question>) -> Result<Study, Failure> {
-        let read = |name: &str| {
-            let path = dir.join(name);
-            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
-        };
-        let asked = read(QUESTION)
+        let asked = read(dir, QUESTION, TEXT_LIMIT)
             .with_context(|| format!("--resume {}: it is no directory of a matrix", dir.display()));
         let question: Question = asked
             .and_then(|text| {
@@ -56,16 +57,24 @@ impl Study {
                 dir.display()
             )));
         }
+        let whose = other_writer([dir, &dir.join(QUESTION)]);
+        if let Some(whose) = whose.as_ref().filter(|_| typed.is_none()) {
+            return Err(Failure::refused(anyhow!(
+                "--resume {}: {whose}, and it names the files to write: type FILE and all options of this matrix again, beside --resume",
+                dir.display()
+            )));
+        }
+        let question = Question { destroy: false, ..question };
         let table = match dir.join(CELLS).exists() {
             true => {
-                let text = read(CELLS).map_err(Failure::refused)?;
+                let text = read(dir, CELLS, LIST_LIMIT).map_err(Failure::refused)?;
                 Table::from_json(&text)
                     .map_err(|why| Failure::refused(anyhow!("{}: {why}", dir.join(CELLS).display())))?
             }
             false => Table::empty(TOOL, &crate::session::command_line()),
         };
         let lock = Some(lock(&dir.join(QUESTION))?);
-        Ok(Study { dir: dir.to_path_buf(), question, table, lock })
+        Ok(Study { dir: dir.to_path_buf(), question, table, is_own: whose.is_none(), lock })
     }
 
     /// Archives of its parts.
@@ -171,6 +180,12 @@ impl Study {
         let written = write_whole(&path, text.as_bytes());
         written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
     }
+}
+
+/// The text of a file of a matrix.
+fn read(dir: &Path, name: &str, limit: u64) -> anyhow::Result<String> {
+    let path = dir.join(name);
+    read_text(&path, limit).map_err(|unread| anyhow!("{}: {unread}", path.display()))
 }
 
 /// Locks a matrix until the file is closed, also by the end of the process.
