@@ -116,8 +116,13 @@ killed() {
     kill -9 "$process" 2> /dev/null
     wait "$process" 2> /dev/null
     same killed "$@"
-    own
+    # What is hidden stays, for the next start to remove it.
+    rm -rf --one-file-system own/[a-z]*
     ends "${CODES:-0|4}" "$@"
+    if compgen -G 'own/.iosonar-*-*-*' > /dev/null; then
+        FAILED=$((FAILED + 1))
+        printf 'LEFT  %s: %s\n' "$*" "$(ls -d own/.iosonar-*-*-*)"
+    fi
 }
 
 # --- made once, outside of `own`, and theirs from now on: loads, results, lists.
