@@ -90,6 +90,18 @@ for victim in "$FREE" "$IMAGE" target.img setup list.seek; do
         rm "prefix${words#*|}"
     done
 done
+# IOzone's outputs and those of matrices replace nothing.
+printf '0 4096\n4096 4096\n' > telemetry
+for victim in "$FREE" "$IMAGE" target.img telemetry input.load; do
+    for option in --json --csv -b; do
+        refuses "$option" "$BINARY" iozone -X telemetry -Y telemetry -f new "$option" "$victim"
+    done
+    refuses --out "$BINARY" matrix new --sizes 64k --records 64k --tests write -o "$victim"
+    refuses --out "$BINARY" layout run . --size 1m -o "$victim"
+    refuses --out "$BINARY" fill target.img -o "$victim"
+done
+refuses --out "$BINARY" report run --places telemetry --force -o telemetry
+rm telemetry
 # --force replaces pages and pictures, and nothing else.
 for victim in "$FREE" "$IMAGE" result.replay; do
     refuses --out "$BINARY" report result.replay --force -o "$victim"

@@ -2,7 +2,9 @@
 
 use crate::args::{ProgressArgs, sync_flag};
 use clap::{Args, ValueEnum};
-use iosonar_campaign::{METHODS, test_names};
+use iosonar_campaign::{
+    METHODS, MOST_DEPTH, MOST_REPETITIONS, MOST_SIZES, MOST_STREAMS, MOST_STRIDE, test_names,
+};
 use iosonar_plan::{ByteSize, Claim, SyncFlag};
 use iosonar_text::csv::Form;
 use std::path::PathBuf;
@@ -19,7 +21,8 @@ order. FILE must not exist; it is created, and removed at the end.
   SIZES   64k,1m: these sizes; 64k..512m: every doubling from the first to the second
 
 DIR contains matrix.json (the question), part-N (archives with the records of every request), cells.json and cells.csv (one \
-line for each cell and repetition), and pictures. An interrupted matrix continues with --resume DIR.
+line for each cell and repetition), and pictures. An interrupted matrix continues with --resume DIR; \
+what may be overwritten (--destroy) is typed again, and so is everything where DIR belongs to another user.
 Exit codes: 0 all cells measured; 1 some are missing; 2 refused; 130 interrupted, the cells so far are kept.
 
 Examples:
@@ -60,13 +63,13 @@ pub struct CellArgs {
     #[arg(long)]
     pub all_pairs: bool,
     /// Set the numbers of files that are used at the same time
-    #[arg(long, alias = "threads", value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, alias = "threads", value_name = "N,…", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
     pub streams: Vec<u32>,
     /// Select what executes the requests of tests that name no calls of their own
     #[arg(long, alias = "method", value_name = "METHOD,…", value_delimiter = ',', default_value = "sync")]
     pub methods: Vec<String>,
     /// Measure each cell this often
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPETITIONS)))]
     pub repeat: u32,
 }
 
@@ -86,7 +89,7 @@ pub struct WayArgs {
     #[arg(long, value_name = "FLAG", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "sync", value_parser = sync_flag)]
     pub sync: SyncFlag,
     /// Set the requests in flight of methods that can have several
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DEPTH)))]
     pub depth: u32,
     /// Count the flush after a test as part of its time
     #[arg(long)]
@@ -98,7 +101,7 @@ pub struct WayArgs {
     #[arg(long)]
     pub no_stonewall: bool,
     /// Set the distance of stride reads in records
-    #[arg(long, value_name = "N", default_value = "17", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "17", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STRIDE)))]
     pub stride: u32,
     /// Set the seed of the order of cells and of random requests
     #[arg(long, value_name = "N", default_value = "1")]
@@ -168,9 +171,6 @@ impl ResultArgs {
 /// Sizes that were typed: a list of sizes and of ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes(pub Vec<ByteSize>);
-
-/// More sizes than anybody measures.
-const MOST_SIZES: usize = 1000;
 
 impl FromStr for Sizes {
     type Err = String;

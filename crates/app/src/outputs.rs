@@ -47,10 +47,35 @@ pub fn refuse_read<'a>(
     })
 }
 
+/// Where the pictures of a result go.
+pub const PLOTS: &str = "plots";
+/// Directories in directories deeper than this are none of a result.
+const DEEPEST: usize = 4;
+
 fn files_of(input: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = input.read_dir() else { return vec![input.to_path_buf()] };
-    let is_page = |path: &PathBuf| path.extension().is_some_and(|e| e == "html" || e == "trace");
-    entries.flatten().map(|entry| entry.path()).filter(|path| !is_page(path)).collect()
+    if input.as_os_str() == "-" {
+        return vec![PathBuf::from("/dev/stdin")];
+    }
+    if !input.is_dir() {
+        return vec![input.to_path_buf()];
+    }
+    let (mut files, mut waiting) = (Vec::new(), vec![(input.to_path_buf(), 0)]);
+    while let Some((dir, depth)) = waiting.pop() {
+        let entries = dir.read_dir().into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| !is_drawn(&entry.path())) {
+            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                true if depth < DEEPEST => waiting.push((entry.path(), depth + 1)),
+                true => {}
+                false => files.push(entry.path()),
+            }
+        }
+    }
+    files
+}
+
+/// Whether a command has made it of a result, and may make it again.
+fn is_drawn(path: &Path) -> bool {
+    path.ends_with(PLOTS) || path.extension().is_some_and(|e| e == "html" || e == "trace")
 }
 
 /// What becomes of files that exist, where a command has `--force`.

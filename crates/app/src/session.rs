@@ -17,6 +17,7 @@ use iosonar_archive::{Archive, RunInfo, RunState, TOOL, Verified};
 use iosonar_engine::{Alone, Control, Prepared, TargetReady};
 use iosonar_evidence::Environment;
 use iosonar_host::Root;
+use iosonar_host::ledger::Ledger;
 use iosonar_inputs::{Figures, Input};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
@@ -179,7 +180,10 @@ fn look_ahead(
     listener.set_phase(Phase::LookingAhead);
     let written_back = write_back::before(prepared.plan(), control);
     let mut environment = Environment { written_back, ..ready.environment(&root) };
-    let cautions = preflight::look(prepared, &mut environment, &|| control.signal().is_some());
+    let mut cautions = preflight::look(prepared, &mut environment, &|| control.signal().is_some());
+    if prepared.plan().engine.is_real() {
+        cautions.extend(Ledger::of_user().foreign().map(|notice| format!("iosonar: {notice}")));
+    }
     match control.signal() {
         Some(signal) => Err(Failure::ended_by(signal)),
         None => {

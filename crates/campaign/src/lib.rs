@@ -37,7 +37,9 @@ pub use grid::{Grid, rates};
 pub use matrix::{Burst, Matrix, MatrixError, MixRule, Telemetry, Unit};
 pub use matrix_condition::MatrixCondition;
 pub use plateaus::Plateau;
-pub use question::{METHODS, Question, QuestionError};
+pub use question::{
+    METHODS, MOST_DEPTH, MOST_REPETITIONS, MOST_SIZES, MOST_STREAMS, MOST_STRIDE, Question, QuestionError,
+};
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
 pub use spread::Repeated;
 pub use table::{CellResult, Machine, StreamResult, Table, Timed};

@@ -46,12 +46,26 @@ pub struct Question {
     pub seed: u64,
     /// Files stay at the end.
     pub keep: bool,
-    /// Files that exist may be overwritten and deleted.
+    /// Files that exist may be overwritten and deleted. A permission is typed: none is kept, and none that a file has counts.
+    #[serde(default, skip_serializing)]
     pub destroy: bool,
     /// What the figures are said to be; none: what suits the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
 }
+
+/// How often a cell may be measured.
+pub const MOST_REPETITIONS: u32 = 1000;
+/// How many files may be used at the same time.
+pub const MOST_STREAMS: u32 = 1024;
+/// How many requests may be in flight.
+pub const MOST_DEPTH: u32 = 65_536;
+/// How far apart the requests of the stride test may be, in records.
+pub const MOST_STRIDE: u32 = 1_000_000;
+/// More sizes than anybody measures.
+pub const MOST_SIZES: usize = 1000;
+/// Parts of a matrix: more do not fit into a plan, because each has a job at least.
+const MOST_UNITS: u64 = 200_000;
 
 /// Methods that a matrix knows, as users type them.
 pub const METHODS: [&str; 9] =
@@ -101,6 +115,35 @@ pub enum QuestionError {
     /// Direct I/O of methods that go through the page cache.
     #[error("--direct: {0} always goes through the page cache: remove it from --methods")]
     NotDirect(String),
+    /// A number that nobody measures with.
+    #[error("{field}: {value} is not within {least} to {most}: correct it")]
+    Outside {
+        /// Which.
+        field: &'static str,
+        /// As it was given.
+        value: u64,
+        /// The least that is allowed.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A list that is longer than anybody needs, or shorter than others want it.
+    #[error("{field}: it has {count} entries, and {least} to {most} are allowed: correct it")]
+    Entries {
+        /// Which.
+        field: &'static str,
+        /// Its entries.
+        count: usize,
+        /// The fewest that are allowed.
+        least: usize,
+        /// The most.
+        most: usize,
+    },
+    /// More parts than a plan has room for.
+    #[error(
+        "repeat × methods × streams × sizes × records: there are {0} parts, and {MOST_UNITS} are the most: use fewer"
+    )]
+    TooMany(u64),
     /// Every record is larger than every file.
     #[error("--records: every record is larger than every file of --sizes")]
     Empty,
@@ -137,11 +180,38 @@ impl Question {
         }
     }
 
+    /// Refuses numbers and lists that would take more memory or time than there is, before anything is made of them.
+    fn check_bounds(&self) -> Result<(), QuestionError> {
+        let most_streams = self.streams.iter().copied().max().unwrap_or(1);
+        let within = |field, value: u64, least: u64, most: u64| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(QuestionError::Outside { field, value, least, most }),
+        };
+        within("repeat", self.repeat.into(), 1, MOST_REPETITIONS.into())?;
+        within("depth", self.depth.into(), 1, MOST_DEPTH.into())?;
+        within("stride", self.stride.into(), 1, MOST_STRIDE.into())?;
+        let entries = |field, count: usize, least: usize, most: usize| match (least..=most).contains(&count) {
+            true => Ok(()),
+            false => Err(QuestionError::Entries { field, count, least, most }),
+        };
+        entries("streams", self.streams.len(), 1, MOST_STREAMS as usize)?;
+        self.streams.iter().try_for_each(|n| within("streams", (*n).into(), 1, MOST_STREAMS.into()))?;
+        entries("files", self.files.len(), most_streams as usize, MOST_STREAMS as usize)?;
+        entries("tests", self.tests.len(), 1, TESTS.len())?;
+        entries("methods", self.methods.len(), 1, METHODS.len())?;
+        for (field, sizes) in [("sizes", &self.sizes), ("records", &self.records)] {
+            entries(field, sizes.len(), 1, MOST_SIZES)?;
+            sizes.iter().try_for_each(|size| within(field, size.0, 1, i64::MAX as u64))?;
+        }
+        Ok(())
+    }
+
     /// Its matrix.
     ///
     /// # Errors
-    /// A word is unknown, or words contradict each other.
+    /// A number is out of its bounds, a word is unknown, or words contradict each other.
     pub fn matrix(&self, run_id: RunId) -> Result<Matrix, QuestionError> {
+        self.check_bounds()?;
         let test = |name: &String| Test::named(name).ok_or_else(|| QuestionError::UnknownTest(name.clone()));
         let tests: Vec<_> = self.tests.iter().map(test).collect::<Result<_, _>>()?;
         let method = |name: &String| engine(name).ok_or_else(|| QuestionError::UnknownMethod(name.clone()));
@@ -158,6 +228,11 @@ impl Question {
         let pairs = pairs(&self.sizes, &self.records, !self.all_pairs);
         if pairs.is_empty() {
             return Err(QuestionError::Empty);
+        }
+        let parts = [self.methods.len(), self.streams.len(), pairs.len()];
+        let parts = parts.iter().fold(u64::from(self.repeat), |all, some| all.saturating_mul(*some as u64));
+        if parts > MOST_UNITS {
+            return Err(QuestionError::TooMany(parts));
         }
         Ok(Matrix {
             streams: self.streams.clone(),
@@ -237,6 +312,13 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_permission_is_not_kept() {
+        let text = serde_json::to_string(&Question { destroy: true, ..question() }).unwrap();
+        assert!(!text.contains("destroy"), "{text}");
+        assert_eq!(serde_json::from_str::<Question>(&text).unwrap(), question());
+    }
+
+    #[test]
     fn what_contradicts_itself_is_refused() {
         let names = |names: &str| names.split(' ').map(String::from).collect::<Vec<_>>();
         let tests = |text: &str, streams: &[u32]| Question::tests_of(&names(text), streams, 1);
@@ -255,6 +337,15 @@ pub(crate) mod tests {
         assert_eq!(of(own), Err(QuestionError::OwnCalls("fwrite")));
         let large = Question { records: vec![ByteSize(1 << 30)], ..question() };
         assert_eq!(of(large), Err(QuestionError::Empty));
+        let outside = |field, value, least, most| Err(QuestionError::Outside { field, value, least, most });
+        assert_eq!(
+            of(Question { repeat: u32::MAX, ..question() }),
+            outside("repeat", u32::MAX.into(), 1, 1000)
+        );
+        assert_eq!(of(Question { streams: vec![1, 0], ..question() }), outside("streams", 0, 1, 1024));
+        let sizes: Vec<ByteSize> = (1..=1000).map(|size| ByteSize(size << 10)).collect();
+        let many = Question { sizes: sizes.clone(), records: sizes, ..question() };
+        assert!(matches!(of(many), Err(QuestionError::TooMany(_))));
         assert!(METHODS.iter().all(|name| engine(name).is_some_and(|engine| engine.name() == *name)));
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::target::{BlockDevice, RegularFile, Role, TargetFacts, TargetKind};
 use crate::{Fact, FormerRun, Root, WrittenRange};
-use iosonar_os::create;
+use iosonar_os::create::{self, Unfinished};
 use iosonar_text::shown;
 use rustix::fs::{Access, FlockOperation, access, flock};
 use serde::{Deserialize, Serialize};
@@ -187,6 +187,10 @@ impl Ledger {
         let failed = |error: Error| format!("the ledger {} cannot be used: {error}", shown(&path));
         let text = read(path).map_err(failed)?;
         let (entries, damaged) = parse(&text);
+        // A line that was cut is told as such below.
+        if !is_ledger(&text) && !is_cut(&text) {
+            return Err(failed(Error::other(ANOTHER)));
+        }
         let own = entries.iter().filter(|entry| entry.target.is(&identity));
         let runs = since_the_last_fill(own, target, moved);
         match damaged {
@@ -221,13 +225,29 @@ impl Ledger {
         }
         let mut file = locked(path)?;
         let known = read(path)?;
+        if !is_ledger(&known) {
+            return Err(Error::other(ANOTHER));
+        }
         // A line that a full disk has cut ends here.
         let end = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
         file.write_all(format!("{end}{lines}").as_bytes())?;
-        match known.lines().count() + written.len() > MOST_ENTRIES + SLACK {
-            true => shorten(path, &(known + end + &lines)),
+        let all = known + end + &lines;
+        match parse(&all).0.len() > MOST_ENTRIES + SLACK {
+            true => shorten(path, &file, &all),
             false => Ok(()),
         }
+    }
+
+    /// Why the file that is named is not used, where it is somebody's: nothing is added to it.
+    pub fn foreign(&self) -> Option<String> {
+        let Ledger::At(path) = self else { return None };
+        let is_foreign = read(path).is_ok_and(|text| !is_ledger(&text));
+        is_foreign.then(|| {
+            format!(
+                "the ledger {} is not used, and nothing is added to it: {ANOTHER}: name another with {VARIABLE}, or '{VARIABLE}=off'",
+                shown(&path)
+            )
+        })
     }
 }
 
@@ -306,12 +326,25 @@ fn read(path: &Path) -> Result<String> {
     if found.len() > MOST_BYTES {
         return Err(Error::other(format!("it has {} bytes", found.len())));
     }
-    let text = String::from_utf8(fs::read(path)?).map_err(|_| Error::other("it is no text"))?;
-    // What was never a ledger is not added to.
-    match text.lines().next().is_some_and(|first| !first.starts_with('{')) {
-        true => Err(Error::other("it is another file")),
-        false => Ok(text),
-    }
+    String::from_utf8(fs::read(path)?).map_err(|_| Error::other("it is no text"))
+}
+
+/// Why a file is not added to.
+const ANOTHER: &str = "it is another file, whose first line is no entry of a ledger";
+
+/// Whether a text is that of a ledger: it is empty, or begins with an entry. What else is in it may be lines that were cut.
+fn is_ledger(text: &str) -> bool {
+    first_line(text).is_none_or(|first| serde_json::from_str::<Entry>(first).is_ok())
+}
+
+/// Whether the first line may be an entry that a full disk has cut.
+fn is_cut(text: &str) -> bool {
+    let is_json = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+    first_line(text).is_some_and(|first| first.starts_with('{') && !is_json(first))
+}
+
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().find(|line| !line.is_empty())
 }
 
 /// The entries, and the number of the first line that is none.
@@ -352,13 +385,20 @@ fn locked(path: &Path) -> Result<File> {
     Err(ErrorKind::WouldBlock.into())
 }
 
-/// Keeps the newest entries. Others wait for the lock meanwhile, or read the old file.
-fn shorten(path: &Path, text: &str) -> Result<()> {
-    let (entries, _) = parse(text);
-    let surplus = entries.len().saturating_sub(MOST_ENTRIES);
-    let kept = entries[surplus..].iter().filter_map(|entry| serde_json::to_string(entry).ok());
-    let kept: String = kept.map(|line| line + "\n").collect();
-    create::write_whole(path, kept.as_bytes())
+/// Keeps the newest entries, and every line that is none. Others wait for the lock meanwhile, or read the old file.
+fn shorten(path: &Path, old: &File, text: &str) -> Result<()> {
+    let is_entry = |line: &&str| serde_json::from_str::<Entry>(line).is_ok();
+    let mut surplus = text.lines().filter(is_entry).count().saturating_sub(MOST_ENTRIES);
+    let is_kept = |line: &&str| {
+        let goes = surplus > 0 && is_entry(line);
+        surplus -= usize::from(goes);
+        !goes
+    };
+    let kept: String = text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    let mut new = Unfinished::begin(path.parent().unwrap_or(Path::new(".")))?;
+    new.file().set_permissions(old.metadata()?.permissions())?;
+    new.file().write_all(kept.as_bytes())?;
+    new.name_over(path)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod loops;
 mod mounts;
 mod node;
 pub mod output;
+mod owner;
 pub mod remount;
 mod reread;
 mod root;
@@ -40,6 +41,7 @@ pub use iosonar_evidence::target::{
 pub use iosonar_evidence::{DevNumber, Fact, FormerRun, WrittenRange};
 pub use loops::{LoopFile, loop_files};
 pub use mounts::{mount_points, mount_source};
+pub use owner::other_writer;
 pub use reread::reread;
 pub use root::Root;
 pub use stored::{Emptiness, cached, emptiness};

@@ -30,6 +30,10 @@ pub enum Existing {
     KeepUnlessForced,
     /// A complete new file takes its place.
     Replace,
+    /// The same of a file that the program has made: where a symbolic link leads is none.
+    ReplaceOwn,
+    /// The output is added to it.
+    Append,
 }
 
 /// How the path of an output was given: the option (`--out`, `-csvout`), or the name of the argument (`OUT`).
@@ -56,6 +60,8 @@ type Identity = (u64, u64);
 pub struct Gate<'a> {
     root: &'a Root,
     taken: Vec<(Identity, Role)>,
+    /// Names of what does not exist yet, in directories that do.
+    named: Vec<(PathBuf, Role)>,
 }
 
 /// What is there where an output is to be.
@@ -73,22 +79,29 @@ enum Found {
 impl<'a> Gate<'a> {
     /// One that knows of no other file yet.
     pub fn new(root: &'a Root) -> Gate<'a> {
-        Gate { root, taken: Vec::new() }
+        Gate { root, taken: Vec::new(), named: Vec::new() }
     }
 
-    /// Remembers a file that no output may be. What does not exist or is no file cannot be lost.
+    /// Remembers a file that no output may be: one that exists under any of its names, another one by its name. What is no
+    /// file cannot be lost.
     pub fn forbid(&mut self, path: &Path, role: Role) {
-        if let Ok(facts) = path.metadata()
-            && (facts.is_file() || facts.file_type().is_block_device())
-        {
-            self.taken.push((identity(&facts), role));
+        match path.metadata() {
+            Ok(facts) if facts.is_file() || facts.file_type().is_block_device() => {
+                self.taken.push((identity(&facts), role));
+            }
+            Ok(_) => {}
+            Err(_) => self.named.extend(place_of(path).map(|place| (place, role))),
         }
     }
 
     /// What a file is to the command already.
     pub fn role_of(&self, path: &Path) -> Option<&Role> {
-        let facts = identity(&path.metadata().ok()?);
-        self.taken.iter().find(|(taken, _)| *taken == facts).map(|(_, role)| role)
+        let Ok(facts) = path.metadata() else {
+            let place = place_of(path)?;
+            return self.named.iter().find(|(named, _)| *named == place).map(|(_, role)| role);
+        };
+        let found = identity(&facts);
+        self.taken.iter().find(|(taken, _)| *taken == found).map(|(_, role)| role)
     }
 
     /// Opens an output that is written from its beginning to its end, and is there when it is complete.
@@ -96,42 +109,43 @@ impl<'a> Gate<'a> {
     /// # Errors
     /// The path is no output, or the file cannot be created.
     pub fn create(&self, name: &OutputName, existing: Existing) -> Result<Output, OutputError> {
-        let failed = |error| OutputError::of_io(name, error);
-        let sink = match (self.look(name)?, existing) {
-            (Found::StandardOutput, _) => Sink::Standard(io::stdout()),
-            (Found::Stream, _) => Sink::Stream(File::options().write(true).open(&name.path).map_err(failed)?),
-            (Found::Nothing, _) => Sink::New(Unfinished::begin(parent(&name.path)).map_err(failed)?),
-            (Found::File(facts), Existing::Replace) => {
-                let place = name.path.canonicalize().map_err(failed)?;
-                let old = FileId::of_path(&place).map_err(failed)?;
-                let mut new = Unfinished::begin(parent(&place)).map_err(failed)?;
-                new.file().set_permissions(facts.permissions()).map_err(failed)?;
-                Sink::Replacing(new, place, old)
-            }
-            (Found::File(_), Existing::Keep | Existing::KeepUnlessForced) => {
-                return Err(OutputError::exists(name, existing));
-            }
-        };
-        Ok(Output { sink: BufWriter::with_capacity(PIECE, sink), path: name.path.clone() })
+        let opened = self.test(name, existing)?.open();
+        opened.map_err(|error| OutputError::of_io(name, error))
     }
 
-    /// Tests an output that is written later, in place: the file is there from now on. One that exists keeps its content
-    /// until it is opened.
+    /// Tests an output that is written later. Nothing of it is there until it is complete, and what exists keeps its content
+    /// until then. From now on it is forbidden to other outputs.
     ///
     /// # Errors
-    /// The path is no output, or the file cannot be created.
-    pub fn reserve(&mut self, name: &OutputName, at_end: bool) -> Result<Reserved, OutputError> {
-        let failed = |error| OutputError::of_io(name, error);
-        let reserved = match self.look(name)? {
-            Found::StandardOutput => Reserved::standard_output(name),
-            Found::Stream => {
-                Reserved::stream(name, File::options().write(true).open(&name.path).map_err(failed)?)
-            }
-            Found::Nothing => Reserved::new(name, at_end).map_err(failed)?,
-            Found::File(_) => Reserved::existing(name, at_end).map_err(failed)?,
-        };
+    /// The path is no output, or nothing can be created there.
+    pub fn reserve(&mut self, name: &OutputName, existing: Existing) -> Result<Reserved, OutputError> {
+        let reserved = self.test(name, existing)?;
+        reserved.check().map_err(|error| OutputError::of_io(name, error))?;
         self.forbid(&name.path, Role::Output(name.option.clone()));
         Ok(reserved)
+    }
+
+    /// What becomes of an output.
+    fn test(&self, name: &OutputName, existing: Existing) -> Result<Reserved, OutputError> {
+        let failed = |error| OutputError::of_io(name, error);
+        match (self.look(name)?, existing) {
+            (Found::StandardOutput, _) => Ok(Reserved::standard_output(&name.path)),
+            (Found::Stream, _) => {
+                let stream = File::options().write(true).open(&name.path).map_err(failed)?;
+                Ok(Reserved::stream(&name.path, stream))
+            }
+            (Found::Nothing, _) => Ok(Reserved::new(&name.path)),
+            (Found::File(_), Existing::ReplaceOwn) if name.path.is_symlink() => {
+                Err(OutputError::special(name, "a symbolic link"))
+            }
+            (Found::File(facts), Existing::Replace | Existing::ReplaceOwn) => {
+                Reserved::replacing(&name.path, &facts).map_err(failed)
+            }
+            (Found::File(facts), Existing::Append) => Ok(Reserved::appending(&name.path, &facts)),
+            (Found::File(_), Existing::Keep | Existing::KeepUnlessForced) => {
+                Err(OutputError::exists(name, existing))
+            }
+        }
     }
 
     /// Refuses a path where a file exists or nothing can be created, before time is spent on what is to be in it.
@@ -167,12 +181,10 @@ impl<'a> Gate<'a> {
             Err(_) if name.path.symlink_metadata().is_ok() => {
                 return Err(OutputError::special(name, "a symbolic link that leads nowhere"));
             }
-            Err(_) => return Ok(Found::Nothing),
+            Err(_) => return self.check_free(name).map(|()| Found::Nothing),
         };
         let kind = facts.file_type();
-        if let Some(role) = self.role_of(&name.path) {
-            return Err(OutputError::Taken { name: name.clone(), role: role.clone() });
-        }
+        self.check_free(name)?;
         if kind.is_fifo() || kind.is_char_device() && is_null(&facts) {
             return Ok(Found::Stream);
         }
@@ -181,6 +193,12 @@ impl<'a> Gate<'a> {
         }
         self.check_unused(name)?;
         Ok(Found::File(facts))
+    }
+
+    /// Refuses what the command uses for something else.
+    fn check_free(&self, name: &OutputName) -> Result<(), OutputError> {
+        let taken = |role: &Role| OutputError::Taken { name: name.clone(), role: role.clone() };
+        self.role_of(&name.path).map_or(Ok(()), |role| Err(taken(role)))
     }
 
     /// Refuses a file that exists and must not be written, also where nobody can find that out.
@@ -212,9 +230,20 @@ enum Sink {
     New(Unfinished),
     /// The new file, the place of the one that it replaces, and which one that is.
     Replacing(Unfinished, PathBuf, FileId),
+    /// A file that exists, at its end.
+    Appending(File),
 }
 
 impl Output {
+    /// The standard output of this process.
+    pub fn standard() -> Output {
+        Output::of(Sink::Standard(io::stdout()), PathBuf::from("-"))
+    }
+
+    fn of(sink: Sink, path: PathBuf) -> Output {
+        Output { sink: BufWriter::with_capacity(PIECE, sink), path }
+    }
+
     /// Bytes that were written; none of what cannot be taken back.
     ///
     /// # Errors
@@ -223,7 +252,7 @@ impl Output {
         self.sink.flush()?;
         match self.sink.get_mut() {
             Sink::New(file) | Sink::Replacing(file, ..) => Ok(file.file().metadata()?.len()),
-            Sink::Standard(_) | Sink::Stream(_) => Ok(0),
+            Sink::Standard(_) | Sink::Stream(_) | Sink::Appending(_) => Ok(0),
         }
     }
 
@@ -234,7 +263,7 @@ impl Output {
     pub fn publish(self) -> io::Result<Option<Made>> {
         match self.sink.into_inner().map_err(io::IntoInnerError::into_error)? {
             Sink::Standard(mut out) => out.flush().map(|()| None),
-            Sink::Stream(mut out) => out.flush().map(|()| None),
+            Sink::Stream(mut out) | Sink::Appending(mut out) => out.flush().map(|()| None),
             Sink::New(file) => file.name_new(&self.path).map(Some),
             Sink::Replacing(_, place, old) if FileId::of_path(&place)? != old => {
                 Err(io::Error::other("it is another file by now, so it was not replaced"))
@@ -258,7 +287,7 @@ impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Sink::Standard(out) => out.write(bytes),
-            Sink::Stream(out) => out.write(bytes),
+            Sink::Stream(out) | Sink::Appending(out) => out.write(bytes),
             Sink::New(file) | Sink::Replacing(file, ..) => file.file().write(bytes),
         }
     }
@@ -266,13 +295,19 @@ impl Write for Sink {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Sink::Standard(out) => out.flush(),
-            Sink::Stream(_) | Sink::New(_) | Sink::Replacing(..) => Ok(()),
+            Sink::Stream(_) | Sink::Appending(_) | Sink::New(_) | Sink::Replacing(..) => Ok(()),
         }
     }
 }
 
 fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Where a path leads that does not exist; none where its directory does not.
+fn place_of(path: &Path) -> Option<PathBuf> {
+    let parent = Some(parent(path)).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(parent.canonicalize().ok()?.join(path.file_name()?))
 }
 
 fn identity(facts: &Metadata) -> Identity {

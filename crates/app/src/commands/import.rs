@@ -3,6 +3,7 @@
 
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
+use crate::new_load;
 use crate::output;
 use crate::traces::{Form, Output, Outputs, Reading, open};
 use anyhow::{Context, anyhow};
@@ -11,7 +12,7 @@ use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_inputs::{Figures, Input, Source};
-use iosonar_os::{bounded, create};
+use iosonar_os::bounded;
 use iosonar_runner::{finish, keep};
 use iosonar_text::shown;
 use iosonar_trace::Format;
@@ -46,10 +47,10 @@ fn import_cells(file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
     imported.notes.iter().for_each(|note| output::print_message(format_args!("{name}: {note}")));
     let stem = file.file_stem().map_or("iozone".into(), |stem| stem.to_string_lossy());
     let path = out.map_or_else(|| output::unused_with(&stem, ".json"), Path::to_path_buf);
-    let mut written = create::new_file(&path)
-        .with_context(|| format!("--out {}", shown(&path)))
-        .map_err(Failure::refused)?;
-    written.write_all(imported.table.to_json().as_bytes())?;
+    let mut written = new_load::create("--out", &path)?;
+    let cannot = || format!("cannot write {}", shown(&path));
+    written.write_all(imported.table.to_json().as_bytes()).with_context(cannot)?;
+    written.publish().with_context(cannot)?;
     println!("{}", shown(&path));
     Ok(Exit::Fine)
 }

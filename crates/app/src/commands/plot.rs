@@ -4,7 +4,7 @@ use super::compare::comparisons;
 use crate::analysis::Analysis;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
-use crate::outputs::{PictureFolder, existing, gate_of};
+use crate::outputs::{PLOTS, PictureFolder, existing, gate_of};
 use crate::plot_args::{PlotArgs, ThemeArg};
 use crate::progress::while_reading;
 use anyhow::anyhow;
@@ -188,7 +188,7 @@ fn folder<'a>(args: &PlotArgs, gate: &'a Gate<'a>) -> Result<PictureFolder<'a>, 
 fn directory(args: &PlotArgs) -> PathBuf {
     match (&args.out, args.inputs.as_slice()) {
         (Some(out), _) => out.clone(),
-        (None, [dir]) if dir.is_dir() => dir.join("plots"),
+        (None, [dir]) if dir.is_dir() => dir.join(PLOTS),
         (None, inputs) => {
             let name = inputs[0].file_name().map_or("stdin".into(), |name| name.to_string_lossy());
             let name = if name == "-" { "stdin".into() } else { name };

@@ -15,7 +15,7 @@ use iosonar_inputs::Input;
 use iosonar_text::shown;
 
 use iosonar_archive::{Record, TOOL};
-use iosonar_host::output::{Existing, Gate, Output, OutputError, OutputName};
+use iosonar_host::output::{Existing, Gate, Output, OutputError, OutputName, Role};
 use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, SideCar, write};
 use iosonar_view::{Material, Needs, TextOptions, report};
 use std::io::{self, Write};
@@ -33,7 +33,9 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         return in_text(args, &inputs);
     }
     let out = page_path(args)?;
-    let place = Place { gate: gate_of(&args.inputs), existing: existing(args.force), page: out.clone() };
+    let mut gate = gate_of(&args.inputs);
+    args.places.iter().for_each(|file| gate.forbid(file, Role::Input("--places".into())));
+    let place = Place { gate, existing: existing(args.force), page: out.clone() };
     place.check(args)?;
     let groups: Vec<&[Input]> = if args.compare { inputs.chunks(1).collect() } else { vec![&inputs] };
     if args.compare && groups.len() != 2 {

@@ -87,11 +87,17 @@ fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
     let text = read_text(file, TEXT_LIMIT).map_err(|unread| Failure::refused(not_read(file, &unread)))?;
     let plan = Plan::from_toml(&text).map_err(|why| Failure::refused(no_plan(file, &text, why.into())))?;
     Ok(Plan {
-        destroy: plan.destroy || args.io.destroy,
+        destroy: plan.destroy && !is_of_result(file) || args.io.destroy,
         anyway: plan.anyway || args.io.anyway,
         probe: args.io.probe.unwrap_or(plan.probe),
         ..plan
     })
+}
+
+/// Whether nobody has written this plan: it is the one that a result keeps, and permits nothing.
+fn is_of_result(file: &Path) -> bool {
+    let beside = |path: PathBuf| path.with_file_name("run.json").exists();
+    file.file_name().is_some_and(|name| name == "plan.toml") && file.canonicalize().is_ok_and(beside)
 }
 
 /// A job file of fio is told as such, with the words that say the same.

@@ -454,7 +454,10 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
         let mut trace = killed.stdin.take().unwrap();
         // More than is looked at to recognise the form.
         trace.write_all(LOAD.repeat(400).as_bytes()).unwrap();
-        let begun = lab.path(&format!(".{out}.partial/records.parquet.tmp"));
+        // What is somebody's stays, whatever its name.
+        lab.file(&format!(".{out}.partial"), "thesis");
+        let dir = format!(".iosonar-convert-{}-0", killed.id());
+        let begun = lab.path(&format!("{dir}/archive/records.parquet.tmp"));
         iosonar_testkit::until("the archive is begun", || begun.exists());
         killed.kill().unwrap();
         killed.wait().unwrap();
@@ -463,7 +466,9 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
         lab.expect(0, &format!("convert a.load {out}"));
         assert_eq!(rows(&lab.expect(0, &format!("convert {out} -")).out), rows(LOAD));
     }
-    assert_eq!(names(&lab), ["a.load", "x.iosonar", "x.parquet"]);
+    let theirs = [".x.iosonar.partial", ".x.parquet.partial"];
+    assert_eq!(names(&lab), [&theirs[..], &["a.load", "x.iosonar", "x.parquet"]].concat());
+    assert!(theirs.iter().all(|file| std::fs::read(lab.path(file)).unwrap() == b"thesis"));
 }
 
 /// Three requests through io_uring, as tracefs tells them: the first one is tried twice, the second one at once, the third

@@ -129,6 +129,7 @@ fn flushes_and_closing_count_if_asked() {
     for (words, fsync, close) in
         [("", false, false), ("-e", true, false), ("-c", false, true), ("-e -c", true, true)]
     {
+        let _ = std::fs::remove_file(lab.path("out.json"));
         lab.expect(0, &format!("iozone -s 1m -r 64k -i 0 {words} --json out.json --out r"));
         let cells = cells(&lab, "out.json");
         for (number, test) in [(0, "write"), (1, "rewrite")] {
@@ -160,6 +161,7 @@ fn flushes_and_closing_count_if_asked() {
 fn other_methods_write_whole_files() {
     let lab = lab();
     for words in ["-B", "-D", "-G", "-B -G", "-H 4", "-k 4", "-I", "-o", "-W"] {
+        let _ = std::fs::remove_file(lab.path("out.json"));
         let ended = lab.run(&format!(
             "iozone {words} -s 1m -r 64k -i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -+d -w --json out.json"
         ));
@@ -175,6 +177,7 @@ fn other_methods_write_whole_files() {
         assert!((0..).zip(words).all(|(place, word)| u64::from_le_bytes(*word) == place * 8));
         std::fs::remove_file(lab.path("iozone.tmp")).unwrap();
     }
+    let _ = std::fs::remove_file(lab.path("out.json"));
     lab.expect(0, "iozone -i 9 -i 10 -i 11 -i 12 -s 1m -r 4k -V 165 -w --json out.json");
     assert_eq!(cells(&lab, "out.json").len(), 8);
     assert_eq!(std::fs::read(lab.path("iozone.tmp")).unwrap(), vec![165; 1 << 20]);
@@ -185,6 +188,7 @@ fn other_methods_write_whole_files() {
 fn streams_stop_with_the_first_or_finish() {
     let lab = lab();
     for (words, whole) in [("", false), ("-x", true)] {
+        let _ = std::fs::remove_file(lab.path("out.json"));
         let ended = lab.expect(0, &format!("iozone -t 3 -s 2m -r 4k -C -w {words} --json out.json"));
         assert!(ended.out.contains("Children see throughput for  3 initial writers"), "{}", ended.out);
         assert_eq!(ended.out.matches("Child[2]").count(), 13, "{}", ended.out);
@@ -205,6 +209,7 @@ fn streams_stop_with_the_first_or_finish() {
             std::fs::remove_file(file).unwrap();
         }
     }
+    let _ = std::fs::remove_file(lab.path("out.json"));
     lab.expect(0, "iozone -+n -i 0 -i 1 -s 1m --json out.json");
     let names: Vec<String> = cells(&lab, "out.json").into_keys().map(|(name, ..)| name).collect();
     assert_eq!(names, ["read", "write"]);
@@ -216,6 +221,7 @@ fn readers_and_writers_of_the_mix_are_told_apart() {
     let lab = lab();
     for (words, readers) in [("", 2), ("-+p 75", 3), ("-+K 1", 1)] {
         let command = format!("-t 4 -s 256k -i 0 -i 8 -x {words}");
+        let _ = std::fs::remove_file(lab.path("out.json"));
         let ended = lab.expect(0, &format!("iozone {command} --json out.json"));
         assert!(ended.out.contains("Readers of the mix") && ended.out.contains("Writers of the mix"));
         let cell = cells(&lab, "out.json")[&("mixed".to_string(), 256, 4)].clone();

@@ -297,6 +297,7 @@ fn flush_and_close_follow_the_writes_and_count_only_if_asked() {
     let lab = lab();
     for words in ["", "-e", "-c", "-e -c"] {
         let command = format!("iozone -s 1m -r 64k -i 0 -+n {words} --json out.json");
+        let _ = std::fs::remove_file(lab.path("out.json"));
         let Some(text) = calls(&lab, "write,fsync,close", &command) else { return };
         let on_file = text.lines().filter(|line| line.contains("/iozone.tmp>"));
         let names: Vec<&str> =

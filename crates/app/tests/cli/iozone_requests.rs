@@ -25,6 +25,7 @@ fn gaps(records: &[Record]) -> Vec<u64> {
 fn think_time_separates_requests_and_counts_if_asked() {
     let lab = lab();
     for (words, counts) in [("-J 3", false), ("-J 3 -+J", true)] {
+        let _ = std::fs::remove_file(lab.path("out.json"));
         lab.expect(0, &format!("iozone -s 64k -r 4k -i 0 -i 1 {words} --json out.json --out run"));
         for (phase, test) in (0..).zip(["write", "rewrite", "read", "reread"]) {
             let requests = requests(&lab, "run", phase);
@@ -87,6 +88,7 @@ fn records_are_locked_and_streams_share_a_file() {
     let lab = lab();
     for (words, shared) in [("-+l", false), ("-+L", true), ("-+V", true)] {
         let line = format!("iozone -t 3 -x -s 256k -r 4k {words} -+d -w --json out.json --out run");
+        let _ = std::fs::remove_file(lab.path("out.json"));
         lab.expect(0, &line);
         let found = cells(&lab, "out.json");
         assert_eq!(found.len(), 13, "{words}");
@@ -157,6 +159,7 @@ fn telemetry_files_name_every_request() {
     assert_eq!(lab.path("iozone.tmp").metadata().unwrap().len(), 65_536 + 8192);
     std::fs::remove_file(lab.path("iozone.tmp")).unwrap();
     // Without one of writes the file is written in order first.
+    std::fs::remove_file(lab.path("out.json")).unwrap();
     lab.expect(0, "iozone -Y reads -+n --json out.json");
     for (text, why) in [
         ("0 4096\n4096\n", "-X bad: line 2: '4096' has 1 fields"),

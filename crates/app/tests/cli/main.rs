@@ -31,6 +31,7 @@ mod iozone;
 mod iozone_options;
 mod iozone_requests;
 mod judged;
+mod kept;
 mod knee;
 mod layout;
 mod limits;

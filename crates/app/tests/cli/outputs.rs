@@ -31,7 +31,7 @@ fn with_run() -> Lab {
 
 /// The command ends with `code`, says these words, and changes nothing.
 #[track_caller]
-fn leaves_nothing(lab: &Lab, code: i32, command: &str, words: &[&str]) {
+pub fn leaves_nothing(lab: &Lab, code: i32, command: &str, words: &[&str]) {
     let before = listing(&lab.path("."));
     let ended = lab.expect(code, command);
     for word in words {
@@ -154,6 +154,32 @@ fn a_command_that_fails_leaves_no_output() {
         let ended = lab.run(&format!("export run --to {form} -o new"));
         assert!(ended.code != 0 && !lab.path("new").exists(), "{form}: {}", ended.err);
     }
+}
+
+/// Everything that a command reads is forbidden to its outputs, whatever it is called there.
+#[test]
+fn what_a_command_reads_is_no_output_of_it() {
+    let lab = with_run();
+    lab.file("places", "0 4096 a\n");
+    std::fs::hard_link(lab.path("places"), lab.path("alias")).unwrap();
+    std::os::unix::fs::symlink("places", lab.path("link")).unwrap();
+    for out in ["places", "./alias", "link"] {
+        let command = format!("report run --places places -o {out} --force");
+        leaves_nothing(&lab, 2, &command, &[&format!("--out {out}"), "read by --places"]);
+    }
+    std::fs::create_dir(lab.path("run/more")).unwrap();
+    lab.file("run/more/notes", "somebody's");
+    leaves_nothing(&lab, 2, "report run -o run/more/notes --force", &["read by run"]);
+    // Standard input has a name, too.
+    let before = std::fs::read(lab.path("conflict7.load.gz")).unwrap();
+    for command in ["report - -o conflict7.load.gz --force", "report /dev/stdin -o conflict7.load.gz --force"]
+    {
+        let mut command = lab.command(command);
+        command.stdin(std::fs::File::open(lab.path("conflict7.load.gz")).unwrap());
+        let ended = iosonar_testkit::Ended::of(command.output().unwrap()).with_code(2, "report -");
+        assert!(ended.err.contains("would be lost"), "{}", ended.err);
+    }
+    assert_eq!(std::fs::read(lab.path("conflict7.load.gz")).unwrap(), before);
 }
 
 const XDD: &str = "xdd -op write -targets 1 T -reqsize 8 -numreqs 4";

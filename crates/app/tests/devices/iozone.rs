@@ -29,6 +29,7 @@ fn the_same_matrix_on_three_file_systems() {
         let file = mounted.path().join("test");
         for words in ["-+d", "-+d -I", "-+d -e -o", "-+d -B"] {
             let sizes = "-a -n 256k -g 1m -y 64k";
+            let _ = std::fs::remove_file(lab.path("out.json"));
             let command = format!("iozone {sizes} {words} -f {} --json out.json", file.display());
             let ended = lab.expect(0, &command);
             let table: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
@@ -89,6 +90,7 @@ fn cold_and_direct_figures_are_proven() {
     let lab = lab();
     let results = |words: &str, dir: &std::path::Path| {
         let file = dir.join("test");
+        let _ = std::fs::remove_file(lab.path("out.json"));
         let command = format!("iozone {words} -i 0 -i 1 -s 1m -r 64k -f {} --json out.json", file.display());
         let ended = lab.expect(0, &command);
         let table: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();

@@ -229,6 +229,14 @@ impl<'c, 'r> Call<'c, 'r> {
         self.draft
     }
 
+    /// Refuses a permission that a setup file gives.
+    pub(crate) fn permission(&self) -> Result<(), UsageError> {
+        let Some(file) = self.tokens.file() else { return Ok(()) };
+        let file = shown(file);
+        Err(self
+            .wrong(&format!("setup file {file} cannot give this permission: type it on the command line")))
+    }
+
     /// Inserts the words of a setup file.
     pub(crate) fn insert_file(&mut self, name: &str) -> Result<(), UsageError> {
         self.tokens.insert_file(name).map_err(|why| self.wrong(&format!("{}: {why}", shown(name))))

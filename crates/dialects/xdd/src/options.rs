@@ -113,8 +113,8 @@ pub(crate) static TABLE: &[Opt] = table! {
     Ours ["destroy"] ""
         "Allow writing to block devices: their content is lost."
         "Without it only regular files and character devices are written. A device that is mounted or in use is \
-         never written."
-        |c| c.run(|g| g.destroy = true);
+         never written. A setup file cannot give this permission."
+        |c| { c.permission()?; c.run(|g| g.destroy = true) };
     Each ["devicefile", "devf"] ""
         "Treat the target as a device: do not create a file if it does not exist."
         "" |c| c.each(|t| t.devicefile = true);

@@ -60,6 +60,11 @@ impl<'r> Tokens<'r> {
         words.nth(skipped)
     }
 
+    /// The setup file that the word comes from that was taken last.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.open.last().map(String::as_str)
+    }
+
     /// Puts the words of a setup file before what comes next.
     pub(crate) fn insert_file(&mut self, name: &str) -> Result<(), String> {
         if self.open.iter().any(|open| open == name) {

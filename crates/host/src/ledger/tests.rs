@@ -112,6 +112,21 @@ fn the_oldest_entries_go() {
 }
 
 #[test]
+fn a_line_that_is_no_entry_is_never_dropped() {
+    let place = Place::new();
+    place.write(range(0, 4096), false);
+    let entry = fs::read_to_string(place.path()).unwrap();
+    let foreign: Vec<String> = (0..600).map(|number| format!("{{\"n\":{number}}}\n")).collect();
+    let entries = entry.repeat(MOST_ENTRIES + SLACK - 1);
+    fs::write(place.path(), entry + &foreign.concat() + &entries).unwrap();
+    place.write(range(8192, 12_288), false);
+    let text = fs::read_to_string(place.path()).unwrap();
+    assert_eq!(text.lines().count(), 600 + MOST_ENTRIES);
+    assert!(text.starts_with(&foreign.concat()));
+    assert!(place.ranges().contains(&range(8192, 12_288)));
+}
+
+#[test]
 fn several_writers_lose_nothing() {
     let place = Place::new();
     std::thread::scope(|scope| {
@@ -150,14 +165,24 @@ fn what_is_no_ledger_is_not_written() {
     let place = Place::new();
     let other = place.dir.path().join("notes");
     fs::write(&other, "notes\n").unwrap();
+    let lines = place.dir.path().join("lines");
+    let theirs: String = (0..2000).map(|number| format!("{{\"n\":{number}}}\n")).collect();
+    fs::write(&lines, &theirs).unwrap();
+    let pretty = place.dir.path().join("pretty");
+    fs::write(&pretty, "{\n  \"n\": 1\n}\n").unwrap();
     let target = place.target();
     let written = Written { target: &target, range: range(0, 1), is_fill: false, result: Path::new("r") };
-    for path in [other.clone(), PathBuf::from("/dev/null"), place.dir.path().to_path_buf()] {
+    let paths = [&other, &lines, &pretty, Path::new("/dev/null"), place.dir.path()].map(Path::to_path_buf);
+    for path in paths {
         let ledger = Ledger::At(path);
         ledger.add(&[written], &Root::default()).unwrap_err();
         assert!(ledger.former_runs(&target, &Root::default()).known().is_none());
     }
     assert_eq!(fs::read_to_string(other).unwrap(), "notes\n");
+    assert_eq!(fs::read_to_string(&lines).unwrap(), theirs);
+    assert!(Ledger::At(lines).foreign().unwrap().contains("is not used"));
+    assert_eq!(fs::read_to_string(pretty).unwrap(), "{\n  \"n\": 1\n}\n");
+    assert_eq!(place.ledger.foreign(), None);
     let many = vec![written; MOST_TARGETS + 1];
     place.ledger.add(&many, &Root::default()).unwrap();
     assert!(!place.path().exists(), "so many targets are not kept");

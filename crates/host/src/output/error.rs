@@ -111,7 +111,7 @@ impl OutputError {
         let name = name.clone();
         match existing {
             Existing::KeepUnlessForced => OutputError::ExistsUnforced { name },
-            Existing::Keep | Existing::Replace => OutputError::Exists { name },
+            _ => OutputError::Exists { name },
         }
     }
 }

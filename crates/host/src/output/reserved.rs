@@ -1,51 +1,62 @@
-//! Outputs that are written after a run, in place.
+//! Outputs that are written after a run.
 
-use super::{Identity, OutputName, identity};
-use iosonar_os::create::existing_file;
-use iosonar_os::made::{Made, new_file};
-use std::fs::File;
-use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use super::{Identity, Output, Sink, identity, parent};
+use iosonar_os::create::{Unfinished, existing_file};
+use iosonar_os::made::FileId;
+use std::fs::{File, Metadata, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// An output that can be written: that was tested. A file that was created for the test goes with this, unless it is
-/// opened.
+/// An output that can be written: that was tested. Nothing is there of it, and nothing is open, until it is written.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
-    at_end: bool,
     what: What,
 }
 
 #[derive(Debug)]
 enum What {
     StandardOutput,
-    /// A pipe or `/dev/null`; absent when it was issued.
-    Stream(Option<File>),
-    /// A regular file; that which was created here.
-    File(Identity, Option<Made>),
+    /// A pipe or `/dev/null`.
+    Stream(File),
+    /// Nothing has the name.
+    New,
+    /// A file that exists: its place, which one it is, and its permissions.
+    Replacing(PathBuf, FileId, Permissions),
+    /// A file that exists, and is added to.
+    Appending(Identity),
 }
 
 impl Reserved {
-    pub(super) fn standard_output(name: &OutputName) -> Reserved {
-        Reserved::of(name, false, What::StandardOutput)
+    pub(super) fn standard_output(path: &Path) -> Reserved {
+        Reserved::of(path, What::StandardOutput)
     }
 
-    pub(super) fn stream(name: &OutputName, file: File) -> Reserved {
-        Reserved::of(name, false, What::Stream(Some(file)))
+    pub(super) fn stream(path: &Path, file: File) -> Reserved {
+        Reserved::of(path, What::Stream(file))
     }
 
-    pub(super) fn new(name: &OutputName, at_end: bool) -> io::Result<Reserved> {
-        let (file, made) = new_file(&name.path)?;
-        Ok(Reserved::of(name, at_end, What::File(identity(&file.metadata()?), Some(made))))
+    pub(super) fn new(path: &Path) -> Reserved {
+        Reserved::of(path, What::New)
     }
 
-    pub(super) fn existing(name: &OutputName, at_end: bool) -> io::Result<Reserved> {
-        let id = identity(&existing_file(&name.path, at_end)?.metadata()?);
-        Ok(Reserved::of(name, at_end, What::File(id, None)))
+    /// `facts` are those of the file that was judged.
+    pub(super) fn replacing(path: &Path, facts: &Metadata) -> io::Result<Reserved> {
+        let place = path.canonicalize()?;
+        let old = FileId::of_path(&place)?;
+        // A link may have been turned meanwhile.
+        if identity(&place.symlink_metadata()?) != identity(facts) {
+            return Err(another());
+        }
+        Ok(Reserved::of(path, What::Replacing(place, old, facts.permissions())))
     }
 
-    fn of(name: &OutputName, at_end: bool, what: What) -> Reserved {
-        Reserved { path: name.path.clone(), at_end, what }
+    pub(super) fn appending(path: &Path, facts: &Metadata) -> Reserved {
+        Reserved::of(path, What::Appending(identity(facts)))
+    }
+
+    fn of(path: &Path, what: What) -> Reserved {
+        Reserved { path: path.to_path_buf(), what }
     }
 
     /// Whether it is the standard output of this process.
@@ -53,34 +64,45 @@ impl Reserved {
         matches!(self.what, What::StandardOutput)
     }
 
-    /// Opens it once: at its end, or with nothing of its earlier content.
+    /// Tries what opening it does, and leaves nothing.
+    pub(super) fn check(&self) -> io::Result<()> {
+        match &self.what {
+            What::StandardOutput | What::Stream(_) => Ok(()),
+            What::New => Unfinished::begin(parent(&self.path)).map(drop),
+            What::Replacing(place, ..) => {
+                existing_file(place, false)?;
+                Unfinished::begin(parent(place)).map(drop)
+            }
+            What::Appending(_) => existing_file(&self.path, true).map(drop),
+        }
+    }
+
+    /// Opens it. A new file has its name, and takes the place of another, when it is published.
     ///
     /// # Errors
-    /// The path leads to something else by now, or the file cannot be opened.
-    pub fn open(mut self) -> io::Result<Box<dyn Write>> {
-        match &mut self.what {
-            What::StandardOutput => Ok(Box::new(io::stdout())),
-            What::Stream(file) => Ok(Box::new(file.take().ok_or(ErrorKind::NotFound)?)),
-            What::File(tested, made) => {
-                let file = existing_file(&self.path, self.at_end)?;
-                if identity(&file.metadata()?) != *tested {
-                    return Err(io::Error::other("the path leads to another file than before the run"));
-                }
-                if !self.at_end {
-                    file.set_len(0)?;
-                }
-                *made = None;
-                Ok(Box::new(file))
+    /// The file cannot be created, or the path leads to something else by now.
+    pub fn open(self) -> io::Result<Output> {
+        let sink = match self.what {
+            What::StandardOutput => Sink::Standard(io::stdout()),
+            What::Stream(file) => Sink::Stream(file),
+            What::New => Sink::New(Unfinished::begin(parent(&self.path))?),
+            What::Replacing(place, old, permissions) => {
+                let mut new = Unfinished::begin(parent(&place))?;
+                new.file().set_permissions(permissions)?;
+                Sink::Replacing(new, place, old)
             }
-        }
+            What::Appending(tested) => {
+                let file = existing_file(&self.path, true)?;
+                if identity(&file.metadata()?) != tested {
+                    return Err(another());
+                }
+                Sink::Appending(file)
+            }
+        };
+        Ok(Output::of(sink, self.path))
     }
 }
 
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        if let What::File(_, Some(made)) = &self.what {
-            // Ignore removal errors; the error of the run that was refused matters more.
-            let _ = made.remove();
-        }
-    }
+fn another() -> io::Error {
+    io::Error::other("the path leads to another file by now: name another")
 }

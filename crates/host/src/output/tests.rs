@@ -90,9 +90,13 @@ fn what_the_command_uses_already_is_no_output() {
     fs::hard_link(path("target"), path("alias")).unwrap();
     gate.forbid(&path("target"), Role::Target(0));
     gate.forbid(&path("list"), Role::Input("-seek load".into()));
-    let kept = gate.reserve(&OutputName::new("-csvout", path("csv")), false).unwrap();
-    for (name, why) in [("alias", "target 0"), ("list", "read by -seek load"), ("csv", "-csvout")] {
-        let refused = gate.reserve(&OutputName::new("-output", path(name)), false).unwrap_err().to_string();
+    gate.forbid(&path("later"), Role::Target(1));
+    let kept = gate.reserve(&OutputName::new("-csvout", path("csv")), Existing::Replace).unwrap();
+    for (name, why) in
+        [("alias", "target 0"), ("later", "target 1"), ("list", "read by -seek load"), ("csv", "-csvout")]
+    {
+        let output = OutputName::new("-output", path(name));
+        let refused = gate.reserve(&output, Existing::Replace).unwrap_err().to_string();
         assert!(refused.contains(why), "{refused}");
         assert!(gate.create(&out(path(name)), Existing::Replace).is_err());
     }
@@ -101,27 +105,50 @@ fn what_the_command_uses_already_is_no_output() {
 }
 
 #[test]
-fn a_reserved_output_keeps_what_is_there_until_it_is_opened() {
+fn a_reserved_output_is_there_when_it_is_published() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let path = |name: &str| dir.path().join(name);
+    let content = || ["a", "b", "c"].map(|name| fs::read_to_string(path(name)).unwrap_or("none".into()));
     for name in ["a", "b"] {
         fs::write(path(name), "old").unwrap();
     }
     let mut gate = Gate::new(&root);
-    let mut reserve = |name: &str, at_end| gate.reserve(&out(path(name)), at_end).unwrap();
-    let [a, b, c] = [("a", false), ("b", true), ("c", false)].map(|(name, at_end)| reserve(name, at_end));
-    assert_eq!(fs::read(path("a")).unwrap(), b"old");
-    for file in [a, b, c] {
-        file.open().unwrap().write_all(b"new").unwrap();
+    let mut reserve = |name: &str, existing| gate.reserve(&out(path(name)), existing).unwrap();
+    let reserved =
+        [reserve("a", Existing::Replace), reserve("b", Existing::Append), reserve("c", Existing::Append)];
+    let mut opened = reserved.map(|reserved| reserved.open().unwrap());
+    opened.iter_mut().for_each(|output| output.write_all(b"new").unwrap());
+    assert_eq!(content(), ["old", "old", "none"]);
+    opened.into_iter().for_each(|output| drop(output.publish().unwrap()));
+    assert_eq!((content(), names(dir.path()).len()), (["new", "oldnew", "new"].map(String::from), 3));
+}
+
+/// Whatever takes the name of an output after it was judged stays.
+#[test]
+fn a_reserved_output_replaces_nothing_that_came_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let path = |name: &str| dir.path().join(name);
+    for existing in [Existing::Replace, Existing::Append] {
+        for name in ["a", "theirs"] {
+            fs::write(path(name), name).unwrap();
+        }
+        let mut gate = Gate::new(&root);
+        let [old, new] = ["a", "b"].map(|name| gate.reserve(&out(path(name)), existing).unwrap());
+        fs::rename(path("theirs"), path("a")).unwrap();
+        symlink(path("a"), path("b")).unwrap();
+        for output in [old, new] {
+            let written = output.open().and_then(|mut output| {
+                output.write_all(b"new")?;
+                output.publish()
+            });
+            assert!(written.is_err());
+        }
+        assert_eq!(fs::read(path("a")).unwrap(), b"theirs");
+        assert_eq!(names(dir.path()), ["a", "b"]);
+        fs::remove_file(path("b")).unwrap();
     }
-    let content = ["a", "b", "c"].map(|name| fs::read_to_string(path(name)).unwrap());
-    assert_eq!(content, ["new", "oldnew", "new"]);
-    let mut gate = Gate::new(&root);
-    let a = gate.reserve(&out(path("a")), false).unwrap();
-    fs::rename(path("b"), path("a")).unwrap();
-    assert!(a.open().is_err());
-    assert_eq!(fs::read(path("a")).unwrap(), b"oldnew");
 }
 
 #[test]

@@ -6,12 +6,12 @@ use iosonar_archive::Archive;
 use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{LogName, LoggedRequest, Logs, Settings, workbook, worksheet};
 use iosonar_host::Root;
-use iosonar_host::output::{Gate, OutputError, OutputName, Reserved, Role};
+use iosonar_host::output::{Existing, Gate, OutputError, OutputName, Reserved, Role};
 use iosonar_text::csv;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-/// Every file that output goes to, tested before the run: none is a target, and none is named twice.
+/// Every file that output goes to, tested before the run: none exists, is a target or is read, and none is named twice.
 pub struct Reservations {
     json: Option<Reserved>,
     csv: Option<Reserved>,
@@ -19,6 +19,13 @@ pub struct Reservations {
     workbook: Option<(Reserved, Form)>,
     /// Files that have names of their own.
     logs: Vec<(LogName, Reserved)>,
+}
+
+/// Files that the command line reads, by option.
+fn inputs(settings: &Settings) -> impl Iterator<Item = (&'static str, &String)> {
+    let all =
+        [("-X", &settings.write_telemetry), ("-Y", &settings.read_telemetry), ("-+m", &settings.cluster)];
+    all.into_iter().filter_map(|(option, file)| Some((option, file.as_ref()?)))
 }
 
 /// Form of a workbook.
@@ -39,9 +46,12 @@ impl Reservations {
     ) -> Result<Reservations, Failure> {
         let root = Root::default();
         let mut gate = Gate::new(&root);
+        for (option, file) in inputs(settings) {
+            gate.forbid(Path::new(file), Role::Input(option.into()));
+        }
         targets.enumerate().for_each(|(number, path)| gate.forbid(path, Role::Target(number)));
         let mut reserve = |option: &str, name: &Option<String>| {
-            let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), false);
+            let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), Existing::Keep);
             name.as_ref().map(reserve).transpose().map_err(Failure::refused)
         };
         let form = |name: &String| if name.ends_with(".xls") { Form::Biff2 } else { Form::Xlsx };
@@ -49,11 +59,11 @@ impl Reservations {
         let json = reserve("--json", &settings.json)?;
         let csv = reserve("--csv", &settings.csv)?;
         let workbook = reserve("-b", &settings.workbook)?.zip(form);
-        // Nobody has typed their names, so nothing that exists is overwritten.
+        // Nobody has typed their names, so not even a pipe is taken.
         let mut reserve = |log: LogName| {
             let name = OutputName::new(log.option, &log.file);
             gate.check_absent(&name)?;
-            gate.reserve(&name, false).map(|reserved| (log, reserved))
+            gate.reserve(&name, Existing::Keep).map(|reserved| (log, reserved))
         };
         let logs = settings.logs(matrix).into_iter().map(&mut reserve);
         let logs = logs.collect::<Result<_, OutputError>>().map_err(Failure::refused)?;
@@ -70,15 +80,14 @@ impl Reservations {
         if self.logs.is_empty() {
             return Ok(());
         }
-        let open = |(name, reserved): (LogName, Reserved)| {
-            Ok::<_, std::io::Error>((name, Box::new(BufWriter::new(reserved.open()?)) as Box<dyn Write>))
-        };
-        let files = self.logs.drain(..).map(open).collect::<Result<_, _>>()?;
+        let open = |(name, reserved): (LogName, Reserved)| Ok::<_, std::io::Error>((name, reserved.open()?));
+        let mut files = self.logs.drain(..).map(open).collect::<Result<Vec<_>, _>>()?;
         let stamp = |ns: u64| {
             let unix_ns = i128::from(started_unix_ns) + i128::from(ns);
             jiff::Timestamp::from_nanosecond(unix_ns).unwrap_or(jiff::Timestamp::MAX).to_string()
         };
-        let mut logs = Logs::new(files, &stamp);
+        let open = files.iter_mut().map(|(name, file)| (name.clone(), Box::new(file) as Box<dyn Write>));
+        let mut logs = Logs::new(open.collect(), &stamp);
         let mut written = Ok(());
         for_each_transfer(archive, |cell, record| {
             let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
@@ -94,14 +103,17 @@ impl Reservations {
                 written = logs.add(cell, &request);
             }
         })?;
-        Ok(written.and_then(|()| logs.finish())?)
+        written.and_then(|()| logs.finish())?;
+        files.into_iter().try_for_each(|(_, file)| file.publish().map(drop))?;
+        Ok(())
     }
 
     /// Writes all of them.
     pub fn write(self, settings: &Settings, matrix: &Matrix, table: &Table) -> Result<(), Failure> {
         let write = |reserved: Reserved, bytes: &[u8]| {
             let mut file = reserved.open()?;
-            file.write_all(bytes).and_then(|()| file.flush())
+            file.write_all(bytes)?;
+            file.publish()
         };
         self.json.map(|file| write(file, table.to_json().as_bytes())).transpose()?;
         self.csv

@@ -9,6 +9,7 @@ use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, LOG, RunState};
 use iosonar_content::SectorHeader;
+use iosonar_os::made::{FileId, Made};
 use iosonar_plan::{RunId, SECTOR};
 use iosonar_text::shown;
 use std::fs::{File, Metadata, symlink_metadata};
@@ -30,7 +31,8 @@ const UNWRITTEN: Duration = Duration::from_secs(1);
 /// Removes test files that are in the way of the next part, and that killed parts left behind. Any other file stays, for the
 /// plan to refuse it.
 pub fn remove(study: &Study) -> Result<(), Failure> {
-    if study.question.destroy {
+    // What others have written proves nothing: the plan refuses files that exist.
+    if study.question.destroy || !study.is_own {
         return Ok(());
     }
     let killed: Vec<Killed> = study.parts().filter_map(|part| killed(&part)).collect();
@@ -41,14 +43,14 @@ pub fn remove(study: &Study) -> Result<(), Failure> {
             continue;
         }
         let context = || path.display().to_string();
-        let is_own = is_own(path, &found, &killed).with_context(context).map_err(Failure::refused)?;
-        if !is_own {
+        let own = own(path, &found, &killed).with_context(context).map_err(Failure::refused)?;
+        let Some(own) = own else {
             return Err(Failure::refused(anyhow!(
                 "{}: the file exists, and it does not hold what this matrix wrote: move it away, or overwrite it with --destroy",
                 shown(&path)
             )));
-        }
-        std::fs::remove_file(path).with_context(context).map_err(Failure::refused)?;
+        };
+        own.remove().with_context(context).map_err(Failure::refused)?;
         print_message(format_args!(
             "iosonar: {} was left by a part of this matrix that was killed: it is removed",
             shown(&path)
@@ -70,22 +72,24 @@ fn killed(part: &Path) -> Option<Killed> {
     Some(Killed { run_id: archive.plan().run_id, lasted: (start - UNWRITTEN, last + UNWRITTEN) })
 }
 
-/// Whether a killed part made the file that was found.
-fn is_own(path: &Path, found: &Metadata, killed: &[Killed]) -> io::Result<bool> {
+/// The file that was found, if a killed part made it.
+fn own(path: &Path, found: &Metadata, killed: &[Killed]) -> io::Result<Option<Made>> {
     let file = File::open(path)?;
     let opened = file.metadata()?;
-    if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
-        return Ok(false);
+    let made = Made::proved(path, "it holds what a part of this matrix wrote, or is empty since that part")?;
+    if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) || made.id() != FileId::of(&file)? {
+        return Ok(None);
     }
     // Where the file system does not keep the time, only the content can tell.
     let born = opened.created().ok();
     let lasted = |part: &Killed, born| (part.lasted.0..=part.lasted.1).contains(&born);
     let is_of_run = |run: RunId| killed.iter().any(|part| part.run_id == run);
-    match content(file, &is_of_run)? {
-        Content::Own => Ok(true),
-        Content::Zeros => Ok(born.is_some_and(|born| killed.iter().any(|part| lasted(part, born)))),
-        Content::Foreign => Ok(false),
-    }
+    let is_own = match content(file, &is_of_run)? {
+        Content::Own => true,
+        Content::Zeros => born.is_some_and(|born| killed.iter().any(|part| lasted(part, born))),
+        Content::Foreign => false,
+    };
+    Ok(is_own.then_some(made))
 }
 
 /// What a file holds.

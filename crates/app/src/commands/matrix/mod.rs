@@ -33,7 +33,8 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
         None => Study::planned(question(args)?, args.result.out.clone())?,
     }
     .with_csv_form(args.result.csv_form());
-    study.question.destroy |= args.way.destroy;
+    study.question.destroy = args.way.destroy;
+    study.question.keep |= args.way.keep;
     let recovered = study.recover();
     let matrix = study.question.matrix(new_run_id()).map_err(Failure::refused)?;
     let missing = study.table.missing(&matrix, study.question.order(&matrix));

@@ -3,9 +3,10 @@
 use super::mib;
 use super::study::Study;
 use crate::exit::Failure;
-use crate::outputs::{PictureFolder, existing, gate_of};
+use crate::outputs::{PictureFolder, gate_of};
 use iosonar_analyze::{Caution, CautionId, Severity};
 use iosonar_campaign::{CellResult, Grid, Matrix, rates};
+use iosonar_host::output::Existing;
 use iosonar_plan::ByteSize;
 use iosonar_view::units::{Charset, duration, number};
 use iosonar_view::{
@@ -35,7 +36,7 @@ pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     };
     let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
     let gate = gate_of(&[]);
-    let folder = PictureFolder::open(&gate, &study.dir, existing(true))?;
+    let folder = PictureFolder::open(&gate, &study.dir, Existing::ReplaceOwn)?;
     plot_matrix(&MatrixMaterial { subject: &subject, grids: &drawn }, &folder, &options)?;
     folder.keep();
     let page = MatrixPage {

@@ -8,7 +8,8 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Matrix, Question, Table};
-use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
+use iosonar_host::other_writer;
+use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
@@ -27,6 +28,8 @@ pub struct Study {
     pub question: Question,
     /// The cells that were measured so far.
     pub table: Table,
+    /// Whether this user alone can have written its question and its parts.
+    pub is_own: bool,
     /// Keeps other processes from the directory; none before it exists.
     lock: Option<File>,
     /// Form of the cells as CSV.
@@ -39,16 +42,13 @@ impl Study {
         let dir = out.unwrap_or_else(|| unused_dated("matrix"));
         check_absent("--out", &dir)?;
         let table = Table::empty(TOOL, &crate::session::command_line());
-        Ok(Study { dir, question, table, lock: None, csv_form: Form::default() })
+        Ok(Study { dir, question, table, is_own: true, lock: None, csv_form: Form::default() })
     }
 
-    /// One that was begun. `typed` has to be its question.
+    /// One that was begun. `typed` has to be its question; without it, nobody else may have written the question: it names
+    /// files that are created and removed. What may be destroyed is never its word.
     pub fn open(dir: &Path, typed: Option<&Question>) -> Result<Study, Failure> {
-        let read = |name: &str| {
-            let path = dir.join(name);
-            read_text(&path, ARCHIVE_LIMIT).with_context(|| shown(&path).to_string())
-        };
-        let asked = read(QUESTION)
+        let asked = read(dir, QUESTION, TEXT_LIMIT)
             .with_context(|| format!("--resume {}: it is no directory of a matrix", shown(&dir)));
         let question: Question = asked
             .and_then(|text| {
@@ -61,16 +61,31 @@ impl Study {
                 shown(&dir)
             )));
         }
+        let whose = other_writer([dir, &dir.join(QUESTION)]);
+        if let Some(whose) = whose.as_ref().filter(|_| typed.is_none()) {
+            return Err(Failure::refused(anyhow!(
+                "--resume {}: {whose}, and it names the files to write: type FILE and all options of this matrix again, beside --resume",
+                shown(&dir)
+            )));
+        }
+        let question = Question { destroy: false, ..question };
         let table = match dir.join(CELLS).exists() {
             true => {
-                let text = read(CELLS).map_err(Failure::refused)?;
+                let text = read(dir, CELLS, LIST_LIMIT).map_err(Failure::refused)?;
                 Table::from_json(&text)
                     .map_err(|why| Failure::refused(anyhow!("{}: {why}", shown(&dir.join(CELLS)))))?
             }
             false => Table::empty(TOOL, &crate::session::command_line()),
         };
         let lock = Some(lock(&dir.join(QUESTION))?);
-        Ok(Study { dir: dir.to_path_buf(), question, table, lock, csv_form: Form::default() })
+        Ok(Study {
+            dir: dir.to_path_buf(),
+            question,
+            table,
+            is_own: whose.is_none(),
+            lock,
+            csv_form: Form::default(),
+        })
     }
 
     /// With its cells as CSV in this form.
@@ -181,6 +196,12 @@ impl Study {
         let written = write_whole(&path, text.as_bytes());
         written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::broke)
     }
+}
+
+/// The text of a file of a matrix.
+fn read(dir: &Path, name: &str, limit: u64) -> anyhow::Result<String> {
+    let path = dir.join(name);
+    read_text(&path, limit).map_err(|unread| anyhow!("{}: {unread}", shown(&path)))
 }
 
 /// Locks a matrix until the file is closed, also by the end of the process.

@@ -129,6 +129,7 @@ fn report(
     if let RunState::Broken(why) = &info.state {
         sinks.error(&format!("the run could not go on: {why}"))?;
     }
+    sinks.publish()?;
     let summed_up = seen.map(|seen| session::sum_up_seen(seen, stored, &info)).transpose()?;
     let is_fake = summary.or(summed_up).is_some_and(|summary| session::tell_verdict("xdd", &summary));
     if let Some(dir) = kept {

@@ -6,9 +6,9 @@ use crate::outputs::refuse_read_targets;
 use iosonar_dialect_xdd::{SeekOrder, Settings, TargetSettings};
 use iosonar_engine::TargetReady;
 use iosonar_host::Root;
-use iosonar_host::output::{Gate, OutputName, Reserved, Role};
+use iosonar_host::output::{Existing, Gate, Output, OutputName, Reserved, Role};
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// A file of one queue thread.
@@ -54,7 +54,7 @@ impl Report {
 type Thread = (Report, u16, u16);
 
 /// Every file that output goes to, tested before the run: no target and no input is among them, and none is named twice.
-/// What an earlier run left in them stays until they are opened.
+/// What an earlier run left in them stays until they are complete.
 pub struct Reservations {
     output: Option<Reserved>,
     csv: Option<Reserved>,
@@ -84,7 +84,8 @@ impl Reservations {
         }
         let global = &settings.global;
         let mut reserve = |option: &str, name: &Option<String>, at_end: bool| {
-            let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), at_end);
+            let existing = if at_end { Existing::Append } else { Existing::Replace };
+            let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), existing);
             name.as_ref().map(reserve).transpose().map_err(Failure::refused)
         };
         let mut reservations = Reservations {
@@ -101,12 +102,13 @@ impl Reservations {
         Ok(reservations)
     }
 
-    /// Opens what every run writes to. What an earlier run left there is gone; the combined line is added to it.
+    /// Opens what every run writes to. What an earlier run left there goes when it is published; the combined line is added
+    /// to it.
     pub fn open(self) -> io::Result<Sinks> {
         let open = |reserved: Option<Reserved>| reserved.map(Reserved::open).transpose();
         Ok(Sinks {
-            results: BufWriter::new(open(self.output)?.unwrap_or_else(|| Box::new(io::stdout()))),
-            csv: open(self.csv)?.map(BufWriter::new),
+            results: open(self.output)?.unwrap_or_else(Output::standard),
+            csv: open(self.csv)?,
             combined: open(self.combined)?,
             errors: open(self.errors)?,
             reports: self.reports,
@@ -128,10 +130,10 @@ fn reports(settings: &Settings) -> impl Iterator<Item = (Thread, String, bool)> 
 
 /// Every place that output goes to.
 pub struct Sinks {
-    results: BufWriter<Box<dyn Write>>,
-    csv: Option<BufWriter<Box<dyn Write>>>,
-    combined: Option<Box<dyn Write>>,
-    errors: Option<Box<dyn Write>>,
+    results: Output,
+    csv: Option<Output>,
+    combined: Option<Output>,
+    errors: Option<Output>,
     reports: BTreeMap<Thread, Reserved>,
 }
 
@@ -176,16 +178,23 @@ impl Sinks {
         write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
     ) -> Result<bool, Failure> {
         let Some(reserved) = self.reports.remove(&(report, target, queue)) else { return Ok(false) };
-        let mut file = BufWriter::new(reserved.open()?);
+        let mut file = reserved.open()?;
         write(&mut file)?;
-        file.flush()?;
+        file.publish()?;
         Ok(true)
     }
 
-    /// Writes out what is held back.
+    /// Writes out what standard output or a pipe waits for.
     pub fn flush(&mut self) -> io::Result<()> {
         quiet(self.results.flush())?;
         self.csv.as_mut().map_or(Ok(()), |csv| csv.flush())
+    }
+
+    /// Gives all files their names: they are complete. One that cannot have its name keeps no other from it.
+    pub fn publish(self) -> io::Result<()> {
+        let results = quiet(self.results.publish().map(drop));
+        let others = [self.csv, self.combined, self.errors].into_iter().flatten();
+        others.map(|output| output.publish().map(drop)).fold(results, io::Result::and)
     }
 }
 

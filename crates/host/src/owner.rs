@@ -1,0 +1,48 @@
+//! Who may have written a file: what somebody else has written permits nothing.
+
+use iosonar_text::shown;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The bit of a mode.
+const WRITABLE_BY_ALL: u32 = 0o002;
+
+/// Who else than this user may have written one of these files or directories, in words. What does not exist was written by
+/// nobody.
+pub fn other_writer<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<String> {
+    let user = rustix::process::geteuid().as_raw();
+    let of = |path: &Path| writer(path, &path.metadata().ok()?, user);
+    paths.into_iter().find_map(of)
+}
+
+fn writer(path: &Path, facts: &Metadata, user: u32) -> Option<String> {
+    let name = shown(&path);
+    match () {
+        () if facts.uid() != user => Some(format!("{name} belongs to another user (uid {})", facts.uid())),
+        () if facts.mode() & WRITABLE_BY_ALL != 0 => Some(format!("every user may write {name}")),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_others_may_have_written_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        assert_eq!(other_writer([&*path]), None);
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o664)).unwrap();
+        assert_eq!(other_writer([dir.path(), &path]), None);
+        let facts = path.metadata().unwrap();
+        let told = writer(&path, &facts, facts.uid() + 1).unwrap();
+        assert!(told.contains("belongs to another user"), "{told}");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).unwrap();
+        assert!(other_writer([dir.path(), &path]).unwrap().starts_with("every user may write"));
+    }
+}
