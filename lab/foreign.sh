@@ -119,9 +119,9 @@ killed() {
     # What is hidden stays, for the next start to remove it.
     rm -rf --one-file-system own/[a-z]*
     ends "${CODES:-0|4}" "$@"
-    if compgen -G 'own/.iosonar-*-*-*' > /dev/null; then
+    if compgen -G 'own/.iosonar-*' > /dev/null; then
         FAILED=$((FAILED + 1))
-        printf 'LEFT  %s: %s\n' "$*" "$(ls -d own/.iosonar-*-*-*)"
+        printf 'LEFT  %s: %s\n' "$*" "$(ls -d own/.iosonar-*)"
     fi
 }
 
@@ -231,9 +231,9 @@ killed "${XDD[@]}" -deletefile
 ends 0 "${XDD[@]}" -setup "$WORK/setup" -out own/r
 
 # --- layouts and recordings
-CODES='0|1|4' killed iosonar layout run own --size 1m --rounds 2 --methods buffered+64k --no-progress -o own/l
-CODES='0|1|4' killed iosonar layout run own --size 1m --rounds 2 --methods buffered+64k --age holes=4,hole=64k,spacing=64k --no-progress -o own/l
-CODES='0|1|4' killed iosonar layout run own --size 1m --rounds 2 --methods buffered+64k --scratch 32m --fs ext4 --no-progress -o own/l
+killed iosonar layout run own --size 1m --rounds 2 --methods buffered+64k --no-progress -o own/l
+killed iosonar layout run own --size 1m --rounds 2 --methods buffered+64k --age holes=4,hole=64k,spacing=64k --no-progress -o own/l
+killed iosonar layout run own --size 1m --rounds 2 --methods buffered+64k --scratch 32m --fs ext4 --no-progress -o own/l
 ends 0 iosonar layout map "$WORK/target" --picture own/map.png
 ends 2 iosonar layout map "$WORK/target" --picture link --force
 own

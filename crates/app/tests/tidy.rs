@@ -219,7 +219,7 @@ fn paths_are_escaped_where_they_are_printed() {
 /// targets pass the write guard and are created by `engine::files`.
 #[test]
 fn files_are_created_in_one_place() {
-    const CREATE: [&str; 14] = [
+    const CREATE: [&str; 15] = [
         "File::create",
         "create_new(",
         ".create(true)",
@@ -227,7 +227,8 @@ fn files_are_created_in_one_place() {
         "fs::copy(",
         "fs::rename(",
         "fs::hard_link(",
-        "symlink(",
+        "::symlink(",
+        "symlinkat(",
         "fs::create_dir",
         "DirBuilder",
         "NamedTempFile",

@@ -226,9 +226,7 @@ impl Prepared {
         let executed = self.execute(archive, shared, &mut info, begin);
         let (outcome, sampled) = executed.inspect_err(|_| journal.iter().for_each(Journal::discard))?;
         let used = own_cpu_time();
-        if let Some(injected) = &injected {
-            injected.disarm();
-        }
+        injected.iter().for_each(Injected::disarm);
         let ended_at = outcome.loops.iter().map(|end| end.worker.counters.ended_at).max().unwrap_or_default();
         let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared, ended_at));
         let unmapped = self.keep_maps(archive);

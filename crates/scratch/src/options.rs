@@ -107,6 +107,7 @@ fn names_another(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(String::from).collect()
@@ -138,6 +139,22 @@ mod tests {
         }
         for options in ["logdev=/dev/sdb", "noatime,rtdev=sdb", "bind", "remount,rw", "journal_path=x"] {
             assert!(check_mount(options).is_err(), "{options}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        /// Whatever the words are, none that is accepted holds a slash or stands alone.
+        #[test]
+        fn accepted_options_name_no_path(text in "[-a-zA-Z0-9=,/ éß]{0,40}") {
+            for kind in FsKind::ALL {
+                if check_mkfs(kind, &words(&text)).is_ok() {
+                    prop_assert!(!text.contains(" /") && !text.trim_start().starts_with('/'), "{}", text);
+                    let first = text.split_whitespace().next();
+                    prop_assert!(first.is_none_or(|word| word.starts_with('-')), "{}", text);
+                }
+            }
         }
     }
 

@@ -247,6 +247,7 @@ fn process_is_gone(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -311,6 +312,24 @@ mod tests {
         OwnDir::new_in(parent.path(), "test").unwrap().remove_leftovers();
         assert_eq!(names(parent.path()), before);
         assert!(at(".iosonar-test-notes/file").exists());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5000))]
+
+        /// A mark may hold anything: it proves nothing, and breaks nothing.
+        #[test]
+        fn marks_with_other_content_prove_nothing(text in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            "(made by iosonar, removed by its next start here\n)?([0-9]{1,3}:[0-9]{1,3} [0-9]{1,20} (-|-?[0-9]{1,20})\n)?[ -~\n]{0,40}"
+                .prop_map(String::into_bytes),
+        ]) {
+            let parent = tempfile::tempdir().unwrap();
+            let dir = parent.path().join(".iosonar-test-1-0");
+            create::new_private_dir(&dir).unwrap();
+            fs::write(dir.join(MARK), &text).unwrap();
+            prop_assert!(leftovers(parent.path(), "test").unwrap().is_empty());
+        }
     }
 
     #[test]

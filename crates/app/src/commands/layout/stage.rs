@@ -140,23 +140,20 @@ impl Stage {
         removed.map_err(Failure::broke)
     }
 
+    /// What cannot be removed does not hinder the rest; the first error is returned.
     fn clear(&mut self) -> anyhow::Result<()> {
-        let aged = self.aged.take();
-        if let Some(scratch) = self.scratch.take() {
-            scratch.remove()?;
-        } else {
-            if !self.keep {
-                let files: Vec<Made> = self.made_files.take().iter().flat_map(MadeFiles::list).collect();
-                files.iter().chain(self.made.iter().rev()).try_for_each(|made| {
-                    made.remove().with_context(|| format!("{} stays", shown(&made.path())))
-                })?;
-                self.made.clear();
-            }
-            aged.into_iter().try_for_each(Aged::remove)?;
-        }
+        let (scratch, aged) = (self.scratch.take(), self.aged.take());
+        let files: Vec<Made> = self.made_files.take().iter().flat_map(MadeFiles::list).collect();
+        let dirs = std::mem::take(&mut self.made);
+        let is_kept = self.keep || scratch.is_some();
+        let made = files.iter().chain(dirs.iter().rev()).filter(|_| !is_kept);
+        let mut removed: Vec<anyhow::Result<()>> =
+            made.map(|made| made.remove().with_context(|| format!("{} stays", shown(made.path())))).collect();
+        removed.extend(scratch.map(|scratch| Ok(scratch.remove()?)));
+        removed.extend(aged.map(|aged| Ok(aged.remove()?)));
         self.files.clear();
         signals::nothing_to_undo();
-        Ok(())
+        removed.into_iter().collect()
     }
 }
 

@@ -120,6 +120,8 @@ fn a_shown_plan_is_the_same_run() {
         assert!(before == snapshot(&lab), "{args}");
         lab.file("plan.toml", &shown);
         xdd(&lab, 0, &format!("{args} -out typed{i}"));
+        // Passes with files of their own replace none.
+        ["N.00000001", "N.00000002"].into_iter().for_each(|name| drop(std::fs::remove_file(lab.path(name))));
         lab.expect(0, &format!("run plan.toml --no-progress --out planned{i}"));
         let typed = hashes(&lab, &format!("typed{i}"));
         assert_eq!(typed, hashes(&lab, &format!("planned{i}")), "{args}");
