@@ -34,7 +34,7 @@ pub struct AnalyzeArgs {
     /// Print every figure as a line of CSV: its name, its value
     #[arg(long)]
     pub csv: bool,
-    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long, requires = "csv")]
     pub csv_safe: bool,
     /// End with exit code 3 if input was skipped, or if there were cautions

@@ -590,7 +590,7 @@ pub struct ExportArgs {
     /// Write to this file. Default: standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long)]
     pub csv_safe: bool,
 }

@@ -36,7 +36,7 @@ pub struct CompareArgs {
     /// Print CSV: one line for each figure of each run
     #[arg(long, conflicts_with = "markdown")]
     pub csv: bool,
-    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long, requires = "csv")]
     pub csv_safe: bool,
     /// Print Markdown: one table with a column for each run

@@ -120,7 +120,7 @@ pub struct RunArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Begin words of layout.csv with an apostrophe where a spreadsheet would take them for formulas
+    /// Write an apostrophe before words of layout.csv that a spreadsheet would take for formulas
     #[arg(long)]
     pub csv_safe: bool,
     #[command(flatten)]

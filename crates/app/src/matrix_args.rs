@@ -154,7 +154,7 @@ pub struct ResultArgs {
     /// Print the cells as CSV
     #[arg(long)]
     pub csv: bool,
-    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long)]
     pub csv_safe: bool,
     #[command(flatten)]

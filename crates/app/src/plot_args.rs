@@ -44,7 +44,7 @@ pub struct PlotArgs {
     /// Write the numbers of each picture as CSV, too, and the smoothed curves
     #[arg(long, conflicts_with = "text")]
     pub data: bool,
-    /// Begin words of the CSV with an apostrophe where a spreadsheet would take them for formulas
+    /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long, requires = "data")]
     pub csv_safe: bool,
     /// Write only PNG

@@ -153,7 +153,8 @@ fn a_signal_ends_files_that_are_written_in_turn() {
     lab.file("plan.toml", forever);
     let words = "run plan.toml --progress json --progress-every 50ms -o r";
     let mut running = Running::of(lab.command(words).stdin(std::process::Stdio::null()));
-    running.until_records();
+    // A slow machine may have completed one request only when it first says so.
+    while running.until_records() < 4 {}
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.err);

@@ -241,7 +241,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.cold = true);
     "--csv" "FILE" "Write the cells as comma-separated values; -: to standard output."
         |c| { let file = c.output()?; set(c, |s| s.csv = Some(file)) };
-    "--csv-safe" "" "Begin words of --csv with an apostrophe where a spreadsheet would take them for formulas."
+    "--csv-safe" "" "Write an apostrophe before words of --csv that a spreadsheet would take for formulas."
         |c| set(c, |s| s.csv_safe = true);
     "--destroy" "" "Allow overwriting and deleting files that exist, and writing to block devices."
         |c| set(c, |s| s.destroy = true);

@@ -128,7 +128,7 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
             let list = || write_seek_list(&entries) + &histograms;
             let to_file = |out: &mut dyn Write| Ok(out.write_all(list().as_bytes())?);
             if !sinks.report(Report::Seeks, number, queue, to_file)? {
-                sinks.error(histograms.trim_end())?;
+                histograms.lines().try_for_each(|line| sinks.error(line))?;
             }
         }
     }
