@@ -93,7 +93,8 @@ fn remedy_of(error: &anyhow::Error) -> Option<String> {
     if let Some(ArchiveError::Damaged { .. }) = archive_error(error) {
         return Some(": restore that file from a copy, or repeat the run".into());
     }
-    let kind = kinds(error).find(|kind| is_full(*kind))?;
+    // An error about temporary files names its own remedy.
+    let kind = kinds(error).find(|kind| is_full(*kind)).filter(|_| !is_of_temporary(error))?;
     Some(match (kind, iosonar_os::file_size_limit()) {
         (ErrorKind::FileTooLarge, Some(limit)) => format!(
             ": the limit of file sizes of this process is {limit} bytes; raise it (ulimit -f unlimited)"

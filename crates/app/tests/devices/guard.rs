@@ -408,6 +408,6 @@ fn a_pipe_that_has_no_room_is_refused() {
     assert_eq!(ended.out, "full\n");
     let ended = Ended::of(lab.command_under(&words, "analyze - --spool-limit 1g").output().unwrap());
     assert_eq!(ended.code, 1, "{}", ended.err);
-    assert_says(&ended, "cannot keep it in a temporary file in");
+    assert_says(&ended, "cannot keep it: temporary file in");
     assert_eq!(ended.out, "full\n");
 }
