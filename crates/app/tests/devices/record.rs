@@ -251,7 +251,8 @@ fn ends_at_once(lab: &Lab, device: &LoopDevice) -> bool {
     assert!(!is_in_kernel(process), "{}", ended.err);
     let at_once = ended.code != 0;
     if at_once {
-        assert_eq!(ended.code, 143, "{}", ended.err);
+        // Signals that come together have no order.
+        assert!([130, 143].contains(&ended.code), "{}", ended.err);
         assert!(
             ended.err.contains("aborted") && ended.err.contains("iosonar record --cleanup rec"),
             "{}",
