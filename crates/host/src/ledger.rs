@@ -330,11 +330,12 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Why a file is not added to.
-const ANOTHER: &str = "it is another file, whose first line is no entry of a ledger";
+const ANOTHER: &str = "it is another file, and none of its lines is an entry of a ledger";
 
-/// Whether a text is that of a ledger: it is empty, or begins with an entry. What else is in it may be lines that were cut.
+/// Whether a text is that of a ledger: it is empty, or holds an entry. What else is in it may be lines that were cut.
 fn is_ledger(text: &str) -> bool {
-    first_line(text).is_none_or(|first| serde_json::from_str::<Entry>(first).is_ok())
+    let is_entry = |line: &str| serde_json::from_str::<Entry>(line).is_ok();
+    first_line(text).is_none() || text.lines().any(is_entry)
 }
 
 /// Whether the first line may be an entry that a full disk has cut.

@@ -68,7 +68,7 @@ fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
     let begun = begun(&file, &result).unwrap();
     let ended = begun.execute(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
     // In the place where Parquet is written.
-    std::fs::create_dir(result.join("records.parquet.tmp")).unwrap();
+    std::fs::create_dir_all(result.join("records.parquet.tmp/full")).unwrap();
     let concluded = ended.encode(&Default::default()).sum_up().unwrap();
     assert!(matches!(concluded.problems[..], [Problem::NotConverted(_), ..]), "{:?}", concluded.problems);
     assert!(matches!(concluded.info.state, RunState::Unconverted(_)));

@@ -78,7 +78,7 @@ pub(crate) fn file_system(volume: &Volume) -> String {
         mount_point.as_ref().map(|path| format!(", mounted at {}", shown(path))).unwrap_or_default();
     let groups =
         groups.map(|groups| format!(", {} allocation groups of {}", groups.count, bytes(groups.bytes)));
-    format!("{}{source}{mounted}{}", groups.unwrap_or_default(), shown(kind))
+    format!("{}{source}{mounted}{}", shown(kind), groups.unwrap_or_default())
 }
 
 /// Widths of the columns of a map.

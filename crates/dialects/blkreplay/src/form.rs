@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(parse_state(&state(&want)), Some(want));
         }
         assert_eq!(parse_state("broken"), None);
-        assert_eq!(state(&RunState::Broken("a; b\nc".into())), "broken (a  b c)");
+        assert_eq!(state(&RunState::Broken("a; b\nc".into())), "broken (a  b\\nc)");
     }
 
     #[test]

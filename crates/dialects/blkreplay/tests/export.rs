@@ -174,7 +174,7 @@ fn a_size_or_state_that_is_odd_makes_no_odd_text() {
     run.targets[0].size = 0;
     run.targets[0].max_requested_end = 0;
     let text = export_with(&plan, &run, &[], 0);
-    assert!(text.contains("# run state : broken (target a: full  target b full)\n"), "{text}");
+    assert!(text.contains("# run state : broken (target a: full  target b\\nfull)\n"), "{text}");
     assert!(text.contains("wraparound factor:  0.000\n"), "{text}");
 }
 

@@ -276,7 +276,7 @@ mod tests {
     fn a_name_cannot_end_its_line() {
         let facts = HeaderFacts { id: "a\nPasses, 9".into(), ..HeaderFacts::default() };
         let text = options_section(&facts);
-        assert!(text.contains("ID for this run, 'a Passes, 9'\n"), "{text}");
+        assert!(text.contains("ID for this run, 'a\\nPasses, 9'\n"), "{text}");
         assert_eq!(text.lines().filter(|l| l.starts_with("Passes,")).count(), 1);
     }
 }

@@ -122,8 +122,8 @@ fn a_line_that_is_no_entry_is_never_dropped() {
     place.write(range(8192, 12_288), false);
     let text = fs::read_to_string(place.path()).unwrap();
     assert_eq!(text.lines().count(), 600 + MOST_ENTRIES);
-    assert!(text.starts_with(&foreign.concat()));
-    assert!(place.ranges().contains(&range(8192, 12_288)));
+    assert!(text.contains(&foreign.concat()));
+    assert!(text.lines().last().unwrap().contains("8192"), "{:?}", place.former());
 }
 
 #[test]
