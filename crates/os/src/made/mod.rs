@@ -13,7 +13,7 @@ mod own_dir;
 mod tree;
 
 pub use loop_device::MadeLoop;
-pub use mount::{MadeMount, Unmount, mount_id};
+pub use mount::{MadeMount, Unmount};
 pub use own_dir::{Leftover, MARK, OwnDir, leftovers};
 
 use rustix::fd::AsFd;
@@ -214,11 +214,6 @@ impl Undo {
     /// Lets everything stay.
     pub fn keep(mut self) -> Vec<Made> {
         std::mem::take(&mut self.0)
-    }
-
-    /// What would be removed.
-    pub fn made(&self) -> &[Made] {
-        &self.0
     }
 }
 

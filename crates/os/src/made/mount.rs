@@ -17,7 +17,7 @@ pub struct MadeMount {
 ///
 /// # Errors
 /// Those of statx(2); `Unsupported` before Linux 5.8.
-pub fn mount_id(path: &Path) -> io::Result<u64> {
+fn mount_id(path: &Path) -> io::Result<u64> {
     // Newer kernels never use this number twice.
     let wanted = StatxFlags::from_bits_retain(StatxFlags::MNT_ID.bits() | UNIQUE);
     let answer = statx(CWD, path, AtFlags::empty(), wanted)?;
@@ -57,11 +57,6 @@ impl MadeMount {
     /// Where it is mounted.
     pub fn point(&self) -> &Path {
         &self.point
-    }
-
-    /// Whether it is what is seen at its mount point now.
-    pub fn is_there(&self) -> bool {
-        mount_id(&self.point).is_ok_and(|id| id == self.id)
     }
 
     /// Unmounts it. `Lazy`: at once from the directory tree, and from the machine with its last use. What is unmounted already is
