@@ -30,8 +30,9 @@ const MOST_TOLD: usize = 16;
 const MOST_TARGETS: usize = 64;
 /// A larger file is no ledger.
 const MOST_BYTES: u64 = 8 << 20;
-/// How often, and how long in between, another process is waited for that holds the lock.
-const TRIES: u32 = 100;
+/// How often, and how long in between, another process is waited for that holds the lock: several runs may end at the same
+/// time, and an entry that is missing hides what a run wrote.
+const TRIES: u32 = 500;
 const WAIT: Duration = Duration::from_millis(10);
 
 /// Where the ledger is.

@@ -134,10 +134,6 @@ pub struct LoopFile {
     pub device: PathBuf,
     /// Path of the file; in another mount namespace it can lead elsewhere.
     pub file: PathBuf,
-    /// Whether the file has no name any more.
-    pub is_deleted: bool,
-    /// Whether the kernel detaches the device with its last use.
-    pub is_autoclear: bool,
 }
 
 /// Loop devices that are attached, from sysfs alone: none is opened.
@@ -150,15 +146,8 @@ pub fn loop_files(root: &Root) -> io::Result<Vec<LoopFile>> {
     let one = |name: String| {
         let shown = backing_file(&name, root).transpose()?;
         Some(shown.map(|shown| {
-            let bare = shown.strip_suffix(" (deleted)");
-            LoopFile {
-                device: crate::target::dev_path(&name),
-                file: PathBuf::from(bare.unwrap_or(&shown)),
-                is_deleted: bare.is_some(),
-                is_autoclear: root
-                    .read(format!("/sys/block/{name}/loop/autoclear"))
-                    .is_ok_and(|it| it == "1"),
-            }
+            let bare = shown.strip_suffix(" (deleted)").unwrap_or(&shown);
+            LoopFile { device: crate::target::dev_path(&name), file: PathBuf::from(bare) }
         }))
     };
     loops.filter_map(one).collect()
@@ -228,11 +217,9 @@ mod tests {
         let tree = Tree::new();
         tree.disk("loop0", "7:0", 0).disk("loop1", "7:1", 8).disk("loop2", "7:2", 8);
         tree.attach("loop1", "/a b/c").attach("loop2", "/d (deleted)");
-        tree.file("/sys/class/block/loop2/loop/autoclear", "1\n");
         let found = loop_files(&tree.root()).unwrap();
-        let shown: Vec<_> =
-            found.iter().map(|it| (it.file.as_path(), it.is_deleted, it.is_autoclear)).collect();
-        assert_eq!(shown, [(Path::new("/a b/c"), false, false), (Path::new("/d"), true, true)]);
+        let files: Vec<_> = found.iter().map(|it| it.file.as_path()).collect();
+        assert_eq!(files, [Path::new("/a b/c"), Path::new("/d")]);
         assert_eq!(found[1].device, Path::new("/dev/loop2"));
     }
 
