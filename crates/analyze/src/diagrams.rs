@@ -5,12 +5,15 @@ use crate::correlation::Against;
 use crate::health::WAITED;
 use crate::{
     Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, Records, Step, TimeAxis, TurnSeries,
+    memory,
 };
 use iosonar_archive::{Fields, Outcome, Record};
 use std::io;
 
 /// Most time columns of the latency picture, which is the one to zoom into.
 pub const SONAR_COLUMNS: usize = 16_384;
+/// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+const SCARCE_COLUMNS: usize = 4_096;
 /// Most time columns of all other pictures.
 pub const SERIES_COLUMNS: usize = 4_096;
 /// Most time columns of what tells about the replayer itself.
@@ -185,7 +188,7 @@ impl Diagrams {
         let numbers = TimeAxis::new(0, SERIES_COLUMNS);
         let occupancy = || ClassOccupancy::new(end_ns, SERIES_COLUMNS);
         Diagrams {
-            latency: CountGrid::new(TimeAxis::new(end_ns, SONAR_COLUMNS)),
+            latency: CountGrid::new(TimeAxis::new(end_ns, memory::of(SONAR_COLUMNS, SCARCE_COLUMNS))),
             latency_by_due: CountGrid::new(axis),
             latency_by_completion: CountGrid::new(axis),
             latency_by_number: CountGrid::new(numbers),

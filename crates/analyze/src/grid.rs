@@ -4,8 +4,14 @@ use crate::SLOTS;
 use crate::axis::OverTime;
 use crate::{Class, Row, TimeAxis, row_of};
 
-/// Columns of a tile. Tiles are allocated when first hit and are the unit of storage in a report.
+/// Columns of a tile. Tiles are the unit of storage in a report.
 pub const TILE_COLUMNS: usize = 256;
+/// Columns and slots of a block of a tile. Blocks are allocated when first hit: most cells of most tiles are empty.
+const BLOCK_COLUMNS: usize = 32;
+const BLOCK_SLOTS: usize = 8;
+/// Blocks of a tile, one above the other.
+const BLOCK_ROWS: usize = SLOTS.div_ceil(BLOCK_SLOTS);
+const BLOCKS: usize = TILE_COLUMNS / BLOCK_COLUMNS * BLOCK_ROWS;
 /// Requests of each class in one cell or area.
 pub type Cell = [u64; 4];
 
@@ -16,8 +22,67 @@ pub struct CountGrid {
     classes: [ClassGrid; 4],
 }
 
-/// Tiles of one class, in time order; column after column, slot after slot within each.
-type ClassGrid = Vec<Option<Box<[u32]>>>;
+/// Tiles of one class, in time order.
+type ClassGrid = Vec<Tile>;
+
+/// Counts of neighbouring cells, column after column.
+type Block = [[u32; BLOCK_SLOTS]; BLOCK_COLUMNS];
+
+/// Counts of [`TILE_COLUMNS`] columns: no blocks at all, or all places for them, column after column. A block that is allocated
+/// holds a request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Tile(Vec<Option<Box<Block>>>);
+
+impl Tile {
+    fn place(column: usize, slot: usize) -> usize {
+        column / BLOCK_COLUMNS * BLOCK_ROWS + slot / BLOCK_SLOTS
+    }
+
+    #[inline]
+    fn add(&mut self, column: usize, slot: usize, count: u32) {
+        if self.0.is_empty() {
+            self.0 = vec![None; BLOCKS];
+        }
+        let empty = || Box::new([[0; BLOCK_SLOTS]; BLOCK_COLUMNS]);
+        let block = self.0[Tile::place(column, slot)].get_or_insert_with(empty);
+        block[column % BLOCK_COLUMNS][slot % BLOCK_SLOTS] += count;
+    }
+
+    fn count(&self, column: usize, slot: usize) -> u32 {
+        let block = self.0.get(Tile::place(column, slot)).and_then(Option::as_deref);
+        block.map_or(0, |block| block[column % BLOCK_COLUMNS][slot % BLOCK_SLOTS])
+    }
+
+    /// Slots of a column that hold requests, and how many, by ascending slot.
+    fn column(&self, column: usize) -> impl Iterator<Item = (usize, u32)> {
+        let blocks = self.0.iter().skip(Tile::place(column, 0)).take(BLOCK_ROWS).enumerate();
+        blocks.flat_map(move |(row, block)| {
+            let counts = block.as_deref().map_or([0; BLOCK_SLOTS], |block| block[column % BLOCK_COLUMNS]);
+            (row * BLOCK_SLOTS..).zip(counts).filter(|(_, n)| *n > 0)
+        })
+    }
+
+    fn total(&self) -> u64 {
+        self.0.iter().flatten().flat_map(|block| block.as_flattened()).map(|n| u64::from(*n)).sum()
+    }
+
+    fn merge(&mut self, other: Tile) {
+        if self.0.is_empty() {
+            *self = other;
+            return;
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            match (&mut *mine, theirs) {
+                (_, None) => {}
+                (None, theirs) => *mine = theirs,
+                (Some(mine), Some(theirs)) => {
+                    let counts = mine.as_flattened_mut().iter_mut();
+                    counts.zip(theirs.as_flattened()).for_each(|(m, t)| *m += t);
+                }
+            }
+        }
+    }
+}
 
 impl CountGrid {
     /// All zero. The axis widens as later times are added.
@@ -43,8 +108,7 @@ impl CountGrid {
             self.reach(at_ns);
         }
         let column = self.axis.column(at_ns);
-        let tile = self.classes[class.index()][column / TILE_COLUMNS].get_or_insert_with(empty_tile);
-        tile[column % TILE_COLUMNS * SLOTS + row.slot()] += 1;
+        self.classes[class.index()][column / TILE_COLUMNS].add(column % TILE_COLUMNS, row.slot(), 1);
     }
 
     /// Adds all of `other`, whose columns may be wider or narrower.
@@ -52,19 +116,26 @@ impl CountGrid {
         self.match_axis(other.axis);
         other.match_axis(self.axis);
         for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
-            for (mine, theirs) in mine.iter_mut().zip(theirs) {
-                match (&mut *mine, theirs) {
-                    (_, None) => {}
-                    (None, theirs) => *mine = theirs,
-                    (Some(mine), Some(theirs)) => mine.iter_mut().zip(theirs).for_each(|(m, t)| *m += t),
-                }
-            }
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
         }
     }
 
-    /// The tile of a class, if it holds anything: `TILE_COLUMNS` columns of `ROWS + 2` counts each.
-    pub fn tile(&self, class: Class, tile: usize) -> Option<&[u32]> {
-        self.classes[class.index()].get(tile)?.as_deref()
+    /// Requests of a class in one cell.
+    pub fn count(&self, class: Class, column: usize, slot: usize) -> u32 {
+        let tile = self.classes[class.index()].get(column / TILE_COLUMNS);
+        tile.map_or(0, |tile| tile.count(column % TILE_COLUMNS, slot))
+    }
+
+    /// The cells of a class in one column that hold requests: slot (see [`Row::slot`](crate::Row::slot)) and number, by
+    /// ascending slot.
+    pub fn column(&self, class: Class, column: usize) -> impl Iterator<Item = (usize, u32)> {
+        let tile = self.classes[class.index()].get(column / TILE_COLUMNS).into_iter();
+        tile.flat_map(move |tile| tile.column(column % TILE_COLUMNS))
+    }
+
+    /// Whether a tile of a class holds anything.
+    pub fn has_tile(&self, class: Class, tile: usize) -> bool {
+        self.classes[class.index()].get(tile).is_some_and(|tile| !tile.0.is_empty())
     }
 
     /// Number of tiles of each class.
@@ -74,16 +145,14 @@ impl CountGrid {
 
     /// Requests of a class.
     pub fn total(&self, class: Class) -> u64 {
-        self.classes[class.index()].iter().flatten().flat_map(|t| t.iter()).map(|n| u64::from(*n)).sum()
+        self.classes[class.index()].iter().map(Tile::total).sum()
     }
 
     /// Counts of one column, slot by slot (see [`Row::slot`](crate::Row::slot)), added to `sums`.
     pub fn add_column(&self, column: usize, sums: &mut [Cell]) {
         for class in Class::ALL {
-            let Some(tile) = self.tile(class, column / TILE_COLUMNS) else { continue };
-            let begin = column % TILE_COLUMNS * SLOTS;
-            for (sum, n) in sums.iter_mut().zip(&tile[begin..begin + SLOTS]) {
-                sum[class.index()] += u64::from(*n);
+            for (slot, n) in self.column(class, column) {
+                sums[slot][class.index()] += u64::from(n);
             }
         }
     }
@@ -105,10 +174,6 @@ impl CountGrid {
     }
 }
 
-fn empty_tile() -> Box<[u32]> {
-    vec![0; TILE_COLUMNS * SLOTS].into_boxed_slice()
-}
-
 impl OverTime for CountGrid {
     fn time_axis(&mut self) -> &mut TimeAxis {
         &mut self.axis
@@ -116,20 +181,18 @@ impl OverTime for CountGrid {
 
     fn resize(&mut self) {
         let tiles = self.tiles();
-        self.classes.iter_mut().for_each(|class| class.resize_with(tiles, || None));
+        self.classes.iter_mut().for_each(|class| class.resize_with(tiles, Tile::default));
     }
 
     fn fold(&mut self) {
         for tiles in &mut self.classes {
             let old = std::mem::take(tiles);
-            tiles.resize_with(old.len().div_ceil(2), || None);
+            tiles.resize_with(old.len().div_ceil(2), Tile::default);
             for (number, tile) in old.into_iter().enumerate() {
-                let Some(tile) = tile else { continue };
-                let wide = tiles[number / 2].get_or_insert_with(empty_tile);
-                let begin = number % 2 * TILE_COLUMNS / 2 * SLOTS;
-                for (pair, sums) in tile.chunks(2 * SLOTS).zip(wide[begin..].chunks_mut(SLOTS)) {
-                    let (even, odd) = pair.split_at(SLOTS);
-                    sums.iter_mut().zip(even).zip(odd).for_each(|((sum, e), o)| *sum += e + o);
+                let begin = number % 2 * TILE_COLUMNS / 2;
+                for column in 0..TILE_COLUMNS {
+                    let wide = &mut tiles[number / 2];
+                    tile.column(column).for_each(|(slot, n)| wide.add(begin + column / 2, slot, n));
                 }
             }
         }

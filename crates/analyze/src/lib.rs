@@ -73,7 +73,7 @@ pub use judgement::{Channel, Detection, DetectorId, During, Evidence, Judgement,
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use machine::{DeviceFacts, Machine};
 pub use machine_series::{CpuSteps, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
-pub use memory::spare_memory;
+pub use memory::{is_memory_scarce, spare_memory};
 pub use occupancy::{Band, ClassOccupancy, FINE_STEPS, Occupancy};
 pub use order::{DISPLACEMENT, Reorder, displacement};
 pub use ordered::{Ordered, Step};

@@ -11,7 +11,12 @@ pub fn spare_memory() {
     IS_SCARCE.store(true, Relaxed);
 }
 
+/// Whether analyses of this process have to do with little memory.
+pub fn is_memory_scarce() -> bool {
+    IS_SCARCE.load(Relaxed)
+}
+
 /// The usual number, or the one where memory is scarce.
 pub(crate) fn of<T>(usual: T, scarce: T) -> T {
-    if IS_SCARCE.load(Relaxed) { scarce } else { usual }
+    if is_memory_scarce() { scarce } else { usual }
 }

@@ -10,10 +10,12 @@
 //!   (a millionth of the run) may fall between them; the engine's own maximum in the summary does not miss it.
 
 use crate::axis::fold_pairs;
-use crate::{Class, Scope, TimeAxis};
+use crate::{Class, Scope, TimeAxis, memory};
 
 /// Most instants at which the number is known.
 pub const FINE_STEPS: usize = 1 << 20;
+/// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+const SCARCE_STEPS: usize = 1 << 16;
 
 /// Number of requests in a state over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +47,10 @@ impl Occupancy {
     /// Nothing yet, for a run that ends at about `end_ns`, with at most `most` columns, a power of two. Both axes widen
     /// as later times are added.
     pub fn new(end_ns: u64, most: usize) -> Occupancy {
-        let (columns, instants) = (TimeAxis::new(end_ns, most), TimeAxis::new(end_ns, FINE_STEPS));
+        let steps = memory::of(FINE_STEPS, SCARCE_STEPS);
+        let (columns, instants) = (TimeAxis::new(end_ns, most), TimeAxis::new(end_ns, steps));
         let (whole, partial) = (vec![0; most + 1], vec![0; most]);
-        Occupancy { columns, instants, whole, partial, change: vec![0; FINE_STEPS + 1] }
+        Occupancy { columns, instants, whole, partial, change: vec![0; steps + 1] }
     }
 
     /// The columns of the exact means.

@@ -24,11 +24,43 @@ if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.prctl(SECCOMP, FILTER, ctyp
 os.execv(sys.argv[1], sys.argv[1:])
 ";
 
-/// A control group whose programs get a share of one CPU; removed when it is dropped, after they have ended.
+/// A control group of version 1 for programs of a test; removed when it is dropped, after they have ended.
 #[derive(Debug)]
-pub struct CpuQuota {
-    group: PathBuf,
+struct Group {
+    path: PathBuf,
 }
+
+impl Group {
+    /// Of this controller, which is `told` in words where the machine lacks it.
+    fn new(controller: &str, told: &str) -> Result<Group, String> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = format!("/sys/fs/cgroup/{controller}/iosonar-test-{}-{number}", std::process::id()).into();
+        fs::create_dir(&path).map_err(|e| format!("no {told} controller of cgroup v1 ({e})"))?;
+        Ok(Group { path })
+    }
+
+    fn set(&self, name: &str, value: impl ToString) -> std::io::Result<()> {
+        fs::write(self.path.join(name), value.to_string())
+    }
+
+    fn words(&self) -> [String; 4] {
+        let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
+        ["sh".into(), "-c".into(), script.into(), self.path.display().to_string()]
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir(&self.path) {
+            eprintln!("{} stays: {error}", self.path.display());
+        }
+    }
+}
+
+/// A control group whose programs get a share of one CPU.
+#[derive(Debug)]
+pub struct CpuQuota(Group);
 
 impl CpuQuota {
     /// Of so many percent of one CPU.
@@ -36,38 +68,31 @@ impl CpuQuota {
     /// # Errors
     /// What this machine lacks, in one sentence.
     pub fn new(percent: u32) -> Result<CpuQuota, String> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let group = PathBuf::from(format!("/sys/fs/cgroup/cpu/iosonar-test-{}-{number}", std::process::id()));
-        fs::create_dir(&group).map_err(|e| format!("no CPU controller of cgroup v1 ({e})"))?;
-        let quota = CpuQuota { group };
-        let set = |name: &str, value: u32| fs::write(quota.group.join(name), value.to_string());
-        set("cpu.cfs_period_us", 100_000)
-            .and_then(|()| set("cpu.cfs_quota_us", percent * 1000))
+        let group = Group::new("cpu", "CPU")?;
+        group
+            .set("cpu.cfs_period_us", 100_000)
+            .and_then(|()| group.set("cpu.cfs_quota_us", percent * 1000))
             .map_err(|e| format!("the CPU controller has no quota ({e})"))?;
-        Ok(quota)
+        Ok(CpuQuota(group))
     }
 
     /// Words that start a program in the group; the command comes after them.
     pub fn words(&self) -> [String; 4] {
-        let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
-        ["sh".into(), "-c".into(), script.into(), self.group.display().to_string()]
+        self.0.words()
     }
 
     /// How often its programs had used up their share.
     #[track_caller]
     pub fn throttled(&self) -> u64 {
-        let stat = fs::read_to_string(self.group.join("cpu.stat")).expect("the group's figures");
+        let stat = fs::read_to_string(self.0.path.join("cpu.stat")).expect("the group's figures");
         let line = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "));
         line.and_then(|count| count.parse().ok()).expect("how often it was throttled")
     }
 }
 
-/// A control group whose programs may read only so often from a device; removed when it is dropped, after they have ended.
+/// A control group whose programs may read only so often from a device.
 #[derive(Debug)]
-pub struct ReadLimit {
-    group: PathBuf,
-}
+pub struct ReadLimit(Group);
 
 impl ReadLimit {
     /// Of so many reads per second from a block device, named as in `/sys/block`.
@@ -75,38 +100,39 @@ impl ReadLimit {
     /// # Errors
     /// What this machine lacks, in one sentence.
     pub fn new(device: &str, per_second: u32) -> Result<ReadLimit, String> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let group =
-            PathBuf::from(format!("/sys/fs/cgroup/blkio/iosonar-test-{}-{number}", std::process::id()));
-        fs::create_dir(&group).map_err(|e| format!("no block I/O controller of cgroup v1 ({e})"))?;
-        let limit = ReadLimit { group };
+        let group = Group::new("blkio", "block I/O")?;
         let rule = fs::read_to_string(format!("/sys/block/{device}/dev"))
             .map(|numbers| format!("{} {per_second}", numbers.trim()));
-        rule.and_then(|rule| fs::write(limit.group.join("blkio.throttle.read_iops_device"), rule))
+        rule.and_then(|rule| group.set("blkio.throttle.read_iops_device", rule))
             .map_err(|e| format!("the block I/O controller does not throttle {device} ({e})"))?;
-        Ok(limit)
+        Ok(ReadLimit(group))
     }
 
     /// Words that start a program in the group; the command comes after them.
     pub fn words(&self) -> [String; 4] {
-        let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
-        ["sh".into(), "-c".into(), script.into(), self.group.display().to_string()]
+        self.0.words()
     }
 }
 
-impl Drop for ReadLimit {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir(&self.group) {
-            eprintln!("{} stays: {error}", self.group.display());
-        }
-    }
-}
+/// A control group whose programs are killed where they need more memory.
+#[derive(Debug)]
+pub struct MemoryLimit(Group);
 
-impl Drop for CpuQuota {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir(&self.group) {
-            eprintln!("{} stays: {error}", self.group.display());
-        }
+impl MemoryLimit {
+    /// Of so many MiB.
+    ///
+    /// # Errors
+    /// What this machine lacks, in one sentence.
+    pub fn new(mebibytes: u32) -> Result<MemoryLimit, String> {
+        let group = Group::new("memory", "memory")?;
+        group
+            .set("memory.limit_in_bytes", u64::from(mebibytes) << 20)
+            .map_err(|e| format!("the memory controller has no limit ({e})"))?;
+        Ok(MemoryLimit(group))
+    }
+
+    /// Words that start a program in the group; the command comes after them.
+    pub fn words(&self) -> [String; 4] {
+        self.0.words()
     }
 }

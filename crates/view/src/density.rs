@@ -70,12 +70,13 @@ impl Strips {
 /// Counts of a picture: lines of cells, and which of them each row of pixels shows.
 pub(crate) struct Density<'a> {
     strips: &'a Strips,
-    /// Strip after strip, one cell for each line.
-    cells: Vec<Cell>,
-    /// Lines of a strip.
-    lines: usize,
-    /// From above; `None` is empty.
+    /// The slots of each line.
+    lines: Vec<Range<usize>>,
+    /// 1 for each class that is shown.
+    shown: Cell,
+    /// The line of each row of pixels, from above; `None` is empty.
     rows: Vec<Option<usize>>,
+    most: u64,
 }
 
 impl<'a> Density<'a> {
@@ -97,23 +98,31 @@ impl<'a> Density<'a> {
             }));
         }
         let shown = Class::ALL.map(|class| u64::from(scope.contains(class)));
-        let mut cells = Vec::with_capacity(strips.pixels.len() * ranges.len());
-        for strip in strips.cells.chunks_exact(SLOTS) {
-            cells.extend(ranges.iter().map(|slots| {
-                let mut sum: Cell = [0; 4];
-                for cell in strip[slots.clone()].iter().filter(|cell| **cell != [0; 4]) {
-                    sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
-                }
-                sum.iter_mut().zip(shown).for_each(|(s, keep)| *s *= keep);
-                sum
-            }));
-        }
-        Density { strips, cells, lines: ranges.len(), rows: line_of_row }
+        let mut density = Density { strips, lines: ranges, shown, rows: line_of_row, most: 0 };
+        density.most = density.cells().map(|cell| total(&cell)).max().unwrap_or(0);
+        density
+    }
+
+    /// One cell for each line of each strip, strip after strip. They are summed up whenever they are asked for: all together
+    /// take more memory than the picture.
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        self.strips.cells.chunks_exact(SLOTS).flat_map(|strip| self.cells_of(strip))
+    }
+
+    fn cells_of(&self, strip: &[Cell]) -> impl Iterator<Item = Cell> {
+        self.lines.iter().map(|slots| {
+            let mut sum: Cell = [0; 4];
+            for cell in strip[slots.clone()].iter().filter(|cell| **cell != [0; 4]) {
+                sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
+            }
+            sum.iter_mut().zip(self.shown).for_each(|(s, keep)| *s *= keep);
+            sum
+        })
     }
 
     /// Most requests in one cell.
     pub(crate) fn most(&self) -> u64 {
-        self.cells.iter().map(total).max().unwrap_or(0)
+        self.most
     }
 
     /// The pixels, placed at `x`, `y`.
@@ -121,11 +130,11 @@ impl<'a> Density<'a> {
         let shades = Shades::new(palette, self.most());
         let (width, height) = (self.strips.width, self.rows.len());
         let mut pixels = vec![0u8; width * height];
-        let painted: Vec<u8> = self.cells.iter().map(|c| shades.index(c)).collect();
+        let painted: Vec<u8> = self.cells().map(|cell| shades.index(&cell)).collect();
         for (row, line) in pixels.chunks_exact_mut(width).zip(&self.rows) {
             let Some(line) = line else { continue };
             for (strip, span) in self.strips.pixels.iter().enumerate() {
-                row[span.clone()].fill(painted[strip * self.lines + line]);
+                row[span.clone()].fill(painted[strip * self.lines.len() + line]);
             }
         }
         grow(&mut pixels, width, height);
@@ -277,7 +286,7 @@ mod tests {
         assert_eq!((strips.total(), strips.pixels.len()), (35, 10));
         let rows: Vec<_> = (0..4).map(|row| Some(row * 10..(row + 1) * 10)).collect();
         let density = Density::new(&strips, &rows);
-        assert_eq!(density.cells.iter().map(total).sum::<u64>(), 35);
+        assert_eq!(density.cells().map(|cell| total(&cell)).sum::<u64>(), 35);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::scene::Scene;
 use crate::{Material, Picture, Theme, raster, svg};
 use iosonar_analyze::findings::TimeRange;
+use iosonar_analyze::is_memory_scarce;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,8 +94,8 @@ pub struct Plotted {
     pub skipped: Vec<(Picture, String)>,
 }
 
-/// Draws pictures and writes them into `folder`. Uses two cores where there are: each takes the
-/// next picture that nobody draws yet.
+/// Draws pictures and writes them into `folder`. Several threads take the next picture that nobody draws yet; one does where
+/// memory is scarce.
 pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions) -> io::Result<Plotted> {
     let wanted = |p: &Picture| options.only.is_empty() || options.only.contains(p);
     let pictures: Vec<Picture> = Picture::all().filter(wanted).collect();
@@ -106,7 +107,8 @@ pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions)
         }
         done
     };
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+    let most = if is_memory_scarce() { 1 } else { MOST_THREADS };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(most);
     let mut done: Vec<(Picture, io::Result<Written>)> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(draw_some)).collect();
         let mut done = draw_some();

@@ -4,7 +4,7 @@ use crate::SLOTS;
 use crate::caution::{grouped, span};
 use crate::findings::access::bin_of;
 use crate::findings::{CompletionStall, TimeRange, percent};
-use crate::{Class, CountGrid, ROWS_PER_DECADE, TILE_COLUMNS, row_lower_edge};
+use crate::{Class, CountGrid, ROWS_PER_DECADE, row_lower_edge};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ struct Columns {
 impl Columns {
     fn of(latency: &CountGrid, op: Op, held: &Held<'_>) -> Columns {
         let classes = classes(op);
-        let used = |column: &usize| !Column::of(latency, *column, classes).is_empty();
+        let used = |column: &usize| cells(latency, *column, classes).next().is_some();
         let first = (0..latency.axis().columns()).find(used).unwrap_or(0);
         let last = (first..latency.axis().columns()).rfind(used).unwrap_or(first);
         let width = latency.axis().width_ns();
@@ -115,11 +115,11 @@ impl Columns {
         for column in first..=last {
             let submitted = (column as u64).saturating_mul(width).saturating_add(width / 2);
             let Some(part) = bin_of(submitted, range, PARTS) else { continue };
-            Column::of(latency, column, classes).for_each(|slot, count| {
+            for (slot, count) in cells(latency, column, classes) {
                 if !held.has(submitted, width, slot) {
                     parts[part][slot] += u64::from(count);
                 }
-            });
+            }
         }
         Columns { range, parts }
     }
@@ -177,24 +177,9 @@ fn classes(op: Op) -> [Class; 2] {
     }
 }
 
-/// The counts of one operation in one column of the grid.
-struct Column<'a>([Option<&'a [u32]>; 2]);
-
-impl<'a> Column<'a> {
-    fn of(grid: &'a CountGrid, column: usize, classes: [Class; 2]) -> Column<'a> {
-        let begin = column % TILE_COLUMNS * SLOTS;
-        Column(classes.map(|class| grid.tile(class, column / TILE_COLUMNS).map(|t| &t[begin..begin + SLOTS])))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.iter().flatten().all(|counts| counts.iter().all(|n| *n == 0))
-    }
-
-    fn for_each(&self, mut f: impl FnMut(usize, u32)) {
-        for counts in self.0.iter().flatten() {
-            counts.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|(slot, n)| f(slot, *n));
-        }
-    }
+/// The cells of one operation in one column of a grid: slots and numbers of requests.
+fn cells(grid: &CountGrid, column: usize, classes: [Class; 2]) -> impl Iterator<Item = (usize, u32)> {
+    classes.into_iter().flat_map(move |class| grid.column(class, column))
 }
 
 /// What stalls held of one operation.
@@ -246,11 +231,11 @@ fn backlog(delay: &CountGrid, stall: TimeRange, op: Op) -> TimeRange {
         if due > until {
             break;
         }
-        Column::of(delay, column as usize, classes(op)).for_each(|slot, _| {
+        for (slot, _) in cells(delay, column as usize, classes(op)) {
             if slot_begin(slot) >= stall.length_ns() / BACKLOG_PART {
                 until = until.max(due.saturating_add(slot_begin(slot + 1)));
             }
-        });
+        }
         if due < stall.to_ns {
             due_during = until;
         }

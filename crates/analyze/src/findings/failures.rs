@@ -2,7 +2,7 @@
 
 use crate::caution::grouped;
 use crate::findings::{TimeRange, moment, percent};
-use crate::{Class, CountGrid, ErrorCount, SLOTS, Summary, TILE_COLUMNS};
+use crate::{Class, CountGrid, ErrorCount, Summary};
 use serde::{Deserialize, Serialize};
 
 /// Requests that failed.
@@ -61,7 +61,5 @@ pub(super) fn failures(failed: &CountGrid, summary: &Summary) -> Option<Failures
 }
 
 fn is_used(grid: &CountGrid, column: usize) -> bool {
-    let begin = column % TILE_COLUMNS * SLOTS;
-    let counts = |class| grid.tile(class, column / TILE_COLUMNS).map(|tile| &tile[begin..begin + SLOTS]);
-    Class::ALL.into_iter().filter_map(counts).flatten().any(|count| *count > 0)
+    Class::ALL.into_iter().any(|class| grid.column(class, column).next().is_some())
 }

@@ -4,7 +4,7 @@ use crate::caution::span;
 use crate::findings::TimeRange;
 use crate::findings::access::{Requests, binned, measured};
 use crate::findings::statistics::median;
-use crate::{Class, CountGrid, SLOTS, Summary, TILE_COLUMNS};
+use crate::{Class, CountGrid, Summary};
 use serde::{Deserialize, Serialize};
 
 /// In which quantity the period shows.
@@ -128,11 +128,9 @@ fn slow(latency: &CountGrid) -> Vec<u64> {
     let first = first.map_or(0, |slot| slot + 1);
     let mut slow = vec![0u64; latency.axis().columns()];
     for class in Class::ALL {
-        for tile in 0..latency.tiles() {
-            let Some(counts) = latency.tile(class, tile) else { continue };
-            for (column, counts) in slow[tile * TILE_COLUMNS..].iter_mut().zip(counts.chunks(SLOTS)) {
-                *column += counts[first..].iter().map(|n| u64::from(*n)).sum::<u64>();
-            }
+        for (column, slow) in slow.iter_mut().enumerate() {
+            let is_slow = |(slot, _): &(usize, u32)| *slot >= first;
+            *slow += latency.column(class, column).filter(is_slow).map(|(_, n)| u64::from(n)).sum::<u64>();
         }
     }
     slow

@@ -3,7 +3,7 @@
 use crate::findings::access::{Requests, begin_of, bin_of, binned, measured};
 use crate::findings::statistics::median;
 use crate::findings::{TimeRange, moment, percent};
-use crate::{Class, CountGrid, PartStats, ROWS_PER_DECADE, SLOTS, Summary, TILE_COLUMNS};
+use crate::{Class, CountGrid, PartStats, ROWS_PER_DECADE, Summary};
 use serde::{Deserialize, Serialize};
 
 /// What is looked at.
@@ -207,15 +207,12 @@ impl Levels<'_> {
         let width = self.latency.axis().width_ns();
         let mut sums = vec![(0.0, 0u64); bins];
         for class in Class::ALL {
-            for tile in 0..self.latency.tiles() {
-                let Some(counts) = self.latency.tile(class, tile) else { continue };
-                for (column, counts) in ((tile * TILE_COLUMNS) as u64..).zip(counts.chunks(SLOTS)) {
-                    let middle = column.saturating_mul(width).saturating_add(width / 2);
-                    let Some(bin) = bin_of(middle, self.range, bins) else { continue };
-                    for (slot, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
-                        sums[bin].0 += slot as f64 * f64::from(*count);
-                        sums[bin].1 += u64::from(*count);
-                    }
+            for column in 0..self.latency.axis().columns() {
+                let middle = (column as u64).saturating_mul(width).saturating_add(width / 2);
+                let Some(bin) = bin_of(middle, self.range, bins) else { continue };
+                for (slot, count) in self.latency.column(class, column) {
+                    sums[bin].0 += slot as f64 * f64::from(count);
+                    sums[bin].1 += u64::from(count);
                 }
             }
         }

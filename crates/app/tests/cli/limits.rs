@@ -260,6 +260,27 @@ fn columns_that_change_places_are_errors_and_no_panics() {
     }
 }
 
+/// A million and a half records take several hundred MiB where memory is not short.
+#[test]
+fn a_memory_limit_of_64_mib_is_enough_for_any_number_of_records() {
+    let group = match iosonar_testkit::MemoryLimit::new(64) {
+        Ok(group) => group,
+        Err(why) => return iosonar_testkit::skip("a_memory_limit_of_64_mib_is_enough", &why),
+    };
+    let lab = lab();
+    let load = "--rw randrw --rwmixread 70 --bs 4k --number-ios 1500000 --iodepth 32 --size 4g";
+    lab.expect(0, &format!("run --engine null -t t {load} --no-progress -o r"));
+    let words = group.words();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    for args in ["show r", "analyze r --json", "plot r -o p", "report r -o r.html"] {
+        let ended = iosonar_testkit::Ended::of(lab.command_under(&words, args).output().unwrap());
+        assert_eq!(ended.code, 0, "{args}: {}", ended.err);
+    }
+    let message = "limits the memory of this process to 64 MiB";
+    let ended = iosonar_testkit::Ended::of(lab.command_under(&words, "analyze r").output().unwrap());
+    assert!(ended.err.contains(message), "{}", ended.err);
+}
+
 /// Four times as many targets take about four times the CPU time, and not 16 or 64 times.
 #[test]
 fn many_targets_are_prepared_in_linear_time() {

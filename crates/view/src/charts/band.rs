@@ -82,7 +82,8 @@ pub(super) fn draw(
     let (plot, strip) =
         if with_times { overlay::reserve(view, &time, plot) } else { (plot, Rect { h: 0, ..plot }) };
     let all = strips(panel.grid, &time);
-    let failed = panel.failed.map(|grid| strips(grid, &time));
+    let failures = panel.failed.filter(|grid| Class::ALL.iter().any(|class| grid.total(*class) > 0));
+    let failed = failures.map(|grid| strips(grid, &time));
     let shown = Shown { sums: all.marginal(), all, failed };
     let lanes = lanes(view);
     let height = plot.h / lanes.len() as i32;

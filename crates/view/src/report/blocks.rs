@@ -27,9 +27,12 @@ impl Blocks<'_> {
     /// Counts over time and duration.
     pub(super) fn grid(&mut self, id: &str, grid: &CountGrid) -> io::Result<()> {
         for class in Class::ALL {
-            self.tiles(id, class, grid.tiles(), |tile, counts| match grid.tile(class, tile) {
-                Some(cells) => row_major(|column, slot| u64::from(cells[column * SLOTS + slot]), counts),
-                None => counts.push_zeros(TILE_VALUES as u64),
+            self.tiles(id, class, grid.tiles(), |tile, counts| match grid.has_tile(class, tile) {
+                true => {
+                    let begin = tile * TILE_COLUMNS;
+                    row_major(|column, slot| grid.count(class, begin + column, slot).into(), counts);
+                }
+                false => counts.push_zeros(TILE_VALUES as u64),
             })?;
         }
         Ok(())
@@ -179,8 +182,7 @@ fn number(bytes: &mut &[u8]) -> Result<u64, BlockError> {
     numbers::read_varint(bytes).ok_or(BlockError::Values)
 }
 
-/// The tiles of a decoded grid block, each `TILE_COLUMNS` columns of `SLOTS` counts, column after column as
-/// in [`CountGrid::tile`].
+/// The tiles of a decoded grid block, each `TILE_COLUMNS` columns of `SLOTS` counts, column after column.
 pub fn grid_tiles(values: &[u64]) -> Vec<Vec<u64>> {
     let slots = SLOTS;
     let tile =
@@ -242,10 +244,8 @@ mod tests {
                 .collect();
             assert_eq!(tiles.iter().flat_map(|t| &t.1).sum::<u64>(), g.total(class), "{kind}");
             for (tile, counts) in tiles {
-                let stored = g
-                    .tile(class, tile)
-                    .map_or(vec![0; TILE_VALUES], |t| t.iter().map(|n| u64::from(*n)).collect());
-                assert!(counts == stored, "{kind} tile {tile}");
+                let stored = |i| u64::from(g.count(class, tile * TILE_COLUMNS + i / SLOTS, i % SLOTS));
+                assert!(counts == (0..TILE_VALUES).map(stored).collect::<Vec<_>>(), "{kind} tile {tile}");
             }
         }
     }
