@@ -116,11 +116,6 @@ fn errno(error: &io::Error) -> i64 {
     -i64::from(error.raw_os_error().unwrap_or(EIO))
 }
 
-/// The completion of an operation that was never handed over.
-pub(crate) fn refused(operation: Operation, now: Nanos, error: &io::Error) -> Completion {
-    ended(operation, (now, now), (errno(error), false), 0)
-}
-
 fn ended(operation: Operation, times: (Nanos, Nanos), result: (i64, bool), worker: u16) -> Completion {
     Completion {
         token: operation.token,

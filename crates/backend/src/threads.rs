@@ -1,7 +1,7 @@
 //! Blocking calls: one thread for each operation in flight, as a server would do that forks per request. With depth 1
 //! the issuing thread makes the calls itself.
 
-use crate::blocking::{Blocking, Calls, execute, flush, refused};
+use crate::blocking::{Blocking, Calls, execute, flush};
 use crate::{Backend, Completion, Operation, Setup, Wait};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_os::{Clock, set_timer_slack_1ns, write_durably_at};
@@ -83,7 +83,8 @@ struct Crew {
     calls: Positional,
     clock: Clock,
     completes: bool,
-    depth: usize,
+    /// Most workers. As many as there are, once the machine has refused another one: operations wait for a free worker then.
+    most: usize,
     /// None only while dropping: workers end when the jobs end.
     jobs: Option<Sender<Operation>>,
     done: Receiver<Completion>,
@@ -93,8 +94,6 @@ struct Crew {
     workers: Vec<JoinHandle<()>>,
     /// Operations that were pushed and not reaped.
     in_flight: usize,
-    /// Operations that no worker could be started for.
-    refused: Vec<Completion>,
 }
 
 impl Crew {
@@ -102,20 +101,9 @@ impl Crew {
         let depth = depth as usize;
         let (jobs, inbox) = bounded(depth);
         let (outbox, done) = bounded(depth);
-        let (jobs, workers, refused) = (Some(jobs), Vec::with_capacity(depth), Vec::new());
-        let mut crew = Crew {
-            calls,
-            clock,
-            completes,
-            depth,
-            jobs,
-            done,
-            inbox,
-            outbox,
-            workers,
-            in_flight: 0,
-            refused,
-        };
+        let (jobs, workers) = (Some(jobs), Vec::with_capacity(depth));
+        let mut crew =
+            Crew { calls, clock, completes, most: depth, jobs, done, inbox, outbox, workers, in_flight: 0 };
         (0..READY.min(depth)).try_for_each(|_| crew.start())?;
         Ok(crew)
     }
@@ -137,10 +125,9 @@ impl Crew {
 
     fn push(&mut self, operation: Operation) {
         self.in_flight += 1;
-        let lacks = self.in_flight > self.workers.len() && self.workers.len() < self.depth;
-        if lacks && let Err(error) = self.start() {
-            let now = Nanos(self.clock.now());
-            return self.refused.push(refused(operation, now, &error));
+        let lacks = self.in_flight > self.workers.len() && self.workers.len() < self.most;
+        if lacks && self.start().is_err() {
+            self.most = self.workers.len();
         }
         let jobs = self.jobs.as_ref().expect("jobs end only with the backend");
         jobs.send(operation).expect("workers outlive the jobs");
@@ -148,7 +135,6 @@ impl Crew {
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
         let before = out.len();
-        out.append(&mut self.refused);
         out.extend(self.done.try_iter());
         if let (Wait::Until(time), true) = (wait, out.len() == before) {
             let left = time.saturating_sub(Nanos(self.clock.now()));

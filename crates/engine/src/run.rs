@@ -47,7 +47,8 @@ pub enum RunError {
     Archive(#[from] ArchiveError),
     /// Threads, or descriptors for them.
     #[error(
-        "cannot start the threads of the run ({0}): use a smaller --depth, or raise the limits on processes and open files (ulimit -u, ulimit -n)"
+        "cannot start the threads of the run ({0}): use fewer jobs or fewer targets, or raise the limits on threads and open files (ulimit -u, \
+         ulimit -n, pids.max of the control group)"
     )]
     Threads(std::io::Error),
     /// Memory for data.
@@ -56,6 +57,12 @@ pub enum RunError {
     /// The engine.
     #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
     Engine(std::io::Error),
+    /// The threads of the engine.
+    #[error(
+        "the engine cannot start its threads ({0}): use a smaller --iodepth, fewer jobs or fewer targets, or raise the limits on threads \
+         (ulimit -u, pids.max of the control group, kernel.threads-max)"
+    )]
+    EngineThreads(std::io::Error),
     /// The journal cannot be made.
     #[error("--journal {path}: {why}")]
     Journal {
@@ -70,6 +77,16 @@ pub enum RunError {
     /// Another process that executes a part of the plan.
     #[error("{0}")]
     Others(String),
+}
+
+impl RunError {
+    /// Why this engine cannot be used.
+    pub(crate) fn of_engine(engine: Engine, error: std::io::Error) -> RunError {
+        match engine {
+            Engine::Threads => RunError::EngineThreads(error),
+            _ => RunError::Engine(error),
+        }
+    }
 }
 
 /// How a run went on.

@@ -136,3 +136,26 @@ impl MemoryLimit {
         self.0.words()
     }
 }
+
+/// A control group whose programs have a limited number of threads, all together.
+#[derive(Debug)]
+pub struct ThreadLimit(Group);
+
+impl ThreadLimit {
+    /// Of so many threads.
+    ///
+    /// # Errors
+    /// What this machine lacks, in one sentence.
+    pub fn new(threads: u32) -> Result<ThreadLimit, String> {
+        let group = Group::new("pids", "process number")?;
+        group
+            .set("pids.max", threads)
+            .map_err(|e| format!("the process number controller has no limit ({e})"))?;
+        Ok(ThreadLimit(group))
+    }
+
+    /// Words that start a program in the group; the command comes after them.
+    pub fn words(&self) -> [String; 4] {
+        self.0.words()
+    }
+}

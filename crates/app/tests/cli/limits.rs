@@ -260,6 +260,30 @@ fn columns_that_change_places_are_errors_and_no_panics() {
     }
 }
 
+#[test]
+fn a_limit_of_threads_refuses_a_run_or_lowers_its_depth_and_fails_no_request() {
+    let group = match iosonar_testkit::ThreadLimit::new(24) {
+        Ok(group) => group,
+        Err(why) => return iosonar_testkit::skip("a_limit_of_threads", &why),
+    };
+    let lab = lab();
+    lab.file("t", vec![7; 4 << 20]);
+    let words = group.words();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let read = "run -t t --rw randread --bs 4k --engine threads --buffered --no-progress --number-ios 2000";
+    let under = |args: &str| {
+        iosonar_testkit::Ended::of(lab.command_under(&words, &format!("{read} {args}")).output().unwrap())
+    };
+    let refused = under("--numjobs 40 --iodepth 8 -o many");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert!(refused.err.contains("pids.max"), "{}", refused.err);
+    assert!(!refused.err.contains("works everywhere") && !lab.path("many").exists(), "{}", refused.err);
+    let ended = under("--iodepth 64 -o deep");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let records = lab.records("deep");
+    assert!(records.len() == 2000 && records.iter().all(|record| record.is_completed()));
+}
+
 /// A million and a half records take several hundred MiB where memory is not short.
 #[test]
 fn a_memory_limit_of_64_mib_is_enough_for_any_number_of_records() {
