@@ -23,6 +23,8 @@ pub struct ThreadTimes(Arc<Mutex<Threads>>);
 struct Threads {
     /// One for each thread that has entered, at its number.
     present: Vec<Option<File>>,
+    /// Numbers of those that have left, which others take.
+    free: Vec<usize>,
     /// Of those that have left.
     left: Times,
 }
@@ -39,14 +41,16 @@ impl ThreadTimes {
     pub fn enter(&self) -> Option<Present> {
         let file = File::open("/proc/thread-self/schedstat").ok()?;
         let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = match threads.present.iter().position(Option::is_none) {
-            Some(free) => free,
+        let number = match threads.free.pop() {
+            Some(number) => {
+                threads.present[number] = Some(file);
+                number
+            }
             None => {
-                threads.present.push(None);
+                threads.present.push(Some(file));
                 threads.present.len() - 1
             }
         };
-        threads.present[number] = Some(file);
         Some(Present { times: self.clone(), number })
     }
 }
@@ -56,6 +60,7 @@ impl Drop for Present {
         let mut threads = self.times.0.lock().unwrap_or_else(PoisonError::into_inner);
         let times = threads.present[self.number].take().and_then(|file| times(&file));
         add(&mut threads.left, times.unwrap_or_default());
+        threads.free.push(self.number);
     }
 }
 
