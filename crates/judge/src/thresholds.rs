@@ -2,7 +2,7 @@
 //! numbers come from experiments on real devices; `docs/validity.md` has them.
 
 /// Raised when a number below changes.
-pub const THRESHOLDS_VERSION: u32 = 4;
+pub const THRESHOLDS_VERSION: u32 = 5;
 
 /// From which value on there is a caution, and from which on the figure fails.
 #[derive(Debug, Clone, Copy)]
@@ -140,6 +140,8 @@ pub(crate) const MISALIGNED: Limits = limits(0.01, NEVER);
 pub(crate) const LATE_OF_GAP: Limits = limits(0.10, NEVER);
 /// The same, as a share of the median latency.
 pub(crate) const LATE_OF_LATENCY: Limits = limits(0.20, NEVER);
+/// Fewer requests are no evidence of anything.
+pub(crate) const LEAST_EVIDENCE: u64 = 31;
 /// Lateness below that is the cost of a system call and of reading the clock.
 pub(crate) const LATE_FLOOR_NS: f64 = 5_000.0;
 /// Share of the events of a recording that were lost.

@@ -1,7 +1,7 @@
 //! Requests that went late although nothing held them.
 
 use crate::detector::Most;
-use crate::thresholds::{LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY};
+use crate::thresholds::{LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY, LEAST_EVIDENCE};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
@@ -21,7 +21,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() {
         return None;
     }
-    let late = case.summary.health.issue_error?.p50_ns as f64;
+    // Where a run is always behind, nearly every request is held, and the few others say nothing about the timer.
+    let unheld = case.summary.health.issue_error.filter(|unheld| unheld.count >= LEAST_EVIDENCE)?;
+    let late = unheld.p50_ns as f64;
     let latency = case.summary.latency.all?.p50_ns.max(1) as f64;
     let demanded = case.summary.throughput.demanded?.requests_per_second;
     // Each loop has a timetable of its own.
@@ -71,5 +73,7 @@ mod tests {
             "the device takes a hundred times as long"
         );
         assert_eq!(Lab::new().latency_ns(70_000).reads(4_000, 4096).detection(&DETECTOR), None);
+        let few = Lab::new().timed().latency_ns(70_000).late_ns(85_000).reads(30, 4096);
+        assert_eq!(few.detection(&DETECTOR), None, "30 requests are no evidence");
     }
 }
