@@ -36,7 +36,7 @@ pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, Str
             translated.args.extend(typed.rest.by_ref());
             break;
         }
-        match arg.to_str().and_then(|text| text.strip_prefix("--")) {
+        match arg.to_str().and_then(|text| text.strip_prefix("--").or_else(|| after_one_hyphen(text))) {
             Some(option) => option_of(option, &mut typed, &mut translated)?,
             None => translated.args.push(arg),
         }
@@ -87,6 +87,13 @@ fn underscored(name: &str) -> String {
 fn word(name: &str) -> Option<&'static Word> {
     let name = underscored(name);
     WORDS.iter().find(|word| word.names.contains(&name.as_str()))
+}
+
+/// An option of fio with one hyphen: fio takes both forms. Our options of one letter stay what they are.
+fn after_one_hyphen(text: &str) -> Option<&str> {
+    let option = text.strip_prefix('-')?;
+    let name = option.split_once('=').map_or(option, |(name, _)| name);
+    (name.len() > 1 && word(name).is_some()).then_some(option)
 }
 
 fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(), String> {

@@ -38,6 +38,11 @@ fn words_become_ours() {
         ("--bs=4KiB --bs=512b --bs=8s", "--bs=4KiB --bs=512b --bs=8s"),
         ("--direct=0 --time_based --time_based=0", "--buffered --time-based"),
         ("--time_based 1 plan.toml", "--time-based plan.toml"),
+        (
+            "-filename=/dev/sda -direct=1 -iodepth 4 -rw=randread -bs=16k",
+            "--target=/dev/sda --iodepth=4 --rw=randread --bs=16k",
+        ),
+        ("-t a.img -o out -bs 4k", "-t a.img -o out --bs=4k"),
         ("--rwmixwrite=30 --startdelay 5 --loops=3", "--rwmixread=70 --start-delay=5 --passes=3"),
         ("--ioengine=libaio --ioengine=io_uring", "--engine=aio --engine=uring"),
         ("--ioengine psync --group_reporting --thread --name=a", "--engine=threads --name=a"),
