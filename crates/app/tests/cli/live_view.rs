@@ -208,7 +208,8 @@ fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
     terminal.signal("TERM");
     let (code, seen) = terminal.end();
     drop(producer);
-    assert_eq!(code, 143, "{seen:?}");
+    // Whichever of the two is handled last: both may wait at the same time.
+    assert!([130, 143].contains(&code), "{code}: {seen:?}");
     is_restored(&seen);
     // What was said under the view is said again where it stays.
     let after = &seen[seen.rfind(LEAVE).unwrap()..];
