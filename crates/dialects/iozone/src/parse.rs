@@ -71,7 +71,13 @@ impl Reader {
     /// Reads a word such as `-azR`, `-s1m` or `-+n`.
     fn letters(&mut self, word: &str) -> Result<(), UsageError> {
         let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return Err(UsageError::new(format_args!("{word}: this word belongs to no option: remove it")));
+            let remedy = match word.contains('/') {
+                true => {
+                    "the test file is named with -f; IOzone ignores this word, and measures iozone.tmp in this directory"
+                }
+                false => "name a test file with -f, or remove the word",
+            };
+            return Err(UsageError::new(format_args!("{word}: this word belongs to no option: {remedy}")));
         };
         while let Some(letter) = letters.chars().next() {
             let length = match letter {
@@ -307,7 +313,15 @@ mod tests {
             ("-J 0", "-J 0: a whole number"),
             ("-H 2 -k 2", "-k stands beside another"),
             ("-t 1025", "-t 1025"),
-            ("result_file", "result_file: this word belongs to no option"),
+            ("result_file", "result_file: this word belongs to no option: name a test file with -f, or"),
+            (
+                "-Ra /dev/md0 -b t.xls",
+                "/dev/md0: this word belongs to no option: the test file is named with -f",
+            ),
+            (
+                "-t1 -i0 -i2 -r1k -s1g /tmp",
+                "/tmp: this word belongs to no option: the test file is named with -f",
+            ),
             ("--json", "--json needs"),
             ("--destroy=1", "--destroy takes no value"),
             ("-\u{e9}", "-\u{e9}: there is no such option"),

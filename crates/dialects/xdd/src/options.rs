@@ -46,12 +46,20 @@ pub(crate) fn find(word: &str) -> Option<&'static Opt> {
     name.strip_prefix('-').map_or_else(|| with(name, false), |name| with(name, true))
 }
 
-/// Names that XDD 7 gave to options of XDD 6.5, with the first name that these have here.
-const NAMES_OF_XDD_7: [(&str, &str); 2] = [("memalign", "align"), ("passdelay", "delay")];
+/// Options of XDD 7 that XDD 6.5 does not have by this name, and what does the same here.
+const OPTIONS_OF_XDD_7: [(&str, &str); 4] = [
+    ("bytes", "is -kbytes here, in units of 1024 bytes"),
+    ("memalign", "is -align here, as in XDD 6.5"),
+    ("passdelay", "is -delay here, as in XDD 6.5"),
+    (
+        "pretruncate",
+        "is no option of XDD 6.5: 'iosonar run --before-pass truncate:SIZE' truncates a file before each pass",
+    ),
+];
 
-/// What XDD 6.5 calls an option that has this name in XDD 7 only; without dashes.
-pub(crate) fn name_for_xdd_7(name: &str) -> Option<&'static str> {
-    NAMES_OF_XDD_7.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name)).map(|(_, ours)| *ours)
+/// What does the same as an option that only XDD 7 has; without dashes.
+pub(crate) fn in_place_of_xdd_7(name: &str) -> Option<&'static str> {
+    OPTIONS_OF_XDD_7.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name)).map(|(_, ours)| *ours)
 }
 
 /// What is not on this machine alone comes with the time service.
@@ -407,8 +415,10 @@ mod tests {
         names.dedup();
         assert_eq!((names.len(), TABLE.len() > 70), (count, true));
         assert!(TABLE.is_sorted_by_key(|o| o.names[0]));
-        for (theirs, ours) in NAMES_OF_XDD_7 {
-            assert!(!names.contains(&theirs) && TABLE.iter().any(|o| o.names[0] == ours), "{theirs}");
+        for (theirs, ours) in OPTIONS_OF_XDD_7 {
+            let named = ours.strip_prefix("is -").map(|rest| rest.split([' ', ',']).next().unwrap());
+            assert!(!names.contains(&theirs), "{theirs}");
+            assert!(named.is_none_or(|name| TABLE.iter().any(|o| o.names[0] == name)), "{theirs}: {ours}");
         }
         assert!(TABLE.iter().all(|o| !o.brief.is_empty() && o.brief.ends_with('.')));
     }

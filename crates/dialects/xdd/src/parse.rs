@@ -73,8 +73,8 @@ fn unknown(typed: &str, last: &str) -> UsageError {
             format!("write -{name}, and its value as a word of its own")
         }
         Some(name) => format!("write -{name}"),
-        None => match options::name_for_xdd_7(name) {
-            Some(ours) => format!("XDD 7's -{name} is -{ours} here, as in XDD 6.5"),
+        None => match options::in_place_of_xdd_7(name) {
+            Some(ours) => format!("XDD 7's -{name} {ours}"),
             None => "-fullhelp lists all".into(),
         },
     };

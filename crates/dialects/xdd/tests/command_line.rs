@@ -178,6 +178,11 @@ fn refusals_say_why() {
         ("-bogus", "-fullhelp"),
         ("-passdelay 1", "XDD 7's -passdelay is -delay here"),
         ("-memalign 8", "XDD 7's -memalign is -align here"),
+        ("-bytes 1048576", "XDD 7's -bytes is -kbytes here, in units of 1024 bytes"),
+        (
+            "-pretruncate 65536",
+            "XDD 7's -pretruncate is no option of XDD 6.5: 'iosonar run --before-pass truncate:SIZE'",
+        ),
         ("-targetoffset target 1 5", "-startoffset target N"),
         ("-timelimit 10.5", "10.5s is no whole number of seconds"),
         ("-targets 2 F", "is missing"),
