@@ -11,7 +11,7 @@ use iosonar_archive::{Fields, Outcome, Record};
 use std::io;
 
 /// Most time columns of the latency picture, which is the one to zoom into.
-pub const SONAR_COLUMNS: usize = 16_384;
+const SONAR_COLUMNS: usize = 16_384;
 /// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE_COLUMNS: usize = 4_096;
 /// Most time columns of all other pictures.

@@ -5,15 +5,15 @@
 //! fixed memory and constant time for each request:
 //!
 //! - the *integral* of the number over each column, exact to the nanosecond: time-weighted means are exact;
-//! - the *number itself* at [`FINE_STEPS`] equidistant instants, exact at each of them: least, median and
-//!   greatest number of a column are those of its instants. A peak shorter than the distance of two instants
-//!   (a millionth of the run) may fall between them; the engine's own maximum in the summary does not miss it.
+//! - the *number itself* at a million equidistant instants (65 536 where memory is scarce), exact at each of them: least,
+//!   median and greatest number of a column are those of its instants. A peak shorter than the distance of two instants may
+//!   fall between them; the engine's own maximum in the summary does not miss it.
 
 use crate::axis::fold_pairs;
 use crate::{Class, Scope, TimeAxis, memory};
 
 /// Most instants at which the number is known.
-pub const FINE_STEPS: usize = 1 << 20;
+const FINE_STEPS: usize = 1 << 20;
 /// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE_STEPS: usize = 1 << 16;
 

@@ -1,5 +1,5 @@
-//! Blocking calls: one thread for each operation in flight, as a server would do that forks per request. With depth 1
-//! the issuing thread makes the calls itself.
+//! Blocking calls: one thread for each operation in flight, as a server would do that forks per request. Where the machine
+//! allows fewer threads, the others wait for one. With depth 1 the issuing thread makes the calls itself.
 
 use crate::blocking::{Blocking, Calls, execute, flush};
 use crate::{Backend, Completion, Operation, Setup, Wait};
@@ -77,7 +77,7 @@ impl Calls for Positional {
     }
 }
 
-/// A worker for each operation in flight.
+/// A worker for each operation in flight, or as many as the machine allows.
 #[derive(Debug)]
 struct Crew {
     calls: Positional,

@@ -294,7 +294,8 @@ impl Stage<'_> {
                 let opened = file.of_pass(0, job.access(plan.access), &mut || Nanos(clock.now()));
                 let file = opened.map_err(RunError::Threads)?.file;
                 let made = on_file(plan, fitted, file, clock, pool);
-                let (backend, new) = made.map_err(|error| RunError::of_engine(plan.engine, error))?;
+                let (backend, new) =
+                    made.map_err(|error| RunError::of_engine(usable(job.engine(plan.engine)).0, error))?;
                 // Many targets mostly have the same to say.
                 notices
                     .extend(new.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>());

@@ -59,8 +59,8 @@ pub enum RunError {
     Engine(std::io::Error),
     /// The threads of the engine.
     #[error(
-        "the engine cannot start its threads ({0}): use a smaller --iodepth, fewer jobs or fewer targets, or raise the limits on threads \
-         (ulimit -u, pids.max of the control group, kernel.threads-max)"
+        "the engine cannot start its threads ({0}): use fewer jobs or fewer targets, or raise the limits on threads (ulimit -u, pids.max of \
+         the control group, kernel.threads-max)"
     )]
     EngineThreads(std::io::Error),
     /// The journal cannot be made.

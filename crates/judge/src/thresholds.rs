@@ -140,8 +140,10 @@ pub(crate) const MISALIGNED: Limits = limits(0.01, NEVER);
 pub(crate) const LATE_OF_GAP: Limits = limits(0.10, NEVER);
 /// The same, as a share of the median latency.
 pub(crate) const LATE_OF_LATENCY: Limits = limits(0.20, NEVER);
-/// Fewer requests are no evidence of anything.
-pub(crate) const LEAST_EVIDENCE: u64 = 31;
+/// Fewer requests that nothing held are no evidence about a timer.
+pub(crate) const LEAST_UNHELD: u64 = 31;
+/// Nor is a smaller share of all completed requests.
+pub(crate) const LEAST_UNHELD_SHARE: f64 = 0.01;
 /// Lateness below that is the cost of a system call and of reading the clock.
 pub(crate) const LATE_FLOOR_NS: f64 = 5_000.0;
 /// Share of the events of a recording that were lost.

@@ -154,6 +154,14 @@ impl ThreadLimit {
         Ok(ThreadLimit(group))
     }
 
+    /// How often its programs were refused a thread.
+    #[track_caller]
+    pub fn refused(&self) -> u64 {
+        let events = fs::read_to_string(self.0.path.join("pids.events")).expect("the group's figures");
+        let count = events.trim().strip_prefix("max ").and_then(|count| count.parse().ok());
+        count.expect("how often a thread was refused")
+    }
+
     /// Words that start a program in the group; the command comes after them.
     pub fn words(&self) -> [String; 4] {
         self.0.words()

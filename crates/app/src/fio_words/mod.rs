@@ -36,9 +36,14 @@ pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, Str
             translated.args.extend(typed.rest.by_ref());
             break;
         }
-        match arg.to_str().and_then(|text| text.strip_prefix("--").or_else(|| after_one_hyphen(text))) {
-            Some(option) => option_of(option, &mut typed, &mut translated)?,
-            None => translated.args.push(arg),
+        let text = arg.to_str().unwrap_or_default();
+        match (text.strip_prefix("--"), after_one_hyphen(text)) {
+            (Some(option), _) => option_of(option, &mut typed, &mut translated)?,
+            // Messages name the option as it was typed.
+            (None, Some(option)) => {
+                option_of(option, &mut typed, &mut translated).map_err(|why| why.replacen("--", "-", 1))?
+            }
+            (None, None) => translated.args.push(arg),
         }
     }
     check_together(&typed.seen)?;
@@ -57,7 +62,8 @@ impl Typed {
         if let Some(value) = attached {
             return Ok(value.to_string());
         }
-        let is_value = |arg: &OsString| arg.to_str().is_some_and(|text| !text.starts_with("--"));
+        let is_option = |text: &str| text.starts_with("--") || after_one_hyphen(text).is_some();
+        let is_value = |arg: &OsString| arg.to_str().is_some_and(|text| !is_option(text));
         match self.rest.next_if(is_value) {
             Some(value) => Ok(value.to_string_lossy().into_owned()),
             None => Err(format!("--{name} needs a value, for example --{name}=1")),

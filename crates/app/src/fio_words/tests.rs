@@ -42,6 +42,7 @@ fn words_become_ours() {
             "-filename=/dev/sda -direct=1 -iodepth 4 -rw=randread -bs=16k",
             "--target=/dev/sda --iodepth=4 --rw=randread --bs=16k",
         ),
+        ("-nice -5 -rw=read", "--nice=-5 --rw=read"),
         ("-t a.img -o out -bs 4k", "-t a.img -o out --bs=4k"),
         ("--rwmixwrite=30 --startdelay 5 --loops=3", "--rwmixread=70 --start-delay=5 --passes=3"),
         ("--ioengine=libaio --ioengine=io_uring", "--engine=aio --engine=uring"),
@@ -80,6 +81,7 @@ fn what_there_is_not_is_refused_by_name() {
         ("--name=a --rw=read --name=b", "two jobs"),
         ("--loops=3 --runtime=5", "--passes"),
         ("--bs", "--bs needs a value"),
+        ("-filename -direct=1", "-filename needs a value"),
         ("--direct=2", "known are 0, 1"),
         ("--rwmixwrite=101", "from 0 to 100"),
     ] {

@@ -261,7 +261,7 @@ fn columns_that_change_places_are_errors_and_no_panics() {
 }
 
 #[test]
-fn a_limit_of_threads_refuses_a_run_or_lowers_its_depth_and_fails_no_request() {
+fn a_limit_of_threads_refuses_a_run_or_makes_requests_wait_and_fails_none() {
     let group = match iosonar_testkit::ThreadLimit::new(24) {
         Ok(group) => group,
         Err(why) => return iosonar_testkit::skip("a_limit_of_threads", &why),
@@ -278,15 +278,17 @@ fn a_limit_of_threads_refuses_a_run_or_lowers_its_depth_and_fails_no_request() {
     assert_eq!(refused.code, 2, "{}", refused.err);
     assert!(refused.err.contains("pids.max"), "{}", refused.err);
     assert!(!refused.err.contains("works everywhere") && !lab.path("many").exists(), "{}", refused.err);
+    let before = group.refused();
     let ended = under("--iodepth 64 -o deep");
     assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(group.refused() > before, "no thread was refused");
     let records = lab.records("deep");
     assert!(records.len() == 2000 && records.iter().all(|record| record.is_completed()));
 }
 
-/// A million and a half records take several hundred MiB where memory is not short.
+/// The cells of pictures and the columns of tables have a fixed number; a million and a half records fill most of them.
 #[test]
-fn a_memory_limit_of_64_mib_is_enough_for_any_number_of_records() {
+fn a_memory_limit_of_64_mib_is_enough_for_a_million_and_a_half_records() {
     let group = match iosonar_testkit::MemoryLimit::new(64) {
         Ok(group) => group,
         Err(why) => return iosonar_testkit::skip("a_memory_limit_of_64_mib_is_enough", &why),

@@ -73,9 +73,9 @@ impl Reader {
         let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
             let remedy = match word.contains('/') {
                 true => {
-                    "the test file is named with -f; IOzone ignores this word, and measures iozone.tmp in this directory"
+                    "test files are named with -f, or with -F after -t; IOzone ignores this word, and measures another file"
                 }
-                false => "name a test file with -f, or remove the word",
+                false => "remove it, or name a test file with -f",
             };
             return Err(UsageError::new(format_args!("{word}: this word belongs to no option: {remedy}")));
         };
@@ -313,14 +313,14 @@ mod tests {
             ("-J 0", "-J 0: a whole number"),
             ("-H 2 -k 2", "-k stands beside another"),
             ("-t 1025", "-t 1025"),
-            ("result_file", "result_file: this word belongs to no option: name a test file with -f, or"),
+            ("result_file", "result_file: this word belongs to no option: remove it, or name a test file"),
             (
                 "-Ra /dev/md0 -b t.xls",
-                "/dev/md0: this word belongs to no option: the test file is named with -f",
+                "/dev/md0: this word belongs to no option: test files are named with -f, or",
             ),
             (
                 "-t1 -i0 -i2 -r1k -s1g /tmp",
-                "/tmp: this word belongs to no option: the test file is named with -f",
+                "/tmp: this word belongs to no option: test files are named with -f, or",
             ),
             ("--json", "--json needs"),
             ("--destroy=1", "--destroy takes no value"),

@@ -1,7 +1,7 @@
 //! Requests that went late although nothing held them.
 
 use crate::detector::Most;
-use crate::thresholds::{LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY, LEAST_EVIDENCE};
+use crate::thresholds::{LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY, LEAST_UNHELD, LEAST_UNHELD_SHARE};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
@@ -22,7 +22,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return None;
     }
     // Where a run is always behind, nearly every request is held, and the few others say nothing about the timer.
-    let unheld = case.summary.health.issue_error.filter(|unheld| unheld.count >= LEAST_EVIDENCE)?;
+    let unheld = case.summary.health.issue_error?;
+    let share = unheld.count as f64 / case.summary.counts.all.completed as f64;
+    if unheld.count < LEAST_UNHELD || share < LEAST_UNHELD_SHARE {
+        return None;
+    }
     let late = unheld.p50_ns as f64;
     let latency = case.summary.latency.all?.p50_ns.max(1) as f64;
     let demanded = case.summary.throughput.demanded?.requests_per_second;
