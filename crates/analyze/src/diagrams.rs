@@ -12,10 +12,10 @@ use std::io;
 
 /// Most time columns of the latency picture, which is the one to zoom into.
 const SONAR_COLUMNS: usize = 16_384;
-/// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
-const SCARCE_COLUMNS: usize = 4_096;
 /// Most time columns of all other pictures.
-pub const SERIES_COLUMNS: usize = 4_096;
+const SERIES_COLUMNS: usize = 4_096;
+/// Most time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+const SCARCE_COLUMNS: usize = 1_024;
 /// Most time columns of what tells about the replayer itself.
 pub const HEALTH_COLUMNS: usize = 1_024;
 
@@ -140,6 +140,11 @@ pub struct Rates<'a> {
     pub width_ns: u64,
 }
 
+/// Most time columns of all pictures but the sonar, in this process.
+pub(crate) fn series_columns() -> usize {
+    memory::of(SERIES_COLUMNS, SCARCE_COLUMNS)
+}
+
 /// How much is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
@@ -183,10 +188,10 @@ impl Diagrams {
 
     /// Nothing yet, for a run that lasts about until `end_ns`: longer runs are as good, but cost more.
     pub fn new(end_ns: u64, detail: Detail) -> Diagrams {
-        let axis = TimeAxis::new(end_ns, SERIES_COLUMNS);
+        let axis = TimeAxis::new(end_ns, series_columns());
         let health = TimeAxis::new(end_ns, HEALTH_COLUMNS);
-        let numbers = TimeAxis::new(0, SERIES_COLUMNS);
-        let occupancy = || ClassOccupancy::new(end_ns, SERIES_COLUMNS);
+        let numbers = TimeAxis::new(0, series_columns());
+        let occupancy = || ClassOccupancy::new(end_ns, series_columns());
         Diagrams {
             latency: CountGrid::new(TimeAxis::new(end_ns, memory::of(SONAR_COLUMNS, SCARCE_COLUMNS))),
             latency_by_due: CountGrid::new(axis),
@@ -215,7 +220,7 @@ impl Diagrams {
     /// The same, with throughput in windows of this width, where one is given.
     pub fn with_throughput_windows(mut self, width_ns: Option<u64>) -> Diagrams {
         self.windows = width_ns.map(|width_ns| {
-            let series = || ClassSeries::new(TimeAxis::new(0, SERIES_COLUMNS));
+            let series = || ClassSeries::new(TimeAxis::new(0, series_columns()));
             Box::new(Windows { width_ns: width_ns.max(1), demanded: series(), delivered: series() })
         });
         self

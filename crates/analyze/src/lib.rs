@@ -63,7 +63,7 @@ pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
 pub use detail::{Choice, Kept};
 pub use device_reads::{DeviceReads, device_reads};
-pub use diagrams::{Detail, Diagrams, FailedGrids, HEALTH_COLUMNS, Rates, SERIES_COLUMNS};
+pub use diagrams::{Detail, Diagrams, FailedGrids, HEALTH_COLUMNS, Rates};
 pub use distribution::{Distribution, Percentile, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;

@@ -2,7 +2,7 @@
 
 use crate::correlation::Against;
 use crate::demand::Demand;
-use crate::diagrams::SERIES_COLUMNS;
+use crate::diagrams::series_columns;
 use crate::sweep::Sweep;
 use crate::{Class, Correlation, Reorder, TimeAxis, TurnSeries};
 use iosonar_archive::Record;
@@ -156,7 +156,7 @@ pub struct Ordered {
 impl Ordered {
     /// Nothing yet.
     pub fn new() -> Ordered {
-        let series = TurnSeries::new(TimeAxis::new(0, SERIES_COLUMNS));
+        let series = TurnSeries::new(TimeAxis::new(0, series_columns()));
         let turns = CompletedTurns { order: Reorder::new(), series };
         Ordered { flights: Crowd::new(), backlog: Crowd::new(), turns }
     }
