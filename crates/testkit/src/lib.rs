@@ -17,7 +17,7 @@ mod trace;
 pub use chance::SplitMix;
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
-pub use hindered::{CpuQuota, MemoryLimit, ReadLimit, ThreadLimit, WITHOUT_IO_URING};
+pub use hindered::{ControlGroup, WITHOUT_IO_URING};
 pub use kernel_tree::KernelTree;
 pub use loads::{load_of_others, own_load};
 pub use occupied::{MountedElsewhere, MountedNowhere, Zram, open_exclusively};

@@ -262,24 +262,19 @@ fn columns_that_change_places_are_errors_and_no_panics() {
 
 #[test]
 fn a_limit_of_threads_refuses_a_run_or_makes_requests_wait_and_fails_none() {
-    let group = match iosonar_testkit::ThreadLimit::new(24) {
+    let group = match iosonar_testkit::ControlGroup::of_threads(24) {
         Ok(group) => group,
         Err(why) => return iosonar_testkit::skip("a_limit_of_threads", &why),
     };
     let lab = lab();
     lab.file("t", vec![7; 4 << 20]);
-    let words = group.words();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let read = "run -t t --rw randread --bs 4k --engine threads --buffered --no-progress --number-ios 2000";
-    let under = |args: &str| {
-        iosonar_testkit::Ended::of(lab.command_under(&words, &format!("{read} {args}")).output().unwrap())
-    };
-    let refused = under("--numjobs 40 --iodepth 8 -o many");
+    let refused = group.run(&lab, &format!("{read} --numjobs 40 --iodepth 8 -o many"));
     assert_eq!(refused.code, 2, "{}", refused.err);
     assert!(refused.err.contains("pids.max"), "{}", refused.err);
     assert!(!refused.err.contains("works everywhere") && !lab.path("many").exists(), "{}", refused.err);
     let before = group.refused();
-    let ended = under("--iodepth 64 -o deep");
+    let ended = group.run(&lab, &format!("{read} --iodepth 64 -o deep"));
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(group.refused() > before, "no thread was refused");
     let records = lab.records("deep");
@@ -289,21 +284,19 @@ fn a_limit_of_threads_refuses_a_run_or_makes_requests_wait_and_fails_none() {
 /// The cells of pictures and the columns of tables have a fixed number; a million and a half records fill most of them.
 #[test]
 fn a_memory_limit_of_64_mib_is_enough_for_a_million_and_a_half_records() {
-    let group = match iosonar_testkit::MemoryLimit::new(64) {
+    let group = match iosonar_testkit::ControlGroup::of_memory(64) {
         Ok(group) => group,
         Err(why) => return iosonar_testkit::skip("a_memory_limit_of_64_mib_is_enough", &why),
     };
     let lab = lab();
     let load = "--rw randrw --rwmixread 70 --bs 4k --number-ios 1500000 --iodepth 32 --size 4g";
     lab.expect(0, &format!("run --engine null -t t {load} --no-progress -o r"));
-    let words = group.words();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     for args in ["show r", "analyze r --json", "plot r -o p", "report r -o r.html"] {
-        let ended = iosonar_testkit::Ended::of(lab.command_under(&words, args).output().unwrap());
+        let ended = group.run(&lab, args);
         assert_eq!(ended.code, 0, "{args}: {}", ended.err);
     }
     let message = "limits the memory of this process to 64 MiB";
-    let ended = iosonar_testkit::Ended::of(lab.command_under(&words, "analyze r").output().unwrap());
+    let ended = group.run(&lab, "analyze r");
     assert!(ended.err.contains(message), "{}", ended.err);
 }
 

@@ -5,7 +5,7 @@ use crate::common::*;
 use crate::faults::assert_failed_with;
 use iosonar_archive::{Marks, Outcome, RunState};
 use iosonar_plan::Op;
-use iosonar_testkit::{CpuQuota, Ended, Image, LoopDevice, WITHOUT_IO_URING, tool};
+use iosonar_testkit::{ControlGroup, Ended, Image, LoopDevice, WITHOUT_IO_URING, tool};
 use std::time::Duration;
 
 fn assert_no_panic(ended: &Ended) {
@@ -243,17 +243,15 @@ fn sigterm_drains_and_keeps_everything() {
 #[test]
 fn too_little_cpu_delays_and_is_cautioned() {
     needs!();
-    let quota = or_skip!(CpuQuota::new(15));
+    let quota = or_skip!(ControlGroup::of_cpu(15));
     let (device, lab) = (LoopDevice::random(16), lab());
     let before = writes_in_kernel(&device);
-    let words = quota.words();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     // It spins, so that its share is always used up.
     let args = format!(
         "run -t {} --destroy --rw randwrite --bs 4k --iodepth 8 --rate-iops 1000 --number-ios 1500 --spin 1s -o out",
         device.text()
     );
-    let ended = Ended::of(lab.command_under(&words, &args).output().unwrap());
+    let ended = quota.run(&lab, &args);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert_no_panic(&ended);
     assert!(quota.throttled() > 0);

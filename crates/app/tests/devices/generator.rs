@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use crate::validity::{Judged, full};
-use iosonar_testkit::{CpuQuota, LoopDevice, Mounted, Zram};
+use iosonar_testkit::{ControlGroup, LoopDevice, Mounted, Zram};
 
 /// Runs until a detector tells, or applies and does not.
 #[track_caller]
@@ -34,10 +34,11 @@ fn a_timer_that_wakes_late_is_told() {
     full(&lab, "f", 32);
     let read = "-t f --rw randread --bs 4k --norandommap --iodepth 16 --rate-iops 2000 --number-ios 2000";
     comes_to(false, "late-timer", || Judged::of(&lab, &format!("{read} --spin 100us")));
-    let quota = or_skip!(CpuQuota::new(3));
+    let quota = or_skip!(ControlGroup::of_cpu(3));
     let words = quota.words();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    comes_to(true, "late-timer", || Judged::under(&lab, &words, &format!("{read} --spin 0")));
+    comes_to(true, "late-timer", || {
+        Judged::under(&lab, &words.each_ref().map(String::as_str), &format!("{read} --spin 0"))
+    });
 }
 
 /// G2: on memory a thread has no time left; a device makes it wait.

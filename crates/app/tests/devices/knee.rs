@@ -2,7 +2,7 @@
 
 use crate::common::{lab, run_info};
 use iosonar_archive::RunState;
-use iosonar_testkit::{Ended, Image, Lab, LoopDevice, ReadLimit};
+use iosonar_testkit::{ControlGroup, Image, Lab, LoopDevice};
 use serde_json::Value;
 
 /// A machine that others use, too, may disturb a ramp: then the verdict says so, and it is tried again.
@@ -11,13 +11,11 @@ const TRIES: u32 = 4;
 /// `knee` on a device of so many reads per second; an error where the kernel does not limit.
 fn limited(per_second: u32, args: &str) -> Result<(Lab, Value), String> {
     let device = LoopDevice::of(Image::random(32), &[]);
-    let group = ReadLimit::new(device.name(), per_second)?;
-    let words = group.words();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let group = ControlGroup::of_reads(device.name(), per_second)?;
     for left in (0..TRIES).rev() {
         let lab = lab();
         let args = format!("knee -t {} {args} --no-progress --json --out k", device.text());
-        let ended = Ended::of(lab.command_under(&words, &args).output().unwrap());
+        let ended = group.run(&lab, &args);
         let told: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
         if ended.code == 1 && told["verdict"]["why"] == "unsteady" && left > 0 {
             println!("{per_second} set, but it was disturbed");

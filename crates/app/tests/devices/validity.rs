@@ -2,7 +2,7 @@
 //! definition; detectors of times are tested beside their code.
 
 use crate::common::*;
-use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, Zram, tool};
+use iosonar_testkit::{ControlGroup, Ended, Image, Lab, LoopDevice, Mounted, Zram, tool};
 use serde_json::Value;
 use std::path::Path;
 
@@ -496,39 +496,9 @@ fn a_result_beside_the_file_that_is_measured_is_told() {
     assert_eq!(Judged(serde_json::from_str(&judged.out).unwrap()).level("archive-on-target"), "ok");
 }
 
-/// A control group of its own, with the word of its controller in version 1 of the interface.
-struct Group(std::path::PathBuf);
-
-impl Group {
-    fn new(controller: &str) -> Result<Group, String> {
-        let path =
-            Path::new("/sys/fs/cgroup").join(controller).join(format!("iosonar-test-{}", std::process::id()));
-        std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Group(path))
-    }
-
-    fn set(&self, file: &str, value: &str) {
-        std::fs::write(self.0.join(file), value).unwrap_or_else(|error| panic!("{file}: {error}"));
-    }
-
-    /// Runs a command in the group.
-    fn run(&self, lab: &Lab, words: &str) -> Ended {
-        let script = format!("echo $$ > {}/tasks; exec \"$@\"", self.0.display());
-        Ended::of(lab.command_under(&["sh", "-c", &script, "sh"], words).output().unwrap())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
-}
-
 #[test]
 fn a_cpu_limit_that_holds_the_generator_up_is_told() {
-    let group = or_skip!(Group::new("cpu"));
-    group.set("cpu.cfs_period_us", "100000");
-    group.set("cpu.cfs_quota_us", "10000");
+    let group = or_skip!(ControlGroup::of_cpu(10));
     let lab = lab();
     full(&lab, "f", 16);
     let run = "run --no-progress --start-delay 0 -t f --rw randread --bs 4k --runtime 3 --time-based -o r";
@@ -542,11 +512,8 @@ fn a_cpu_limit_that_holds_the_generator_up_is_told() {
 
 #[test]
 fn a_limit_of_this_machine_that_was_measured_is_told() {
-    let group = or_skip!(Group::new("blkio"));
-    let lab = lab();
-    let device = LoopDevice::random(64);
-    let number = std::fs::read_to_string(format!("/sys/block/{}/dev", device.name())).unwrap();
-    group.set("blkio.throttle.read_bps_device", &format!("{} 8388608", number.trim()));
+    let (lab, device) = (lab(), LoopDevice::random(64));
+    let group = or_skip!(ControlGroup::of_read_bytes(device.name(), 8 << 20));
     let run =
         format!("run --no-progress --start-delay 0 -t {} --rw read --bs 64k --size 24m -o r", device.text());
     comes_to_say(
