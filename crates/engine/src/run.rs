@@ -362,7 +362,9 @@ impl Prepared {
                     std::thread::Builder::new().name("sampler".into()).spawn_scoped(scope, sampling);
                 sampler = Some(started.map_err(RunError::Threads)?);
                 moments.await_first_sample();
-                begin(info)
+                begin(info)?;
+                moments.begin();
+                Ok(())
             };
             let ends = EndsRun(moments);
             let outcome = self.run_phases(log, shared, info, begin);

@@ -2,9 +2,9 @@
 
 use iosonar_archive::SeriesLog;
 use iosonar_evidence::{OwnUse, Series};
-use iosonar_host::sampler::{Probe, Sampler};
-use iosonar_os::Clock;
+use iosonar_host::sampler::{Probe, Sampler, SeriesId};
 use iosonar_os::usage::thread_cpu_ns;
+use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -19,6 +19,10 @@ const BEAT: Duration = Duration::from_millis(100);
 
 /// A thread that wakes up later than that was not only waiting for its turn: threads share a CPU in slices of some milliseconds.
 const LATE: Duration = Duration::from_millis(100);
+
+/// The sample of time zero is taken so long before it: the growth of counters before the first request is to be small, and a slow machine is
+/// to have taken the sample by then.
+const BEFORE_ZERO: Duration = Duration::from_millis(20);
 
 /// The clock needs no more corrections than this.
 const CORRECTED_EVERY: Duration = Duration::from_secs(1);
@@ -37,6 +41,11 @@ impl Event {
         self.changed.notify_all();
     }
 
+    fn wait(&self) {
+        let has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_while(has_come, |has_come| !*has_come));
+    }
+
     /// Waits until a time, or until it has come; whether it has.
     fn wait_until(&self, time: Instant) -> bool {
         let has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,6 +59,8 @@ impl Event {
 #[derive(Debug, Default)]
 pub(crate) struct RunMoments {
     first_sample: Event,
+    /// Time zero is known.
+    begin: Event,
     end: Event,
 }
 
@@ -57,6 +68,11 @@ impl RunMoments {
     /// Waits for the first sample: what counters count of the run is to lie between it and the last.
     pub(crate) fn await_first_sample(&self) {
         self.first_sample.wait_until(Instant::now() + FIRST_SAMPLE);
+    }
+
+    /// Says that the clock knows time zero.
+    pub(crate) fn begin(&self) {
+        self.begin.come();
     }
 }
 
@@ -67,7 +83,20 @@ pub(crate) struct EndsRun<'a>(pub(crate) &'a RunMoments);
 impl Drop for EndsRun<'_> {
     fn drop(&mut self) {
         self.0.end.come();
+        // A run that could not begin has no time zero to wait for.
+        self.0.begin.come();
     }
+}
+
+/// Why a wait is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// Its time came.
+    InTime,
+    /// The process did not run for a while: a sample now shows when that was.
+    AfterHalt,
+    /// The run is over.
+    AtEnd,
 }
 
 /// Nanoseconds by which the sampler's thread woke up late.
@@ -75,19 +104,20 @@ impl Drop for EndsRun<'_> {
 pub(crate) struct Halts(Arc<AtomicU64>);
 
 impl Halts {
-    /// Waits until a time, or until the run is over, and notes when nobody lets this thread run; whether the run is over.
-    fn wait_until(&self, time: Instant, end: &Event) -> bool {
+    /// Waits until a time, or until the run is over, and notes when nobody lets this thread run.
+    fn wait_until(&self, time: Instant, end: &Event) -> Woken {
         loop {
             let beat = (Instant::now() + BEAT).min(time);
             if end.wait_until(beat) {
-                return true;
+                return Woken::AtEnd;
             }
             let late = beat.elapsed();
             if late >= LATE {
                 self.0.fetch_add(late.as_nanos() as u64, Relaxed);
+                return Woken::AfterHalt;
             }
             if Instant::now() >= time {
-                return false;
+                return Woken::InTime;
             }
         }
     }
@@ -112,38 +142,75 @@ pub(crate) struct Sampled {
     pub(crate) cpu_ns: u64,
 }
 
-/// Takes a sample each `interval` and corrects the clock, until the run has ended, in a thread of its own.
+/// Where samples come from, and where they go.
+struct Samples {
+    sampler: Sampler,
+    log: SeriesLog,
+    names: Vec<String>,
+    values: Vec<(SeriesId, f64)>,
+}
+
+impl Samples {
+    fn new(sampler: Sampler, log: SeriesLog) -> Samples {
+        let names = sampler.series().iter().map(ToString::to_string).collect();
+        Samples { sampler, log, names, values: Vec::new() }
+    }
+
+    /// Asks all probes.
+    fn take(&mut self) {
+        self.values.clear();
+        self.sampler.sample(&mut self.values);
+    }
+
+    /// Writes down what was taken last.
+    fn keep(&mut self, time_ns: u64) {
+        let samples = self.values.iter().map(|(id, value)| (self.names[usize::from(id.0)].as_str(), *value));
+        // A full disk ends the records too, and they tell.
+        let _ = self.log.append(time_ns, samples);
+    }
+}
+
+/// Takes a sample at time zero and each `interval` from there, and corrects the clock, until the run has ended, in a thread of its own.
 pub(crate) fn sample(
     mut sampler: Sampler,
-    mut log: SeriesLog,
+    log: SeriesLog,
     interval: Nanos,
     clock: &Clock,
     moments: &RunMoments,
 ) -> Sampled {
     let halts = Halts::default();
     sampler.add(Box::new(halts.clone()));
-    let names: Vec<String> = sampler.series().iter().map(ToString::to_string).collect();
-    let mut values = Vec::new();
-    let mut next = Instant::now();
-    let mut corrects_at = next;
-    let (mut error, mut has_ended) = (Nanos(0), false);
+    let mut samples = Samples::new(sampler, log);
+    samples.take();
+    moments.first_sample.come();
+    moments.begin.wait();
+    let zero = Instant::now() + Duration::from_nanos(clock.origin().saturating_sub(monotonic_ns()));
+    // What others do while the run waits for its start is not told as its own. Where it starts at once, the first sample serves.
+    let is_early = zero.saturating_duration_since(Instant::now()) > BEFORE_ZERO;
+    if is_early && !moments.end.wait_until(zero - BEFORE_ZERO) {
+        samples.take();
+    }
+    samples.keep(0);
+    let mut error = Nanos(clock.correct());
+    let mut corrects_at = zero + CORRECTED_EVERY;
+    let interval = Duration::from_nanos(interval.0);
+    let mut next = zero + interval;
     loop {
-        if has_ended || next >= corrects_at {
+        let woken = halts.wait_until(next, &moments.end);
+        if woken == Woken::AtEnd || Instant::now() >= corrects_at {
             error = error.max(Nanos(clock.correct()));
-            corrects_at = next + CORRECTED_EVERY;
+            corrects_at = Instant::now() + CORRECTED_EVERY;
         }
-        values.clear();
-        sampler.sample(&mut values);
-        let samples = values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value));
-        // A full disk ends the records too, and they tell.
-        let _ = log.append(clock.now(), samples);
-        moments.first_sample.come();
-        if has_ended {
+        samples.take();
+        samples.keep(clock.now());
+        // The end is sampled too: the last part of an interval counts.
+        if woken == Woken::AtEnd {
             return Sampled { clock_error: error, cpu_ns: thread_cpu_ns() };
         }
-        next = Instant::now().max(next + Duration::from_nanos(interval.0));
-        // The end is sampled too: the last part of an interval counts.
-        has_ended = halts.wait_until(next, &moments.end);
+        // One that followed a halt came before its time.
+        if Instant::now() >= next {
+            next = Instant::now().max(next + interval);
+        }
     }
 }
 
@@ -155,11 +222,11 @@ mod tests {
     fn a_thread_that_wakes_up_late_has_been_halted() {
         let (halts, end) = (Halts::default(), Event::default());
         // A time that is over long since is one at which it should have run.
-        assert!(!halts.wait_until(Instant::now() - Duration::from_secs(3), &end));
+        assert_eq!(halts.wait_until(Instant::now() - Duration::from_secs(3), &end), Woken::AfterHalt);
         let halted = halts.0.load(Relaxed);
         assert!(halted >= 3_000_000_000, "{halted}");
         end.come();
-        assert!(halts.wait_until(Instant::now() + Duration::from_secs(3600), &end));
+        assert_eq!(halts.wait_until(Instant::now() + Duration::from_secs(3600), &end), Woken::AtEnd);
         assert_eq!(halts.0.load(Relaxed), halted);
     }
 }

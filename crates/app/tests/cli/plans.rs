@@ -250,20 +250,36 @@ fn plans_of_version_1_issue_the_same_requests() {
     assert_eq!(count, 13);
 }
 
+/// Samples of the CPU time of the issuing threads: time and value.
+fn issuing_cpu(lab: &Lab, result: &str) -> Vec<(u64, f64)> {
+    let mut issuing = Vec::new();
+    let archive = iosonar_archive::Archive::open(&lab.path(result)).unwrap();
+    let take = &mut |time, series: &iosonar_evidence::Series, value| {
+        if series.to_string() == "issuing.cpu_ns" {
+            issuing.push((time, value));
+        }
+    };
+    archive.for_each_sample(take).unwrap();
+    issuing
+}
+
+/// What counters count while a run waits for its start is not told as a part of its first interval.
+#[test]
+fn the_first_sample_is_that_of_time_zero_and_the_second_follows_an_interval_later() {
+    let lab = lab();
+    let run = "run -t n --size 1GiB --engine null --rw randread --bs 4k --rate-iops 1000 --runtime 1.5s --no-progress";
+    lab.expect(0, &format!("{run} --start-delay 1s --sample-every 1s -o r"));
+    let times: Vec<u64> = issuing_cpu(&lab, "r").into_iter().map(|(time, _)| time).collect();
+    assert_eq!(times[0], 0);
+    assert!(times[1] >= 900_000_000, "{times:?}");
+}
+
 #[test]
 fn the_machine_is_sampled_as_often_as_the_plan_says() {
     let lab = lab();
     let run = "run -t n --size 1GiB --engine null --rw randread --bs 4k --rate-iops 1000 --runtime 0.5s --no-progress";
     lab.expect(0, &format!("{run} --sample-every 20ms -o r"));
-    let mut issuing = Vec::new();
-    iosonar_archive::Archive::open(&lab.path("r"))
-        .unwrap()
-        .for_each_sample(&mut |time, series, value| {
-            if series.to_string() == "issuing.cpu_ns" {
-                issuing.push((time, value));
-            }
-        })
-        .unwrap();
+    let issuing = issuing_cpu(&lab, "r");
     // 25 in half a second, fewer where the machine is busy; with one a second there would be two.
     assert!(issuing.len() >= 5, "{issuing:?}");
     assert!(issuing.is_sorted() && issuing.last().unwrap().1 > 1000.0, "{issuing:?}");
