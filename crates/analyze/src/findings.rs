@@ -26,7 +26,7 @@ pub use steady::{
     split_levels,
 };
 
-use crate::{Diagrams, Summary};
+use crate::{Diagrams, Summary, WithoutCpu};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
@@ -74,16 +74,25 @@ impl TimeRange {
 }
 
 impl Findings {
-    /// Looks for everything.
-    pub fn of(diagrams: &Diagrams, completions: &CompletionFacts, summary: &Summary) -> Findings {
+    /// Looks for everything. What a lack of CPU accounts for is not told as the target's.
+    pub fn of(
+        diagrams: &Diagrams,
+        completions: &CompletionFacts,
+        summary: &Summary,
+        without_cpu: &WithoutCpu,
+    ) -> Findings {
         let requests = access::Requests::of(diagrams);
-        let stalls = &completions.stalls;
+        let told = |stall: &CompletionStall| CompletionStall {
+            is_of_generator: without_cpu.accounts_for(stall.range),
+            ..stall.clone()
+        };
+        let stalls = &completions.stalls.iter().map(told).collect::<Vec<_>>();
         Findings {
             bands: bands::bands(&diagrams.latency, &diagrams.delay, stalls),
             failures: failures::failures(&diagrams.failed.latency, summary),
             stalls: stalls.clone(),
             stalls_left_out: completions.left_out,
-            collapse: collapse::overload(&requests, stalls, summary),
+            collapse: collapse::overload(&requests, stalls, summary, without_cpu),
             period: period::period(&requests, &diagrams.latency, summary),
             steady: steady::steady(&requests, &diagrams.latency, summary),
             passes: passes::passes(summary),

@@ -52,8 +52,10 @@ mod tally;
 #[cfg(test)]
 mod testing;
 mod timeline;
+mod tracks;
 mod traffic;
 mod turns;
+mod without_cpu;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
@@ -72,7 +74,7 @@ pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Wai
 pub use judgement::{Channel, Detection, DetectorId, During, Evidence, Judgement, Level, Verdict};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use machine::{DeviceFacts, Machine};
-pub use machine_series::{CpuSteps, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
+pub use machine_series::{CpuSteps, DeviceSteps, MachineSeries};
 pub use memory::{is_memory_scarce, spare_memory};
 pub use occupancy::{Band, ClassOccupancy, Occupancy};
 pub use order::{DISPLACEMENT, Reorder, displacement};
@@ -93,5 +95,7 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};
+pub use tracks::{SampledStep, SampledSteps};
 pub use traffic::{LevelsOverTime, Moved, Traffic, latency_floor_ns};
 pub use turns::TurnSeries;
+pub use without_cpu::WithoutCpu;

@@ -1,26 +1,8 @@
 //! What the machine did while a run went on: rates between the samples of its counters, and levels at them.
 
+use crate::tracks::{SampledStep, SampledSteps, Tracks};
 use iosonar_archive::{Archive, ArchiveError};
-use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, Layer, MemoryUse, Series};
-use std::collections::HashMap;
-
-/// Points of a series that are kept. Of a longer run it is every second sample, every fourth, and so on: growth between two of them
-/// stays exact, and a level is one that was sampled.
-const MOST: usize = 4096;
-
-/// A value over the time between two samples.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SampledStep {
-    /// Of the sample before, in nanoseconds of the run's clock.
-    pub begin_ns: u64,
-    /// Of the sample.
-    pub end_ns: u64,
-    /// Rate or level.
-    pub value: f64,
-}
-
-/// The steps of a quantity, by time.
-pub type SampledSteps = Vec<SampledStep>;
+use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, MemoryUse, Series};
 
 /// What the kernel counted on a block device, whoever used it. The quantities are those of `iostat -x` (sysstat).
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -69,105 +51,7 @@ pub struct MachineSeries {
     pub context_switches_per_second: SampledSteps,
 }
 
-/// Time and value of the samples of one series.
-#[derive(Debug)]
-struct Track {
-    points: Vec<(u64, f64)>,
-    /// Samples from one point to the next.
-    stride: usize,
-    /// Samples since the last point, and the latest of them.
-    since: usize,
-    latest: Option<(u64, f64)>,
-}
-
-impl Track {
-    fn new() -> Track {
-        Track { points: Vec::new(), stride: 1, since: 0, latest: None }
-    }
-
-    fn add(&mut self, point: (u64, f64)) {
-        (self.since, self.latest) = (self.since + 1, Some(point));
-        if self.since < self.stride && !self.points.is_empty() {
-            return;
-        }
-        self.points.push(point);
-        (self.since, self.latest) = (0, None);
-        if self.points.len() > MOST {
-            let mut number = 0;
-            // The first one stays: growth is counted from there.
-            self.points.retain(|_| {
-                number += 1;
-                number % 2 == 1
-            });
-            self.stride *= 2;
-        }
-    }
-}
-
-/// The samples of all series.
-#[derive(Debug, Default)]
-struct Tracks {
-    of: HashMap<Series, Track>,
-    /// In the order in which they were met.
-    devices: Vec<String>,
-}
-
 impl Tracks {
-    fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
-        if let Some(track) = self.of.get_mut(series) {
-            return track.add((time_ns, value));
-        }
-        let mut track = Track::new();
-        track.add((time_ns, value));
-        self.of.insert(series.clone(), track);
-        if let Some(Layer::Device(name)) = series.layer()
-            && !self.devices.iter().any(|known| known == name)
-        {
-            self.devices.push(name.to_string());
-        }
-    }
-
-    /// The last sample counts, too, wherever it fell.
-    fn finish(&mut self) {
-        self.of.values_mut().for_each(|track| track.points.extend(track.latest.take()));
-    }
-
-    fn points(&self, series: &Series) -> &[(u64, f64)] {
-        self.of.get(series).map_or(&[], |track| &track.points)
-    }
-
-    /// Values of several series at the times that all of them have.
-    fn together<const N: usize>(&self, series: [Series; N]) -> Vec<(u64, [f64; N])> {
-        let tracks = series.map(|series| self.points(&series).to_vec());
-        let at = |track: &Vec<(u64, f64)>, time| {
-            track.binary_search_by_key(&time, |point| point.0).ok().map(|place| track[place].1)
-        };
-        let of_time = |time: u64| {
-            let mut values = [0.0; N];
-            for (value, track) in values.iter_mut().zip(&tracks) {
-                *value = at(track, time)?;
-            }
-            Some((time, values))
-        };
-        tracks.first().into_iter().flatten().filter_map(|point| of_time(point.0)).collect()
-    }
-
-    /// What `rate` makes of the growth of several counters and the seconds in which they grew.
-    fn rates<const N: usize>(
-        &self,
-        series: [Series; N],
-        rate: impl Fn([f64; N], f64) -> Option<f64>,
-    ) -> SampledSteps {
-        let points = self.together(series);
-        let step = |pair: &[(u64, [f64; N])]| {
-            let [(begin_ns, before), (end_ns, after)] = pair else { return None };
-            let seconds = end_ns.checked_sub(*begin_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
-            let growth = std::array::from_fn(|place| (after[place] - before[place]).max(0.0));
-            Some(SampledStep { begin_ns: *begin_ns, end_ns: *end_ns, value: rate(growth, seconds)? })
-        };
-        points.windows(2).filter_map(step).collect()
-    }
-
     /// A level: from one sample to the next it is that of the latter.
     fn levels(&self, series: Series) -> SampledSteps {
         let step =
@@ -228,8 +112,7 @@ impl MachineSeries {
         Ok(MachineSeries::from_tracks(tracks))
     }
 
-    fn from_tracks(mut tracks: Tracks) -> MachineSeries {
-        tracks.finish();
+    fn from_tracks(tracks: Tracks) -> MachineSeries {
         MachineSeries {
             devices: tracks.devices.iter().map(|name| tracks.device(name)).collect(),
             cpu_percent: CpuSteps {
@@ -283,6 +166,7 @@ impl MachineSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tracks::MOST;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -355,7 +239,6 @@ mod tests {
                     (number * number) as f64,
                 );
             }
-            tracks.finish();
             let points = tracks.points(&Series::Kernel(KernelEvents::Interrupts));
             assert!(points.len() <= MOST + 1 && points.len() as u64 >= samples.min(2048), "{samples}");
             assert_eq!((points[0].0, points[points.len() - 1].0), (0, (samples - 1) * SECOND), "{samples}");

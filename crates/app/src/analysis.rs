@@ -331,7 +331,7 @@ impl Run {
     fn of(found: Found, inputs: &Merged<'_>, kept: Option<Summary>) -> Option<Run> {
         let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
         let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
-        let findings = Findings::of(&diagrams, &stalls, &summary);
+        let findings = Findings::of(&diagrams, &stalls, &summary, &inputs.without_cpu());
         Some(Run { tally, summary, diagrams, findings, machine: None, extents: None, faults: Vec::new() })
     }
 }

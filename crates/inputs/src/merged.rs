@@ -1,9 +1,9 @@
 //! Several inputs as one: their requests merged by time, each input with targets of its own.
 
 use crate::{Input, OpenError, Pieces};
-use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally};
+use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally, WithoutCpu};
 use iosonar_archive::{Fields, Record, RunInfo, RunState};
-use iosonar_plan::{Phase, Plan, Target};
+use iosonar_plan::{Engine, Phase, Plan, Target};
 use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -85,6 +85,14 @@ impl<'a> Merged<'a> {
             only.judge(&mut summary, tally, &info);
         }
         summary
+    }
+
+    /// When the generator had no CPU; nothing is known of several inputs.
+    pub fn without_cpu(&self) -> WithoutCpu {
+        let [only] = self.inputs[..] else { return WithoutCpu::default() };
+        // The samples of a simulated run have the machine's clock, and its requests have another one.
+        let archive = only.archive().filter(|archive| !matches!(archive.plan().engine, Engine::Sim(_)));
+        archive.and_then(|archive| only.beside(WithoutCpu::of(archive))).unwrap_or_default()
     }
 
     /// The summary that the run itself made, if it would be the same now.

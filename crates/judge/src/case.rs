@@ -8,7 +8,7 @@ use crate::thresholds::Limits;
 use iosonar_analyze::{Level, Summary, Tally};
 use iosonar_archive::RunInfo;
 use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series};
-use iosonar_plan::{Claim, Executor, Op, Phase, Plan, SECTOR};
+use iosonar_plan::{Claim, Executor, Op, Plan, SECTOR};
 
 /// A result with the evidence beside it.
 #[derive(Debug, Clone, Copy)]
@@ -112,14 +112,9 @@ impl Case<'_> {
         }
     }
 
-    /// Issuing loops that work at the same time, at most.
-    pub(crate) fn loops(&self) -> f64 {
-        self.plan.phases.iter().map(Phase::loops).max().unwrap_or(0).max(1) as f64
-    }
-
     /// The time of the run, once for each of its loops, in nanoseconds.
     pub(crate) fn time_of_loops(&self) -> Option<f64> {
-        Some(self.summary.span.duration_ns()? as f64 * self.loops()).filter(|ns| *ns > 0.0)
+        Some(self.summary.span.duration_ns()? as f64 * self.plan.loops() as f64).filter(|ns| *ns > 0.0)
     }
 
     /// Whether no job goes through the page cache.

@@ -106,7 +106,7 @@ pub fn foresee(outset: &Outset<'_>, claim: Claim) -> Vec<Detection> {
     }
     let all = FORESEEING.iter().filter_map(|(detector, see)| Some(see(outset)?.detection(detector, claim)));
     let mut told: Vec<Detection> = all.filter(|one| one.level >= Level::Info).collect();
-    explain(&mut told);
+    explain(&mut told, |_| true);
     told.retain(|one| one.explained_by.is_none());
     told.sort_by_key(|one| std::cmp::Reverse((one.level, one.definitional)));
     told

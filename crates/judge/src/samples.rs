@@ -1,6 +1,6 @@
 //! What the samples of a run amount to: how much each counter grew.
 
-use iosonar_analyze::During;
+use iosonar_analyze::{During, WithoutCpu};
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::HashMap;
@@ -9,6 +9,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     series: HashMap<Series, Course>,
+    /// When the generator had no CPU.
+    pub(crate) without_cpu: WithoutCpu,
     /// The time that they have to cover to say anything: first and last, in nanoseconds of the run's clock.
     needed: Option<(u64, u64)>,
 }
@@ -43,7 +45,8 @@ impl Samples {
     /// # Errors
     /// They cannot be read.
     pub fn of(archive: &Archive) -> Result<Samples, ArchiveError> {
-        let mut samples = Samples::default();
+        let mut samples =
+            Samples { without_cpu: WithoutCpu::new(archive.plan().loops()), ..Samples::default() };
         archive.for_each_sample(&mut |time_ns, series, value| samples.add(time_ns, series, value))?;
         Ok(samples)
     }
@@ -56,6 +59,7 @@ impl Samples {
     }
 
     pub(crate) fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
+        self.without_cpu.add(time_ns, series, value);
         match self.series.get_mut(series) {
             Some(course) => course.add(time_ns, value),
             None => {

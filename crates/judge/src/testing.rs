@@ -553,6 +553,15 @@ impl Lab {
         self.grows(Series::Own(OwnUse::Halted), ns)
     }
 
+    /// The same, and when it ran again. It had its CPUs otherwise.
+    pub(crate) fn halted_until(mut self, at_ns: u64, ns: f64) -> Lab {
+        let series = Series::Own(OwnUse::Halted);
+        for (time_ns, value) in [(0, 0.0), (at_ns, ns), (END_NS, ns)] {
+            self.samples.add(time_ns, &series, value);
+        }
+        self
+    }
+
     /// Whether the target's device counts its requests.
     pub(crate) fn iostats(mut self, counts: bool) -> Lab {
         self.queue_of_target().iostats = Fact::Known(counts);

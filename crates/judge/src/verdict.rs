@@ -1,10 +1,11 @@
 //! From what detectors say to a verdict.
 
-use crate::detectors::{DETECTORS, cpu_disturbed, stalls_hidden};
+use crate::detectors::{DETECTORS, noisy, stalls_hidden};
 use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
 use crate::{Case, Detector};
+use iosonar_analyze::findings::TimeRange;
 use iosonar_analyze::{
-    Caution, CautionId, Channel, Detection, DetectorId, Judgement, Level, Severity, Verdict,
+    Caution, CautionId, Channel, Detection, DetectorId, During, Judgement, Level, Severity, Verdict,
 };
 use iosonar_plan::Claim;
 use std::cmp::Reverse;
@@ -23,7 +24,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     detections.extend(not_observable(claim, &detections));
     let spread = spread(&detections);
     detections.iter_mut().for_each(|detection| gate(detection, spread));
-    explain(&mut detections);
+    explain(&mut detections, |symptom| cpu_accounts_for(case, symptom));
     let missing = if case.is_real() { missing(case, &detections) } else { Vec::new() };
     // First what makes a figure fake, which may be the cause of its proof.
     let causes: Vec<DetectorId> =
@@ -83,8 +84,8 @@ fn gate(detection: &mut Detection, spread: f64) {
 }
 
 /// A symptom whose cause is told as well is not told beside it.
-pub(crate) fn explain(detections: &mut [Detection]) {
-    let is_acquitted = is_stall_of_target(detections);
+/// `cpu_accounts_for`: whether a lack of CPU, if there was one, accounts for it.
+pub(crate) fn explain(detections: &mut [Detection], cpu_accounts_for: impl Fn(&Detection) -> bool) {
     for detector in DETECTORS {
         let is_cause = |one: &Detection| one.id == detector.id && one.is_told();
         if !detections.iter().any(is_cause) {
@@ -93,12 +94,9 @@ pub(crate) fn explain(detections: &mut [Detection]) {
         for symptom in
             detections.iter_mut().filter(|one| one.is_told() && detector.explains.contains(&one.id))
         {
-            if (detector.id, symptom.id) == (DetectorId::CpuDisturbed, DetectorId::StallsHidden)
-                && is_acquitted
-            {
-                continue;
+            if detector.id != DetectorId::CpuDisturbed || cpu_accounts_for(symptom) {
+                symptom.explained_by = Some(detector.id);
             }
-            symptom.explained_by = Some(detector.id);
         }
     }
     // A level that wanders by itself may look like one that changed.
@@ -110,16 +108,31 @@ pub(crate) fn explain(detections: &mut [Detection]) {
     }
 }
 
-/// A stall that took longer than all the time for which the generator had no CPU is the target's.
-fn is_stall_of_target(detections: &[Detection]) -> bool {
-    let number = |id: DetectorId, name: &str| {
-        let mut evidence = detections.iter().find(|one| one.id == id)?.evidence.iter();
-        Some(evidence.find(|one| one.name == name)?.value)
-    };
-    let lost = number(DetectorId::CpuDisturbed, cpu_disturbed::LOST_SECONDS);
-    let longest = number(DetectorId::StallsHidden, stalls_hidden::LONGEST_SECONDS);
-    // Halves, because neither is exact: who notices a halt sleeps in between.
-    lost.zip(longest).is_some_and(|(lost, longest)| lost < longest / 2.0)
+/// Whether the time for which the generator had no CPU accounts for what was seen: at least for half of it, because neither is exact.
+fn cpu_accounts_for(case: &Case<'_>, symptom: &Detection) -> bool {
+    let without_cpu = &case.samples.without_cpu;
+    let run =
+        TimeRange { from_ns: case.summary.span.first_due_ns.unwrap_or(0), to_ns: case.summary.span.end_ns() };
+    let lost_ns = without_cpu.within_ns(run) as f64;
+    let lost = lost_ns / run.length_ns().max(1) as f64;
+    let evidence = |name| symptom.evidence.iter().find(|one| one.name == name).map(|one| one.value);
+    // The part of its level that a factor took away.
+    let cost = |factor: f64| 1.0 - factor.min(1.0 / factor);
+    match symptom.id {
+        DetectorId::StallsHidden => match symptom.during {
+            Some(During { from_ns, to_ns }) => without_cpu.accounts_for(TimeRange { from_ns, to_ns }),
+            None => {
+                evidence(stalls_hidden::LONGEST_SECONDS).is_some_and(|longest| 2.0 * lost_ns >= longest * 1e9)
+            }
+        },
+        // Each latency that a loss of CPU makes longer counts, and there may be few of them.
+        DetectorId::NotSteady | DetectorId::Noisy if case.plan.has_timetable() => true,
+        // The time may have been lost in a part of the run alone, and a quarter is the shortest part that is compared.
+        DetectorId::NotSteady => symptom.effect.is_none_or(|ratio| 2.0 * lost >= cost(ratio) / 4.0),
+        // Where a share `p` of the time is lost at once, the others are equal, and the variation is the root of `p / (1 - p)`.
+        DetectorId::Noisy => evidence(noisy::VARIATION).is_none_or(|v| 2.0 * lost >= v * v / (1.0 + v * v)),
+        _ => symptom.effect.is_none_or(|factor| 2.0 * lost >= cost(factor)),
+    }
 }
 
 /// What a trustworthy result of the claim needs, and is not known.
@@ -391,7 +404,7 @@ mod tests {
                 .latency_ns(1_000_000)
                 .reads(3_000, 4096)
                 .latency_ns(1_000_000_000)
-                .reads(2, 4096)
+                .reads(1, 4096)
                 .cpu(1_000.0, 0.0)
         };
         let explained = |lab: Lab| {
@@ -400,8 +413,22 @@ mod tests {
             judgement.of(DetectorId::StallsHidden).unwrap().explained_by
         };
         assert_eq!(explained(stalled().issuing(0.4e9, 0.3e9)), None);
-        assert_eq!(explained(stalled().issuing(0.4e9, 1.5e9)), Some(DetectorId::CpuDisturbed));
-        assert_eq!(explained(stalled().halted(0.9e9)), Some(DetectorId::CpuDisturbed));
+        // The stall begins after three seconds.
+        let halted = |at_ns, ns| explained(stalled().halted_until(at_ns, ns));
+        assert_eq!(halted(4_000_000_000, 0.9e9), Some(DetectorId::CpuDisturbed));
+        assert_eq!(halted(2_000_000_000, 0.9e9), None);
+    }
+
+    #[test]
+    fn a_disturbed_cpu_explains_only_what_it_accounts_for() {
+        let behind = |share: f64, waited_ns: f64| {
+            let lab = clean().delivered_share(share).issuing(1e9, waited_ns);
+            let judgement = lab.judgement();
+            assert!(judgement.of(DetectorId::CpuDisturbed).unwrap().is_told(), "{judgement:?}");
+            judgement.of(DetectorId::CannotKeepUp).unwrap().explained_by
+        };
+        assert_eq!(behind(0.97, 3e9), Some(DetectorId::CpuDisturbed));
+        assert_eq!(behind(0.2, 3e9), None);
     }
 
     #[test]

@@ -201,6 +201,11 @@ impl Plan {
         one_line_strings(&toml::to_string(self).expect("a valid plan holds only what TOML can hold"))
     }
 
+    /// Issuing loops that work at the same time, at most; at least 1.
+    pub fn loops(&self) -> usize {
+        self.phases.iter().map(Phase::loops).max().unwrap_or(0).max(1)
+    }
+
     /// The jobs of all phases, each with its phase.
     pub fn jobs(&self) -> impl Iterator<Item = (&Phase, &Job)> {
         self.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job)))

@@ -3,7 +3,6 @@
 import type { PageFinding, PageRun } from "../format/page";
 import type { Box, Painter, Point, TextStyle } from "../render/painter";
 import { faded, type Palette } from "../render/palette";
-import { moment } from "../render/units";
 import type { Scene } from "./scene";
 
 /** Above the plot: room for numbers of stalls and names of passes. */
@@ -67,8 +66,9 @@ export function collapse(run: PageRun): PageFinding | undefined {
 
 /** The line from which on the target cannot follow. */
 export function collapseLine(p: Painter, box: Box, scene: Scene, withWords: boolean): void {
-  const range = collapse(scene.run)?.range;
-  if (!range) return;
+  const found = collapse(scene.run);
+  if (!found?.range) return;
+  const { range, text } = found;
   const x = xOfTime(scene, box)(range.from_ns);
   if (x < box.x || x > box.x + box.w) return;
   p.line(
@@ -79,7 +79,7 @@ export function collapseLine(p: Painter, box: Box, scene: Scene, withWords: bool
     { color: scene.palette.bad, width: 2 },
   );
   if (withWords)
-    sign(p, box, x + 6, box.y + 10, `cannot follow after ${moment(range.from_ns)}`, scene.palette.bad, scene.palette);
+    sign(p, box, x + 6, box.y + 10, text.split(":")[0]!, scene.palette.bad, scene.palette);
 }
 
 /** Where passes behind the first begin. */

@@ -1,10 +1,10 @@
 //! Collapse: from when on the target cannot follow its timetable.
 
-use crate::Summary;
 use crate::caution::{grouped, three_digits};
 use crate::findings::access::{Requests, begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
 use crate::findings::{CompletionStall, StallKind, TimeRange, moment};
+use crate::{Summary, WithoutCpu};
 use serde::{Deserialize, Serialize};
 
 /// How it ends.
@@ -78,11 +78,12 @@ const TIMES_IN_FLIGHT: u64 = 2;
 /// The rate of a window with fewer demanded requests says nothing by itself.
 const FEWEST_IN_WINDOW: u64 = 100;
 
-/// Looks for a time when the target could not follow. Without a timetable nothing is demanded.
+/// Looks for a time when the target could not follow, although the generator had its CPUs. Without a timetable nothing is demanded.
 pub(super) fn overload(
     requests: &Requests,
     stalls: &[CompletionStall],
     summary: &Summary,
+    without_cpu: &WithoutCpu,
 ) -> Option<Overload> {
     let range = measured(summary).filter(|_| summary.run.has_timetable)?;
     let windows = Windows::of(requests, range, summary);
@@ -91,7 +92,7 @@ pub(super) fn overload(
     let growth = TimeRange { from_ns: windows.begin(found.0), to_ns: windows.begin(found.0 + found.1.len()) };
     let is_full = |s: &&CompletionStall| matches!(s.kind, StallKind::Lash | StallKind::Hang);
     let stood: u64 = stalls.iter().filter(is_full).map(|s| s.range.overlap_ns(growth)).sum();
-    (2 * stood < growth.length_ns()).then(|| windows.describe(found))
+    (2 * stood < growth.length_ns() && !without_cpu.accounts_for(growth)).then(|| windows.describe(found))
 }
 
 /// How an overload was found: its first window, the backlog while it grew, how it ends, and the window beyond its end.

@@ -112,7 +112,7 @@ fn look(mut records: Vec<Record>) -> Findings {
     let f = Fixture::new(records);
     let summary = f.summary();
     let diagrams = Diagrams::compute(&f.records).unwrap();
-    Findings::of(&diagrams, &completions.facts(), &summary)
+    Findings::of(&diagrams, &completions.facts(), &summary, &WithoutCpu::default())
 }
 
 fn plain(random: &mut Random, rate: f64, seconds: f64) -> Vec<Request> {

@@ -40,6 +40,9 @@ pub struct CompletionStall {
     pub longest_latency_ns: u64,
     /// Evidence: gaps between completions longer than this count as stalls in this run.
     pub threshold_ns: u64,
+    /// Whether the generator had no CPU meanwhile, so that this says nothing about the target.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_generator: bool,
 }
 
 impl CompletionStall {
@@ -51,6 +54,7 @@ impl CompletionStall {
     /// In one plain sentence, without a number.
     pub fn sentence(&self) -> String {
         let what = match (self.kind, self.op) {
+            _ if self.is_of_generator => "the generator had no CPU, or was stopped".to_string(),
             (StallKind::Lash, _) => "nothing completed (full stall: lash)".to_string(),
             (StallKind::Hang, _) => "the only request in flight hung".to_string(),
             (StallKind::Needle, Some(op)) => {
@@ -196,6 +200,7 @@ fn joined(read: &CompletionStall, write: &CompletionStall) -> CompletionStall {
         drain_ns: drained(read).max(drained(write)).saturating_sub(range.to_ns),
         longest_latency_ns: read.longest_latency_ns.max(write.longest_latency_ns),
         threshold_ns: read.threshold_ns.min(write.threshold_ns),
+        is_of_generator: false,
     }
 }
 
@@ -321,6 +326,7 @@ impl Candidate {
             drain_ns: self.drained - self.end,
             longest_latency_ns: self.longest,
             threshold_ns: threshold,
+            is_of_generator: false,
         })
     }
 }
@@ -417,6 +423,7 @@ impl Piles {
             drain_ns: pile.last_completed - pile.first_completed,
             longest_latency_ns: pile.longest,
             threshold_ns: SLOW_NS,
+            is_of_generator: false,
         })
     }
 }

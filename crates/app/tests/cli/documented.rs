@@ -265,3 +265,38 @@ fn every_option_that_a_page_names_exists() {
     }
     assert!(named > 5, "{named}");
 }
+
+/// What a detector, a caution or an answer advises can be typed: each option that a text names is one of some command.
+#[test]
+fn every_option_that_a_remedy_names_exists() {
+    /// Of other programs, which the text names beside them.
+    const OF_OTHERS: [&str; 3] = ["--direct-io", "--setrw", "--scope"];
+    let lab = crate::lab();
+    let helps: Vec<String> = subcommands(&lab).iter().map(|command| help(&lab, command)).collect();
+    let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    let known = |option: &str| {
+        let is_one = |help: &String| help.split(is_end).any(|word| word == option);
+        OF_OTHERS.contains(&option) || helps.iter().any(is_one)
+    };
+    let mut named = 0;
+    for room in ["judge/src/detectors", "judge/src", "analyze/src", "analyze/src/caution", "host/src"] {
+        for entry in std::fs::read_dir(repository().join("crates").join(room)).expect("a room") {
+            let path = entry.expect("a file").path();
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+            let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for option in lines.flat_map(|line| line.split(is_end)) {
+                let is_option =
+                    option.starts_with("--") && option[2..].starts_with(|c: char| c.is_ascii_lowercase());
+                if is_option {
+                    assert!(known(option), "{}: no command has {option}", path.display());
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 20, "{named}");
+}

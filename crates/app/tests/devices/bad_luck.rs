@@ -3,9 +3,11 @@
 
 use crate::common::*;
 use crate::faults::assert_failed_with;
+use crate::validity::Judged;
 use iosonar_archive::{Marks, Outcome, RunState};
 use iosonar_plan::Op;
 use iosonar_testkit::{ControlGroup, Ended, Image, LoopDevice, WITHOUT_IO_URING, tool};
+use serde_json::Value;
 use std::time::Duration;
 
 fn assert_no_panic(ended: &Ended) {
@@ -211,6 +213,18 @@ fn a_stopped_program_is_late_and_says_so() {
         }
         let summary = summary(&lab, "out");
         assert!(caution(&summary, "issued-late").is_some(), "{}", summary["cautions"]);
+        let judged = Judged(serde_json::from_str(&lab.expect(0, "judge out --json").out).unwrap());
+        assert!(is_told(&judged.detection("cpu-disturbed")), "{:#}", judged.0);
+        // Nothing of it is told as the target's.
+        let analysis: Value = serde_json::from_str(&lab.expect(0, "analyze out --json").out).unwrap();
+        let findings = &analysis["findings"];
+        assert!(findings["collapse"].is_null(), "{findings:#}");
+        let stalls = findings["stalls"].as_array().unwrap().iter();
+        let long = |stall: &&Value| {
+            let [from, to] = ["from_ns", "to_ns"].map(|end| stall["range"][end].as_u64().unwrap());
+            to - from > 500_000_000
+        };
+        assert!(stalls.filter(long).all(|stall| stall["is_of_generator"] == true), "{findings:#}");
         println!("{engine}: {} were due while it was stopped", due_meanwhile.len());
     });
 }

@@ -186,6 +186,10 @@ impl Background {
         iosonar_testkit::signal(self.id(), signal);
     }
 
+    pub fn has_ended(&mut self) -> bool {
+        self.0.as_mut().unwrap().try_wait().unwrap().is_some()
+    }
+
     pub fn wait(mut self) -> iosonar_testkit::Ended {
         iosonar_testkit::Ended::of(self.0.take().unwrap().wait_with_output().unwrap())
     }

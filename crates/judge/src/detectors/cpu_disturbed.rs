@@ -23,7 +23,7 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group, thermal_throttle";
 
 /// Time in which the generator had no CPU, where that is known.
-pub(crate) const LOST_SECONDS: &str = "lost_seconds";
+const LOST_SECONDS: &str = "lost_seconds";
 
 /// Time in which nothing of the process ran.
 const HALTED_SERIES: Series = Series::Own(OwnUse::Halted);

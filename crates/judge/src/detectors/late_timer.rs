@@ -31,7 +31,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let latency = case.summary.latency.all?.p50_ns.max(1) as f64;
     let demanded = case.summary.throughput.demanded?.requests_per_second;
     // Each loop has a timetable of its own.
-    let gap = 1e9 * case.loops() / demanded;
+    let gap = 1e9 * case.plan.loops() as f64 / demanded;
     // Beside a long time to the next request, lateness changes the response time and bunches nothing.
     let is_late = match LATE_OF_GAP.level(late / gap) {
         Level::Ok => LATE_OF_LATENCY.level(late / latency).min(Level::Info),

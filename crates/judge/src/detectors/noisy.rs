@@ -7,6 +7,9 @@ use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
+/// Standard deviation of the levels of the parts, divided by their mean.
+pub(crate) const VARIATION: &str = "variation";
+
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::Noisy,
     channel: Channel::Latency,
@@ -42,7 +45,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         )
         .remedy("Run longer or several passes, and keep others from the machine."),
     };
-    Some(seen.with("variation", variation))
+    Some(seen.with(VARIATION, variation))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn of_split(worst: &SplitTest, whole: During) -> Seen {
     };
     let ratio = worst.level_ratio.unwrap_or(f64::INFINITY);
     Seen::at(level, sentence(worst), SOURCE)
-        .remedy("Run longer, leave the beginning out (--ramp), and give both levels.")
+        .remedy("Run longer, and give both levels; --ramp-time of 'iosonar run' leaves the beginning out.")
         .with("t", worst.t)
         .with("level_ratio", ratio)
         .effect(ratio)

@@ -78,7 +78,7 @@ fn not_flushed(device: &BlockDevice) -> Seen {
         device.name
     );
     Seen::info(text, SOURCE)
-        .remedy("Flush with --flush-every, or write with --fua, where what counts is data that is kept.")
+        .remedy("Flush after so many writes (--fsync N of 'iosonar run'), or make each write durable (--sync=dsync), where what counts is data that is kept.")
 }
 
 #[cfg(test)]

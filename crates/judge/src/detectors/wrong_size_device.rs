@@ -37,8 +37,12 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     }
     let seen = match WRONG_SIZE.level(away(factor)) {
         Level::Ok => Seen::ok("The load's device had about the size of this one.", SOURCE),
-        level => Seen::at(level, format!("The load reaches to {factor:.2} times the size of {path} (wraparound factor)."), SOURCE)
-            .remedy("Take a device of the original's size; or fit the load to this one with iosonar derive, and say so."),
+        level => Seen::at(
+            level,
+            format!("The load reaches to {factor:.2} times the size of {path} (wraparound factor)."),
+            SOURCE,
+        )
+        .remedy("Take a device of the original's size, or say in the report that the load was folded."),
     };
     Some(seen.with("wraparound_factor", factor))
 }

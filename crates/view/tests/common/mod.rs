@@ -177,6 +177,7 @@ pub fn with_findings(mut run: Run) -> Run {
         drain_ns: 1_000_000,
         longest_latency_ns: 2_000_000_000,
         threshold_ns: 50_000_000,
+        is_of_generator: false,
     };
     run.findings = Some(Findings {
         bands: vec![
