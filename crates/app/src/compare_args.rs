@@ -13,7 +13,7 @@ interval lies beyond it.
           [read.|write.] and iops or throughput; pairs (the same requests in both runs)
 Conditions on matrices name a test (all its cells together), any (any test) or cells (any single cell).
 Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be \
-judged.
+judged: its figure is missing, or one of the runs is FAKE (--anyway).
 
 Examples:
   iosonar compare before after
@@ -30,6 +30,12 @@ pub struct CompareArgs {
     /// Of matrices it names a test: 'read < -5%'.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
+    /// Judge conditions on runs that are FAKE, too, by their figures as they are
+    #[arg(long, requires = "fail_if")]
+    pub anyway: bool,
+    /// End with exit code 2 if a condition holds, but asks about changes that are too small to be shown
+    #[arg(long, requires = "fail_if")]
+    pub strict: bool,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["csv", "markdown"])]
     pub json: bool,

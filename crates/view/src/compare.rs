@@ -8,7 +8,7 @@ use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
 use iosonar_analyze::compare::{
     Comparison, Difference, Facts, Figure, Judged, Judgement, OverTime, Pairs, PhaseComparison, Phases,
-    SameLoad, Unit, interval_text, percent_text, signed_text,
+    SameLoad, Unit, change_text, interval_text, percent_text, signed_text, with_sign,
 };
 
 /// Width of the longest bar of a histogram.
@@ -104,7 +104,11 @@ fn conditions(out: &mut Lines, judged: &Judged) {
             Judgement::Failed => "SHOWN, the condition FAILED",
             Judgement::Unknown => "cannot be judged",
         };
-        out.paragraph("  ", &format!("{}: {result}", c.condition.text));
+        let blind = c.blind_below_percent.map_or(String::new(), |percent| {
+            let visible = with_sign(percent_text(percent));
+            format!("; with this noise only changes of {visible} or more would be shown: run longer, or more often")
+        });
+        out.paragraph("  ", &format!("{}: {result}{blind}", c.condition.text));
     }
 }
 
@@ -269,13 +273,8 @@ fn over_time(out: &mut Lines, course: &OverTime) {
     out.heading("Over time: stretches in which B differs from A by more than their own noise");
     let time = |ns| units::moment(ns, Charset::Ascii);
     for r in &course.ranges {
-        let change = signed_text(Some(r.change_percent));
-        out.line(&format!(
-            "  {:12} {:>10} .. {:>10}   {change} %",
-            r.figure,
-            time(r.begin_ns),
-            time(r.end_ns)
-        ));
+        let change = change_text(Some(r.change_percent));
+        out.line(&format!("  {:12} {:>10} .. {:>10}   {change}", r.figure, time(r.begin_ns), time(r.end_ns)));
     }
 }
 
@@ -305,7 +304,8 @@ fn no_stretch(out: &mut Lines, course: &OverTime) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_analyze::compare::{Blocks, Condition, Run, compare as compared};
+    use iosonar_analyze::Verdict;
+    use iosonar_analyze::compare::{Blocks, Condition, OnFake, Run, RunVerdict, compare as compared};
     use iosonar_archive::Record;
     use iosonar_plan::Nanos;
 
@@ -334,7 +334,10 @@ mod tests {
             has_timetable: true,
             phases: &[],
             incomplete: Some("it was stopped by SIGTERM".into()),
-            fake: Some("FAKE as a device result: memory-target".into()),
+            verdict: Some(RunVerdict {
+                verdict: Verdict::Fake,
+                sentence: "FAKE as a device result: memory-target".into(),
+            }),
         };
         let (a, b) = (of("the first \u{e4}", &a), of("the second", &b));
         let blocks = |run: &Run| Blocks::read(run.records, true).unwrap();
@@ -342,6 +345,7 @@ mod tests {
         Judged::new(
             comparison,
             &[Condition::parse("p50 > +10%").unwrap(), Condition::parse("max > +1%").unwrap()],
+            OnFake::Anyway,
         )
     }
 
@@ -355,8 +359,8 @@ mod tests {
     fn the_answer_comes_first_and_everything_fits() {
         let text = compare(&[judged(15, 5)]);
         fits(&text);
-        assert!(text.starts_with("B is slower: latency.p50 +50"), "{text}");
-        assert!(text.contains("A: the verdict on it is FAKE as a device result"), "{text}");
+        let fake = "Both A and B are FAKE as a device result: memory-target. By these figures: B is slower";
+        assert!(text.replace('\n', " ").starts_with(fake), "{text}");
         let text = compare(&[judged(15, 5), judged(10, 5), judged(15, 5), judged(15, 0)]);
         fits(&text);
         assert!(text.contains("Change from A") && text.contains("#4  the second"), "{text}");

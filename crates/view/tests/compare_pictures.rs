@@ -35,7 +35,7 @@ fn compared(a: &Run, b: &Run) -> Option<Comparison> {
         has_timetable: true,
         phases: &[],
         incomplete: None,
-        fake: None,
+        verdict: None,
     };
     let (a, b) = (side("a", a), side("b", b));
     let blocks = |run: &compare::Run| Blocks::read(run.records, run.has_timetable).ok();

@@ -105,7 +105,22 @@ impl Answer {
             }
         };
         let id = matches!(outcome, Outcome::NotShown | Outcome::AtTimes).then_some("no-difference");
+        let text = match fake(a, b) {
+            Some(fake) => format!("{fake} By these figures: {text}"),
+            None => text,
+        };
         Answer { outcome, id, text, covers, smallest_visible_percent: smallest }
+    }
+}
+
+/// Which of the runs has figures that are not what they claim to be.
+fn fake(a: &Facts, b: &Facts) -> Option<String> {
+    match (a.fake(), b.fake()) {
+        (Some(a), Some(b)) if a == b => Some(format!("Both A and B are {a}.")),
+        (Some(a), Some(b)) => Some(format!("A is {a}. B is {b}.")),
+        (Some(a), None) => Some(format!("A is {a}.")),
+        (None, Some(b)) => Some(format!("B is {b}.")),
+        (None, None) => None,
     }
 }
 
@@ -159,9 +174,9 @@ fn list(figures: &[&Figure]) -> String {
 }
 
 fn with_interval(figure: &Figure) -> String {
-    let change = signed_text(figure.change_percent);
+    let change = change_text(figure.change_percent);
     let name = if figure.unit == Unit::Ratio { "the same requests" } else { &figure.name };
-    format!("{name} {change} % (95 % interval {} %)", interval_text(figure, " ... "))
+    format!("{name} {change} (95 % interval {})", with_sign(interval_text(figure, " ... ")))
 }
 
 /// The interval of a change in percent, its ends joined by `to`. Of a wide one only the end that means something is told:
@@ -187,7 +202,7 @@ fn not_shown(figures: &[Figure]) -> String {
     }
     let visible = |name: &str| {
         let figure = figures.iter().find(|f| f.name == name && !f.too_noisy)?;
-        Some(format!("{} % of {name}", percent_text(figure.smallest_visible_percent?)))
+        Some(format!("{} of {name}", with_sign(percent_text(figure.smallest_visible_percent?))))
     };
     let known: Vec<String> = TOLD.into_iter().filter_map(visible).collect();
     if known.is_empty() {
@@ -200,7 +215,7 @@ fn not_shown(figures: &[Figure]) -> String {
 fn at_times(over_time: &OverTime) -> String {
     let range = |s: &super::Stretch| {
         let (from, to) = (s.begin_ns as f64 / 1e9, s.end_ns as f64 / 1e9);
-        format!("{} {} % from {from:.2} s to {to:.2} s", s.figure, signed_text(Some(s.change_percent)))
+        format!("{} {} from {from:.2} s to {to:.2} s", s.figure, change_text(Some(s.change_percent)))
     };
     let ranges: Vec<String> = over_time.ranges.iter().take(TOLD).map(range).collect();
     format!("No difference shown over the whole run, but at times: {}", ranges.join(", "))
@@ -220,7 +235,19 @@ pub fn percent_text(percent: f64) -> String {
     }
 }
 
-/// The same with its sign; `?` where it is not known.
+/// A text that ends with a percentage, and the percent sign; a factor and words have none.
+pub fn with_sign(text: String) -> String {
+    let last = text.rsplit(' ').next().unwrap_or_default();
+    let is_number = last.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit());
+    if is_number { text + " %" } else { text }
+}
+
+/// A change with its sign, and its percent sign where it is no factor.
+pub fn change_text(percent: Option<f64>) -> String {
+    with_sign(signed_text(percent))
+}
+
+/// A percentage with its sign; `?` where it is not known.
 pub fn signed_text(percent: Option<f64>) -> String {
     percent.map_or("?".to_string(), |p| {
         if (-0.005..9_900.0).contains(&p) { format!("+{}", percent_text(p)) } else { percent_text(p) }

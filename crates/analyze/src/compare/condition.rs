@@ -1,5 +1,6 @@
 //! Conditions like `p99 > +10%`: what may not have happened to a figure.
 
+use super::Comparison;
 use super::figures::{Figure, canonical};
 use serde::Serialize;
 use std::fmt;
@@ -134,9 +135,18 @@ impl Condition {
         Ok(Condition { text: text.trim().to_string(), figure, above: limit.above, percent: limit.percent })
     }
 
-    /// What the figures say. A figure without interval by its nature (`max`) is judged by its values.
-    pub fn judge(&self, figures: &[Figure]) -> Judgement {
-        let Some(figure) = figures.iter().find(|f| f.name == self.figure) else { return Judgement::Unknown };
+    /// The figure that it is about, if both runs have it. Where there are only reads, theirs are those of all requests.
+    pub fn figure<'c>(&self, comparison: &'c Comparison) -> Option<&'c Figure> {
+        let name = match comparison.only {
+            Some(who) => self.figure.replacen(who.prefix(), "", 1),
+            None => self.figure.clone(),
+        };
+        comparison.figures.iter().find(|figure| figure.name == name)
+    }
+
+    /// What its figure says. One without interval by its nature (`max`) is judged by its values.
+    pub fn judge(&self, figure: Option<&Figure>) -> Judgement {
+        let Some(figure) = figure else { return Judgement::Unknown };
         let interval = match figure.is_bare() {
             true => (figure.change_percent, figure.change_percent),
             false => (figure.low_percent, figure.high_percent),

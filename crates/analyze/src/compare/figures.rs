@@ -204,11 +204,20 @@ impl Runs<'_> {
         }
     }
 
-    /// Reads and writes get figures of their own only where there are both.
-    fn whos(&self) -> &'static [Who] {
+    /// Reads, or writes, where neither run has the others.
+    pub(super) fn only(&self) -> Option<Who> {
         let none = |run: &Blocks, who| run.total(Quantity::Latency, who).histogram.count() == 0;
         let lacks = |who| none(self.a, who) && none(self.b, who);
-        if lacks(Who::Read) || lacks(Who::Write) { &Who::ALL[..1] } else { &Who::ALL }
+        match (lacks(Who::Read), lacks(Who::Write)) {
+            (false, true) => Some(Who::Read),
+            (true, false) => Some(Who::Write),
+            _ => None,
+        }
+    }
+
+    /// Reads and writes get figures of their own only where there are both.
+    fn whos(&self) -> &'static [Who] {
+        if self.only().is_some() { &Who::ALL[..1] } else { &Who::ALL }
     }
 
     fn candidates(&self, pairs: Option<Pair>) -> Vec<Candidate> {

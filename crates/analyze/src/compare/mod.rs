@@ -19,7 +19,7 @@ mod random;
 mod simulation;
 pub(crate) mod student;
 
-pub use answer::{Answer, Outcome, interval_text, percent_text, signed_text};
+pub use answer::{Answer, Outcome, change_text, interval_text, percent_text, signed_text, with_sign};
 pub use blocks::{Blocks, Quantity, Who};
 pub use condition::{ChangeLimit, Condition, ConditionError, Judgement};
 pub use differences::Difference;
@@ -28,7 +28,7 @@ pub use over_time::{OverTime, Stretch};
 pub use phases::{PhaseComparison, Phases};
 pub use student::critical_t;
 
-use crate::{Correlation, Records};
+use crate::{Correlation, Records, Verdict};
 use figures::{Runs, percent};
 use iosonar_archive::PhaseTimes;
 use iosonar_plan::Plan;
@@ -78,8 +78,17 @@ pub struct Run<'a> {
     pub phases: &'a [PhaseTimes],
     /// Why it is not whole, as a sentence, where it is not.
     pub incomplete: Option<String>,
-    /// The sentence of its verdict, where its figures are not what they claim to be.
-    pub fake: Option<String>,
+    /// The verdict on its figures, where it was judged.
+    pub verdict: Option<RunVerdict>,
+}
+
+/// What the figures of a run are worth, in a word and in a sentence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunVerdict {
+    /// In a word.
+    pub verdict: Verdict,
+    /// In a sentence.
+    pub sentence: String,
 }
 
 /// A run of a comparison in numbers.
@@ -95,6 +104,17 @@ pub struct Facts {
     pub failed: u64,
     /// From the first beginning to the last completion.
     pub duration_ns: u64,
+    /// The verdict on its figures, where it was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<RunVerdict>,
+}
+
+impl Facts {
+    /// The sentence of its verdict, where its figures are not what they claim to be.
+    pub fn fake(&self) -> Option<&str> {
+        let fake = self.verdict.as_ref().filter(|judged| judged.verdict == Verdict::Fake)?;
+        Some(&fake.sentence)
+    }
 }
 
 /// Whether both runs executed the same requests.
@@ -168,6 +188,9 @@ pub struct Comparison {
     pub cautions: Vec<String>,
     /// Every figure that both have.
     pub figures: Vec<Figure>,
+    /// The one operation that both have, where that is all: figures of it are those of all requests.
+    #[serde(skip)]
+    pub only: Option<Who>,
     /// Sizes of the effect.
     pub effects: Vec<Effect>,
     /// Requests one by one, where both did the same.
@@ -197,16 +220,49 @@ pub struct JudgedCondition {
     pub condition: Condition,
     /// Whether it holds.
     pub result: Judgement,
+    /// A change of so many percent is what would be shown 8 times in 10, where that is more than the condition asks about: that it holds says
+    /// little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blind_below_percent: Option<f64>,
+}
+
+/// Whether conditions are judged on figures that are not what they claim to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFake {
+    /// Such a condition cannot be judged.
+    Refuse,
+    /// By the figures as they are.
+    Anyway,
 }
 
 impl Judged {
     /// Judges a comparison by conditions.
-    pub fn new(comparison: Comparison, conditions: &[Condition]) -> Judged {
-        let judge = |condition: &Condition| JudgedCondition {
-            result: condition.judge(&comparison.figures),
-            condition: condition.clone(),
+    pub fn new(comparison: Comparison, conditions: &[Condition], on_fake: OnFake) -> Judged {
+        let is_refused = on_fake == OnFake::Refuse && comparison.fakes().next().is_some();
+        let judge = |condition: &Condition| {
+            let figure = condition.figure(&comparison);
+            let result = if is_refused { Judgement::Unknown } else { condition.judge(figure) };
+            let visible = figure.and_then(|figure| figure.smallest_visible_percent);
+            JudgedCondition {
+                result,
+                blind_below_percent: visible.filter(|visible| {
+                    result == Judgement::Holds
+                        && condition.percent != 0.0
+                        && *visible > condition.percent.abs()
+                }),
+                condition: condition.clone(),
+            }
         };
         Judged { conditions: conditions.iter().map(judge).collect(), comparison }
+    }
+}
+
+impl Comparison {
+    /// The letters of the runs whose figures are not what they claim to be, each with the sentence of its verdict.
+    pub fn fakes(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [("A", &self.a), ("B", &self.b)]
+            .into_iter()
+            .filter_map(|(letter, facts)| Some((letter, facts.fake()?)))
     }
 }
 
@@ -259,6 +315,7 @@ fn compare_within(
         a: facts_a,
         b: facts_b,
         figures,
+        only: runs.only(),
         over_time,
         phases: Phases::default(),
     })
@@ -275,6 +332,7 @@ fn facts(run: &Run, blocks: &Blocks) -> Facts {
         completed: blocks.completed,
         failed: blocks.failed,
         duration_ns: blocks.duration_ns(),
+        verdict: run.verdict.clone(),
     }
 }
 
@@ -338,7 +396,6 @@ fn cautions(
     let mut out = Vec::new();
     for (letter, run, blocks) in [("A", a, a_blocks), ("B", b, b_blocks)] {
         out.extend(run.incomplete.as_ref().map(|why| format!("{letter}: {why}")));
-        out.extend(run.fake.as_ref().map(|why| format!("{letter}: the verdict on it is {why}")));
         if blocks.failed > 0 {
             out.push(format!(
                 "{letter}: {} of {} requests failed; only completed ones are compared",

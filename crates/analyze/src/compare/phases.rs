@@ -91,7 +91,7 @@ fn part<'a>(run: &Run<'a>, records: &'a OfPhase<'a>) -> Run<'a> {
         has_timetable: run.has_timetable,
         phases: &[],
         incomplete: None,
-        fake: None,
+        verdict: None,
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
             has_timetable: false,
             phases,
             incomplete: None,
-            fake: None,
+            verdict: None,
         };
         let (a, b) = (of("a", &records_a, &phases_a), of("b", &records_b, &phases_b));
         let blocks = |run: &Run| Blocks::read(run.records, false).unwrap();

@@ -58,7 +58,7 @@ fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
         has_timetable: timetable,
         phases: &[],
         incomplete: None,
-        fake: None,
+        verdict: None,
     };
     let (a, b) = (of("a", a), of("b", b));
     let blocks = |run: &Run| Blocks::read(run.records, timetable).unwrap();
@@ -157,7 +157,7 @@ fn odd_runs_give_a_sentence() {
                 assert!(!c.answer.text.is_empty());
                 let nothing = [a, b].iter().any(|r| r.is_empty() || *r == &failed);
                 assert_eq!(c.answer.outcome == Outcome::Nothing, nothing, "{}", c.answer.text);
-                assert!(!to_json(&[Judged::new(c, &[])]).contains("NaN"));
+                assert!(!to_json(&[Judged::new(c, &[], crate::compare::OnFake::Refuse)]).contains("NaN"));
             }
         }
     }

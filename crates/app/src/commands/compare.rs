@@ -5,8 +5,10 @@ use crate::compare_args::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::compare::{self, Blocks, Comparison, Condition, Judged, Judgement, Outcome, Run};
-use iosonar_analyze::{Limits, Verdict};
+use iosonar_analyze::Limits;
+use iosonar_analyze::compare::{
+    self, Blocks, Comparison, Condition, Judged, Judgement, OnFake, Outcome, Run, RunVerdict,
+};
 use iosonar_archive::RunInfo;
 use iosonar_inputs::Input;
 use iosonar_plan::Plan;
@@ -31,7 +33,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     };
     let conditions: Vec<Condition> = args.fail_if.iter().map(parse).collect::<Result<_, _>>()?;
     let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
-    let judge = |comparison| Judged::new(comparison, &conditions);
+    let on_fake = if args.anyway { OnFake::Anyway } else { OnFake::Refuse };
+    let judge = |comparison| Judged::new(comparison, &conditions, on_fake);
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
     print(&match (args.json, args.csv, args.markdown) {
         (true, ..) => compare::to_json(&judged),
@@ -39,7 +42,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         (.., true) => iosonar_view::compare_markdown(&judged),
         _ => iosonar_view::compare(&judged),
     })?;
-    exit(&judged)
+    exit(&judged, args)
 }
 
 /// Each input after the first, beside the first.
@@ -71,17 +74,18 @@ fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
         records: input,
         plan: input.is_run().then_some(plan),
         environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment_json()),
-        has_timetable: plan.has_timetable(),
+        // A recording has times at which requests were issued, and none at which they were due.
+        has_timetable: plan.has_timetable() && input.is_run() && info.recorded.is_none(),
         phases: &info.phases,
         incomplete: None,
-        fake: fake(input),
+        verdict: verdict(input),
     }
 }
 
-/// The verdict that is kept with a run, if that is one of fake figures. A run without a summary was not judged yet.
-fn fake(input: &Input) -> Option<String> {
+/// The verdict that is kept with a run. A run without a summary was not judged yet.
+fn verdict(input: &Input) -> Option<RunVerdict> {
     let judgement = input.summary(&Limits::default())?.judgement?;
-    (judgement.verdict == Verdict::Fake).then_some(judgement.sentence)
+    Some(RunVerdict { verdict: judgement.verdict, sentence: judgement.sentence })
 }
 
 /// Reads all runs at the same time.
@@ -99,9 +103,16 @@ fn read_all(runs: &[Run]) -> io::Result<Vec<Blocks>> {
     })
 }
 
-/// A condition that failed counts more than one that cannot be judged.
-fn exit(judged: &[Judged]) -> Result<Exit, Failure> {
+/// A condition that failed counts more than one that cannot be judged. On figures that are not what they claim to be none is judged.
+fn exit(judged: &[Judged], args: &CompareArgs) -> Result<Exit, Failure> {
     let conditions = || judged.iter().flat_map(|j| &j.conditions);
+    let mut fakes = judged.iter().flat_map(|j| j.comparison.fakes());
+    if let Some((letter, sentence)) = fakes.next().filter(|_| !args.anyway && conditions().next().is_some()) {
+        return Err(Failure::refused(anyhow!(
+            "--fail-if: nothing is judged, because {letter} is {sentence}; measure it again, or judge its figures as they are with \
+             --anyway"
+        )));
+    }
     if conditions().any(|c| c.result == Judgement::Failed) {
         return Ok(Exit::Failed);
     }
@@ -110,6 +121,13 @@ fn exit(judged: &[Judged]) -> Result<Exit, Failure> {
         return Err(Failure::refused(anyhow!(
             "--fail-if '{text}' cannot be judged: {figure} is missing in one of the runs, has no interval because too few \
              requests or too little time are behind it, or its noise is larger than any answer (a run that broke down)"
+        )));
+    }
+    if let Some(blind) = conditions().find(|c| args.strict && c.blind_below_percent.is_some()) {
+        return Err(Failure::refused(anyhow!(
+            "--strict: --fail-if '{}' would not see what it asks about: with this noise only larger changes are shown; run longer, or \
+             compare more runs",
+            blind.condition.text
         )));
     }
     let nothing = judged.iter().any(|j| j.comparison.answer.outcome == Outcome::Nothing);

@@ -9,7 +9,7 @@ use crate::outputs::{existing, gate_of};
 use crate::places;
 use crate::progress::while_reading;
 use anyhow::{Context, anyhow};
-use iosonar_analyze::compare::{Comparison, Judged};
+use iosonar_analyze::compare::{Comparison, Judged, OnFake};
 use iosonar_analyze::{Choice, Kept, Records};
 use iosonar_inputs::Input;
 use iosonar_text::shown;
@@ -322,7 +322,8 @@ impl Page<'_> {
         let plan = archive.map(|archive| archive.plan().to_toml());
         let environment = archive.map(|archive| archive.environment_json()).filter(|facts| !facts.is_null());
         let environment = environment.map(|facts| format!("{facts:#}"));
-        let text = self.comparison.map(|c| iosonar_view::compare(&[Judged::new(c.clone(), &[])]));
+        let text =
+            self.comparison.map(|c| iosonar_view::compare(&[Judged::new(c.clone(), &[], OnFake::Refuse)]));
         let report = Report {
             runs: &runs,
             comparison: self.comparison.zip(text.as_deref()),

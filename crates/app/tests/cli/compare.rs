@@ -68,6 +68,82 @@ fn conditions_fail_hold_or_are_refused() {
     assert_eq!(lab.run("compare a nowhere").code, 2);
 }
 
+/// A gate is not passed by the speed of memory.
+#[test]
+fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
+    let lab = lab();
+    run(&lab, "a", "--seed 1");
+    lab.file("cached", vec![7; 8 << 20]);
+    lab.expect(4, "run -t cached --rw randread --bs 4k --buffered --claim device --number-ios 3000 --no-progress -o fake");
+    let text = lab.expect(0, "compare a fake").out;
+    assert!(text.starts_with("B is FAKE as a device result: "), "{text}");
+    for form in ["--csv", "--markdown", "--json"] {
+        let out = lab.expect(0, &format!("compare a fake {form}")).out;
+        assert!(out.contains("FAKE as a device result"), "{form}: {out}");
+    }
+    for runs in ["a fake", "fake a"] {
+        let refused = fail_if(&lab, runs, &["p99 > +20%"]);
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(
+            refused.err.contains("is FAKE as a device result") && refused.err.contains("--anyway"),
+            "{}",
+            refused.err
+        );
+        assert!(refused.out.contains("p99 > +20%: cannot be judged"), "{}", refused.out);
+    }
+    let same = "fake fake";
+    assert_eq!(fail_if(&lab, same, &["p50 > +20%"]).code, 2);
+    assert_eq!(fail_if(&lab, &format!("{same} --anyway"), &["p50 > +20%"]).code, 0);
+}
+
+#[test]
+fn a_gate_that_cannot_see_what_it_asks_about_says_so() {
+    let lab = lab();
+    run(&lab, "a", "--seed 1 --sim-service 100us");
+    run(&lab, "b", "--seed 2 --sim-service 100us");
+    let blind = fail_if(&lab, "a b", &["p99 > +0.1%"]);
+    assert_eq!(blind.code, 0, "{}", blind.err);
+    let text = blind.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("p99 > +0.1%: not shown, the condition holds; with this noise only changes of "),
+        "{text}"
+    );
+    let strict = fail_if(&lab, "a b --strict", &["p99 > +0.1%"]);
+    assert_eq!(strict.code, 2, "{}", strict.err);
+    assert!(strict.err.contains("--strict: --fail-if 'p99 > +0.1%'"), "{}", strict.err);
+    assert_eq!(fail_if(&lab, "a b --strict", &["p50 > +60%"]).code, 0);
+}
+
+#[test]
+fn where_all_requests_are_reads_figures_of_reads_are_theirs() {
+    let lab = lab();
+    for (name, seed) in [("a", 1), ("b", 2)] {
+        let reads = RUN.replace("randrw", "randread");
+        lab.expect(0, &format!("{reads} --seed {seed} -o {name}"));
+    }
+    assert_eq!(
+        fail_if(&lab, "a b", &["read.p99 > +60%", "response.read.mean > +60%", "read.iops < -60%"]).code,
+        0
+    );
+    assert_eq!(fail_if(&lab, "a b", &["write.p99 > +60%"]).code, 2);
+}
+
+#[test]
+fn a_factor_has_no_percent_sign() {
+    let lab = lab();
+    let slow = RUN.replace("--rate-iops 1000", "--rate-iops 100");
+    for (name, service) in [("a", "10us"), ("b", "20ms")] {
+        lab.expect(0, &format!("{slow} --sim-service {service} -o {name}"));
+    }
+    let text = lab.expect(0, "compare a b").out;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.iter().any(|word| word.starts_with('x')), "{text}");
+    let is_factor = |word: &str| {
+        word.strip_prefix('x').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    assert!(!words.windows(2).any(|pair| is_factor(pair[0]) && pair[1].starts_with('%')), "{text}");
+}
+
 #[test]
 fn runs_that_are_not_whole_are_told() {
     let lab = lab();
@@ -131,7 +207,7 @@ fn an_interval_that_says_nothing_is_called_too_noisy() {
     }
     assert!(text.lines().all(|line| line.len() <= 79), "{text}");
     let csv = lab.expect(0, "compare a.load b.load --csv").out;
-    assert_eq!(csv.lines().filter(|line| line.ends_with(",false,true,")).count(), noisy.len(), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.ends_with(",false,true,,,")).count(), noisy.len(), "{csv}");
 }
 
 #[test]
@@ -154,8 +230,8 @@ fn several_runs_stand_in_one_table() {
     for (run, name) in [(0, "b"), (1, "c")] {
         let begin = format!("\"a\",\"{name}\",latency.p50,ns,");
         let line = lines.clone().find(|line| line.starts_with(&begin)).unwrap_or_else(|| panic!("{csv}"));
-        let cells: Vec<&str> = line.split(',').collect();
-        assert_eq!((cells.len(), cells[6].parse::<f64>().unwrap()), (13, p50(run)), "{line}");
+        let cells: Vec<&str> = line.splitn(14, ',').collect();
+        assert_eq!((cells.len(), cells[6].parse::<f64>().unwrap()), (14, p50(run)), "{line}");
         assert_eq!(cells[10] == "true", run == 1, "{line}");
     }
     let markdown = lab.expect(0, "compare a b c --markdown").out;

@@ -1,7 +1,7 @@
 //! Several runs beside the same baseline, in one table: for people as Markdown, for programs as CSV.
 
 use super::{OF_PHASES, value};
-use iosonar_analyze::compare::{Comparison, Facts, Figure, Judged, Phases, Unit, interval_text, signed_text};
+use iosonar_analyze::compare::{Comparison, Facts, Figure, Judged, Phases, Unit, change_text, interval_text};
 use iosonar_text::csv::{Cell, Form};
 
 /// A figure of all runs.
@@ -42,9 +42,11 @@ pub(super) fn rows(comparisons: &[Judged]) -> Vec<Row<'_>> {
 /// One table with a row for each figure and a column for each run.
 pub fn markdown(comparisons: &[Judged]) -> String {
     let Some(first) = comparisons.first() else { return String::new() };
-    let mut out = String::from("| run | name | requests completed | answer |\n|---|---|---:|---|\n");
+    let mut out =
+        String::from("| run | name | requests completed | verdict | answer |\n|---|---|---:|---|---|\n");
     let mut run = |letter: &str, facts: &Facts, answer: &str| {
-        out += &format!("| {letter} | {} | {} | {} |\n", cell(&facts.name), facts.completed, cell(answer));
+        let (name, verdict) = (cell(&facts.name), cell(sentence(facts).unwrap_or("-")));
+        out += &format!("| {letter} | {name} | {} | {verdict} | {} |\n", facts.completed, cell(answer));
     };
     run("A", &first.comparison.a, "baseline");
     for (i, judged) in comparisons.iter().enumerate() {
@@ -67,6 +69,11 @@ pub fn markdown(comparisons: &[Judged]) -> String {
     out + "\nChanges are from A; in brackets the 95 % interval. **Bold**: more than noise. In each answer, B is that run.\n"
 }
 
+/// The sentence of the verdict on a run.
+fn sentence(facts: &Facts) -> Option<&str> {
+    facts.verdict.as_ref().map(|judged| judged.sentence.as_str())
+}
+
 /// A table of the phases that a run shares with the baseline.
 fn markdown_of_phases(out: &mut String, run: &str, phases: &Phases) {
     if phases.both.is_empty() {
@@ -87,7 +94,7 @@ fn letters(runs: usize, index: usize) -> String {
 }
 
 fn change(figure: &Figure) -> String {
-    let changed = format!("{} %", signed_text(figure.change_percent));
+    let changed = change_text(figure.change_percent);
     let changed = if figure.shown { format!("**{changed}**") } else { changed };
     let interval = match interval_text(figure, " .. ").as_str() {
         "-" => String::new(),
@@ -103,7 +110,7 @@ fn cell(text: &str) -> String {
 
 /// One line for each figure of each run, then of each of its phases.
 pub fn csv(comparisons: &[Judged], form: Form) -> String {
-    const NAMES: [&str; 13] = [
+    const NAMES: [&str; 15] = [
         "baseline",
         "run",
         "figure",
@@ -117,6 +124,8 @@ pub fn csv(comparisons: &[Judged], form: Form) -> String {
         "shown",
         "too_noisy",
         "phase",
+        "a_verdict",
+        "b_verdict",
     ];
     let rows = comparisons.iter().flat_map(|judged| {
         let c = &judged.comparison;
@@ -127,7 +136,7 @@ pub fn csv(comparisons: &[Judged], form: Form) -> String {
     iosonar_text::csv::table(form, NAMES, rows)
 }
 
-fn line<'c>(c: &'c Comparison, phase: &'c str, f: &'c Figure) -> [Cell<'c>; 13] {
+fn line<'c>(c: &'c Comparison, phase: &'c str, f: &'c Figure) -> [Cell<'c>; 15] {
     let unit = match f.unit {
         Unit::Time => "ns",
         Unit::Requests => "requests/s",
@@ -149,5 +158,7 @@ fn line<'c>(c: &'c Comparison, phase: &'c str, f: &'c Figure) -> [Cell<'c>; 13] 
         f.shown.into(),
         f.too_noisy.into(),
         if phase.is_empty() { Cell::Absent } else { name(phase) },
+        sentence(&c.a).map_or(Cell::Absent, name),
+        sentence(&c.b).map_or(Cell::Absent, name),
     ]
 }
