@@ -270,7 +270,7 @@ fn every_option_that_a_page_names_exists() {
 #[test]
 fn every_option_that_a_remedy_names_exists() {
     /// Of other programs, which the text names beside them.
-    const OF_OTHERS: [&str; 3] = ["--direct-io", "--setrw", "--scope"];
+    const OF_OTHERS: [&str; 4] = ["--direct-io", "--read-only", "--setrw", "--with-final-verify"];
     let lab = crate::lab();
     let helps: Vec<String> = subcommands(&lab).iter().map(|command| help(&lab, command)).collect();
     let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '-';
