@@ -182,10 +182,14 @@ impl Form {
         let sector = found.text(Field::Sector);
         // Flushes have no place, only a name or an error.
         if sector.is_empty() || sector.starts_with(['[', '(']) {
+            bracketed(&mut event, line.rfind(sector).map_or("", |at| &line[at..]));
             return Ok(Some(event));
         }
         let is_bare =
             found.values[Field::Sectors as usize].is_none() && rest.trim_start().starts_with(['[', '(']);
+        if is_bare {
+            bracketed(&mut event, rest);
+        }
         if is_bare && action != Action::Complete {
             // A command of a driver: the number is that of its bytes.
             event.rwbs.kind = Kind::Other;
@@ -281,6 +285,18 @@ impl Form {
             Some(words) => starts.get(words).map(|start| rest[..*start].trim_end().len()),
             None => rest.find(' '),
         }
+    }
+}
+
+/// Takes the name, or the error of a completion, from the brackets that end a line without a length.
+fn bracketed(event: &mut Event, rest: &str) {
+    let inner = rest.split_once('[').and_then(|(_, inner)| inner.trim_end().strip_suffix(']'));
+    match (inner, event.action) {
+        (Some(error), Action::Complete) => event.error = error.trim().parse().map_or(0, errno),
+        (Some(name), _) if event.process.name == [0; 16] => {
+            event.process = Process::new(event.process.pid, name.as_bytes());
+        }
+        _ => {}
     }
 }
 

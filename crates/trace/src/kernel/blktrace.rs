@@ -433,7 +433,8 @@ fn rwbs(category: u32, bytes: u32) -> Rwbs {
         Kind::Other
     } else if has(category::DISCARD) {
         Kind::Discard
-    } else if bytes == 0 && has(category::FLUSH) {
+    } else if bytes == 0 && has(category::FLUSH) && !has(category::WRITE) {
+        // A requested flush is a write without data, as in blkparse's letters.
         Kind::Flush
     } else if has(category::WRITE) {
         Kind::Write

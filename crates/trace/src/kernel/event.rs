@@ -139,6 +139,12 @@ impl Rwbs {
         Rwbs { kind, flags }
     }
 
+    /// Whether it is a flush that the kernel issues to a device for others (`FF`, in blktrace `FN`). A flush that somebody
+    /// requested is a write without data (`FWS`); recordings of blktrace's interface by earlier versions keep its sync alone.
+    pub(crate) fn is_device_flush(self) -> bool {
+        self.kind == Kind::Flush && !self.flags.has(Flags::SYNC)
+    }
+
     /// What the kernel's own events mean: they have no letter for zeroing but N, with a length; drivers' commands have none.
     pub(crate) fn kind_in_events(self, length: u64) -> Kind {
         let is_zeroing = self.kind == Kind::Other && length > 0;

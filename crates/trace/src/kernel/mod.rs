@@ -4,6 +4,7 @@
 pub mod blkparse;
 pub mod blktrace;
 mod event;
+mod flushes;
 pub mod ftrace;
 mod merge;
 mod order;

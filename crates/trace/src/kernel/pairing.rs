@@ -1,8 +1,9 @@
 //! From events to requests: which event counts as the request, and which completion belongs to it.
 
 use super::event::{Action, Counts, Device, Event, Events};
+use super::flushes::{Flushes, OWN_END_NS, OWN_END_REQUESTS};
 use super::retry::{EAGAIN, HELD, HELD_NS, RETRIED, Refused, is_retry};
-use crate::request::{Entry, Kind, Next, Pairing, Process, Requests, Traced};
+use crate::request::{Entry, Flags, Kind, Next, Pairing, Process, Requests, Traced};
 use iosonar_plan::{Extent, Nanos, SECTOR};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -77,12 +78,26 @@ struct Waiting {
     request: Traced,
     state: State,
     begun: u64,
+    ends: Ends,
+    /// Completions of a write's data that no completion without length has followed yet, where it ends by its own.
+    parts: u32,
+}
+
+/// Which completion ends a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// The one that covers it.
+    Covered,
+    /// The last one, without length, that follows all that the kernel did for it: flush, data, flush.
+    Own,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// So many of its sectors have not ended.
     Open(u64),
+    /// Its data, or a flush of the device that served it, ended at this time. Its own end may follow.
+    Served(u64),
     /// It ended with EAGAIN: the kernel may issue it again.
     Refused,
     /// It ended, or it never will: only its turn is waited for.
@@ -92,6 +107,21 @@ enum State {
 }
 
 impl Waiting {
+    /// A request whose end is not waited for.
+    fn settled(request: Traced, time: Nanos) -> Waiting {
+        Waiting { request, state: State::Settled, begun: time.0, ends: Ends::Covered, parts: 0 }
+    }
+
+    /// Notes an end, which may not be the last one.
+    fn end(&mut self, error: i32, time: Nanos) {
+        let request = &mut self.request;
+        request.latency = Some(time.saturating_sub(request.time));
+        request.error = request.error.max(error);
+        if request.pairing == Pairing::NoEnd {
+            request.pairing = Pairing::Exact;
+        }
+    }
+
     /// Whether this ends a part of it, or all of it.
     fn covers(&self, part: Begun, device: u32) -> bool {
         let Traced { kind, device: own, .. } = self.request;
@@ -142,6 +172,7 @@ struct Pairs {
     now: u64,
     /// The most sectors of a request so far: how far before a completion those lie that it can end.
     longest: u64,
+    flushes: Flushes,
     is_over: bool,
     devices: Devices,
     counts: Counts,
@@ -161,6 +192,7 @@ impl<E: Events> Paired<E> {
             retried: 0,
             now: 0,
             longest: 0,
+            flushes: Flushes::default(),
             is_over: false,
             devices: Devices::default(),
             counts: [0; Action::ALL.len()],
@@ -231,13 +263,19 @@ impl Pairs {
         self.now = self.now.max(time.0);
         self.expire(time.0);
         self.counts[event.action as usize] += 1;
-        // The kernel ends flushes with data, and what failed, again without a length.
         let kind = event.rwbs.of_length(event.bytes).kind;
         if event.bytes == 0 && matches!(kind, Kind::Read | Kind::Write | Kind::Discard | Kind::WriteZeroes) {
+            // The kernel ends requests that flush, and what failed, again without a length.
+            if kind == Kind::Write && event.action == Action::Complete && self.timing == Timing::Exact {
+                self.end_own(event, time);
+            }
             return None;
         }
         if self.timing == Timing::None {
             return self.take_without_end(event, time);
+        }
+        if event.action == Action::Issue && event.rwbs.is_device_flush() {
+            self.flushes.issue(event.device, self.next_number());
         }
         if self.is_begin(event.action) {
             self.begin(event, time);
@@ -257,7 +295,7 @@ impl Pairs {
         if event.action == Action::Queue {
             let process = self.first_try(Begun::of(event), event.process);
             let request = Traced { process, ..self.request(event, time) };
-            self.waiting.push_back(Waiting { request, state: State::Settled, begun: time.0 });
+            self.waiting.push_back(Waiting::settled(request, time));
         } else if event.action == Action::Complete && event.error == EAGAIN {
             self.refuse_held(event, time);
         }
@@ -310,13 +348,14 @@ impl Pairs {
         if self.timing == Timing::Guessed && self.exactly(begun).next().is_some() {
             return;
         }
-        let number = self.first + self.waiting.len() as u64;
+        let number = self.next_number();
         self.longest = self.longest.max(begun.sectors);
         self.open.insert((begun.place(), number));
         let process = self.first_try(begun, event.process);
         let request = Traced { pairing: Pairing::NoEnd, process, ..self.request(event, time) };
         let state = State::Open(begun.sectors);
-        self.waiting.push_back(Waiting { request, state, begun: time.0 });
+        let ends = self.ends(event, begun.kind);
+        self.waiting.push_back(Waiting { request, state, begun: time.0, ends, parts: 0 });
     }
 
     /// Numbers of the open requests of exactly this place and length.
@@ -327,6 +366,11 @@ impl Pairs {
         keys.map(|key| key.1).filter(move |n| self.waiting(*n).state == State::Open(b.sectors))
     }
 
+    /// The number that the next request gets.
+    fn next_number(&self) -> u64 {
+        self.first + self.waiting.len() as u64
+    }
+
     fn waiting(&self, number: u64) -> &Waiting {
         &self.waiting[(number - self.first) as usize]
     }
@@ -335,6 +379,9 @@ impl Pairs {
         let ended = Begun::of(event);
         if event.error == EAGAIN && self.end_refused(ended, event, time) {
             return;
+        }
+        if ended.kind == Kind::Flush && self.timing == Timing::Exact {
+            return self.end_flush(event, time);
         }
         let mut same = self.exactly(ended);
         let (oldest, another) = (same.next(), same.next());
@@ -348,11 +395,11 @@ impl Pairs {
                 self.close(number, event, time);
             }
             None if self.timing == Timing::Exact && self.end_parts(ended, event, time) => {}
-            // The kernel's own flushes before and after data, and drivers' commands, are nobody's requests.
+            // Flushes and drivers' commands that nobody requested.
             None if matches!(ended.kind, Kind::Flush | Kind::Other) => {}
             None => {
                 let request = Traced { pairing: Pairing::NoBegin, ..self.request(event, time) };
-                self.waiting.push_back(Waiting { request, state: State::Settled, begun: time.0 });
+                self.waiting.push_back(Waiting::settled(request, time));
             }
         }
     }
@@ -399,26 +446,145 @@ impl Pairs {
                 self.close(number, event, time);
             } else {
                 waiting.state = State::Open(left);
+                waiting.parts += 1;
                 waiting.request.error = waiting.request.error.max(event.error);
             }
         }
         found
     }
 
+    /// Ends a request, or, where its own end may follow, its data.
     fn close(&mut self, number: u64, event: &Event, time: Nanos) {
         let waiting = &mut self.waiting[(number - self.first) as usize];
-        let request = &mut waiting.request;
-        waiting.state = State::Settled;
-        request.latency = Some(time.saturating_sub(request.time));
-        request.error = request.error.max(event.error);
-        if request.pairing == Pairing::NoEnd {
-            request.pairing = Pairing::Exact;
+        waiting.end(event.error, time);
+        if waiting.ends == Ends::Own && event.error != EAGAIN {
+            waiting.parts += 1;
+            waiting.state = State::Served(time.0);
+        } else {
+            self.settle(number, time);
         }
-        let was_refused = request.error == EAGAIN;
-        let place = Place::new(event.device, request.kind, request.extent.offset / SECTOR);
-        self.open.remove(&(place, number));
-        if was_refused {
+    }
+
+    /// Nothing more of the request is waited for, unless it ended with EAGAIN.
+    fn settle(&mut self, number: u64, time: Nanos) {
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        waiting.state = State::Settled;
+        let request = waiting.request;
+        self.forget(&request, number);
+        if request.error == EAGAIN {
             self.refuse(number, time.0);
+        }
+    }
+
+    /// Which completion ends a request that this event starts.
+    fn ends(&self, event: &Event, kind: Kind) -> Ends {
+        let flags = event.rwbs.flags;
+        let is_own = match kind {
+            Kind::Flush => !event.rwbs.is_device_flush(),
+            // The driver gets the data alone, and the flushes around it as requests of their own.
+            Kind::Write => self.at != At::ISSUE && (flags.has(Flags::FUA) || flags.has(Flags::PREFLUSH)),
+            _ => false,
+        };
+        if is_own && self.timing == Timing::Exact { Ends::Own } else { Ends::Covered }
+    }
+
+    /// Ends a flush that the kernel issued by the completion of one, and a requested flush by its own.
+    fn end_flush(&mut self, event: &Event, time: Nanos) {
+        if !event.rwbs.is_device_flush() {
+            return self.end_own(event, time);
+        }
+        let unserved = self.flushes.complete(event.device).unwrap_or(self.next_number());
+        if let Some(oldest) = self.oldest(&self.open_flushes(event.device, Ends::Covered)) {
+            self.close(oldest, event, time);
+        }
+        for number in self.open_flushes(event.device, Ends::Own) {
+            if number < unserved {
+                self.serve(number, event, time);
+            }
+        }
+    }
+
+    /// A flush of the device ended that was issued after this flush had been requested. That ends the requested flush,
+    /// unless a completion of its own follows.
+    fn serve(&mut self, number: u64, event: &Event, time: Nanos) {
+        let has_own_ends = self.flushes.has_own_ends(event.device);
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        let was_served = matches!(waiting.state, State::Served(_));
+        if was_served && !has_own_ends {
+            return;
+        }
+        waiting.state = State::Served(time.0);
+        waiting.request.error = 0;
+        waiting.end(event.error, time);
+        if was_served {
+            // An earlier flush of the device ended others that were requested before this one was.
+            waiting.request.pairing = Pairing::Ambiguous;
+        }
+    }
+
+    /// Numbers of the flushes of a device that have not ended, the oldest first.
+    fn open_flushes(&self, device: Device, ends: Ends) -> Vec<u64> {
+        let place = Place::new(device, Kind::Flush, 0);
+        let keys = self.open.range((place, 0)..).take_while(|key| key.0 == place);
+        keys.map(|key| key.1).filter(|number| self.waiting(*number).ends == ends).collect()
+    }
+
+    /// The oldest of these, all of which are marked if there are several.
+    fn oldest(&mut self, numbers: &[u64]) -> Option<u64> {
+        if numbers.len() > 1 {
+            numbers.iter().for_each(|number| self.mark_ambiguous(*number));
+        }
+        numbers.first().copied()
+    }
+
+    /// Takes a completion without length: the end of a request for which the kernel has done everything else.
+    fn end_own(&mut self, event: &Event, time: Nanos) {
+        let sector = Begun::of(event).sector;
+        let flushes = if sector == 0 { self.open_flushes(event.device, Ends::Own) } else { Vec::new() };
+        let is_served = |n: &u64| matches!(self.waiting(*n).state, State::Served(_));
+        let served: Vec<u64> = flushes.iter().copied().filter(is_served).collect();
+        // The kernel ends all flushes that one flush of the device served, in their order.
+        let flush = match served[..] {
+            [oldest, ..] if !self.flushes.is_busy(event.device) => Some(oldest),
+            _ => self.oldest(&served),
+        };
+        if let Some(flush) = flush {
+            self.end_own_flush(flush, event, time);
+        } else if let Some(write) = self.served_write(event.device, sector) {
+            self.end_served_write(write, event, time);
+        } else if let Some(flush) = self.oldest(&flushes) {
+            self.end_own_flush(flush, event, time);
+        }
+    }
+
+    fn end_own_flush(&mut self, number: u64, event: &Event, time: Nanos) {
+        self.flushes.note_own_end(event.device);
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        // What became of the device's flush was noted before it was known whose it was.
+        waiting.request.error = 0;
+        waiting.end(event.error, time);
+        self.settle(number, time);
+    }
+
+    /// The write whose data ended and whose own end this can be. The youngest one: writes of one place follow each other,
+    /// and one that was not flushed has no such end. Parts of a split write end at places of their own.
+    fn served_write(&self, device: Device, sector: u64) -> Option<u64> {
+        let place = |sector| Place::new(device, Kind::Write, sector);
+        let range = (place(sector.saturating_sub(self.longest)), 0)..=(place(sector), u64::MAX);
+        let can_end = |number: &u64| {
+            let waiting = self.waiting(*number);
+            let (first, sectors) = waiting.request.sectors();
+            matches!(waiting.state, State::Served(_)) && sector <= first + sectors
+        };
+        self.open.range(range).rev().map(|key| key.1).find(can_end)
+    }
+
+    fn end_served_write(&mut self, number: u64, event: &Event, time: Nanos) {
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        waiting.end(event.error, time);
+        waiting.parts = waiting.parts.saturating_sub(1);
+        if waiting.parts == 0 {
+            self.settle(number, time);
         }
     }
 
@@ -466,7 +632,7 @@ impl Pairs {
             let front = self.waiting.pop_front()?;
             self.first += 1;
             match front.state {
-                State::Open(_) => self.forget(&front.request, number),
+                State::Open(_) | State::Served(_) => self.forget(&front.request, number),
                 State::Refused => self.refused.remove((self.place(&front.request), number)),
                 State::Settled => {}
                 State::Dropped => continue,
@@ -478,6 +644,9 @@ impl Pairs {
     fn has_to_wait(&self, front: &Waiting) -> bool {
         match front.state {
             State::Open(_) | State::Refused => self.waiting.len() < MOST_WAITING,
+            State::Served(ended) => {
+                self.now.saturating_sub(ended) <= OWN_END_NS && self.waiting.len() <= OWN_END_REQUESTS
+            }
             // Whether it ends with EAGAIN shows at once; it is held until then.
             State::Settled if self.timing == Timing::None => {
                 self.now.saturating_sub(front.begun) <= HELD_NS && self.waiting.len() <= HELD
