@@ -33,12 +33,13 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     };
     let mut outputs = Outputs::new(how, out, args.split.is_some())?;
     let bad = copy(args, &mut trace, &mut outputs)?;
+    let events = trace.recorded(bad);
     let mut remarks: Vec<String> =
         trace.requests.besides().into_iter().filter(is_worth_telling).map(sentence).collect();
     if bad > 0 {
         remarks.push(format!("{} entries are damaged and were skipped", bad));
     }
-    let written = outputs.end(&remarks)?;
+    let written = outputs.end(&remarks, events)?;
     remarks.extend(written.remarks());
     remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {}: {remark}", trace.name)));
     if let Some((at, timing)) = trace.at {

@@ -128,7 +128,7 @@ fn import_latencies(file: &PathBuf, args: &ImportArgs, name: &str) -> Result<Exi
     if bad > 0 {
         remarks.push(format!("{bad} entries are damaged and were skipped"));
     }
-    let written = outputs.end(&remarks)?;
+    let written = outputs.end(&remarks, None)?;
     remarks.extend(written.remarks());
     remarks.iter().for_each(|remark| output::print_message(format_args!("iosonar: {name}: {remark}")));
     println!("{}", shown(&dir));

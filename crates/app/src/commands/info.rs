@@ -3,7 +3,7 @@
 use crate::convert_args::InfoArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
-use crate::traces::{Reading, Trace, open};
+use crate::traces::{EVENTS, Reading, Trace, open};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_plan::Nanos;
 use iosonar_text::{one_line, shown};
@@ -24,8 +24,6 @@ pub fn info(args: &InfoArgs) -> Result<Exit, Failure> {
     Ok(if args.reading.strict && shape.bad > 0 { Exit::Cautioned } else { Exit::Fine })
 }
 
-/// How counts of kernel events begin.
-const EVENTS: &str = "events ";
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What a trace holds.

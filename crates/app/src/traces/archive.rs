@@ -349,9 +349,13 @@ impl Converted {
         self.archive.push(request, device)
     }
 
-    /// Ends it: Parquet and summary, or the records alone.
-    pub fn end(self, remarks: &[String]) -> Result<(), Failure> {
-        let Converted { archive, partial, path, is_parquet } = self;
+    /// Ends it: Parquet and summary, or the records alone. `recorded` is what became of the kernel's events, if the trace
+    /// has these.
+    pub fn end(self, remarks: &[String], recorded: Option<iosonar_archive::Recorded>) -> Result<(), Failure> {
+        let Converted { mut archive, partial, path, is_parquet } = self;
+        if let Some(recorded) = recorded {
+            archive.recorded(recorded);
+        }
         partial.remove_leftovers();
         let whole = if is_parquet {
             archive.finish(remarks)?;

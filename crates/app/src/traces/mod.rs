@@ -7,5 +7,5 @@ mod out;
 
 pub use archive::{NewArchive, TOGETHER_IN_FILE};
 pub use devices::{Matched, matched};
-pub use open::{Device, OTHERS, Reading, Trace, open};
+pub use open::{Device, EVENTS, OTHERS, Reading, Trace, open};
 pub use out::{Form, Output, Outputs};

@@ -1,13 +1,13 @@
 //! Finding out what traces are, and reading them.
 
-use super::archive::Recorded;
+use super::archive;
 use super::devices::{DeviceNames, refuse_unknown};
 use crate::commands::recorded_requests;
 use crate::convert_args::{ReadingArgs, TimingArg};
 use crate::exit::Failure;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
-use iosonar_archive::Archive;
+use iosonar_archive::{Archive, Recorded};
 use iosonar_text::shown;
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::fio_latency::LatencyLog;
@@ -283,8 +283,8 @@ fn requests(
     reading: &Reading,
 ) -> Result<(Boxed, Option<Chosen>), Failure> {
     let (format, text) = match opened {
-        Opened::Archive(archive) => {
-            let records = Recorded::of_archive(*archive).map_err(Failure::refused)?;
+        Opened::Archive(of_run) => {
+            let records = archive::Recorded::of_archive(*of_run).map_err(Failure::refused)?;
             return Ok((of_records(records, reading), None));
         }
         Opened::Recording(dir) => {
@@ -292,7 +292,7 @@ fn requests(
             return Ok((requests, Some((at, reading.timing))));
         }
         Opened::Parquet(path) => {
-            let records = Recorded::of_parquet(&path).map_err(Failure::refused)?;
+            let records = archive::Recorded::of_parquet(&path).map_err(Failure::refused)?;
             return Ok((of_records(records, reading), None));
         }
         Opened::Text(format, text) => (format, text),
@@ -313,7 +313,7 @@ fn requests(
     Ok((in_order(requests, format.is_dated(), reading), None))
 }
 
-fn of_records(records: Recorded, reading: &Reading) -> Boxed {
+fn of_records(records: archive::Recorded, reading: &Reading) -> Boxed {
     if reading.sorts_records { in_order(Box::new(records), false, reading) } else { Box::new(records) }
 }
 
@@ -377,6 +377,11 @@ fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen)
     let paired = Paired::new(events, at, timing);
     (in_order(Box::new(paired.from_first()), false, reading), (at, timing))
 }
+
+/// How [`Requests::besides`] names the kernel's events, by their action.
+pub const EVENTS: &str = "events ";
+/// How it names those that the kernel could not keep.
+const LOST_EVENTS: &str = "lost events";
 
 /// What [`Requests::besides`] calls the requests that were not chosen.
 pub const OTHERS: &str = "requests of other devices and processes";
@@ -484,6 +489,15 @@ impl Trace {
         }
         self.refuse_unknown().map_err(Failure::refused)?;
         Ok(bad)
+    }
+
+    /// What the trace tells of the kernel's events once it was read, of which `damaged` places could not be read; `None` of
+    /// a trace of requests, or if their ends were not requested.
+    pub fn recorded(&self, damaged: u64) -> Option<Recorded> {
+        self.at.filter(|(_, timing)| *timing != Timing::None)?;
+        let counts = self.requests.besides();
+        let sum = |what: &str| counts.iter().filter(|(w, _)| w.starts_with(what)).map(|(_, n)| n).sum();
+        Some(Recorded { events: sum(EVENTS), lost: sum(LOST_EVENTS), damaged, ..Recorded::default() })
     }
 
     /// What was chosen must be there.

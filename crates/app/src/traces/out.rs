@@ -7,6 +7,7 @@ use crate::new_load;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
+use iosonar_archive::Recorded;
 use iosonar_host::output::Output as OutputFile;
 use iosonar_plan::{Op, SECTOR};
 use iosonar_text::shown;
@@ -87,6 +88,12 @@ impl Written {
         self.plain_writes += other.plain_writes;
         self.left_out.iter_mut().zip(other.left_out).for_each(|(a, b)| *a += b);
         self.pairings.iter_mut().zip(other.pairings).for_each(|(a, b)| *a += b);
+    }
+
+    /// How the kernel's events became these requests.
+    fn recorded(&self, events: Recorded) -> Recorded {
+        let [_, _, ambiguous, no_end, no_begin] = self.pairings;
+        Recorded { requests: self.requests, ambiguous, no_end, no_begin, ..events }
     }
 
     /// What a reader should know, as sentences.
@@ -261,8 +268,9 @@ impl Outputs {
         names.find(|path| !is_used(path)).expect("names do not end")
     }
 
-    /// Completes all outputs and reports their requests; none is there if no request was written. `remarks` goes into archives.
-    pub fn end(self, remarks: &[String]) -> Result<Written, Failure> {
+    /// Completes all outputs and reports their requests; none is there if no request was written. `remarks` goes into archives,
+    /// and so does what became of the kernel's `events`, if the trace has these.
+    pub fn end(self, remarks: &[String], events: Option<Recorded>) -> Result<Written, Failure> {
         let mut sum = Written::default();
         self.all.iter().for_each(|(_, one)| sum.add(&one.written));
         if sum.requests == 0 {
@@ -271,7 +279,8 @@ impl Outputs {
         for (_, One { path, sink, written }) in self.all {
             let mut all = remarks.to_vec();
             all.extend(written.remarks());
-            sink.end(&path, &all)?;
+            let recorded = events.map(|events| written.recorded(events));
+            sink.end(&path, &all, recorded)?;
             if path.as_os_str() != "-" {
                 print_message(format_args!("{}: {} requests", shown(&path), written.requests));
             }
@@ -358,10 +367,10 @@ impl Sink {
         }
     }
 
-    fn end(self, path: &Path, remarks: &[String]) -> Result<(), Failure> {
+    fn end(self, path: &Path, remarks: &[String], recorded: Option<Recorded>) -> Result<(), Failure> {
         let cannot = || format!("cannot write {}", shown(&path));
         let text = match self {
-            Sink::Archive(archive) => return archive.end(remarks),
+            Sink::Archive(archive) => return archive.end(remarks, recorded),
             Sink::Load(out) => out,
             Sink::Fio(log) => log.end().with_context(cannot)?,
             Sink::SeekList(list) => list.end(),
