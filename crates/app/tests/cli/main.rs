@@ -32,6 +32,7 @@ mod iozone_options;
 mod iozone_requests;
 mod judged;
 mod kept;
+mod kernel_events;
 mod knee;
 mod layout;
 mod limits;
