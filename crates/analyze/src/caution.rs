@@ -439,8 +439,15 @@ fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
 /// Devices that compress write zeros, and data that repeats, faster than data of users.
 fn compressible(list: &mut List, summary: &Summary, plan: &Plan) {
     let percent = plan.fill.random_percent;
+    // What the programs of a recording wrote is not known.
+    let wrote_unknown = summary.run.is_recording();
     let has_named_data = plan.jobs().all(|(_, job)| job.options.data.is_some());
-    if percent >= 100 || has_named_data || summary.counts.write.total == 0 || !summary.stamps.is_empty() {
+    if percent >= 100
+        || has_named_data
+        || summary.counts.write.total == 0
+        || !summary.stamps.is_empty()
+        || wrote_unknown
+    {
         return;
     }
     let text = format!(
