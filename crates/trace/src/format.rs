@@ -65,6 +65,22 @@ impl Format {
         })
     }
 
+    /// A line of it; `None` of binary forms, and of loads, whose lines of text can be anything.
+    pub fn example(&self) -> Option<&'static str> {
+        Some(match self {
+            Format::Load | Format::Blktrace | Format::Parquet => return None,
+            Format::Blkparse(_) => "8,0 1 2 0.000001234 1234 Q WS 64 + 8 [fio]",
+            Format::Ftrace => "fio-1234 [000] ..... 5.000001: block_bio_queue: 8,0 WS 64 + 8 [fio]",
+            Format::Fio(_) => "12 /dev/sda write 4096 4096",
+            Format::FioLatency => "1, 108742, 0, 4096, 0",
+            Format::SeekList => "0000000000 000000000000 8 r 0000000000000000 0000000000000000",
+            Format::Table(Table::DiskMon) => "0 0.000000 0.00023100 0 Write 409600 8, with tabs between",
+            Format::Table(Table::Msr) => "128166372003061629,hm,1,Read,383496192,32768,413",
+            Format::Table(Table::Alibaba) => "419,W,8792731648,16384,1577808144360767",
+            Format::Table(Table::Tencent) => "1538323200,12910952,128,0,1063",
+        })
+    }
+
     /// Whether it tells events on the way of requests, not requests.
     pub fn is_events(&self) -> bool {
         matches!(self, Format::Blktrace | Format::Blkparse(_) | Format::Ftrace)

@@ -82,6 +82,16 @@ impl Flags {
     /// The device's write cache is emptied before it (`F` before the operation).
     pub const PREFLUSH: Flags = Flags(1 << 4);
 
+    /// The kernel's letter `N` with a length, which stands for several operations.
+    pub const UNNAMED: Flags = Flags(1 << 5);
+    /// An operation on zones (`Z`): of a write, an append.
+    pub const ZONE: Flags = Flags(1 << 6);
+
+    /// Whether any of `a` and `b` is in here.
+    pub(crate) const fn has_any(self, a: Flags, b: Flags) -> bool {
+        self.0 & (a.0 | b.0) != 0
+    }
+
     /// Whether all of `other` is in here.
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -1,11 +1,15 @@
 //! What was read of a trace outlasts damage after it.
 
+use crate::format::Format;
 use crate::input::{is_damage, is_trailing_garbage};
 use crate::kernel::{Counts, Event, Events};
-use crate::request::{Bad, Entry, Next, Requests, TraceError, Traced};
+use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
 use std::io::ErrorKind;
 
 const DOUBT: &str = "gzip streams are damaged: requests that were read of them can be wrong";
+
+/// How readers name the lines that they pass over because they are none of theirs.
+const PASSED: [&str; 2] = ["lines that are no events", "lines of other events"];
 
 /// A trace that is told as damaged where it would end with an error, and keeps what came before: a compressed file that is
 /// cut off, a line that is no text. A trace that breaks before its first entry is none, and its error stays one.
@@ -17,12 +21,36 @@ pub struct Salvage<T> {
     is_over: bool,
     /// A checksum failed: what was unpacked before can be wrong, too, and still look like requests.
     is_doubtful: bool,
+    /// What the form's lines look like.
+    expected: Option<String>,
+    bad: u64,
 }
 
 impl<T> Salvage<T> {
     /// Of a reader of one file; `file` is told where there are several.
     pub fn new(trace: T, file: Option<String>) -> Salvage<T> {
-        Salvage { trace, file, is_begun: false, is_over: false, is_doubtful: false }
+        Salvage { trace, file, is_begun: false, is_over: false, is_doubtful: false, expected: None, bad: 0 }
+    }
+
+    /// Makes a trace without any entry an error, if it has lines that are none of this form.
+    #[must_use]
+    pub fn expecting(mut self, format: &Format) -> Salvage<T> {
+        let example = format.example();
+        self.expected =
+            example.map(|example| format!("no line of it is one of {format}, such as '{example}'"));
+        self
+    }
+
+    /// Whether the trace ends here without an error; `besides` is what was met beside entries.
+    fn end(&self, besides: &[(String, u64)]) -> Result<(), TraceError> {
+        let passed =
+            besides.iter().filter(|(what, _)| PASSED.contains(&what.as_str())).map(|(_, n)| n).sum::<u64>();
+        match &self.expected {
+            Some(why) if !self.is_begun && self.bad + passed > 0 => {
+                Err(TraceError::Broken { at: Place::Line(1), why: self.named(why.clone()) })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What is to be made of an entry that was just read.
@@ -32,7 +60,10 @@ impl<T> Salvage<T> {
                 self.is_begun = true;
                 Ok(Some(Entry::One(one)))
             }
-            Ok(Some(Entry::Bad(bad))) => Ok(Some(Entry::Bad(Bad { why: self.named(bad.why), ..bad }))),
+            Ok(Some(Entry::Bad(bad))) => {
+                self.bad += 1;
+                Ok(Some(Entry::Bad(Bad { why: self.named(bad.why), ..bad })))
+            }
             Ok(None) => Ok(None),
             Err(TraceError::Io { at, error }) if self.is_begun && is_damage(&error) => {
                 self.is_over = true;
@@ -72,6 +103,9 @@ impl<T: Events> Events for Salvage<T> {
         }
         let next = self.trace.next().map(|entry| entry.map(|entry| entry.map(|_| ())));
         let entry = self.heed(next)?;
+        if entry.is_none() {
+            self.end(&self.trace.besides())?;
+        }
         Ok(entry.map(|entry| entry.map(|()| self.trace.shown())))
     }
 
@@ -102,7 +136,11 @@ impl<T: Requests> Requests for Salvage<T> {
             return Ok(None);
         }
         let next = self.trace.next();
-        self.heed(next)
+        let entry = self.heed(next)?;
+        if entry.is_none() {
+            self.end(&self.trace.besides())?;
+        }
+        Ok(entry)
     }
 
     fn devices(&self) -> Vec<String> {

@@ -137,12 +137,18 @@ impl Requests for Joined<'_> {
 pub struct FromFirst<R> {
     requests: R,
     first: Option<Nanos>,
+    at_most: Nanos,
 }
 
 impl<R: Requests> FromFirst<R> {
     /// Of requests in the order of time.
     pub fn new(requests: R) -> FromFirst<R> {
-        FromFirst { requests, first: None }
+        FromFirst { requests, first: None, at_most: Nanos(u64::MAX) }
+    }
+
+    /// The same, but time begins no later than at `at_most`.
+    pub fn at_most(requests: R, at_most: Nanos) -> FromFirst<R> {
+        FromFirst { requests, first: None, at_most }
     }
 }
 
@@ -151,7 +157,7 @@ impl<R: Requests> Requests for FromFirst<R> {
         let next = self.requests.next()?;
         Ok(next.map(|entry| match entry {
             Entry::One(request) => {
-                let first = *self.first.get_or_insert(request.time);
+                let first = *self.first.get_or_insert(request.time.min(self.at_most));
                 Entry::One(Traced { time: request.time.saturating_sub(first), ..request })
             }
             bad @ Entry::Bad(_) => bad,

@@ -40,7 +40,7 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         remarks.push(format!("{} entries are damaged and were skipped", bad));
     }
     let written = outputs.end(&remarks, events)?;
-    remarks.extend(written.remarks());
+    remarks.extend(written.remarks(trace.unstarted));
     remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {}: {remark}", trace.name)));
     if let Some((at, timing)) = trace.at {
         print_message(format_args!("iosonar: {}", counted_as(at, timing)));

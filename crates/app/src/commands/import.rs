@@ -129,7 +129,7 @@ fn import_latencies(file: &PathBuf, args: &ImportArgs, name: &str) -> Result<Exi
         remarks.push(format!("{bad} entries are damaged and were skipped"));
     }
     let written = outputs.end(&remarks, None)?;
-    remarks.extend(written.remarks());
+    remarks.extend(written.remarks(trace.unstarted));
     remarks.iter().for_each(|remark| output::print_message(format_args!("iosonar: {name}: {remark}")));
     println!("{}", shown(&dir));
     Ok(if written.requests == 0 { Exit::Failed } else { Exit::Fine })

@@ -127,6 +127,7 @@ impl Shape {
             }
             Ok(())
         })?;
+        pairings[Pairing::NoBegin as usize] += trace.unstarted;
         let (devices, besides) = (trace.requests.devices(), trace.requests.besides());
         Ok(Shape { kinds, pairings, devices, processes, besides, bad, demand: tally.finish(), busiest })
     }

@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, Recorded};
+use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::fio_latency::LatencyLog;
@@ -17,8 +18,8 @@ use iosonar_trace::kernel::ftrace::Ftrace;
 use iosonar_trace::kernel::{At, Counts, Events, Merged, Paired, Timing};
 use iosonar_trace::tables::Rows;
 use iosonar_trace::{
-    Entry, Format, FromFirst, InOrder, Joined, Load, Next, Requests, Salvage, SeekList, TraceError, Traced,
-    decompress, explain, is_damage,
+    Entry, Format, FromFirst, InOrder, Joined, Load, Next, Pairing, Requests, Salvage, SeekList, TraceError,
+    Traced, decompress, explain, is_damage,
 };
 use std::fs::File;
 use std::io::{BufRead, Chain, Cursor, Read};
@@ -125,6 +126,8 @@ pub struct Trace {
     /// Devices that were chosen, as typed.
     wanted: Vec<String>,
     keep_nameless: bool,
+    /// Completions whose request is not in the trace, as far as it was read: they are no requests.
+    pub unstarted: u64,
 }
 
 /// What lies at a path.
@@ -167,7 +170,7 @@ pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, Failure> {
     let names = DeviceNames::of(&paths);
     let requests = selected(requests, reading, &names);
     let (wanted, keep_nameless) = (reading.devices.clone(), reading.keep_nameless);
-    Ok(Trace { name, format, at, requests, names, wanted, keep_nameless })
+    Ok(Trace { name, format, at, requests, names, wanted, keep_nameless, unstarted: 0 })
 }
 
 /// A name that is no file but the beginning of those of a blktrace stands for them.
@@ -304,10 +307,12 @@ fn requests(
     }
     let requests: Boxed = match &format {
         Format::Load => Box::new(Salvage::new(Load::new(text), file)),
-        Format::Fio(_) => Box::new(Salvage::new(FioLog::new(text), file)),
-        Format::FioLatency => Box::new(Salvage::new(LatencyLog::new(text), file)),
-        Format::SeekList => Box::new(Salvage::new(SeekList::new(text, reading.block), file)),
-        Format::Table(table) => Box::new(Salvage::new(Rows::new(text, *table), file)),
+        Format::Fio(_) => Box::new(Salvage::new(FioLog::new(text), file).expecting(&format)),
+        Format::FioLatency => Box::new(Salvage::new(LatencyLog::new(text), file).expecting(&format)),
+        Format::SeekList => {
+            Box::new(Salvage::new(SeekList::new(text, reading.block), file).expecting(&format))
+        }
+        Format::Table(table) => Box::new(Salvage::new(Rows::new(text, *table), file).expecting(&format)),
         _ => unreachable!("events and records are read elsewhere"),
     };
     Ok((in_order(requests, format.is_dated(), reading), None))
@@ -323,9 +328,11 @@ fn in_order(requests: Boxed, is_dated: bool, reading: &Reading) -> Boxed {
 }
 
 fn events(format: Format, text: Box<dyn BufRead + Send>, file: Option<String>) -> Box<dyn Events> {
-    match format {
-        Format::Blkparse(form) => Box::new(Salvage::new(Blkparse::new(text, form), file)),
-        Format::Ftrace => Box::new(Salvage::new(Ftrace::new(text), file)),
+    match &format {
+        Format::Blkparse(form) => {
+            Box::new(Salvage::new(Blkparse::new(text, form.clone()), file).expecting(&format))
+        }
+        Format::Ftrace => Box::new(Salvage::new(Ftrace::new(text), file).expecting(&format)),
         _ => Box::new(Salvage::new(Blktrace::new(text), file)),
     }
 }
@@ -375,8 +382,13 @@ fn blktrace(
 fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen) {
     let timing = if at == At::COMPLETE { Timing::None } else { reading.timing };
     let paired = Paired::new(events, at, timing);
-    (in_order(Box::new(paired.from_first()), false, reading), (at, timing))
+    // Time begins with the first event, or with an earlier request that is brought to its place.
+    let requests = in_order(Box::new(paired.from_first(BEFORE_FIRST)), false, reading);
+    (Box::new(FromFirst::at_most(requests, BEFORE_FIRST)), (at, timing))
 }
+
+/// How much earlier than the first event others can be.
+const BEFORE_FIRST: Nanos = Nanos(3_600_000_000_000);
 
 /// How [`Requests::besides`] names the kernel's events, by their action.
 pub const EVENTS: &str = "events ";
@@ -465,10 +477,15 @@ impl Trace {
         mut f: impl FnMut(&Traced, Device<'_>) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
         let (mut bad, mut devices) = (0, Vec::<String>::new());
+        // blkreplay's script makes requests of them.
+        let is_guessed = self.at.is_some_and(|(_, timing)| timing == Timing::Guessed);
         while let Some(entry) =
             self.requests.next().with_context(|| self.name.clone()).map_err(Failure::refused)?
         {
             match entry {
+                Entry::One(request) if request.pairing == Pairing::NoBegin && !is_guessed => {
+                    self.unstarted += 1;
+                }
                 Entry::One(request) => {
                     let number = request.device as usize;
                     while devices.len() <= number {
@@ -497,7 +514,13 @@ impl Trace {
         self.at.filter(|(_, timing)| *timing != Timing::None)?;
         let counts = self.requests.besides();
         let sum = |what: &str| counts.iter().filter(|(w, _)| w.starts_with(what)).map(|(_, n)| n).sum();
-        Some(Recorded { events: sum(EVENTS), lost: sum(LOST_EVENTS), damaged, ..Recorded::default() })
+        Some(Recorded {
+            events: sum(EVENTS),
+            lost: sum(LOST_EVENTS),
+            no_begin: self.unstarted,
+            damaged,
+            ..Recorded::default()
+        })
     }
 
     /// What was chosen must be there.

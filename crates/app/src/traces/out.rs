@@ -14,8 +14,9 @@ use iosonar_text::shown;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_result};
 use iosonar_trace::fio::{FioWriter, Version};
 use iosonar_trace::{Flags, Kind, Pairing, SeekListWriter, Traced};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
+use tempfile::SpooledTempFile;
 
 /// A form that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,12 +93,12 @@ impl Written {
 
     /// How the kernel's events became these requests.
     fn recorded(&self, events: Recorded) -> Recorded {
-        let [_, _, ambiguous, no_end, no_begin] = self.pairings;
-        Recorded { requests: self.requests, ambiguous, no_end, no_begin, ..events }
+        let [_, _, ambiguous, no_end, faked] = self.pairings;
+        Recorded { requests: self.requests, ambiguous, no_end, no_begin: events.no_begin + faked, ..events }
     }
 
-    /// What a reader should know, as sentences.
-    pub fn remarks(&self) -> Vec<String> {
+    /// What a reader should know, as sentences; `unstarted` completions have no request in the trace.
+    pub fn remarks(&self, unstarted: u64) -> Vec<String> {
         let mut remarks = Vec::new();
         let kinds = Kind::ALL.iter().zip(self.left_out).filter(|(_, n)| *n > 0);
         let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{n} {}", kind.name())).collect();
@@ -115,7 +116,7 @@ impl Written {
         }
         let count = |p: Pairing| self.pairings[p as usize];
         let (exact, ambiguous) = (count(Pairing::Exact), count(Pairing::Ambiguous));
-        let (no_end, no_begin) = (count(Pairing::NoEnd), count(Pairing::NoBegin));
+        let (no_end, no_begin) = (count(Pairing::NoEnd), count(Pairing::NoBegin) + unstarted);
         if ambiguous + no_end + no_begin > 0 {
             remarks.push(format!(
                 "ends: {exact} exact, {ambiguous} of several alike (the oldest was taken), {no_end} requests without an end, \
@@ -144,12 +145,15 @@ enum Sink {
 const OUT: &str = "OUT";
 /// Bytes that are handed over at once.
 const PIECE: usize = 1 << 16;
+/// Bytes for standard output that are held in memory; more are held in a temporary file.
+const HELD: usize = 64 << 20;
 /// Of a load zlib makes an eighth more than at its default level, in a third of the time.
 const GZIP_LEVEL: u32 = 2;
 
 /// A text, compressed or not, to a file or standard output.
 enum Plain {
-    Stdout(BufWriter<std::io::Stdout>),
+    /// Standard output gets the text when it is whole: a trace can be refused at its last request.
+    Stdout(BufWriter<SpooledTempFile>),
     File(Box<OutputFile>),
     /// In large pieces: deflate is slow with small ones.
     Gzip(Box<BufWriter<GzEncoder<OutputFile>>>),
@@ -158,7 +162,7 @@ enum Plain {
 impl Plain {
     fn begin(path: &Path) -> Result<Plain, Failure> {
         if path.as_os_str() == "-" {
-            return Ok(Plain::Stdout(BufWriter::with_capacity(PIECE, std::io::stdout())));
+            return Ok(Plain::Stdout(BufWriter::with_capacity(PIECE, SpooledTempFile::new(HELD))));
         }
         let file = new_load::create(OUT, path)?;
         Ok(if path.extension().is_some_and(|e| e == "gz") {
@@ -171,7 +175,13 @@ impl Plain {
 
     fn publish(self) -> std::io::Result<()> {
         match self {
-            Plain::Stdout(mut out) => out.flush(),
+            Plain::Stdout(held) => {
+                let mut held = held.into_inner().map_err(|e| e.into_error())?;
+                held.rewind()?;
+                let mut out = std::io::stdout().lock();
+                std::io::copy(&mut held, &mut out)?;
+                out.flush()
+            }
             Plain::File(file) => file.publish().map(drop),
             Plain::Gzip(gzip) => gzip.into_inner().map_err(|e| e.into_error())?.finish()?.publish().map(drop),
         }
@@ -278,7 +288,9 @@ impl Outputs {
         }
         for (_, One { path, sink, written }) in self.all {
             let mut all = remarks.to_vec();
-            all.extend(written.remarks());
+            // Of a completion without a request it is not known whose output it would be.
+            let unstarted = events.map_or(0, |events| events.no_begin);
+            all.extend(written.remarks(if self.is_split { 0 } else { unstarted }));
             let recorded = events.map(|events| written.recorded(events));
             sink.end(&path, &all, recorded)?;
             if path.as_os_str() != "-" {

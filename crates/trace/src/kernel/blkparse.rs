@@ -160,7 +160,10 @@ impl<'a> Found<'a> {
 impl Form {
     /// Whether a line tells an event in this form.
     pub fn recognises(&self, line: &str) -> bool {
-        matches!(self.read(1, line), Ok(Some(_)))
+        let mut found = Found::default();
+        self.find(line.trim(), &mut found);
+        let letters = found.text(Field::Rwbs);
+        letters.bytes().all(|b| b.is_ascii_uppercase()) && matches!(self.read(1, line), Ok(Some(_)))
     }
 
     /// The event of a line; none where the line is of something else.
@@ -169,7 +172,9 @@ impl Form {
         let rest = self.find(line.trim(), &mut found);
         let letter = found.text(Field::Action);
         let has_time = found.number(Field::Seconds).is_some();
-        let is_event = matches!(letter.as_bytes(), [b'A'..=b'Z' | b'm'] | [b'U', b'T']) && has_time;
+        // All the letters that blkparse has.
+        let is_action = matches!(letter.as_bytes(), [b'A'..=b'D' | b'F' | b'G' | b'I' | b'M' | b'P'..=b'R' | b'S' | b'T' | b'U' | b'X' | b'm'] | [b'U', b'T']);
+        let is_event = is_action && has_time;
         if !is_event {
             return Ok(None);
         }
@@ -210,7 +215,7 @@ impl Form {
     }
 
     fn head(&self, at: u64, found: &Found<'_>, action: Action) -> Result<Event, String> {
-        let seconds = found.number(Field::Seconds).filter(|s| *s < 1 << 33).ok_or("the time is too large")?;
+        let seconds = found.number(Field::Seconds).ok_or("the time is no number")?;
         let fraction = match (found.text(Field::Nanos), found.text(Field::Micros)) {
             ("", "") => Some(0),
             ("", micros) => whole(micros).map(|n| n * 1000),
@@ -232,7 +237,7 @@ impl Form {
         let pid = found.number(Field::Pid).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
         Ok(Event {
             at,
-            time: Nanos(seconds * 1_000_000_000 + fraction),
+            time: since_first(seconds, fraction).ok_or("the time is too large")?,
             action,
             device,
             sector: 0,
@@ -300,12 +305,31 @@ fn bracketed(event: &mut Event, rest: &str) {
     }
 }
 
+/// Events of other CPUs can be earlier than the first one, from which blkparse counts, by this at most.
+const BEFORE_FIRST_S: u64 = 3_600;
+/// blkparse prints such a time without its sign: these are the seconds of 2^64 ns.
+const WRAP_S: u64 = 18_446_744_073;
+/// Some versions print 32 bits of the seconds.
+const WRAP_32_S: u64 = WRAP_S % (1 << 32);
+
+/// A time of blkparse in nanoseconds; one before its first event has no sign, as [`super::Paired::from_first`] takes it. `None`
+/// if there is no such time.
+fn since_first(seconds: u64, nanos: u64) -> Option<Nanos> {
+    let is_before = |wrap: u64| (wrap - BEFORE_FIRST_S..=wrap).contains(&seconds);
+    let seconds = match () {
+        () if is_before(WRAP_32_S) => seconds + (WRAP_S - WRAP_32_S),
+        () if seconds < 1 << 33 || is_before(WRAP_S) => seconds,
+        () => return None,
+    };
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanos).map(Nanos)
+}
+
 /// Seconds with all nine digits after the point: fewer would not be a fraction here.
 fn time(cursor: &mut Cursor<'_>) -> Option<Nanos> {
     let seconds = cursor.number().filter(|seconds| *seconds < 1 << 33)?;
     cursor.byte(b'.')?;
     let (nanos, digits) = cursor.digits();
-    (digits == 9).then_some(Nanos(seconds * 1_000_000_000 + nanos))
+    if digits == 9 { since_first(seconds, nanos) } else { None }
 }
 
 /// The event of a line of the default form, if it is one of a request's life and all is as usual.

@@ -115,11 +115,16 @@ impl Rwbs {
     pub fn parse(letters: &[u8]) -> Rwbs {
         // An F before another operation asks for a flush first; alone, or before F, it is the operation.
         let preflush = letters.first() == Some(&b'F')
-            && matches!(letters.get(1), Some(b'R' | b'W' | b'D' | b'N' | b'F'));
+            && matches!(letters.get(1), Some(b'R' | b'W' | b'D' | b'N' | b'F' | b'Z'));
         let (operation, rest) = match (letters, preflush) {
             ([b'F', operation, rest @ ..], true) => (*operation, rest),
             ([operation, rest @ ..], _) => (*operation, rest),
             ([], _) => (b'?', &[][..]),
+        };
+        // The second letter of an operation on zones is no flag: ZA append, ZR reset, ZO open, ZC close, ZF finish.
+        let (zone, rest) = match (operation, rest) {
+            (b'Z', [zone, rest @ ..]) => (Some(*zone), rest),
+            _ => (None, rest),
         };
         let kind = match operation {
             b'R' => Kind::Read,
@@ -128,6 +133,7 @@ impl Rwbs {
             b'D' => Kind::Discard,
             b'F' => Kind::Flush,
             b'N' if preflush => Kind::Flush,
+            b'Z' if zone == Some(b'A') => Kind::Write,
             _ => Kind::Other,
         };
         let flags = Flags::default()
@@ -135,7 +141,8 @@ impl Rwbs {
             .with(Flags::FUA, rest.contains(&b'F'))
             .with(Flags::AHEAD, rest.contains(&b'A'))
             .with(Flags::SYNC, rest.contains(&b'S'))
-            .with(Flags::META, rest.contains(&b'M'));
+            .with(Flags::META, rest.contains(&b'M'))
+            .with(Flags::ZONE, zone.is_some());
         Rwbs { kind, flags }
     }
 
@@ -145,10 +152,15 @@ impl Rwbs {
         self.kind == Kind::Flush && !self.flags.has(Flags::SYNC)
     }
 
-    /// What the kernel's own events mean: they have no letter for zeroing but N, with a length; drivers' commands have none.
-    pub(crate) fn kind_in_events(self, length: u64) -> Kind {
-        let is_zeroing = self.kind == Kind::Other && length > 0;
-        if is_zeroing { Kind::WriteZeroes } else { self.kind }
+    /// What the kernel's own events mean: they have no letter for zeroing but N, with a length; drivers' commands have no
+    /// length. Operations on zones have it, too, in kernels without letters for these.
+    pub(crate) fn in_events(self, length: u64) -> Rwbs {
+        let Rwbs { kind, flags } = self;
+        let is_zeroing = kind == Kind::Other && length > 0 && !flags.has(Flags::ZONE);
+        if !is_zeroing {
+            return self;
+        }
+        Rwbs { kind: Kind::WriteZeroes, flags: flags.with(Flags::UNNAMED, true) }
     }
 
     /// What it means for so many bytes: without data, a write that flushes is a flush.

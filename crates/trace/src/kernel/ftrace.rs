@@ -158,7 +158,7 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     cursor.gap()?;
     let (_, last) = cursor.rest().split_at_checked(memrchr(b'[', cursor.rest())? + 1)?;
     let last = last.strip_suffix(b"]")?;
-    let rwbs = Rwbs { kind: rwbs.kind_in_events(bytes), ..rwbs };
+    let rwbs = rwbs.in_events(bytes);
     let mut event = Event { at, time, action, device, sector, bytes, rwbs, process, error: 0 };
     if action == Action::Complete {
         let error = || std::str::from_utf8(last).ok()?.parse::<i32>().ok();
@@ -302,7 +302,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
             let sectors = words.next().unwrap_or_default();
             let bytes = whole(sectors).and_then(|n| n.checked_mul(SECTOR));
             event.bytes = bytes.ok_or_else(|| format!("the length '{sectors}' is no number"))?;
-            event.rwbs.kind = event.rwbs.kind_in_events(event.bytes);
+            event.rwbs = event.rwbs.in_events(event.bytes);
         }
         // A split tells where the second part starts.
         Some("/") => {}

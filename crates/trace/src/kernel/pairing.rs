@@ -1,11 +1,12 @@
 //! From events to requests: which event counts as the request, and which completion belongs to it.
 
-use super::event::{Action, Counts, Device, Event, Events};
+use super::event::{Action, Counts, Device, Event, Events, Rwbs};
 use super::flushes::{Flushes, OWN_END_NS, OWN_END_REQUESTS};
 use super::retry::{EAGAIN, HELD, HELD_NS, RETRIED, Refused, is_retry};
 use crate::request::{Entry, Flags, Kind, Next, Pairing, Process, Requests, Traced};
 use iosonar_plan::{Extent, Nanos, SECTOR};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ops::Range;
 
 /// Which event counts as the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +95,10 @@ enum Ends {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// So many of its sectors have not ended.
+    /// None of its sectors, of which there are this many, has ended.
     Open(u64),
+    /// A part of it has ended.
+    InPart,
     /// Its data, or a flush of the device that served it, ended at this time. Its own end may follow.
     Served(u64),
     /// It ended with EAGAIN: the kernel may issue it again.
@@ -104,6 +107,13 @@ enum State {
     Settled,
     /// It is no request of its own: the driver gave it back, or the kernel issued it again.
     Dropped,
+}
+
+impl State {
+    /// Whether not all of its sectors have ended.
+    fn is_open(self) -> bool {
+        matches!(self, State::Open(_) | State::InPart)
+    }
 }
 
 impl Waiting {
@@ -153,6 +163,7 @@ pub struct Paired<E> {
     /// What counts as time zero; none: that of the trace.
     origin: Option<Nanos>,
     from_first: bool,
+    before_first: Nanos,
 }
 
 /// Requests, as far as their events have come.
@@ -168,11 +179,16 @@ struct Pairs {
     refused: Refused,
     /// Tries that are no requests of their own, because the kernel issued the request again.
     retried: u64,
+    /// Requests that the driver got again though no event says that it had given them back.
+    issued_again: u64,
     /// The latest time so far.
     now: u64,
     /// The most sectors of a request so far: how far before a completion those lie that it can end.
     longest: u64,
+    /// What has ended of the requests of which a part has.
+    parts: HashMap<u64, Covered>,
     flushes: Flushes,
+    zones: Zones,
     is_over: bool,
     devices: Devices,
     counts: Counts,
@@ -190,20 +206,25 @@ impl<E: Events> Paired<E> {
             open: BTreeSet::new(),
             refused: Refused::default(),
             retried: 0,
+            issued_again: 0,
             now: 0,
             longest: 0,
+            parts: HashMap::new(),
             flushes: Flushes::default(),
+            zones: Zones::default(),
             is_over: false,
             devices: Devices::default(),
             counts: [0; Action::ALL.len()],
         };
-        Paired { events, pairs, origin: None, from_first: false }
+        Paired { events, pairs, origin: None, from_first: false, before_first: Nanos(0) }
     }
 
-    /// Lets time begin with the first event, as blkparse does.
+    /// Lets time begin with the first event, as blkparse does, or `before` earlier: events of several CPUs can be out of
+    /// order, and some are earlier than the first one, so that an event that has no sign is before a clock's zero.
+    /// [`crate::FromFirst::at_most`] takes that time off again.
     #[must_use]
-    pub fn from_first(mut self) -> Paired<E> {
-        self.from_first = true;
+    pub fn from_first(mut self, before: Nanos) -> Paired<E> {
+        (self.from_first, self.before_first) = (true, before);
         self
     }
 
@@ -263,6 +284,9 @@ impl Pairs {
         self.now = self.now.max(time.0);
         self.expire(time.0);
         self.counts[event.action as usize] += 1;
+        let unlike =
+            if event.rwbs.flags.has_any(Flags::ZONE, Flags::UNNAMED) { self.zones.read(event) } else { None };
+        let event = unlike.as_ref().unwrap_or(event);
         let kind = event.rwbs.of_length(event.bytes).kind;
         if event.bytes == 0 && matches!(kind, Kind::Read | Kind::Write | Kind::Discard | Kind::WriteZeroes) {
             // The kernel ends requests that flush, and what failed, again without a length.
@@ -289,6 +313,9 @@ impl Pairs {
 
     /// The same where ends are not looked for: only what is queued can end with EAGAIN and come again.
     fn take_without_end(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
+        if self.at == At::ISSUE {
+            return self.take_issue(event, time);
+        }
         if self.at != At::QUEUE {
             return (event.action == self.at.0).then(|| self.request(event, time));
         }
@@ -298,6 +325,25 @@ impl Pairs {
             self.waiting.push_back(Waiting::settled(request, time));
         } else if event.action == Action::Complete && event.error == EAGAIN {
             self.refuse_held(event, time);
+        }
+        None
+    }
+
+    /// The same for requests of the driver: it can give back what it got, which is issued again.
+    fn take_issue(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
+        if event.action == Action::Issue {
+            let request = self.request(event, time);
+            self.waiting.push_back(Waiting::settled(request, time));
+        } else if event.action == Action::Requeue {
+            let (given_back, device) = (Begun::of(event), self.devices.number(event.device));
+            let is_same = |w: &&mut Waiting| {
+                w.state == State::Settled
+                    && w.covers(given_back, device)
+                    && w.request.sectors().1 == given_back.sectors
+            };
+            if let Some(waiting) = self.waiting.iter_mut().rev().take(LOOKED_BACK).find(is_same) {
+                waiting.state = State::Dropped;
+            }
         }
         None
     }
@@ -394,6 +440,7 @@ impl Pairs {
                 }
                 self.close(number, event, time);
             }
+            None if self.end_append(ended, event, time) => {}
             None if self.timing == Timing::Exact && self.end_parts(ended, event, time) => {}
             // Flushes and drivers' commands that nobody requested.
             None if matches!(ended.kind, Kind::Flush | Kind::Other) => {}
@@ -402,6 +449,32 @@ impl Pairs {
                 self.waiting.push_back(Waiting::settled(request, time));
             }
         }
+    }
+
+    /// Ends a zone append: it is issued at the start of a zone, and ends where the device put it. Returns whether there was
+    /// one; it gets its real place.
+    fn end_append(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
+        let is_append = event.rwbs.flags.has(Flags::ZONE) && ended.kind == Kind::Write;
+        if !is_append || self.timing != Timing::Exact {
+            return false;
+        }
+        let from = (Place::new(ended.device, ended.kind, 0), 0);
+        let before = self.open.range(from..=(ended.place(), u64::MAX)).rev().take(LOOKED_BACK);
+        let is_same = |waiting: &Waiting| {
+            waiting.request.flags.has(Flags::ZONE) && waiting.state == State::Open(ended.sectors)
+        };
+        // The nearest zone start, and of the appends there the oldest.
+        let mut fitting = before.filter(|key| is_same(self.waiting(key.1))).peekable();
+        let Some(place) = fitting.peek().map(|key| key.0) else { return false };
+        let Some(number) = fitting.take_while(|key| key.0 == place).map(|key| key.1).last() else {
+            return false;
+        };
+        self.close(number, event, time);
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        if waiting.state == State::Settled {
+            waiting.request.extent.offset = ended.sector * SECTOR;
+        }
+        true
     }
 
     /// Ends what the kernel would have had to wait for; whether there is nothing more to do. The kernel does this within the
@@ -435,17 +508,17 @@ impl Pairs {
         for number in numbers {
             let waiting = &mut self.waiting[(number - self.first) as usize];
             let (sector, sectors) = waiting.request.sectors();
-            let shared = to.min(sector + sectors).saturating_sub(from.max(sector));
-            let State::Open(open) = waiting.state else { continue };
-            if shared == 0 {
+            let shared = from.max(sector)..to.min(sector + sectors);
+            if !waiting.state.is_open() || shared.is_empty() {
                 continue;
             }
             found = true;
-            let left = open.saturating_sub(shared);
+            let left = sectors - self.parts.entry(number).or_default().add(shared);
             if left == 0 {
+                self.parts.remove(&number);
                 self.close(number, event, time);
             } else {
-                waiting.state = State::Open(left);
+                waiting.state = State::InPart;
                 waiting.parts += 1;
                 waiting.request.error = waiting.request.error.max(event.error);
             }
@@ -612,7 +685,7 @@ impl Pairs {
             if now.saturating_sub(waiting.begun) <= longest {
                 return;
             }
-            if let State::Open(_) = waiting.state {
+            if waiting.state.is_open() {
                 waiting.state = State::Settled;
                 let request = waiting.request;
                 self.forget(&request, self.expired);
@@ -629,10 +702,19 @@ impl Pairs {
                 return None;
             }
             let number = self.first;
-            let front = self.waiting.pop_front()?;
+            let mut front = self.waiting.pop_front()?;
             self.first += 1;
+            if front.request.pairing == Pairing::Ambiguous && front.request.latency.is_none() {
+                // One like it ended, and it did not.
+                if self.at == At::ISSUE {
+                    self.issued_again += 1;
+                    self.forget(&front.request, number);
+                    continue;
+                }
+                front.request.pairing = Pairing::NoEnd;
+            }
             match front.state {
-                State::Open(_) | State::Served(_) => self.forget(&front.request, number),
+                State::Open(_) | State::InPart | State::Served(_) => self.forget(&front.request, number),
                 State::Refused => self.refused.remove((self.place(&front.request), number)),
                 State::Settled => {}
                 State::Dropped => continue,
@@ -643,7 +725,7 @@ impl Pairs {
 
     fn has_to_wait(&self, front: &Waiting) -> bool {
         match front.state {
-            State::Open(_) | State::Refused => self.waiting.len() < MOST_WAITING,
+            State::Open(_) | State::InPart | State::Refused => self.waiting.len() < MOST_WAITING,
             State::Served(ended) => {
                 self.now.saturating_sub(ended) <= OWN_END_NS && self.waiting.len() <= OWN_END_REQUESTS
             }
@@ -661,9 +743,72 @@ impl Pairs {
     }
 
     fn forget(&mut self, request: &Traced, number: u64) {
+        if !self.parts.is_empty() {
+            self.parts.remove(&number);
+        }
         self.open.remove(&(self.place(request), number));
     }
 }
+
+/// The time since `before` nanoseconds ahead of `origin`; what is earlier than that is at 0. Times before a clock's zero have
+/// no sign.
+fn since(time: Nanos, origin: Nanos, before: Nanos) -> Nanos {
+    let later = time.0.wrapping_sub(origin.0) as i64;
+    Nanos(before.0.saturating_add_signed(later))
+}
+
+/// Ranges of sectors that have ended, in order and apart from each other. Ends of parts may repeat what others covered:
+/// those of a discard that the kernel split grow, from its start, up to the whole.
+#[derive(Debug, Default)]
+struct Covered(Vec<Range<u64>>);
+
+impl Covered {
+    /// Adds a range; returns how many sectors are covered then.
+    fn add(&mut self, new: Range<u64>) -> u64 {
+        let from = self.0.partition_point(|known| known.end < new.start);
+        let to = self.0.partition_point(|known| known.start <= new.end);
+        let start = self.0.get(from).map_or(new.start, |known| known.start.min(new.start));
+        let end = to
+            .checked_sub(1)
+            .and_then(|last| self.0.get(last))
+            .map_or(new.end, |known| known.end.max(new.end));
+        let joined = if from < to { start..end } else { new };
+        self.0.splice(from..to, [joined]);
+        self.0.iter().map(|known| known.end - known.start).sum()
+    }
+}
+
+/// Devices with zones, as far as the trace tells, and what the letter `N` was read as.
+#[derive(Debug, Default)]
+struct Zones {
+    devices: HashSet<Device>,
+    zeroings: u64,
+}
+
+impl Zones {
+    /// What the letters of an event mean on its device; none if they mean what they say.
+    fn read(&mut self, event: &Event) -> Option<Event> {
+        let Rwbs { flags, .. } = event.rwbs;
+        if flags.has(Flags::ZONE) {
+            self.devices.insert(event.device);
+        }
+        if !flags.has(Flags::UNNAMED) {
+            return None;
+        }
+        if self.devices.contains(&event.device) {
+            return Some(Event { rwbs: Rwbs { kind: Kind::Other, flags }, ..*event });
+        }
+        self.zeroings += u64::from(event.action != Action::Complete);
+        None
+    }
+}
+
+/// What [`Requests::besides`] calls events with a letter that older kernels use for several operations.
+const ZEROINGS: &str = "requests or steps of requests have the letter N and a length: read as write zeroes, which is how the \
+                        kernel prints them; on a zoned device they can be operations on zones";
+/// And requests of the driver that the kernel issued again.
+const ISSUED_AGAIN: &str =
+    "requests were issued to the driver again without an event that says so: each counts once";
 
 /// Numbers of the devices, in the order in which they are met.
 #[derive(Debug, Default)]
@@ -730,7 +875,8 @@ impl<E: Events> Requests for Paired<E> {
             match self.events.next()? {
                 Some(Entry::One(event)) => {
                     let time = if self.from_first {
-                        event.time.saturating_sub(*self.origin.get_or_insert(event.time))
+                        let origin = *self.origin.get_or_insert(event.time);
+                        since(event.time, origin, self.before_first)
                     } else {
                         event.time
                     };
@@ -757,8 +903,10 @@ impl<E: Events> Requests for Paired<E> {
     fn besides(&self) -> Vec<(String, u64)> {
         let counts = self.counts();
         let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), counts[*a as usize]));
-        let retried = [(RETRIED.to_string(), self.pairs.retried)];
-        all.chain(self.events.besides()).chain(retried).filter(|(_, count)| *count > 0).collect()
+        let Pairs { retried, issued_again, ref zones, .. } = self.pairs;
+        let own = [(RETRIED, retried), (ISSUED_AGAIN, issued_again), (ZEROINGS, zones.zeroings)];
+        let own = own.map(|(what, count)| (what.to_string(), count));
+        all.chain(self.events.besides()).chain(own).filter(|(_, count)| *count > 0).collect()
     }
 }
 

@@ -260,8 +260,7 @@ impl EventForm {
             Some(field) => value(field)?,
             None => 0,
         };
-        let mut rwbs = Rwbs::parse(text(self.rwbs)?);
-        rwbs.kind = rwbs.kind_in_events(sectors);
+        let rwbs = Rwbs::parse(text(self.rwbs)?).in_events(sectors);
         let error = match self.error {
             Some(field) => value(field)? as u32 as i32,
             None => 0,

@@ -235,7 +235,7 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     while let Some(entry) = requests.next().with_context(|| shown(&dir).to_string())? {
         match entry {
             Entry::One(request) => {
-                kinds[request.kind as usize] += 1;
+                kinds[request.kind as usize] += u64::from(request.pairing != Pairing::NoBegin);
                 pairings[request.pairing as usize] += 1;
                 if names.len() <= request.device as usize {
                     names = requests.devices();
