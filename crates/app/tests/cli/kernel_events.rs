@@ -100,3 +100,138 @@ fn converted_archives_say_which_latencies_are_guessed() {
     let text = lab.expect(0, "show a").out;
     assert!(text.contains("trace-incomplete") && text.contains("their latencies are guessed"), "{text}");
 }
+
+fn info(lab: &Lab, name: &str) -> Value {
+    serde_json::from_str(&lab.expect(0, &format!("info --json {name}")).out).unwrap()
+}
+
+// blkparse prints times before its first event without their sign, in 64 or in 32 bits of seconds.
+#[test]
+fn an_event_before_the_first_one_has_its_place() {
+    let lab = lab();
+    let name = trace(&lab, "time-below-zero.blkparse");
+    let cut = std::fs::read_to_string(lab.path(name)).unwrap();
+    lab.file("wide", cut.replace("1266874889.", "18446744073."));
+    for name in [name, "wide"] {
+        let text = lab.expect(0, &format!("convert {name} -")).out;
+        let requests: Vec<Vec<&str>> =
+            text.lines().skip(2).map(|line| line.split(';').take(2).map(str::trim).collect()).collect();
+        let wanted = [["0.000000000", "4096"], ["0.039551616", "2048"], ["0.539551616", "8192"]];
+        assert_eq!(requests, wanted, "{name}");
+        assert_eq!(info(&lab, name)["demand"]["span"]["last_ns"], 539_551_616, "{name}");
+        lab.expect(0, &format!("convert {name} {name}.archive"));
+        assert_eq!(latencies_us(&lab, &format!("{name}.archive")), [200, 100, 300].map(Some));
+    }
+}
+
+#[test]
+fn completions_whose_start_was_cut_off_are_no_requests() {
+    let lab = lab();
+    let name = trace(&lab, "cut-start.blkparse");
+    let told = info(&lab, name);
+    assert_eq!((&told["requests"], &told["kinds"]["writes"]), (&1.into(), &0.into()));
+    assert_eq!(told["demand"]["counts"]["all"]["bytes"], 4096);
+    assert_eq!(told["ends"]["without_begin"], 2);
+    for out in ["x.load", "x.archive", "y.load --timing exact"] {
+        let ended = lab.expect(0, &format!("convert {name} {out}"));
+        assert!(ended.err.contains(": 1 requests"), "{}", ended.err);
+    }
+    assert!(lab.expect(0, &format!("convert {name} z")).err.contains("2 ends without a start"));
+    assert_eq!(lab.records("x.archive").len(), 1);
+}
+
+// The driver gives a request back before it takes it.
+#[test]
+fn info_and_conversions_count_a_requeued_request_once() {
+    let lab = lab();
+    let line =
+        |n: u64, letter: char| format!("  8,0    1 {n:8}     0.00000{n}000   42  {letter}   R 8 + 8 [0]\n");
+    let events = |letters: &str| (1..).zip(letters.chars()).map(|(n, c)| line(n, c)).collect::<String>();
+    lab.file("requeued", events("DRDC"));
+    lab.file("again", events("DDC"));
+    for name in ["requeued", "again"] {
+        assert_eq!(info(&lab, name)["requests"], 1, "{name}");
+        lab.expect(0, &format!("convert {name} {name}.archive"));
+        assert_eq!(lab.records(&format!("{name}.archive")).len(), 1, "{name}");
+    }
+    let load = lab.expect(0, "convert requeued -").out;
+    assert_eq!(load.lines().count(), 3, "{load}");
+}
+
+#[test]
+fn operations_on_zones_are_appends_or_stay_aside() {
+    let lab = lab();
+    let name = trace(&lab, "zone.ftrace");
+    let told = info(&lab, name);
+    let kinds = ["writes", "write-zeroes", "others"].map(|kind| told["kinds"][kind].as_u64().unwrap());
+    assert_eq!(kinds, [1, 0, 2]);
+    assert_eq!(told["demand"]["counts"]["all"]["bytes"], 131_072);
+    let ended = lab.expect(0, &format!("convert {name} -"));
+    assert!(ended.out.contains(" 524288 ;  256 ; W ;") && !ended.out.contains("# write"), "{}", ended.out);
+    assert!(ended.err.contains("2 others"), "{}", ended.err);
+    // An append is issued at the start of its zone, and ends where it was written.
+    let moved = std::fs::read_to_string(lab.path(name)).unwrap();
+    lab.file("moved", moved.replace("complete: 259,1 ZAS () 524288", "complete: 259,1 ZAS () 524800"));
+    lab.expect(0, "convert moved a");
+    let record = sorted(&lab, "a")[0];
+    assert_eq!((sector(&record), record.latency().unwrap().0), (524_800, 200_000));
+    // Without other operations on zones, the letter N with a length is a zeroing, which is reported.
+    lab.file("zeroing", moved.lines().skip(4).map(|line| format!("{line}\n")).collect::<String>());
+    let ended = lab.expect(0, "convert zeroing -");
+    assert!(ended.out.contains("# write-zeroes"), "{}", ended.out);
+    assert!(ended.err.contains("letter N"), "{}", ended.err);
+}
+
+#[test]
+fn completions_of_a_split_discard_may_grow() {
+    let lab = lab();
+    lab.expect(0, &format!("convert {} a --at queue", trace(&lab, "discard-cumulative.blkparse")));
+    assert_eq!(latencies_us(&lab, "a"), [Some(500)]);
+    assert_eq!(sorted(&lab, "a")[0].requested.length, 40 * 512);
+    assert!(
+        !lab.expect(0, "convert discard-cumulative.blkparse b --at queue").err.contains("without a start")
+    );
+}
+
+#[test]
+fn a_mixture_of_devices_is_refused_before_anything_is_written() {
+    let lab = lab();
+    let line =
+        |n: u64| format!("  8,{}    1 {n:8}     0.{n:09}   42  Q   R {} + 8 [db]\n", n / 9_999 * 16, n * 8);
+    lab.file("t", (1..10_000).map(line).collect::<String>());
+    let ended = lab.expect(2, "convert t -");
+    assert!(ended.out.is_empty() && ended.err.contains("2 devices"), "{}", ended.err);
+    assert_eq!(lab.expect(0, "convert t - --device 8,0").out.lines().count(), 2 + 9_998);
+}
+
+#[test]
+fn a_text_of_which_no_line_is_read_is_refused() {
+    let lab = lab();
+    let name = trace(&lab, "biosnoop-plain.txt");
+    for command in ["info biosnoop-plain.txt", "convert biosnoop-plain.txt x.load"] {
+        let ended = lab.expect(2, command);
+        assert!(ended.err.contains("none of the forms"), "{}", ended.err);
+    }
+    for form in
+        ["blkparse", "ftrace", "fio", "fio-latency", "seek-list", "diskmon", "msr", "alibaba", "tencent"]
+    {
+        for command in [format!("info --from {form} {name}"), format!("convert --from {form} {name} x.load")]
+        {
+            let ended = lab.expect(2, &command);
+            assert!(
+                ended.err.contains("such as '") || ended.err.contains("a log of fio starts with"),
+                "{command}: {}",
+                ended.err
+            );
+        }
+    }
+}
+
+// What the recorded programs wrote is not known.
+#[test]
+fn no_caution_speaks_of_the_data_of_a_recording() {
+    let lab = lab();
+    lab.expect(0, &format!("convert {} a", trace(&lab, "fsync-flush.blkparse")));
+    assert!(!cautions(&summary(&lab, "a")).contains(&"compressible"), "{}", summary(&lab, "a")["cautions"]);
+    assert!(!lab.expect(0, "show a").out.contains("compressible"));
+}
