@@ -74,9 +74,16 @@ impl Instance {
     }
 
     /// Switches an event on for these devices.
-    pub(crate) fn enable(&self, event: &str, devices: &[Device]) -> Result<(), CaptureError> {
+    pub(crate) fn enable(
+        &self,
+        event: &str,
+        devices: &[Device],
+        without_data: bool,
+    ) -> Result<(), CaptureError> {
         let terms: Vec<String> = devices.iter().map(|d| format!("dev == {}", d.0)).collect();
-        self.write(&format!("events/block/{event}/filter"), &terms.join(" || "))?;
+        let devices = terms.join(" || ");
+        let filter = if without_data { format!("({devices}) && nr_sector == 0") } else { devices };
+        self.write(&format!("events/block/{event}/filter"), &filter)?;
         self.write(&format!("events/block/{event}/enable"), "1")
     }
 

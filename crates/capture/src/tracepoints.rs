@@ -12,11 +12,14 @@ use std::path::PathBuf;
 /// Ends are told by requests, or, of devices that have none, by bios.
 const ENDS: [&str; 2] = ["block_rq_complete", "block_bio_complete"];
 
+/// Of requests that count when they are queued, only flushes of the device are needed: they show which requests one serves.
+const ISSUE: &str = "block_rq_issue";
+
 fn events_of(watch: Watch) -> &'static [&'static str] {
     match watch {
-        Watch::Queue => &["block_bio_queue", ENDS[0], ENDS[1]],
-        Watch::Order => &["block_bio_queue", "block_rq_issue"],
-        Watch::Issue => &["block_rq_issue", "block_rq_requeue", ENDS[0]],
+        Watch::Queue => &["block_bio_queue", ISSUE, ENDS[0], ENDS[1]],
+        Watch::Order => &["block_bio_queue", ISSUE],
+        Watch::Issue => &[ISSUE, "block_rq_requeue", ENDS[0]],
     }
 }
 
@@ -52,7 +55,8 @@ impl Tracepoints {
         instance.write("buffer_size_kb", &(settings.buffer_bytes_of_cpu() / 1024).max(64).to_string())?;
         let (forms, page) = instance.forms(&events)?;
         for event in &events {
-            instance.enable(event, &settings.devices)?;
+            let flushes_only = settings.watch == Watch::Queue && *event == ISSUE;
+            instance.enable(event, &settings.devices, flushes_only)?;
         }
         let cpus = instance.pipes()?.into_iter().map(|(dir, pipe)| Cpu { dir, pipe }).collect();
         instance.write("tracing_on", "1")?;

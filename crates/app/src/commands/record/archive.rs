@@ -213,6 +213,13 @@ pub fn conclude_cut_off(dir: &Path) -> Result<Option<String>, Failure> {
 pub fn requests(dir: &Path, timing: Timing, at: Option<At>) -> Result<(Box<dyn Requests>, At), Failure> {
     let facts = Facts::of(dir)?;
     let at = at.unwrap_or(facts.at());
+    if facts.at() == At::QUEUE && at != At::QUEUE && at != At::COMPLETE {
+        return Err(Failure::refused(anyhow!(
+            "--at {}: {} was recorded with --at queue and has no such events of requests with data: leave the option out",
+            at.word(),
+            shown(&dir)
+        )));
+    }
     Ok((Box::new(paired(dir, &facts, timing, at)?), at))
 }
 
