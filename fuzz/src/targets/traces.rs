@@ -1,6 +1,7 @@
 //! Any bytes as a trace of any form: an error, bad entries or requests in order, never a panic, and never more requests than
 //! bytes. The first byte chooses the form.
 
+use iosonar_plan::Nanos;
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::fio_latency::LatencyLog;
 use iosonar_trace::kernel::blkparse::{Blkparse, Form};
@@ -29,7 +30,7 @@ fn read(requests: impl Requests, most: usize) {
 
 fn events<E: Events>(events: impl Fn() -> E, most: usize) {
     for timing in [Timing::None, Timing::Exact, Timing::Guessed] {
-        read(Paired::new(events(), At::QUEUE, timing).from_first(), most);
+        read(Paired::new(events(), At::QUEUE, timing).from_first(Nanos(3_600_000_000_000)), most);
     }
 }
 
