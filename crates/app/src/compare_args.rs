@@ -30,10 +30,14 @@ pub struct CompareArgs {
     /// Of matrices it names a test: 'read < -5%'.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// Judge conditions on runs that are FAKE, too, by their figures as they are
+    /// Allow conditions on runs that are FAKE
+    ///
+    /// They are judged by the figures as they are.
     #[arg(long, requires = "fail_if")]
     pub anyway: bool,
-    /// End with exit code 2 if a condition holds, but asks about changes that are too small to be shown
+    /// End with exit code 2 if a condition could not see what it asks about
+    ///
+    /// With the noise of these runs only larger changes would be shown: that it holds says little.
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
     /// Print JSON
