@@ -85,15 +85,11 @@ impl Tracks {
         }
     }
 
-    /// Share of the time that was spent in any of some states.
+    /// The share of the CPUs' time in any of some states, in percent.
     fn cpu(&self, states: &[CpuState]) -> SampledSteps {
-        const STATES: usize = CpuState::ALL.len();
-        let all: [Series; STATES] = std::array::from_fn(|place| Series::Cpu(CpuState::ALL[place]));
-        self.rates(all, |growth, _| {
-            let sum: f64 = growth.iter().sum();
-            let part: f64 = states.iter().map(|state| growth[*state as usize]).sum();
-            (sum > 0.0).then(|| part / sum * 100.0)
-        })
+        let mut steps = self.share_of_cpu(states);
+        steps.iter_mut().for_each(|step| step.value *= 100.0);
+        steps
     }
 
     fn per_second(&self, events: KernelEvents) -> SampledSteps {

@@ -1,7 +1,7 @@
 //! The samples of a run by time, thinned so that memory does not follow the length of the run.
 
 use crate::findings::TimeRange;
-use iosonar_evidence::{Layer, Series};
+use iosonar_evidence::{CpuState, Layer, Series};
 use std::collections::HashMap;
 
 /// Points of a series that are kept. Of a longer run it is every second sample, every fourth, and so on: growth between two of them
@@ -123,5 +123,16 @@ impl Tracks {
             Some(SampledStep { begin_ns: *begin_ns, end_ns: *end_ns, value: rate(growth, seconds)? })
         };
         points.windows(2).filter_map(step).collect()
+    }
+
+    /// Share of the time that was spent in any of some states, 0 to 1.
+    pub(crate) fn share_of_cpu(&self, states: &[CpuState]) -> SampledSteps {
+        const STATES: usize = CpuState::ALL.len();
+        let all: [Series; STATES] = std::array::from_fn(|place| Series::Cpu(CpuState::ALL[place]));
+        self.rates(all, |growth, _| {
+            let sum: f64 = growth.iter().sum();
+            let part: f64 = states.iter().map(|state| growth[*state as usize]).sum();
+            (sum > 0.0).then(|| part / sum)
+        })
     }
 }

@@ -2,9 +2,10 @@
 //! late, in such a time says nothing about the target.
 
 use crate::findings::TimeRange;
-use crate::tracks::{SampledStep, Tracks};
+use crate::tracks::{SampledStep, SampledSteps, Tracks};
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{CpuState, IssuingThreads, OwnUse, Series};
+use std::sync::OnceLock;
 
 /// The samples that tell it.
 #[derive(Debug, Clone, Default)]
@@ -12,12 +13,25 @@ pub struct WithoutCpu {
     tracks: Tracks,
     /// Issuing loops, each with a thread of its own.
     loops: usize,
+    /// Made of the samples once, however many times are asked about.
+    steps: OnceLock<Steps>,
+}
+
+/// From sample to sample.
+#[derive(Debug, Clone)]
+struct Steps {
+    /// Nanoseconds in which nothing of the process ran.
+    halted: SampledSteps,
+    /// Nanoseconds for which issuing threads waited, all together.
+    waited: SampledSteps,
+    /// Share of all CPUs that a hypervisor gave to others.
+    stolen: SampledSteps,
 }
 
 impl WithoutCpu {
     /// Nothing yet, of a run with so many issuing loops at a time.
     pub fn new(loops: usize) -> WithoutCpu {
-        WithoutCpu { tracks: Tracks::default(), loops }
+        WithoutCpu { loops, ..WithoutCpu::default() }
     }
 
     /// What an archive notes.
@@ -37,6 +51,7 @@ impl WithoutCpu {
             Series::Own(OwnUse::Halted) | Series::Issuing(IssuingThreads::Wait) | Series::Cpu(_)
         ) {
             self.tracks.add(time_ns, series, value);
+            self.steps.take();
         }
     }
 
@@ -55,55 +70,47 @@ impl WithoutCpu {
 
     /// Nothing of the process ran. A sample follows each halt at once, so that it lies just before that.
     fn halted(&self, range: TimeRange) -> f64 {
-        let halt = |step: &Growth| {
-            let from_ns = step.range.to_ns.saturating_sub(step.by as u64).max(step.range.from_ns);
-            range.overlap_ns(TimeRange { from_ns, ..step.range }) as f64
+        let halt = |step: &SampledStep| {
+            let from_ns = step.end_ns.saturating_sub(step.value as u64).max(step.begin_ns);
+            range.overlap_ns(TimeRange { from_ns, ..step.range() }) as f64
         };
-        self.growth(Series::Own(OwnUse::Halted)).iter().map(halt).sum()
+        self.steps().halted.iter().map(halt).sum()
     }
 
     /// Issuing threads waited for a CPU. Of a step that lies only partly in the time, the rest had its usual share of that: the one of the
     /// steps outside, or of the step itself, where all steps touch the time.
     fn waited(&self, range: TimeRange) -> f64 {
-        let steps = self.growth(Series::Issuing(IssuingThreads::Wait));
-        let (within, outside): (Vec<&Growth>, Vec<&Growth>) =
-            steps.iter().partition(|step| range.overlap_ns(step.range) > 0);
-        let sum = |value: &dyn Fn(&Growth) -> f64| outside.iter().map(|step| value(step)).sum::<f64>();
-        let pace = |by: f64, length: f64| by / length.max(1.0);
-        let usual = (!outside.is_empty())
-            .then(|| pace(sum(&|step| step.by), sum(&|step| step.range.length_ns() as f64)));
+        let length = |step: &SampledStep| step.range().length_ns() as f64;
+        let (within, outside): (Vec<&SampledStep>, Vec<&SampledStep>) =
+            self.steps().waited.iter().partition(|step| range.overlap_ns(step.range()) > 0);
+        let pace = |steps: &[&SampledStep]| {
+            let by: f64 = steps.iter().map(|step| step.value).sum();
+            by / steps.iter().map(|step| length(step)).sum::<f64>().max(1.0)
+        };
+        let usual = (!outside.is_empty()).then(|| pace(&outside));
         let loops = self.loops.max(1) as f64;
-        let waited = |step: &&Growth| {
-            let overlap = range.overlap_ns(step.range) as f64;
-            let length = step.range.length_ns() as f64;
-            let elsewhere = usual.unwrap_or(pace(step.by, length)) * (length - overlap);
-            ((step.by - elsewhere) / loops).clamp(0.0, overlap)
+        let waited = |step: &&SampledStep| {
+            let overlap = range.overlap_ns(step.range()) as f64;
+            let elsewhere = usual.unwrap_or_else(|| pace(&[*step])) * (length(step) - overlap);
+            ((step.value - elsewhere) / loops).clamp(0.0, overlap)
         };
         within.iter().map(waited).sum()
     }
 
     /// The hypervisor gave CPUs to others.
     fn stolen(&self, range: TimeRange) -> f64 {
-        const STATES: usize = CpuState::ALL.len();
-        let all: [Series; STATES] = std::array::from_fn(|place| Series::Cpu(CpuState::ALL[place]));
-        let shares = self.tracks.rates(all, |growth, _| {
-            let sum: f64 = growth.iter().sum();
-            (sum > 0.0).then(|| growth[CpuState::Steal as usize] / sum)
-        });
         let stolen = |step: &SampledStep| range.overlap_ns(step.range()) as f64 * step.value;
-        shares.iter().map(stolen).sum()
+        self.steps().stolen.iter().map(stolen).sum()
     }
 
-    fn growth(&self, series: Series) -> Vec<Growth> {
-        let steps = self.tracks.rates([series], |[by], _| Some(by));
-        steps.iter().map(|step| Growth { range: step.range(), by: step.value }).collect()
+    fn steps(&self) -> &Steps {
+        let growth = |series| self.tracks.rates([series], |[by], _| Some(by));
+        self.steps.get_or_init(|| Steps {
+            halted: growth(Series::Own(OwnUse::Halted)),
+            waited: growth(Series::Issuing(IssuingThreads::Wait)),
+            stolen: self.tracks.share_of_cpu(&[CpuState::Steal]),
+        })
     }
-}
-
-/// How much a counter grew from one sample to the next.
-struct Growth {
-    range: TimeRange,
-    by: f64,
 }
 
 #[cfg(test)]
