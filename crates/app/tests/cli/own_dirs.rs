@@ -54,7 +54,7 @@ fn next_start_removes_what_a_killed_one_has_left(kind: &str, args: &str, next: &
 fn fill_removes_what_a_killed_fill_has_left() {
     next_start_removes_what_a_killed_one_has_left(
         "fill",
-        "fill big --size 64g --no-progress",
+        "fill big --size 2g --iodepth 1 --bs 4k --no-progress",
         "fill small --size 64k --no-progress",
         0,
     );
