@@ -11,6 +11,9 @@ pub struct Figures {
     /// Pieces of the file that lie together: a record starts a new one unless it lies directly after the record before
     /// it, or as far after it as in the file. Encoded and inline extents, and what has no address, are not counted.
     pub fragments: u64,
+    /// Fragments of encoded extents, at least: how long these are on the device is not known, but an extent that starts before the one
+    /// before it, or farther after it than that is long in the file, cannot follow it.
+    pub encoded_fragments: u64,
     /// Holes.
     pub holes: u64,
     /// Bytes in holes.
@@ -31,9 +34,21 @@ pub struct Figures {
     groups: BTreeSet<u64>,
     /// The last record that was counted for fragments.
     last: Option<Extent>,
+    /// The last encoded one.
+    last_encoded: Option<Extent>,
 }
 
 impl Figures {
+    /// Fragments of all kinds, at least; exactly where no extent is encoded.
+    pub fn least_fragments(&self) -> u64 {
+        self.fragments.saturating_add(self.encoded_fragments)
+    }
+
+    /// Whether there may be more fragments than are counted.
+    pub fn may_have_more_fragments(&self) -> bool {
+        self.encoded_fragments > 0
+    }
+
     /// Bytes of the file in extents of a kind.
     pub fn bytes_of(&self, kind: Kind) -> u64 {
         self.bytes[kind as usize]
@@ -75,6 +90,13 @@ impl Figures {
         }
         if let Some(place) = extent.place() {
             self.follow(extent, place.start);
+        } else if let Some(address) = extent.address {
+            let last = self.last_encoded.replace(*extent);
+            let may_follow = |last: &Extent| {
+                last.address
+                    .is_some_and(|before| (before..=before.saturating_add(last.length)).contains(&address))
+            };
+            self.encoded_fragments += u64::from(!last.as_ref().is_some_and(may_follow));
         }
     }
 
@@ -95,6 +117,7 @@ impl Figures {
         let sums = [
             (&mut self.records, other.records),
             (&mut self.fragments, other.fragments),
+            (&mut self.encoded_fragments, other.encoded_fragments),
             (&mut self.holes, other.holes),
             (&mut self.hole_bytes, other.hole_bytes),
             (&mut self.shared_bytes, other.shared_bytes),
@@ -107,7 +130,7 @@ impl Figures {
         // Sparse files can be longer together than 2^64 bytes.
         sums.into_iter().chain(kinds).for_each(|(sum, more)| *sum = sum.saturating_add(more));
         self.sizes.merge(&other.sizes);
-        self.last = None;
+        (self.last, self.last_encoded) = (None, None);
     }
 }
 

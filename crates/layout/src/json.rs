@@ -155,6 +155,7 @@ pub fn figures_json(figures: &Figures) -> Object<String, Value> {
     let counts = [
         ("records", figures.records),
         ("fragments", figures.fragments),
+        ("encoded_fragments_at_least", figures.encoded_fragments),
         ("holes", figures.holes),
         ("hole_bytes", figures.hole_bytes),
         ("shared_bytes", figures.shared_bytes),
@@ -278,6 +279,7 @@ mod tests {
         for (field, expected) in [
             ("records", 2),
             ("fragments", 2),
+            ("encoded_fragments_at_least", 0),
             ("hole_bytes", 8192),
             ("written_bytes", 4096),
             ("unwritten_bytes", 4096),

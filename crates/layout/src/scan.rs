@@ -158,6 +158,11 @@ mod tests {
         assert_eq!((figures.backward_jumps, figures.gap_bytes), (1, (11 + 1) * 4096));
         let (figures, ..) = scan(3 * 4096, &[block(0, 10, ENCODED), block(1, 0, 0), block(2, 2, ENCODED)]);
         assert_eq!((figures.records, figures.fragments, figures.gap_bytes), (3, 1, 0));
+        assert_eq!(
+            (figures.encoded_fragments, figures.least_fragments()),
+            (1, 2),
+            "it may lie after the other encoded one"
+        );
         // As much is missing on the disk as in the file.
         let (figures, ..) = scan(3 * 4096, &[block(0, 0, 0), block(2, 2, 0)]);
         assert_eq!((figures.fragments, figures.gap_bytes), (1, 4096));

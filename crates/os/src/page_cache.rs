@@ -68,7 +68,8 @@ pub fn cached_bytes_in(file: &File, range: ops::Range<u64>) -> io::Result<u64> {
     }
 }
 
-/// Pages of a file or block device in the page cache, by cachestat(2), or by mincore(2) where the kernel lacks that.
+/// Pages of a file or block device in the page cache, by cachestat(2), or by mincore(2) where the kernel lacks that. Of a file in an overlay
+/// they are those of the file below it, which mincore(2) alone counts.
 ///
 /// # Errors
 /// `EPERM`: the kernel answers only the file's owner and those who may write to it. Others are those of mmap(2) and
@@ -78,12 +79,15 @@ pub fn cached_pages(file: &File) -> io::Result<CachedPages> {
 }
 
 fn cached_pages_in(file: &File, range: ops::Range<u64>) -> io::Result<CachedPages> {
-    let error = match cachestat(file, &range) {
-        Ok(pages) => {
-            let (dirty, writeback) = (Some(pages.dirty), Some(pages.writeback));
-            return Ok(CachedPages { cached: pages.cached, dirty, writeback });
-        }
-        Err(error) => error,
+    let error = match is_in_overlay(file)? {
+        true => io::Error::from_raw_os_error(libc::ENOSYS),
+        false => match cachestat(file, &range) {
+            Ok(pages) => {
+                let (dirty, writeback) = (Some(pages.dirty), Some(pages.writeback));
+                return Ok(CachedPages { cached: pages.cached, dirty, writeback });
+            }
+            Err(error) => error,
+        },
     };
     match error.raw_os_error() {
         // Before Linux 6.5, or a sandbox that refuses what it does not know.
@@ -99,6 +103,13 @@ fn cached_pages_in(file: &File, range: ops::Range<u64>) -> io::Result<CachedPage
 /// Bytes of a page.
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
+}
+
+/// Whether a file is one of an overlay (`OVERLAYFS_SUPER_MAGIC`): it has no pages of its own, and cachestat(2) finds none. A mapping is one
+/// of the file below.
+fn is_in_overlay(file: &File) -> io::Result<bool> {
+    const MAGIC: i64 = 0x794c_7630;
+    Ok(i64::from(rustix::fs::fstatfs(file)?.f_type) == MAGIC)
 }
 
 /// Whether mincore(2) says the truth about a file to this process, instead of calling all of it resident: it is the owner, or

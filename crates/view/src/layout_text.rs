@@ -1,7 +1,7 @@
 //! Maps of files as text: every extent of one, or a line for each of many.
 
 use crate::units::{bytes, grouped};
-use iosonar_layout::{Extent, Kind, Map, Row, Sizes, Volume};
+use iosonar_layout::{Extent, Figures, Kind, Map, Row, Sizes, Volume};
 use iosonar_text::shown;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -191,13 +191,21 @@ pub(crate) fn counts(map: &Map) -> String {
     let f = &map.figures;
     let note = match f.bytes_of(Kind::Encoded) + f.bytes_of(Kind::Inline) + f.bytes_of(Kind::Delalloc) {
         0 => "",
-        _ => "; encoded, inline and delalloc extents are no fragments",
+        _ => {
+            "; inline and delalloc extents are no fragments, and of encoded ones those are that cannot follow each other"
+        }
     };
     format!(
         "{}, {} (parts that are contiguous on the device){note}",
         counted(f.records, "mapping record"),
-        counted(f.fragments, "fragment")
+        fragments(f)
     )
+}
+
+/// `4 fragments`; `at least 297 fragments` where lengths on the device are not known.
+pub(crate) fn fragments(f: &Figures) -> String {
+    let count = counted(f.least_fragments(), "fragment");
+    if f.may_have_more_fragments() { format!("at least {count}") } else { count }
 }
 
 /// Sums of the kinds that there are.
@@ -260,6 +268,12 @@ fn figures(map: &Map) -> String {
     text
 }
 
+/// The number of fragments for a table: with `+` where there may be more.
+fn least(f: &Figures) -> String {
+    let more = if f.may_have_more_fragments() { "+" } else { "" };
+    format!("{}{more}", f.least_fragments())
+}
+
 /// Writes a line for each map, in their order, at most `most` of them, and the sum.
 ///
 /// # Errors
@@ -273,7 +287,7 @@ pub fn show_maps(maps: &[Map], most: usize, out: &mut dyn Write) -> io::Result<(
         writeln!(
             out,
             "{:>9} {:>9}  {:>10}  {mean:>13}  {:>8}  {name}",
-            f.fragments,
+            least(f),
             f.records,
             bytes(map.size),
             f.backward_jumps
@@ -290,8 +304,8 @@ pub fn show_maps(maps: &[Map], most: usize, out: &mut dyn Write) -> io::Result<(
         counted(maps.len() as u64, "file"),
         bytes(sum(|map| map.size)),
         counted(sum(|map| map.figures.records), "mapping record"),
-        counted(sum(|map| map.figures.fragments), "fragment"),
-        counted(maps.iter().filter(|map| map.figures.fragments > 1).count() as u64, "file")
+        counted(sum(|map| map.figures.least_fragments()), "fragment"),
+        counted(maps.iter().filter(|map| map.figures.least_fragments() > 1).count() as u64, "file")
     )?;
     let mut remarks: Vec<&str> = maps.iter().filter_map(|map| map.volume.addresses.remark()).collect();
     remarks.dedup();

@@ -328,7 +328,49 @@ fn maps_on_btrfs_agree_with_filefrag_and_addresses_are_logical() {
     assert_eq!((number(&map, "encoded_bytes"), number(&map, "records")), (MIB, 8));
     let text = lab.expect(0, &format!("layout map {}", packed.display())).out;
     assert!(text.contains("logical addresses of btrfs, not of a device"), "{text}");
-    assert!(text.contains("encoded") && text.contains("are no fragments"), "{text}");
+    assert!(text.contains("encoded") && text.contains("at least 1 fragment"), "{text}");
+}
+
+/// What is written from its end to its start, piece after piece, lies in as many places, whatever length each has when it is compressed.
+#[test]
+fn pieces_of_a_compressed_file_that_cannot_follow_each_other_are_fragments() {
+    needs!("mkfs.btrfs", "btrfs");
+    let (lab, volume) = (lab(), Volume::new(&["mkfs.btrfs", "-q"]));
+    let path = volume.path("packed");
+    let file = File::create(&path).unwrap();
+    tool("btrfs", &["property", "set", path.to_str().unwrap(), "compression", "zstd"]);
+    let piece = "sixteen letters!".repeat(4096);
+    for number in (0..32u64).rev() {
+        file.write_all_at(piece.as_bytes(), number * 65_536).unwrap();
+        file.sync_all().unwrap();
+    }
+    let map = map_of(&lab, &path);
+    let pieces = number(&map, "encoded_fragments_at_least");
+    assert!(number(&map, "fragments") == 0 && pieces > 8, "{map:#}");
+    let text = lab.expect(0, &format!("layout map {}", path.display())).out;
+    assert!(text.contains(&format!("at least {pieces} fragments")), "{text}");
+}
+
+/// A file of an overlay has no pages of its own: those of the file below count.
+#[test]
+fn a_file_that_is_cached_below_an_overlay_is_cached_and_dirty_pages_stay() {
+    needs!("mkfs.ext4");
+    let (lab, volume) = (lab(), Volume::new(&["mkfs.ext4", "-q"]));
+    let [lower, upper, work] = ["l", "u", "w"].map(|name| volume.path(name));
+    [&lower, &upper, &work].into_iter().for_each(|dir| std::fs::create_dir(dir).unwrap());
+    let below = lower.join("f");
+    std::fs::write(&below, vec![7; 4 << 20]).unwrap();
+    let overlay = or_skip!(Mounted::overlay(&lower, &upper, &work));
+    let path = overlay.path().join("f");
+    std::fs::read(&path).unwrap();
+    let state =
+        |path: &Path| json(&lab, &format!("layout cached --json {}", path.display()))["files"][0].clone();
+    let (above, truth) = (state(&path), state(&below));
+    assert_eq!((&above["state"], &truth["state"]), (&"cached".into(), &"cached".into()), "{above:#}");
+    assert!(above["dirty_pages"].is_null(), "mincore does not tell: {above:#}");
+    let ended = lab.run(&format!("layout evict {}", path.display()));
+    let left = number(&state(&below), "cached_pages");
+    assert_eq!(ended.out.contains("none stays"), left == 0, "{left} pages stay\n{}", ended.out);
 }
 
 /// 34: every block is a fragment.

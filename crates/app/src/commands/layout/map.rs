@@ -22,7 +22,7 @@ pub fn map(args: &MapArgs) -> Result<Exit, Failure> {
     let mut reader = MapReader::new(!args.no_sync, keeps);
     let mut visited = visit(&args.files, &args.progress, |path| map_of(&mut reader, path));
     // Where one file is as fragmented as another, the order stays that of the names.
-    visited.found.sort_by_key(|map| Reverse((map.figures.fragments, map.figures.records)));
+    visited.found.sort_by_key(|map| Reverse((map.figures.least_fragments(), map.figures.records)));
     if let (Some(picture), Some(map)) = (picture, visited.found.first_mut()) {
         picture.draw(map)?;
         if args.summary {

@@ -13,7 +13,7 @@ use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
 use super::{PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, Subject, page};
 use crate::fonts::{self, Weight};
-use crate::layout_text::{counted, counts, place, spread, sums, travel};
+use crate::layout_text::{counted, counts, fragments, place, spread, sums, travel};
 use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::{Format, Scale, Style, units};
@@ -207,7 +207,7 @@ impl<'a> Sheet<'a> {
         let groups = groups.map(|groups| format!("{} of {} groups used", f.groups_used(), groups.count));
         let beyond = (f.beyond_bytes > 0).then(|| format!("{} beyond the end", units::bytes(f.beyond_bytes)));
         let lines = [
-            Some(counted(f.fragments, "fragment")),
+            Some(fragments(f)),
             Some(counted(f.records, "mapping record")),
             groups,
             Some(travel(self.map)),
