@@ -9,8 +9,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 A condition names a figure and a change from A to the other run; it fails if that change is shown, that is, if the whole \
 interval lies beyond it.
-  FIGURE  [latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max; \
-          [read.|write.] and iops or throughput; pairs (the same requests in both runs)
+  FIGURE  [latency.|delay.|response.][read.|write.|flush.] and mean, p50, p90, p99, p99.9 or max; \
+          [read.|write.|flush.] and iops, [read.|write.] and throughput; pairs (the same requests in both runs)
 Conditions on matrices name a test (all its cells together), any (any test) or cells (any single cell).
 Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be \
 judged: its figure is missing, or one of the runs is FAKE (--anyway).

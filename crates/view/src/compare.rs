@@ -8,7 +8,7 @@ use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
 use iosonar_analyze::compare::{
     Comparison, Difference, Facts, Figure, Judged, Judgement, OverTime, Pairs, PhaseComparison, Phases,
-    SameLoad, Unit, change_text, interval_text, percent_text, signed_text, with_sign,
+    SameLoad, Stretch, Unit, change_text, interval_text, percent_text, signed_text, with_sign,
 };
 
 /// Width of the longest bar of a histogram.
@@ -139,13 +139,30 @@ fn differences(out: &mut Lines, of: &str, differences: &[Difference]) {
     for d in differences.iter().take(SHOWN) {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_string());
         out.paragraph(
-            &format!("  {}: ", ascii_end(&d.field)),
+            &format!("  {}: ", ascii_end(&in_words(&d.field))),
             &format!("{}  ->  {}", side(&d.a), side(&d.b)),
         );
     }
     if differences.len() > SHOWN {
         out.line(&format!("  ... and {} more; --json has them all", differences.len() - SHOWN));
     }
+}
+
+/// The place of a field in words: `targets.0.kind.block-device.queue.scheduler` is `target 0, queue, scheduler`. The words of the archive's own
+/// form say nothing to people; `--json` has them.
+fn in_words(field: &str) -> String {
+    const OF_THE_FORM: [&str; 5] = ["kind", "block-device", "regular-file", "file-system", "known"];
+    let mut words: Vec<String> = Vec::new();
+    for part in field.split('.').filter(|part| !OF_THE_FORM.contains(part)) {
+        match words.last_mut() {
+            Some(list) if part.bytes().all(|b| b.is_ascii_digit()) => {
+                let one = list.strip_suffix('s').unwrap_or(list);
+                *list = format!("{one} {part}");
+            }
+            _ => words.push(part.replace(['_', '-'], " ")),
+        }
+    }
+    words.join(", ")
 }
 
 /// The last characters of a name, so that there is room after it.
@@ -291,7 +308,22 @@ fn no_stretch(out: &mut Lines, course: &OverTime) {
         );
         return;
     }
-    out.heading("Over time: no single stretch differs by more than its own noise");
+    out.heading("Over time: no single stretch is shown to differ by more than its own noise");
+    // A change of a few stretches among noisy ones may be large all the same.
+    let far = |s: &&Stretch| (s.change_percent / 100.0).ln_1p().abs();
+    if let Some(most) = course.stretches.iter().max_by(|s, t| far(s).total_cmp(&far(t))) {
+        let time = |ns| units::moment(ns, Charset::Ascii);
+        let change = change_text(Some(most.change_percent));
+        out.paragraph(
+            "  ",
+            &format!(
+                "The farthest apart: {} from {} to {}, {change}.",
+                most.figure,
+                time(most.begin_ns),
+                time(most.end_ns)
+            ),
+        );
+    }
     out.paragraph(
         "  ",
         &format!(

@@ -50,17 +50,43 @@ impl Quantity {
 /// Which requests are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
-    /// Every completed request.
+    /// Every completed request that transfers data.
     All,
     /// Completed reads.
     Read,
     /// Completed writes.
     Write,
+    /// Completed flushes.
+    Flush,
+}
+
+/// Requests that are counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// Reads.
+    Read = 0,
+    /// Writes.
+    Write = 1,
+    /// Flushes.
+    Flush = 2,
+}
+
+impl Kind {
+    /// That of an operation; none of those that are not compared.
+    fn of(op: Op) -> Option<Kind> {
+        match op {
+            Op::Read => Some(Kind::Read),
+            Op::Write => Some(Kind::Write),
+            Op::Flush | Op::Fsync => Some(Kind::Flush),
+            _ => None,
+        }
+    }
 }
 
 impl Who {
     /// All of them, in the order of tables.
-    pub const ALL: [Who; 3] = [Who::All, Who::Read, Who::Write];
+    pub const ALL: [Who; 4] = [Who::All, Who::Read, Who::Write, Who::Flush];
 
     /// The word in names of figures; none for all requests.
     pub fn prefix(self) -> &'static str {
@@ -68,14 +94,16 @@ impl Who {
             Who::All => "",
             Who::Read => "read.",
             Who::Write => "write.",
+            Who::Flush => "flush.",
         }
     }
 
-    pub(super) fn ops(self) -> &'static [Op] {
+    pub(super) fn kinds(self) -> &'static [Kind] {
         match self {
-            Who::All => &[Op::Read, Op::Write],
-            Who::Read => &[Op::Read],
-            Who::Write => &[Op::Write],
+            Who::All => &[Kind::Read, Kind::Write],
+            Who::Read => &[Kind::Read],
+            Who::Write => &[Kind::Write],
+            Who::Flush => &[Kind::Flush],
         }
     }
 }
@@ -109,20 +137,20 @@ pub(super) struct Done {
     pub(super) bytes: u64,
 }
 
-/// One block: the times of the requests that began in it, and what completed in it, by operation.
+/// One block: the times of the requests that began in it, and what completed in it, by kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Block {
-    times: [[Times; 2]; 3],
-    done: [Done; 2],
+    times: [[Times; 3]; 3],
+    done: [Done; 3],
 }
 
 impl Block {
-    pub(super) fn times(&self, quantity: Quantity, op: Op) -> &Times {
-        &self.times[quantity as usize][usize::from(op.is_write())]
+    pub(super) fn times(&self, quantity: Quantity, kind: Kind) -> &Times {
+        &self.times[quantity as usize][kind as usize]
     }
 
-    pub(super) fn done(&self, op: Op) -> Done {
-        self.done[usize::from(op.is_write())]
+    pub(super) fn done(&self, kind: Kind) -> Done {
+        self.done[kind as usize]
     }
 
     fn merge(&mut self, other: &Block) {
@@ -141,7 +169,7 @@ pub struct Blocks {
     by_due: bool,
     shift: u32,
     pub(super) blocks: Vec<Block>,
-    /// Requests after the ramp.
+    /// Requests that transfer data, after the ramp.
     pub(super) requests: u64,
     pub(super) completed: u64,
     pub(super) failed: u64,
@@ -184,25 +212,28 @@ impl Blocks {
             return;
         }
         self.issued = self.issued.wrapping_add(identity(record));
-        if !record.op.is_transfer() {
-            return;
+        let Some(kind) = Kind::of(record.op) else { return };
+        let transfers = u64::from(kind != Kind::Flush);
+        self.requests += transfers;
+        if record.outcome == Outcome::Failed {
+            self.failed += transfers;
         }
-        self.requests += 1;
-        self.failed += u64::from(record.outcome == Outcome::Failed);
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         if !record.is_completed() {
             return;
         }
-        self.completed += 1;
+        self.completed += transfers;
         let begin = if self.by_due { record.due.0 } else { submitted.0 };
         self.first_ns = self.first_ns.min(begin);
         self.last_ns = self.last_ns.max(completed.0.max(begin));
-        let op = usize::from(record.op.is_write());
         let block = self.at(begin);
         for quantity in Quantity::ALL {
-            quantity.of(record).into_iter().for_each(|ns| block.times[quantity as usize][op].add(ns));
+            quantity
+                .of(record)
+                .into_iter()
+                .for_each(|ns| block.times[quantity as usize][kind as usize].add(ns));
         }
-        let done = &mut self.at(completed.0).done[op];
+        let done = &mut self.at(completed.0).done[kind as usize];
         done.requests += 1;
         done.bytes = done.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
     }
@@ -281,7 +312,7 @@ impl Blocks {
         let mut sum = Times::default();
         let range = blocks.start.min(self.blocks.len())..blocks.end.min(self.blocks.len());
         for block in &self.blocks[range] {
-            who.ops().iter().for_each(|op| sum.merge(block.times(quantity, *op)));
+            who.kinds().iter().for_each(|kind| sum.merge(block.times(quantity, *kind)));
         }
         sum
     }
@@ -328,9 +359,9 @@ mod tests {
             prop_assert_eq!(&Blocks::read(&back, by_due).unwrap().issued(), &forth.issued());
             prop_assert_eq!(Blocks::read(&back, by_due).unwrap().total(Quantity::Response, Who::All).sum,
                 forth.total(Quantity::Response, Who::All).sum);
-            let counted: u64 = Who::ALL[1..].iter().map(|w| forth.total(Quantity::Latency, *w).histogram.count()).sum();
+            let counted: u64 = [Who::Read, Who::Write].iter().map(|w| forth.total(Quantity::Latency, *w).histogram.count()).sum();
             prop_assert_eq!(counted, forth.completed);
-            let done: u64 = forth.blocks.iter().map(|b| b.done(Op::Read).requests + b.done(Op::Write).requests).sum();
+            let done: u64 = forth.blocks.iter().map(|b| b.done(Kind::Read).requests + b.done(Kind::Write).requests).sum();
             prop_assert_eq!(done, forth.completed);
         }
     }

@@ -62,9 +62,9 @@ impl Estimate {
         let mean = sum / count;
         let one = |times: (f64, f64)| (times.1 - mean * times.0) / sum.max(1.0);
         let sums = |block: &super::blocks::Block| {
-            who.ops()
+            who.kinds()
                 .iter()
-                .map(|op| block.times(quantity, *op))
+                .map(|kind| block.times(quantity, *kind))
                 .fold((0.0, 0.0), |(n, s), times| (n + times.histogram.count() as f64, s + times.sum as f64))
         };
         let parts: Vec<(f64, f64)> = blocks.blocks.iter().map(sums).collect();
@@ -80,7 +80,7 @@ impl Estimate {
         q: f64,
     ) -> Option<Estimate> {
         let histograms = |block: usize| {
-            who.ops().iter().map(move |op| &blocks.blocks[block].times(quantity, *op).histogram)
+            who.kinds().iter().map(move |kind| &blocks.blocks[block].times(quantity, *kind).histogram)
         };
         Estimate::quantile_of(blocks.blocks.len(), histograms, total.histogram.clone(), q)
     }

@@ -124,7 +124,8 @@ pub(super) fn canonical(typed: &str) -> Result<String, String> {
         found.map(|w| w.to_string())
     };
     let quantity = prefix(&Quantity::ALL.map(Quantity::name));
-    let who = prefix(&["all", "read", "write"]).filter(|w| w != "all").map_or(String::new(), |w| w + ".");
+    let who =
+        prefix(&["all", "read", "write", "flush"]).filter(|w| w != "all").map_or(String::new(), |w| w + ".");
     if RATES.contains(&rest) && quantity.is_none() {
         return Ok(format!("{who}{rest}"));
     }
@@ -134,8 +135,8 @@ pub(super) fn canonical(typed: &str) -> Result<String, String> {
     if measure || pairs {
         return Ok(format!("{quantity}.{who}{rest}"));
     }
-    let known = "[latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max; \
-                 [read.|write.] and iops or throughput; pairs";
+    let known = "[latency.|delay.|response.][read.|write.|flush.] and mean, p50, p90, p99, p99.9 or max; \
+                 [read.|write.|flush.] and iops, [read.|write.] and throughput; pairs";
     Err(match typed {
         "" => format!("there is no figure; known are {known}"),
         _ => format!("'{typed}' is no figure; known are {known}"),
@@ -189,8 +190,8 @@ impl Runs<'_> {
 
     fn rates(&self, who: Who, out: &mut Vec<Candidate>) {
         let units: [fn(&Block, Who) -> f64; 2] = [
-            |block, who| who.ops().iter().map(|op| block.done(*op).requests as f64).sum(),
-            |block, who| who.ops().iter().map(|op| block.done(*op).bytes as f64).sum(),
+            |block, who| who.kinds().iter().map(|kind| block.done(*kind).requests as f64).sum(),
+            |block, who| who.kinds().iter().map(|kind| block.done(*kind).bytes as f64).sum(),
         ];
         for ((name, unit), count) in RATES.into_iter().zip([Unit::Requests, Unit::Bytes]).zip(units) {
             let of = |run: &Blocks| {
@@ -215,18 +216,27 @@ impl Runs<'_> {
         }
     }
 
-    /// Reads and writes get figures of their own only where there are both.
-    fn whos(&self) -> &'static [Who] {
-        if self.only().is_some() { &Who::ALL[..1] } else { &Who::ALL }
+    /// Reads and writes get figures of their own only where there are both, flushes where there are any.
+    fn whos(&self) -> Vec<Who> {
+        let has_both = self.only().is_none();
+        let is_told = |who: &Who| match who {
+            Who::All => true,
+            Who::Read | Who::Write => has_both,
+            Who::Flush => [self.a, self.b]
+                .iter()
+                .any(|run| run.total(Quantity::Latency, Who::Flush).histogram.count() > 0),
+        };
+        Who::ALL.into_iter().filter(is_told).collect()
     }
 
     fn candidates(&self, pairs: Option<Pair>) -> Vec<Candidate> {
         let mut out = Vec::new();
         let quantities = if self.timetable { &Quantity::ALL[..] } else { &Quantity::ALL[..1] };
+        let whos = self.whos();
         for quantity in quantities {
-            self.whos().iter().for_each(|who| self.times(*quantity, *who, &mut out));
+            whos.iter().for_each(|who| self.times(*quantity, *who, &mut out));
         }
-        self.whos().iter().for_each(|who| self.rates(*who, &mut out));
+        whos.iter().for_each(|who| self.rates(*who, &mut out));
         let kind = pairs.map(|pair| Kind::Interval(Box::new(pair)));
         out.extend(kind.map(|kind| Candidate { name: "latency.pairs".into(), unit: Unit::Ratio, kind }));
         out

@@ -176,8 +176,12 @@ fn what_is_said_about_stretches_is_no_contradiction() {
     run(&lab, "c", "--seed 1 --sim-service 100us");
     run(&lab, "d", "--seed 2 --sim-service 100us");
     let text = lab.expect(0, "compare c d").out;
-    assert!(text.contains("Over time: no single stretch differs by more than its own noise"), "{text}");
+    assert!(
+        text.contains("Over time: no single stretch is shown to differ by more than its own noise"),
+        "{text}"
+    );
     assert!(text.contains("stretches of equal length were compared"), "{text}");
+    assert!(text.contains("The farthest apart: latency.p"), "{text}");
 }
 
 /// `x64889` is no interval that says anything.
@@ -250,4 +254,33 @@ fn several_runs_stand_in_one_table() {
     assert!(lab.expect(0, "compare a c --markdown").out.contains("| B | c |"));
     lab.expect(2, "compare a c --markdown --csv");
     lab.expect(2, "compare a c --json --csv");
+}
+
+/// Flushes decide how long a commit takes: they are compared, and a condition may ask about them.
+#[test]
+fn flushes_have_figures_of_their_own() {
+    let lab = lab();
+    let load = |name: &str, flush_ms: u64| {
+        let row = |i: u64| {
+            let due = format!("{}.{:03}", i / 100, i % 100 * 10);
+            match i % 3 {
+                2 => {
+                    format!("# flush ; {due} ; 0.0 ; {:.6}\n", flush_ms as f64 / 1e3 + (i % 7) as f64 * 1e-5)
+                }
+                _ => {
+                    format!("{due} ; {} ; 8 ; W ; 0.0 ; {:.6}\n", i % 64 * 8, 0.0001 + (i % 5) as f64 * 1e-6)
+                }
+            }
+        };
+        lab.file(name, (0..6_000).map(row).collect::<String>());
+    };
+    load("a.load", 1);
+    load("b.load", 3);
+    let text = lab.expect(1, "compare a.load b.load --fail-if 'flush.p50 > +50%' --fail-if 'p50 > +50%'").out;
+    assert!(text.contains("flush.p50 > +50%: SHOWN, the condition FAILED"), "{text}");
+    assert!(text.contains("p50 > +50%: not shown, the condition holds"), "{text}");
+    let json = json(&lab, "a.load b.load");
+    let figures = json["comparisons"][0]["figures"].as_array().unwrap();
+    let names: Vec<&str> = figures.iter().map(|figure| figure["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"latency.flush.p99") && names.contains(&"flush.iops"), "{names:?}");
 }
