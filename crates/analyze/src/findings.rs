@@ -15,8 +15,9 @@ mod stalls;
 pub(crate) mod statistics;
 mod steady;
 
+pub(crate) use access::Course;
 pub use bands::LatencyBand;
-pub use collapse::{Overload, OverloadKind};
+pub use collapse::{Overload, OverloadKind, overloads_of};
 pub use failures::Failures;
 pub use passes::{PassFindings, PassLevel, PassOutlier, PassQuantity, PassTrend};
 pub use period::{Period, PeriodCause, PeriodQuantity};
@@ -42,8 +43,11 @@ pub struct Findings {
     /// Requests that failed.
     #[serde(default)]
     pub failures: Option<Failures>,
-    /// When the target could not follow the timetable.
+    /// When the target could not follow the timetable: the longest backlog.
     pub collapse: Option<Overload>,
+    /// All times at which it could not, in their order, with that one.
+    #[serde(default)]
+    pub overloads: Vec<Overload>,
     /// What comes again and again at equal distances.
     pub period: Option<Period>,
     /// Whether the level stayed the same.
@@ -81,18 +85,20 @@ impl Findings {
         summary: &Summary,
         without_cpu: &WithoutCpu,
     ) -> Findings {
-        let requests = access::Requests::of(diagrams);
+        let requests = Course::of(diagrams);
         let told = |stall: &CompletionStall| CompletionStall {
             is_of_generator: without_cpu.accounts_for(stall.range),
             ..stall.clone()
         };
         let stalls = &completions.stalls.iter().map(told).collect::<Vec<_>>();
+        let overloads = collapse::overloads(&requests, stalls, summary, without_cpu);
         Findings {
             bands: bands::bands(&diagrams.latency, &diagrams.delay, stalls),
             failures: failures::failures(&diagrams.failed.latency, summary),
             stalls: stalls.clone(),
             stalls_left_out: completions.left_out,
-            collapse: collapse::overload(&requests, stalls, summary, without_cpu),
+            collapse: Overload::worst(&overloads).cloned(),
+            overloads,
             period: period::period(&requests, &diagrams.latency, summary),
             steady: steady::steady(&requests, &diagrams.latency, summary),
             passes: passes::passes(summary),
@@ -125,7 +131,7 @@ impl Findings {
             range: Some(found.range),
             ..whole(FindingKind::Failures, found.sentence())
         }));
-        all.extend(self.collapse.as_ref().map(|found| Finding {
+        all.extend(self.told_overloads().map(|found| Finding {
             range: Some(found.range),
             ..whole(FindingKind::Collapse, found.sentence())
         }));
@@ -135,6 +141,14 @@ impl Findings {
         all.extend(steady.map(|found| whole(FindingKind::Steady, found.sentence())));
         all.extend(self.passes.as_ref().map(|found| whole(FindingKind::Passes, found.sentence())));
         all
+    }
+}
+
+impl Findings {
+    /// Overloads that are told, in their order. Results of older versions know the worst one only.
+    fn told_overloads(&self) -> impl Iterator<Item = &Overload> {
+        let only = self.collapse.iter().filter(|_| self.overloads.is_empty());
+        self.overloads.iter().chain(only)
     }
 }
 

@@ -2,6 +2,7 @@
 //! time.
 
 use crate::During;
+use crate::findings::Course;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
 use std::ops::Range;
@@ -52,9 +53,12 @@ pub struct Traffic {
     slices: Vec<Slice>,
 }
 
-/// What was completed in a slice of time.
+/// What was completed in a slice of time, and what was due in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Slice {
+    /// Due.
+    due: u64,
+    /// Completed.
     requests: u64,
     bytes: u64,
     /// Sum of the binary logarithms of the latencies, in [`LOG_PARTS`].
@@ -100,6 +104,7 @@ impl Moved {
 
 impl Slice {
     fn merge(&mut self, other: Slice) {
+        self.due += other.due;
         self.requests += other.requests;
         self.bytes += other.bytes;
         self.logs += other.logs;
@@ -109,6 +114,10 @@ impl Slice {
 impl Traffic {
     /// Counts one more record.
     pub fn add(&mut self, record: &Record) {
+        let is_measured = record.op.is_transfer() && !record.marks.has(Marks::RAMP);
+        if is_measured {
+            self.slice_at(record.due.0).due += 1;
+        }
         let (Some(latency), Some(completed)) = (record.latency(), record.completed) else { return };
         match record.op.direction() {
             Direction::Read => self.reads.add(record, latency.0),
@@ -119,19 +128,24 @@ impl Traffic {
                 return;
             }
         }
-        if !record.is_completed() || record.marks.has(Marks::RAMP) {
+        if !record.is_completed() || !is_measured {
             return;
-        }
-        while completed.0 >> self.shift >= SLICES as u64 {
-            self.widen();
-        }
-        let index = (completed.0 >> self.shift) as usize;
-        if index >= self.slices.len() {
-            self.slices.resize(index + 1, Slice::default());
         }
         let logs = ((latency.0.max(1) as f64).log2() * LOG_PARTS) as u64;
         let bytes = u64::try_from(record.result).unwrap_or(0);
-        self.slices[index].merge(Slice { requests: 1, bytes, logs });
+        self.slice_at(completed.0).merge(Slice { due: 0, requests: 1, bytes, logs });
+    }
+
+    /// The slice of a time.
+    fn slice_at(&mut self, ns: u64) -> &mut Slice {
+        while ns >> self.shift >= SLICES as u64 {
+            self.widen();
+        }
+        let index = (ns >> self.shift) as usize;
+        if index >= self.slices.len() {
+            self.slices.resize(index + 1, Slice::default());
+        }
+        &mut self.slices[index]
     }
 
     fn widen(&mut self) {
@@ -178,12 +192,24 @@ impl Traffic {
         During { from_ns, to_ns }
     }
 
+    /// Requests by slice of time, from time zero on: due, completed and their bytes; with the width of a slice.
+    pub(crate) fn course(&self) -> Course {
+        let of = |value: fn(&Slice) -> u64| self.slices.iter().map(value).collect();
+        Course {
+            width_ns: 1 << self.shift,
+            demanded: of(|slice| slice.due),
+            delivered: of(|slice| slice.requests),
+            delivered_bytes: of(|slice| slice.bytes),
+        }
+    }
+
     /// The longest time between two slices with completions in which nothing was completed; none where each slice has some.
     pub fn longest_pause(&self) -> Option<During> {
         let is_pause = |slice: &Slice| slice.requests == 0;
         let first = self.slices.iter().position(|slice| !is_pause(slice))?;
         let (mut longest, mut begin) = (0..0, first);
-        for (index, slice) in self.slices.iter().enumerate().skip(first) {
+        let last = self.slices.iter().rposition(|slice| !is_pause(slice))?;
+        for (index, slice) in self.slices.iter().enumerate().take(last + 1).skip(first) {
             if !is_pause(slice) {
                 begin = index + 1;
             } else if index + 1 - begin > longest.len() {
@@ -196,7 +222,8 @@ impl Traffic {
     /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
     pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
         let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
-        let last = self.slices.len().checked_sub(1).filter(|last| *last >= first + parts)?;
+        let last =
+            self.slices.iter().rposition(|slice| slice.requests > 0).filter(|last| *last >= first + parts)?;
         let border = |part: usize| first + part * (last - first) / parts;
         let mut levels = LevelsOverTime {
             during: self.during(first..last),

@@ -4,22 +4,22 @@ use crate::findings::TimeRange;
 use crate::{Diagrams, Scope, Summary};
 
 /// Requests by time column, all operations together.
-pub(super) struct Requests {
+pub(crate) struct Course {
     /// Width of a column.
-    pub(super) width_ns: u64,
+    pub(crate) width_ns: u64,
     /// Every request by its due time.
-    pub(super) demanded: Vec<u64>,
+    pub(crate) demanded: Vec<u64>,
     /// Completed requests by their completion.
-    pub(super) delivered: Vec<u64>,
+    pub(crate) delivered: Vec<u64>,
     /// Bytes that they transferred.
-    pub(super) delivered_bytes: Vec<u64>,
+    pub(crate) delivered_bytes: Vec<u64>,
 }
 
-impl Requests {
-    pub(super) fn of(diagrams: &Diagrams) -> Requests {
+impl Course {
+    pub(super) fn of(diagrams: &Diagrams) -> Course {
         let (demanded, delivered) =
             (diagrams.demanded.scope(Scope::All), diagrams.delivered.scope(Scope::All));
-        Requests {
+        Course {
             width_ns: demanded.axis().width_ns(),
             demanded: demanded.requests,
             delivered: delivered.requests,

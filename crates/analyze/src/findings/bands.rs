@@ -1,4 +1,5 @@
-//! Bands: modes of the latency. Each is a way that requests take: a cache, a tier, the medium.
+//! Bands: modes of the latency. Each may be a way that requests take (a cache, a tier, the medium), a size, or a place in a batch: the finding
+//! does not say which.
 
 use crate::SLOTS;
 use crate::caution::{grouped, span};

@@ -1,11 +1,12 @@
-//! Collapse: from when on the target cannot follow its timetable.
+//! Overload: when the target cannot follow its timetable.
 
 use crate::caution::{grouped, three_digits};
-use crate::findings::access::{Requests, begin_of, binned, measured};
+use crate::findings::access::{Course, begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
 use crate::findings::{CompletionStall, StallKind, TimeRange, moment};
-use crate::{Summary, WithoutCpu};
+use crate::{Summary, Traffic, WithoutCpu};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// How it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,11 @@ pub struct Overload {
 }
 
 impl Overload {
+    /// The one with the most late requests.
+    pub fn worst(all: &[Overload]) -> Option<&Overload> {
+        all.iter().max_by_key(|overload| (overload.kind == OverloadKind::Collapse, overload.backlog_requests))
+    }
+
     /// In one plain sentence.
     pub fn sentence(&self) -> String {
         let rates = format!(
@@ -78,25 +84,51 @@ const TIMES_IN_FLIGHT: u64 = 2;
 /// The rate of a window with fewer demanded requests says nothing by itself.
 const FEWEST_IN_WINDOW: u64 = 100;
 
-/// Looks for a time when the target could not follow, although the generator had its CPUs. Without a timetable nothing is demanded.
-pub(super) fn overload(
-    requests: &Requests,
+/// Of more overloads only those with the longest backlogs are told: a load of bursts has hundreds.
+const MOST_OVERLOADS: usize = 12;
+
+/// Looks for times when the target could not follow, although the generator had its CPUs; in their order. Without a timetable nothing is
+/// demanded.
+pub(super) fn overloads(
+    requests: &Course,
     stalls: &[CompletionStall],
     summary: &Summary,
     without_cpu: &WithoutCpu,
-) -> Option<Overload> {
-    let range = measured(summary).filter(|_| summary.run.has_timetable)?;
+) -> Vec<Overload> {
+    let Some(range) = measured(summary).filter(|_| summary.run.has_timetable) else { return Vec::new() };
     let windows = Windows::of(requests, range, summary);
-    let found = windows.collapse().or_else(|| windows.recovered())?;
     // A backlog that a stall left behind is that stall's.
-    let growth = TimeRange { from_ns: windows.begin(found.0), to_ns: windows.begin(found.0 + found.1.len()) };
-    let is_full = |s: &&CompletionStall| matches!(s.kind, StallKind::Lash | StallKind::Hang);
-    let stood: u64 = stalls.iter().filter(is_full).map(|s| s.range.overlap_ns(growth)).sum();
-    (2 * stood < growth.length_ns() && !without_cpu.accounts_for(growth)).then(|| windows.describe(found))
+    let is_of_target = |found: &Found| {
+        let (from_ns, to_ns) = (windows.begin(found.first), windows.begin(found.first + found.growth.len()));
+        let growth = TimeRange { from_ns, to_ns };
+        let is_full = |s: &&CompletionStall| matches!(s.kind, StallKind::Lash | StallKind::Hang);
+        let stood: u64 = stalls.iter().filter(is_full).map(|s| s.range.overlap_ns(growth)).sum();
+        2 * stood < growth.length_ns() && !without_cpu.accounts_for(growth)
+    };
+    let mut all = windows.all();
+    all.retain(is_of_target);
+    let mut told: Vec<Overload> = all.into_iter().map(|found| windows.describe(found)).collect();
+    told.sort_by_key(|overload| std::cmp::Reverse(overload.backlog_requests));
+    told.truncate(MOST_OVERLOADS);
+    told.sort_by_key(|overload| overload.range.from_ns);
+    told
 }
 
-/// How an overload was found: its first window, the backlog while it grew, how it ends, and the window beyond its end.
-type Found = (usize, Vec<u64>, OverloadKind, usize);
+/// The same of a run of which only the course over time is known, and not what stood still in it.
+pub fn overloads_of(traffic: &Traffic, summary: &Summary, without_cpu: &WithoutCpu) -> Vec<Overload> {
+    overloads(&traffic.course(), &[], summary, without_cpu)
+}
+
+/// How an overload was found.
+struct Found {
+    /// Its first window.
+    first: usize,
+    /// The backlog while it grew.
+    growth: Vec<u64>,
+    kind: OverloadKind,
+    /// The window beyond its end.
+    end: usize,
+}
 
 /// Requests by equal windows of the timetable.
 struct Windows {
@@ -115,7 +147,7 @@ fn allowed_in_flight(summary: &Summary) -> u64 {
 }
 
 impl Windows {
-    fn of(requests: &Requests, range: TimeRange, summary: &Summary) -> Windows {
+    fn of(requests: &Course, range: TimeRange, summary: &Summary) -> Windows {
         let longest = (range.length_ns() / LEAST_WINDOWS)
             .clamp(requests.width_ns, LONGEST_WINDOW_NS.max(requests.width_ns));
         let bins = usize::try_from(range.length_ns() / longest).map_or(1, |n| n.clamp(1, 1 << 16));
@@ -142,17 +174,29 @@ impl Windows {
     }
 
     /// Delivered divided by demanded of some windows.
-    fn ratio(&self, windows: std::ops::Range<usize>) -> f64 {
+    fn ratio(&self, windows: Range<usize>) -> f64 {
         let sum = |values: &[u64]| values[windows.clone()].iter().sum::<u64>() as f64;
         sum(&self.delivered) / sum(&self.demanded).max(1.0)
     }
 
-    /// First window of the overload after which the backlog was never small again, until `end`.
-    fn onset(&self, end: usize) -> usize {
-        let mut first =
-            self.backlog[..end].iter().rposition(|b| *b <= self.allowed).map_or(0, |last| last + 1);
+    /// All overloads.
+    fn all(&self) -> Vec<Found> {
+        let mut found: Vec<Found> = self.collapse().into_iter().collect();
+        let mut open = vec![0..found.first().map_or(self.backlog.len(), |collapse| collapse.first)];
+        while let Some(part) = open.pop() {
+            let Some(one) = self.recovered(part.clone()) else { continue };
+            open.extend([part.start..one.first, one.end..part.end]);
+            found.push(one);
+        }
+        found
+    }
+
+    /// First window of the overload after which the backlog was never small again, in these windows.
+    fn onset(&self, windows: Range<usize>) -> usize {
+        let is_small = |window: &usize| self.backlog[*window] <= self.allowed;
+        let mut first = windows.clone().rfind(is_small).map_or(windows.start, |last| last + 1);
         // Where much may be in flight the backlog shows late what the rates show before.
-        while first > 0 && self.falls_behind(first - 1) {
+        while first > windows.start && self.falls_behind(first - 1) {
             first -= 1;
         }
         first
@@ -168,28 +212,28 @@ impl Windows {
 
     fn collapse(&self) -> Option<Found> {
         let end = self.backlog.len();
-        let first = self.onset(end);
+        let first = self.onset(0..end);
         let rest = &self.backlog[first..];
         let is_large = *self.backlog.last()? > TIMES_IN_FLIGHT * self.allowed;
         let is_one =
             is_large && rest.len() >= SHORTEST && self.ratio(first..end) < KEEPS_UP && slope(rest) > 0.0;
-        is_one.then(|| (first, rest.to_vec(), OverloadKind::Collapse, end))
+        is_one.then(|| Found { first, growth: rest.to_vec(), kind: OverloadKind::Collapse, end })
     }
 
-    /// The greatest backlog, if it grew for some time and was worked off.
-    fn recovered(&self) -> Option<Found> {
-        let top = (0..self.backlog.len()).max_by_key(|i| (self.backlog[*i], std::cmp::Reverse(*i)))?;
-        let first = self.onset(top + 1);
-        let end = top + self.backlog[top..].iter().position(|b| *b <= self.allowed)?;
+    /// The greatest backlog of some windows, if it grew for some time and was worked off.
+    fn recovered(&self, windows: Range<usize>) -> Option<Found> {
+        let top = windows.clone().max_by_key(|i| (self.backlog[*i], std::cmp::Reverse(*i)))?;
+        let first = self.onset(windows.start..top + 1);
+        let end = top + self.backlog[top..windows.end].iter().position(|b| *b <= self.allowed)?;
         let growth = &self.backlog[first..=top];
         let is_one = self.backlog[top] > TIMES_IN_FLIGHT * self.allowed
             && growth.len() >= SHORTEST
             && self.ratio(first..top + 1) < KEEPS_UP
             && slope(growth) > 0.0;
-        is_one.then(|| (first, growth.to_vec(), OverloadKind::Recovered, end + 1))
+        is_one.then(|| Found { first, growth: growth.to_vec(), kind: OverloadKind::Recovered, end: end + 1 })
     }
 
-    fn describe(&self, (first, growth, kind, end): Found) -> Overload {
+    fn describe(&self, Found { first, growth, kind, end }: Found) -> Overload {
         let window_s = self.range.length_ns() as f64 / 1e9 / self.demanded.len() as f64;
         let grown = first..first + growth.len();
         let rates: Vec<f64> = self.delivered[grown.clone()].iter().map(|n| *n as f64 / window_s).collect();
@@ -207,7 +251,7 @@ impl Windows {
     }
 }
 
-fn sums(values: &[u64], requests: &Requests, range: TimeRange, bins: usize) -> Vec<u64> {
+fn sums(values: &[u64], requests: &Course, range: TimeRange, bins: usize) -> Vec<u64> {
     binned(values, requests.width_ns, range, bins).into_iter().map(|sum| sum as u64).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::caution::span;
 use crate::findings::TimeRange;
-use crate::findings::access::{Requests, binned, measured};
+use crate::findings::access::{Course, binned, measured};
 use crate::findings::statistics::median;
 use crate::{Class, CountGrid, Summary};
 use serde::{Deserialize, Serialize};
@@ -79,21 +79,27 @@ const STANDARD_ERRORS: f64 = 5.5;
 const WEAKEST: f64 = 0.1;
 /// Bins of the running mean that is taken away first, so that a drift is no period: this part of all.
 const DRIFT_PART: usize = 4;
+/// Variance of a count that rounding to whole bins, and a latency that varies, bring about: above it something bunches.
+const MOST_EVEN: f64 = 1.0;
+/// The variance of what is even, as a part of that of random counts.
+const LESS_THAN_RANDOM: f64 = 0.75;
 /// Requests slower than all but this part of the operation's are slow.
 const SLOW_PART: f64 = 0.01;
 
 /// Looks for a period in the completions and in the number of slow requests; the clearer one counts.
-pub(super) fn period(requests: &Requests, latency: &CountGrid, summary: &Summary) -> Option<Period> {
+pub(super) fn period(requests: &Course, latency: &CountGrid, summary: &Summary) -> Option<Period> {
     let range = measured(summary)?;
     let width = requests.width_ns;
     let bins = usize::try_from(range.length_ns() / width).map_or(MOST_BINS, |n| n.min(MOST_BINS));
     if bins < FEWEST_BINS {
         return None;
     }
-    let demanded = Correlogram::of(&binned(&requests.demanded, width, range, bins));
+    let demanded = binned(&requests.demanded, width, range, bins);
+    let demanded = Correlogram::of(&demanded).filter(|_| !is_even(&demanded));
     let slow = binned(&slow(latency), latency.axis().width_ns(), range, bins);
+    let delivered = binned(&requests.delivered, width, range, bins);
     let completions =
-        (PeriodQuantity::Completions, Correlogram::of(&binned(&requests.delivered, width, range, bins)));
+        (PeriodQuantity::Completions, Correlogram::of(&delivered).filter(|_| !is_even(&delivered)));
     let candidates = [completions, (PeriodQuantity::SlowShare, Correlogram::of(&slow))];
     let found = candidates.iter().filter_map(|(quantity, correlogram)| {
         let lag = correlogram.as_ref()?.period()?;
@@ -134,6 +140,15 @@ fn slow(latency: &CountGrid) -> Vec<u64> {
         }
     }
     slow
+}
+
+/// Whether counts vary by less than what comes at random would (Poisson: the variance is the mean), and by about one: requests at equal
+/// intervals do, and how many of them fall into a bin then repeats with the width of the bins alone.
+fn is_even(counts: &[f64]) -> bool {
+    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+    let rest = without_drift(counts);
+    let variance = rest.iter().map(|v| v * v).sum::<f64>() / rest.len() as f64;
+    variance < MOST_EVEN.min(LESS_THAN_RANDOM * mean)
 }
 
 /// Autocorrelation of a series without its drift.
@@ -245,6 +260,27 @@ fn clipped(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_intervals_are_even_and_random_or_bunched_ones_are_not() {
+        // 10.8 requests in a bin: 10 or 11 of them.
+        let equal: Vec<f64> = (0..4_000)
+            .map(|i| ((f64::from(i) + 1.0) * 10.8).floor() - (f64::from(i) * 10.8).floor())
+            .collect();
+        assert!(is_even(&equal));
+        let bunched: Vec<f64> = (0..4_000).map(|i| if i % 20 == 0 { 40.0 } else { 9.0 }).collect();
+        assert!(!is_even(&bunched));
+        // A quarter of the bins has a request, at random places: as random as can be.
+        let mut state = 7u64;
+        let mut draw = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            if state >> 62 == 0 { 1.0 } else { 0.0 }
+        };
+        let random: Vec<f64> = (0..4_000).map(|_| draw()).collect();
+        assert!(!is_even(&random));
+    }
 
     #[test]
     fn a_period_is_refined_in_as_many_steps_as_it_has_multiples() {

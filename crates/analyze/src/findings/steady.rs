@@ -1,6 +1,6 @@
 //! Steady state: whether the level stayed the same, and from when on.
 
-use crate::findings::access::{Requests, begin_of, bin_of, binned, measured};
+use crate::findings::access::{Course, begin_of, bin_of, binned, measured};
 use crate::findings::statistics::median;
 use crate::findings::{TimeRange, moment, percent};
 use crate::{Class, CountGrid, PartStats, ROWS_PER_DECADE, Summary};
@@ -115,7 +115,7 @@ impl Steady {
         };
         let from = match self.steady_from_ns {
             Some(ns) => format!("steady from {} on", moment(ns)),
-            None => "never steady".to_string(),
+            None => "steady for no 40 % of the time".to_string(),
         };
         let at = match split.pass {
             Some(pass) => format!("with pass {} (at {})", pass + 1, moment(split.at_ns)),
@@ -152,7 +152,7 @@ const MOST_RANGE: f64 = 0.2;
 const MOST_SLOPE: f64 = 0.1;
 
 /// Judges the level of the measured time. With a timetable the rates are the load's, so the latency alone is judged.
-pub(super) fn steady(requests: &Requests, latency: &CountGrid, summary: &Summary) -> Option<Steady> {
+pub(super) fn steady(requests: &Course, latency: &CountGrid, summary: &Summary) -> Option<Steady> {
     let range = measured(summary).filter(|_| summary.counts.all.completed >= FEWEST_REQUESTS)?;
     let levels = Levels { requests, latency, range, is_open: summary.run.has_timetable };
     let bins = levels.by(BINS);
@@ -166,7 +166,11 @@ pub(super) fn steady(requests: &Requests, latency: &CountGrid, summary: &Summary
         bins.iter()
             .all(|(quantity, values)| split_levels(*quantity, &values[from..]).result == SplitResult::Steady)
     };
-    let from = (0..=BINS - LEAST_STEADY).find(|from| is_steady(*from));
+    // A shorter rest shows a change less clearly: before the last one nothing is steady.
+    let changed = bins.iter().map(|(quantity, values)| split_levels(*quantity, values));
+    let changed = changed.filter(|test| test.result != SplitResult::Steady).map(|test| test.at_ns as usize);
+    let first = changed.max().unwrap_or(0);
+    let from = (first..=BINS - LEAST_STEADY).find(|from| is_steady(*from));
     let rounds = levels.by(ROUNDS);
     Some(Steady {
         range,
@@ -181,7 +185,7 @@ pub(super) fn steady(requests: &Requests, latency: &CountGrid, summary: &Summary
 }
 
 struct Levels<'a> {
-    requests: &'a Requests,
+    requests: &'a Course,
     latency: &'a CountGrid,
     range: TimeRange,
     is_open: bool,

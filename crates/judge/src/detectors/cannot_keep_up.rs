@@ -4,7 +4,8 @@ use crate::detector::Most;
 use crate::thresholds::BEHIND;
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_analyze::findings::{Overload, overloads_of};
+use iosonar_analyze::{Channel, DetectorId, During, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CannotKeepUp,
@@ -23,16 +24,33 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let behind = (1.0 - share).max(0.0);
     let level = BEHIND.level(behind);
     if level == Level::Ok {
-        return Some(
+        let seen = overloaded(case).unwrap_or_else(|| {
             Seen::ok(format!("{} of the demanded rate was delivered.", percent(share)), SOURCE)
-                .with("share", share),
-        );
+        });
+        return Some(seen.with("share", share));
     }
     let (cause, remedy) = cause(case);
     let seen =
         Seen::at(level, format!("{} of the demanded rate was delivered{cause}.", percent(share)), SOURCE)
             .remedy(remedy);
     Some(seen.with("share", share).effect(1.0 / share.max(1e-3)))
+}
+
+/// Times in which the load outran the target although all of it was delivered in the end: an idle end makes up for any of them.
+fn overloaded(case: &Case<'_>) -> Option<Seen> {
+    let all = overloads_of(case.tally.traffic(), case.summary, &case.samples.without_cpu);
+    let worst = Overload::worst(&all)?;
+    let lasted: u64 = all.iter().map(|one| one.range.length_ns()).sum();
+    let of_time = lasted as f64 / case.summary.span.duration_ns()?.max(1) as f64;
+    let more = match all.len() {
+        1 => String::new(),
+        count => format!(" ({} more such times)", count - 1),
+    };
+    let level = BEHIND.level(of_time).clamp(Level::Info, Level::Caution);
+    let seen = Seen::at(level, format!("The load: {}{more}.", worst.sentence()), SOURCE)
+        .remedy("Look at the latencies of that time apart from the others; raise --depth, or replay the load more slowly.");
+    let during = During { from_ns: worst.range.from_ns, to_ns: worst.range.to_ns };
+    Some(seen.with("overloaded_share_of_time", of_time).during(Some(during)))
 }
 
 /// What held requests up: the depth, the CPU, or the device.
@@ -64,6 +82,21 @@ mod tests {
         let seen = Lab::new().reads(1_000, 4096).delivered_share(0.227).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.effect.map(|factor| factor.round())), (Level::Fail, Some(4.0)));
         assert!(seen.text.starts_with("22.7 % of the demanded rate"), "{}", seen.text);
+    }
+
+    #[test]
+    fn an_overload_that_an_idle_end_makes_up_for_is_told() {
+        // A thousand requests are due each second for ten seconds, and each takes 4 ms, one after the other; then one a second is due.
+        let lab =
+            Lab::new().timed().queued(10_000, 1_000_000, 4_000_000).queued(60, 1_000_000_000, 1_000_000);
+        let seen = lab.delivered_share(1.0).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution, "{seen:?}");
+        assert!(
+            seen.text.contains("overloaded from 0.00 s to") && seen.text.contains("requests late"),
+            "{}",
+            seen.text
+        );
+        assert!(seen.during.is_some());
     }
 
     #[test]
