@@ -1,22 +1,29 @@
-//! The most requests that waited at the same time.
+//! The most requests that waited, or were in flight, at the same time.
 
 use crate::Reorder;
 use crate::sweep::Sweep;
 use iosonar_archive::{Marks, Record};
+use serde::{Deserialize, Serialize};
 
-/// A request that was submitted after it was due.
+/// The time that a request waited, or was in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    due_ns: u64,
-    submitted_ns: u64,
+    from_ns: u64,
+    to_ns: u64,
 }
 
 impl Wait {
-    /// Of a record; none if it did not wait, or belongs to the ramp.
+    /// From the due time of a record to its submission; none if it did not wait, or belongs to the ramp.
     pub fn of(record: &Record) -> Option<Wait> {
         let (due_ns, submitted_ns) = (record.due.0, record.submitted?.0);
         let counts = submitted_ns > due_ns && !record.marks.has(Marks::RAMP);
-        counts.then_some(Wait { due_ns, submitted_ns })
+        counts.then_some(Wait { from_ns: due_ns, to_ns: submitted_ns })
+    }
+
+    /// From the submission of a record to its completion; none of one without an end, or of the ramp.
+    pub fn in_flight(record: &Record) -> Option<Wait> {
+        let (from_ns, to_ns) = (record.submitted?.0, record.completed?.0);
+        (!record.marks.has(Marks::RAMP)).then_some(Wait { from_ns, to_ns })
     }
 }
 
@@ -25,23 +32,43 @@ impl Wait {
 pub(crate) struct Backlog {
     order: Reorder<u64, u64>,
     inside: Sweep,
-    most: u64,
+    peak: MostAtOnce,
+}
+
+/// The most requests at the same time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MostAtOnce {
+    /// How many. Exact up to 131 072, then right to 1 %.
+    pub requests: u64,
+    /// When there were first so many.
+    pub at_ns: u64,
+}
+
+impl MostAtOnce {
+    fn see(&mut self, requests: u64, at_ns: u64) {
+        if requests > self.requests {
+            *self = MostAtOnce { requests, at_ns };
+        }
+    }
 }
 
 impl Backlog {
     /// Counts one more, in about the order of the records.
     pub(crate) fn add(&mut self, wait: Wait) {
-        let Backlog { order, inside, most } = self;
-        order.push(wait.due_ns, wait.submitted_ns, &mut |due, submitted| {
-            *most = inside.enter(due, submitted).max(*most);
-        });
+        let Backlog { order, inside, peak } = self;
+        order.push(wait.from_ns, wait.to_ns, &mut |from, to| peak.see(inside.enter(from, to), from));
     }
 
-    /// The most at the same time. Exact up to 131 072, then right to 1 %.
-    pub(crate) fn most(mut self) -> u64 {
-        let Backlog { order, inside, most } = &mut self;
-        order.finish(&mut |due, submitted| *most = inside.enter(due, submitted).max(*most));
-        self.most
+    /// The most at the same time.
+    pub(crate) fn peak(self) -> MostAtOnce {
+        self.exactly().0
+    }
+
+    /// The same, and whether it is exact.
+    pub(crate) fn exactly(mut self) -> (MostAtOnce, bool) {
+        let Backlog { order, inside, peak } = &mut self;
+        order.finish(&mut |from, to| peak.see(inside.enter(from, to), from));
+        (*peak, order.late() == 0 && inside.is_exact())
     }
 }
 
@@ -54,9 +81,11 @@ mod tests {
         #[test]
         fn as_many_as_a_slow_count_says(spans in prop::collection::vec((0u64..50, 1u64..90), 1..80)) {
             let mut backlog = Backlog::default();
-            spans.iter().for_each(|(due, length)| backlog.add(Wait { due_ns: *due, submitted_ns: due + length }));
+            spans.iter().for_each(|(due, length)| backlog.add(Wait { from_ns: *due, to_ns: due + length }));
             let at = |now: u64| spans.iter().filter(|(due, length)| *due <= now && now < due + length).count() as u64;
-            prop_assert_eq!(backlog.most(), (0..50).map(at).max().unwrap());
+            let peak = backlog.peak();
+            prop_assert_eq!(peak.requests, (0..50).map(at).max().unwrap());
+            prop_assert_eq!(peak.requests, at(peak.at_ns));
         }
     }
 }

@@ -58,6 +58,7 @@ mod turns;
 mod without_cpu;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
+pub use backlog::MostAtOnce;
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
 pub use cells::{CellStats, CellTimes, CountUntil, StreamStats, cells};
 pub use class::{ByScope, Class, Scope};

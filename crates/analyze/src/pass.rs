@@ -3,7 +3,7 @@
 //! Readers take parts as they come and keep partials of their own, which merge at the end. What needs an order has a
 //! thread of its own, to which every part is handed in its turn.
 
-use crate::backlog::{Backlog, Wait};
+use crate::backlog::{Backlog, MostAtOnce, Wait};
 use crate::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use crate::findings::{CompletionFacts, Completions};
 use crate::memory;
@@ -31,6 +31,8 @@ const AHEAD: usize = 6;
 pub struct Wanted {
     /// Figures of what happened.
     pub tally: bool,
+    /// In these the most requests that were in flight: of a run the engine tells it, of a recording nobody else.
+    pub most_in_flight: bool,
     /// Counts for pictures of what happened.
     pub diagrams: Option<Detail>,
     /// Times without completions.
@@ -51,6 +53,7 @@ impl Wanted {
         let readers = thread::available_parallelism().map_or(1, |n| n.get().min(memory::of(MOST_READERS, 1)));
         Wanted {
             tally: false,
+            most_in_flight: false,
             diagrams: None,
             stalls: false,
             demand: None,
@@ -104,7 +107,9 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         let stalls =
             wanted.stalls.then(|| add(&mut consumers.endings, |endings| scope.spawn(|| stalls(endings))));
         let waits =
-            wanted.tally.then(|| add(&mut consumers.waits, |waits| scope.spawn(|| most_waiting(waits))));
+            wanted.tally.then(|| add(&mut consumers.waits, |waits| scope.spawn(|| most_at_once(waits))));
+        let flights = (wanted.tally && wanted.most_in_flight)
+            .then(|| add(&mut consumers.flights, |flights| scope.spawn(|| most_at_once(flights))));
         let demand = wanted.demand.as_ref().map(|options| {
             let order = Reorder::keeping(records.displacement().min(displacement()));
             add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options)))
@@ -121,10 +126,11 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         if let Some((facts, late)) = demand.map(|thread| thread.join().expect("counting does not panic")) {
             (found.demand, found.late) = (Some(facts), found.late.max(late));
         }
-        let most_waiting = waits.map(|thread| thread.join().expect("counting does not panic"));
+        let most_waiting = waits.map(|thread| thread.join().expect("counting does not panic").requests);
+        let most_in_flight = flights.map(|thread| thread.join().expect("counting does not panic"));
         let mut merged = merged?;
         if let Some(tally) = &mut merged.tally {
-            tally.most_waiting = most_waiting;
+            (tally.most_waiting, tally.most_in_flight) = (most_waiting, most_in_flight);
         }
         (found.records, found.tally, found.diagrams) = (merged.records, merged.tally, merged.diagrams);
         if let Some(diagrams) = &mut found.diagrams {
@@ -251,10 +257,11 @@ impl<'a> Shared<'a> {
             if !self.consumers.waits.is_empty() {
                 next.waits.extend(piece.iter().filter_map(Wait::of));
             }
+            if !self.consumers.flights.is_empty() {
+                next.flights.extend(piece.iter().filter_map(Wait::in_flight));
+            }
             // Whose turn it is not keeps on reading: parts are small where there are several.
-            if next.steps.len().max(next.endings.len()).max(next.waits.len()) >= TOGETHER
-                && self.turn.is_of(part)
-            {
+            if next.longest() >= TOGETHER && self.turn.is_of(part) {
                 self.hand_over(part, &mut next);
             }
         })?;
@@ -324,6 +331,14 @@ struct InOrder {
     steps: Vec<Step>,
     endings: Vec<Ending>,
     waits: Vec<Wait>,
+    flights: Vec<Wait>,
+}
+
+impl InOrder {
+    fn longest(&self) -> usize {
+        let lengths = [self.steps.len(), self.endings.len(), self.waits.len(), self.flights.len()];
+        lengths.into_iter().max().unwrap_or(0)
+    }
 }
 
 /// Threads that take everything in order.
@@ -332,17 +347,22 @@ struct Consumers {
     steps: Vec<SyncSender<Arc<Vec<Step>>>>,
     endings: Vec<SyncSender<Arc<Vec<Ending>>>>,
     waits: Vec<SyncSender<Arc<Vec<Wait>>>>,
+    flights: Vec<SyncSender<Arc<Vec<Wait>>>>,
 }
 
 impl Consumers {
     fn are_some(&self) -> bool {
-        !self.steps.is_empty() || !self.endings.is_empty() || !self.waits.is_empty()
+        let others = [&self.waits, &self.flights];
+        !self.steps.is_empty()
+            || !self.endings.is_empty()
+            || others.into_iter().any(|waits| !waits.is_empty())
     }
 
     fn send(&self, next: InOrder) {
         send(&self.steps, next.steps);
         send(&self.endings, next.endings);
         send(&self.waits, next.waits);
+        send(&self.flights, next.flights);
     }
 }
 
@@ -380,12 +400,12 @@ fn stalls(endings: Receiver<Arc<Vec<Ending>>>) -> (CompletionFacts, u64) {
     (completions.facts(), order.late())
 }
 
-fn most_waiting(waits: Receiver<Arc<Vec<Wait>>>) -> u64 {
+fn most_at_once(waits: Receiver<Arc<Vec<Wait>>>) -> MostAtOnce {
     let mut backlog = Backlog::default();
     for piece in waits {
         piece.iter().for_each(|wait| backlog.add(*wait));
     }
-    backlog.most()
+    backlog.peak()
 }
 
 fn demand(

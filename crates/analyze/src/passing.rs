@@ -39,7 +39,7 @@ impl Passing {
     /// The tally of all of them.
     pub fn finish(self) -> Tally {
         let mut tally = self.tally;
-        tally.most_waiting = Some(self.backlog.most());
+        tally.most_waiting = Some(self.backlog.peak().requests);
         tally
     }
 }

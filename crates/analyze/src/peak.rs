@@ -1,31 +1,24 @@
 //! Most requests in flight at once, from the times of records alone.
 
-use crate::Reorder;
-use crate::sweep::Sweep;
+use crate::backlog::{Backlog, Wait};
 use iosonar_archive::Record;
 
 /// Takes records in the order of an archive, in bounded memory.
 #[derive(Debug, Clone, Default)]
-pub struct Peak {
-    /// Ends by submission.
-    order: Reorder<u64, u64>,
-    inside: Sweep,
-    most: u64,
-}
+pub struct Peak(Backlog);
 
 impl Peak {
     /// The next record.
     pub fn add(&mut self, record: &Record) {
-        let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
-        let Peak { order, inside, most } = self;
-        order.push(submitted.0, completed.0, &mut |begin, end| *most = inside.enter(begin, end).max(*most));
+        if let Some(flight) = Wait::in_flight(record) {
+            self.0.add(flight);
+        }
     }
 
     /// The number; `None` where no request was submitted, or where too many requests overtook one for an exact number.
-    pub fn finish(mut self) -> Option<u64> {
-        let Peak { order, inside, most } = &mut self;
-        order.finish(&mut |begin, end| *most = inside.enter(begin, end).max(*most));
-        (*most > 0 && order.late() == 0 && inside.is_exact()).then_some(*most)
+    pub fn finish(self) -> Option<u64> {
+        let (peak, is_exact) = self.0.exactly();
+        Some(peak.requests).filter(|most| *most > 0 && is_exact)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The Summary: what a run amounts to, as plain versioned data (`summary.json`).
 
+use crate::MostAtOnce;
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
@@ -157,6 +158,9 @@ pub struct OccupancyFacts {
     /// Mean over time, of all targets together, from the first due time to the last completion; exact. Absent
     /// where nothing completed.
     pub mean_time_weighted: Option<f64>,
+    /// The most of a recording, of all targets together. Absent for runs, whose engine counts each target by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<MostAtOnce>,
 }
 
 /// How many requests were due and not submitted.
@@ -275,6 +279,7 @@ impl Summary {
             in_flight: OccupancyFacts {
                 max_on_one_target: most(|t| t.max_in_flight),
                 mean_time_weighted: mean_over_time(tally.in_flight_ns, &tally.span),
+                peak: tally.most_in_flight.filter(|peak| peak.requests > 0),
             },
             waiting: WaitingFacts {
                 max_for_conflict_on_one_target: most(|t| t.max_waiting),

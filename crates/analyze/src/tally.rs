@@ -1,5 +1,6 @@
 //! The partial after a summary: everything that is counted per request.
 
+use crate::backlog::MostAtOnce;
 use crate::counts::{CountsByOp, TargetCounts};
 use crate::distribution::ByClass;
 use crate::errors::Errors;
@@ -32,6 +33,8 @@ pub struct Tally {
     pub(crate) waiting_ns: u128,
     /// The most of them that waited at the same time. It needs their order, so a pass adds it at the end.
     pub(crate) most_waiting: Option<u64>,
+    /// The most that were in flight at the same time, in the same way; absent where nobody asked.
+    pub(crate) most_in_flight: Option<MostAtOnce>,
     pub(crate) health: HealthTally,
     pub(crate) parts: PartsTally,
     latency: ByClass,
@@ -58,6 +61,7 @@ impl Tally {
             in_flight_ns: 0,
             waiting_ns: 0,
             most_waiting: None,
+            most_in_flight: None,
             health: HealthTally::default(),
             parts: PartsTally::default(),
             latency: ByClass::default(),
@@ -112,7 +116,7 @@ impl Tally {
         self.above_delay.merge(&other.above_delay);
         self.in_flight_ns += other.in_flight_ns;
         self.waiting_ns += other.waiting_ns;
-        self.most_waiting = None;
+        (self.most_waiting, self.most_in_flight) = (None, None);
         self.health.merge(&other.health);
         self.parts.merge(&other.parts);
         self.latency.merge(&other.latency);

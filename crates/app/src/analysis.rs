@@ -106,6 +106,7 @@ impl Analysis {
             demand: is_demanded.then_some(options),
             one_device: demand.one_device,
             throughput_window_ns: demand.throughput_window.map(|window| window.0),
+            most_in_flight: merged.is_recording(),
             ..if is_run { Run::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
         };
         let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused);
@@ -124,6 +125,7 @@ impl Analysis {
             let wanted = Wanted {
                 one_device: wanted.one_device,
                 throughput_window_ns: wanted.throughput_window_ns,
+                most_in_flight: true,
                 ..Run::everything()
             };
             let found = pass(&timed, timed.targets(), limits, &wanted).map_err(Failure::refused)?;
@@ -308,7 +310,8 @@ impl Run {
     /// Reads a run once, without asking what it demanded.
     pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
         let merged = Merged::new([input])?;
-        let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
+        let wanted = Wanted { most_in_flight: merged.is_recording(), ..Run::everything() };
+        let found = pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused)?;
         let mut run = Run::of(found, &merged, None).expect("it was wanted");
         run.summary.machine = input.machine();
         Ok(run)

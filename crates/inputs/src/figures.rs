@@ -2,7 +2,7 @@
 
 use crate::Input;
 use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};
-use iosonar_archive::{ArchiveError, RunInfo};
+use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_judge::{Case, Samples};
 use std::io;
 
@@ -38,7 +38,7 @@ impl Figures {
     /// The same with facts about the run that are newer than those of the archive.
     fn of_run(input: &Input, limits: &Limits, info: &RunInfo) -> Result<Figures, FiguresError> {
         let targets = input.run().0.targets.len();
-        let wanted = Wanted { tally: true, ..Wanted::nothing() };
+        let wanted = Wanted { tally: true, most_in_flight: info.tool == RECORDING, ..Wanted::nothing() };
         let tally = pass(input, targets, limits, &wanted)?.tally.expect("it was wanted");
         Ok(Figures::counted(tally, input, info))
     }

@@ -7,7 +7,8 @@ use crate::stamps;
 use crate::units::{self, Charset, Unit};
 use crate::verify_text;
 use iosonar_analyze::{
-    ByScope, Counts, Deskew, LimitResult, LimitVerdict, Rate, RunFacts, Scope, Severity, Summary, TimeStats,
+    ByScope, Counts, Deskew, LimitResult, LimitVerdict, MostAtOnce, Rate, RunFacts, Scope, Severity, Summary,
+    TimeStats,
 };
 use iosonar_archive::RunState;
 use iosonar_plan::OverlapPolicy;
@@ -287,6 +288,17 @@ fn throughput(out: &mut Lines, s: &Summary) {
     let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
     let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
     let (flying, waiting) = (mean(s.in_flight.mean_time_weighted), mean(s.waiting.mean_time_weighted));
+    if s.run.is_recording() {
+        let most = s
+            .in_flight
+            .peak
+            .map_or(String::new(), |peak| format!(", {}", most_in_flight(peak, s.run.started_unix_ns)));
+        out.line(&format!("  in flight     mean over time {flying}{most}"));
+        if s.knows_delay() {
+            out.line(&format!("  waiting       mean over time {waiting}"));
+        }
+        return;
+    }
     if parts::has_several_targets(s) {
         // Maxima are those of one target: they stand in the table of the targets.
         out.line(&format!("  in flight     mean over time {flying}, all targets together"));
@@ -323,6 +335,16 @@ fn limits(out: &mut Lines, s: &Summary) {
     out.heading("Limits");
     out.line(&format!("  {:10}{}", "latency", limit_words(&s.limits.latency)));
     out.line(&format!("  {:10}{}", "delay", limit_words(&s.limits.delay)));
+}
+
+/// The most requests at once, and when, in clock time where that is known.
+pub(crate) fn most_in_flight(peak: MostAtOnce, started_unix_ns: u64) -> String {
+    let at = units::moment(peak.at_ns, Charset::Ascii);
+    let clock = match started_unix_ns {
+        0 => String::new(),
+        started => format!(" ({})", units::date(started.saturating_add(peak.at_ns))),
+    };
+    format!("max {} at {at}{clock}", units::grouped(peak.requests))
 }
 
 /// Names of the engine and of the depth; `unknown` where nobody knows them.

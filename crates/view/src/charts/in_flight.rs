@@ -4,6 +4,7 @@ use super::axes::{self, CountScale, TimeScale, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, figures, overlay, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
+use crate::text::most_in_flight;
 use crate::units;
 use iosonar_analyze::{Band, ClassOccupancy, Detail, Occupancy, Scope};
 
@@ -42,6 +43,10 @@ fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         0 | 1 => ("", ""),
         _ => (" of all targets together", " on one target"),
     };
+    if s.run.is_recording() {
+        recorded(scene, view, mean("in_flight.mean_time_weighted", s.in_flight.mean_time_weighted), y);
+        return;
+    }
     let lines = [
         figures::joined([
             "in flight: mean over time ".into(),
@@ -65,6 +70,19 @@ fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, 110, y + 4 + 20 * i as i32, 13.0, view.palette, Anchor::Start));
     }
+}
+
+/// The same of a recording, whose depth nobody had set.
+fn recorded(scene: &mut Scene, view: &RunView<'_>, mean: Caption, y: i32) {
+    let s = view.summary;
+    let mut told = vec!["in flight, of all targets together: mean over time ".into(), mean];
+    if let Some(peak) = s.in_flight.peak {
+        let most = format!("; {}", most_in_flight(peak, s.run.started_unix_ns));
+        told.push(Caption::figure(most, "in_flight.peak.requests", peak.requests));
+    }
+    scene.text(words(figures::joined(told), 110, y + 4, 13.0, view.palette, Anchor::Start));
+    let what = "From the start of each request to its end, as the recorder saw them.";
+    scene.text(words(what, 110, y + 24, 13.0, view.palette, Anchor::Start));
 }
 
 /// A step and the numbers in it.
