@@ -7,7 +7,8 @@ use crate::stack::{Bottom, bottoms_of};
 use crate::thresholds::Limits;
 use iosonar_analyze::{Level, Summary, Tally};
 use iosonar_archive::RunInfo;
-use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series};
+use iosonar_evidence::target::DirectIo;
+use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series, TargetFacts, TargetKind};
 use iosonar_plan::{Claim, Executor, Op, Plan, SECTOR};
 
 /// A result with the evidence beside it.
@@ -120,6 +121,12 @@ impl Case<'_> {
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.outset().is_direct()
+    }
+
+    /// Whether reads go past the page cache, in deed: some file systems take a request for direct I/O, and do it through the page cache.
+    pub(crate) fn reads_directly(&self) -> bool {
+        let pretends = |target: &TargetFacts| matches!(&target.kind, TargetKind::RegularFile(file) if file.direct_io == DirectIo::Unsupported);
+        self.is_direct() && !self.before.targets.iter().any(pretends)
     }
 
     /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.

@@ -5,7 +5,7 @@ use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::HashMap;
 
-/// First and last sample of each series, and where it grew fastest.
+/// First and last sample of each series, and where it grew most.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     series: HashMap<Series, Course>,
@@ -20,16 +20,20 @@ pub struct Samples {
 struct Course {
     first: (u64, f64),
     last: (u64, f64),
-    /// The two samples that follow each other between which it grew fastest, and by how much in a nanosecond.
+    /// The two samples that follow each other between which it grew most, and by how much in a nanosecond. Samples may follow each other at
+    /// once, and the pace of a moment says nothing.
     steepest: Option<(During, f64)>,
+    /// How much that was.
+    most: f64,
 }
 
 impl Course {
     fn add(&mut self, time_ns: u64, value: f64) {
         let during = During { from_ns: self.last.0, to_ns: time_ns };
-        let pace = (value - self.last.1) / during.to_ns.saturating_sub(during.from_ns) as f64;
-        if pace.is_finite() && self.steepest.is_none_or(|(_, most)| pace > most) {
-            self.steepest = Some((during, pace));
+        let growth = value - self.last.1;
+        let pace = growth / during.to_ns.saturating_sub(during.from_ns) as f64;
+        if pace.is_finite() && growth > self.most {
+            (self.steepest, self.most) = (Some((during, pace)), growth);
         }
         self.last = (time_ns, value);
     }
@@ -64,7 +68,8 @@ impl Samples {
             Some(course) => course.add(time_ns, value),
             None => {
                 let only = (time_ns, value);
-                self.series.insert(series.clone(), Course { first: only, last: only, steepest: None });
+                self.series
+                    .insert(series.clone(), Course { first: only, last: only, steepest: None, most: 0.0 });
             }
         }
     }
@@ -83,7 +88,7 @@ impl Samples {
         Some(course.last.0.saturating_sub(course.first.0)).filter(|length| *length > 0)
     }
 
-    /// Between which two samples a counter grew fastest; none where it grew at no time twice as fast as over the whole run.
+    /// Between which two samples a counter grew most; none where it grew at no time twice as fast as over the whole run.
     pub(crate) fn steepest(&self, series: &Series) -> Option<During> {
         let course = self.series.get(series)?;
         let (during, pace) = course.steepest?;
@@ -112,6 +117,12 @@ mod tests {
         assert_eq!(steepest(&[0.0, 1.0, 2.0, 12.0, 13.0]), Some(During { from_ns: 2, to_ns: 3 }));
         assert_eq!(steepest(&[0.0, 1.0, 2.0, 3.0]), None);
         assert_eq!(steepest(&[0.0]), None);
+        // A sample that follows another one at once.
+        let mut samples = Samples::default();
+        for (time_ns, value) in [(0, 0.0), (10, 1.0), (11, 3.0), (20, 30.0), (30, 31.0), (40, 32.0)] {
+            samples.add(time_ns, &series, value);
+        }
+        assert_eq!(samples.steepest(&series), Some(During { from_ns: 11, to_ns: 20 }));
     }
 
     #[test]

@@ -245,7 +245,7 @@ pub(crate) fn moves_data(target: &TargetFacts) -> Option<String> {
     })
 }
 
-fn copies_on_write(file_system: &FileSystem) -> bool {
+pub(crate) fn copies_on_write(file_system: &FileSystem) -> bool {
     let mut options = file_system.super_options.split(',').chain(file_system.options.split(','));
     COPY_ON_WRITE.contains(&file_system.kind.as_str()) && !options.any(|option| option == "nodatacow")
 }

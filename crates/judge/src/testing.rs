@@ -36,6 +36,8 @@ pub(crate) struct Lab {
     pass: u32,
     delivered_share: Option<f64>,
     clock_cost_ns: f64,
+    /// Mean in flight; the depth where nothing is said.
+    in_flight: Option<f64>,
 }
 
 fn device(name: &str, driver: &str, role: Value) -> Value {
@@ -85,6 +87,7 @@ impl Lab {
             pass: 0,
             delivered_share: None,
             clock_cost_ns: 20.0,
+            in_flight: None,
         }
     }
 
@@ -456,6 +459,28 @@ impl Lab {
         self
     }
 
+    /// So many were in flight on average.
+    pub(crate) fn in_flight(self, mean: f64) -> Lab {
+        Lab { in_flight: Some(mean), ..self }
+    }
+
+    /// Reads that are due at equal distances from the last due time on, and done one after the other.
+    pub(crate) fn queued(mut self, count: u64, every_ns: u64, service_ns: u64) -> Lab {
+        let last = self.records.last();
+        let (mut due, mut free) =
+            last.map_or((0, 0), |last| (last.due.0, last.completed.map_or(0, |end| end.0)));
+        self = self.reads(count, 4096);
+        let from = self.records.len() - count as usize;
+        for record in &mut self.records[from..] {
+            let submitted = free.max(due);
+            free = submitted + service_ns;
+            (record.due, record.submitted, record.completed) =
+                (Nanos(due), Some(Nanos(submitted)), Some(Nanos(free)));
+            due += every_ns;
+        }
+        self
+    }
+
     pub(crate) fn timed(mut self) -> Lab {
         if let Workload::Generated(generator) = &mut self.plan.phases[0].jobs[0].workload {
             generator.pace = Pace::Rate { iops: Decimal::whole(1000), process: Process::Constant };
@@ -642,7 +667,8 @@ impl Lab {
             means.clock_cost_ns = self.clock_cost_ns;
         }
         if self.plan.phases[0].jobs[0].depth > 1 {
-            summary.in_flight.mean_time_weighted = Some(f64::from(self.plan.phases[0].jobs[0].depth));
+            let depth = f64::from(self.plan.phases[0].jobs[0].depth);
+            summary.in_flight.mean_time_weighted = Some(self.in_flight.unwrap_or(depth));
         }
         look(&Case {
             plan: &self.plan,

@@ -2,7 +2,7 @@
 //! numbers come from experiments on real devices; `docs/validity.md` has them.
 
 /// Raised when a number below changes.
-pub const THRESHOLDS_VERSION: u32 = 5;
+pub const THRESHOLDS_VERSION: u32 = 6;
 
 /// From which value on there is a caution, and from which on the figure fails.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,10 @@ pub(crate) const LEAST_REQUESTS: u64 = 2_000;
 pub(crate) const LEAST_SECONDS: f64 = 30.0;
 /// Share of the bytes on the device that were not ours.
 pub(crate) const FOREIGN: Limits = limits(0.02, 0.25);
+/// The same of the disks below a target, where file systems write for themselves.
+pub(crate) const FOREIGN_BELOW: Limits = limits(0.25, NEVER);
+/// Fewer bytes of others there are nothing: something always writes its log.
+pub(crate) const LEAST_FOREIGN: f64 = 16.0 * 1024.0 * 1024.0;
 /// Share of requests that the kernel merged into others (blkreplay manual 2.3: usually below 1 %).
 pub(crate) const MERGED: Limits = limits(0.05, 0.20);
 /// Requests of the device for each of ours, above 1.

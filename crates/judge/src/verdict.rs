@@ -7,6 +7,7 @@ use iosonar_analyze::findings::TimeRange;
 use iosonar_analyze::{
     Caution, CautionId, Channel, Detection, DetectorId, During, Judgement, Level, Severity, Verdict,
 };
+use iosonar_archive::RunInfo;
 use iosonar_plan::Claim;
 use std::cmp::Reverse;
 
@@ -33,6 +34,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     detections.sort_by_key(|one| Reverse((proves(one), one.level)));
     let verdict = verdict(case, &detections, &missing);
     let sentence = sentence(claim, verdict, &detections, &missing);
+    let sentence = data_errors(case.run).map_or(sentence.clone(), |errors| format!("{errors}; {sentence}"));
     Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections }
 }
 
@@ -207,10 +209,31 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
         .cautions
         .iter()
         .any(|caution| caution.severity >= Severity::Warning && !is_replaced(caution.id, detections));
-    match has_caution || detections.iter().any(Detection::is_told) || !missing.is_empty() {
+    let has_errors = data_errors(case.run).is_some();
+    match has_errors || has_caution || detections.iter().any(Detection::is_told) || !missing.is_empty() {
         true => Verdict::Care,
         false => Verdict::Trustworthy,
     }
+}
+
+/// What verification found; none where it found nothing, or nothing was verified. It comes before any figure.
+fn data_errors(run: &RunInfo) -> Option<String> {
+    let verified = run.verified.as_ref().filter(|verified| verified.total() > 0);
+    if let Some(verified) = verified {
+        let total = verified.total();
+        return Some(format!(
+            "DATA ERRORS: {total} {} in the data",
+            if total == 1 { "fault" } else { "faults" }
+        ));
+    }
+    let bad: u64 =
+        run.targets.iter().filter_map(|target| target.checks.as_ref()).map(|checks| checks.miscompared).sum();
+    (bad > 0).then(|| {
+        format!(
+            "DATA ERRORS: the data of {bad} {} is not what it should be",
+            if bad == 1 { "request" } else { "requests" }
+        )
+    })
 }
 
 fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &[String]) -> String {

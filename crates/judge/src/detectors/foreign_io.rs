@@ -1,13 +1,13 @@
 //! Others that used the device.
 
 use crate::detector::Most;
-use crate::stack::is_in_another;
-use crate::thresholds::{FOREIGN, LEAST_BYTES};
+use crate::stack::{Part, compresses, copies_on_write, disks_of, is_in_another, parts};
+use crate::thresholds::{FOREIGN, FOREIGN_BELOW, LEAST_BYTES, LEAST_FOREIGN, Limits};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
-use iosonar_evidence::target::BlockDevice;
-use iosonar_evidence::{DeviceCounter, TargetKind};
+use iosonar_evidence::target::{BlockDevice, FileSystem, Role};
+use iosonar_evidence::{DeviceCounter, Fact, OwnUse, Series, TargetKind};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::ForeignIo,
@@ -21,42 +21,165 @@ pub(super) const DETECTOR: Detector = Detector {
         DetectorId::RequestsReshaped,
         DetectorId::QueueDepthNotReached,
     ],
-    about: "Requests of others on the same device delay ours, and what the device counts is not the run's alone. A file system that was just \
-            made initialises its tables in the background; a RAID resynchronises.",
+    about: "Requests of others on the same device, or on a disk below it, delay ours, and what the device counts is not the run's alone. A file \
+            system that was just made initialises its tables in the background; a RAID resynchronises.",
     detect,
 };
 
-const SOURCE: &str = "the target's stat file, before and after the run, beside the requests";
+const SOURCE: &str = "stat files of the devices, before and after the run, beside the requests";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    // Below a file system others have files too, and the file system writes for itself: nobody can tell whose it is.
-    let devices = case.before.targets.iter().map(|target| match &target.kind {
-        TargetKind::BlockDevice(device) => Some(device.as_ref()),
-        _ => None,
-    });
-    let all: Vec<&BlockDevice> = devices.collect::<Option<_>>()?;
-    if !case.is_real() || case.is_remote() || all.is_empty() || !case.is_direct() {
+    if !case.is_real() || case.is_remote() || !case.is_direct() {
         return None;
     }
-    let apart = all.iter().filter(|device| !is_in_another(device, &all));
-    let mut devices: Vec<&str> = apart.map(|device| device.name.as_str()).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    let read = case.bytes_of(devices.iter().copied(), DeviceCounter::ReadSectors)?;
-    let written = case.bytes_of(devices.iter().copied(), DeviceCounter::WriteSectors)?;
-    let own_writes = case.writes().asked + case.tally.traffic().zeroed_bytes as f64;
-    let foreign = (read - case.reads().asked).max(0.0) + (written - own_writes).max(0.0);
-    if read + written < LEAST_BYTES as f64 {
-        return None;
-    }
-    let (share, devices) = (foreign / (read + written), devices.join(", "));
-    let seen = match FOREIGN.level(share) {
-        Level::Ok => Seen::ok(format!("Nobody else used {devices}."), SOURCE),
-        level => Seen::at(level, format!("{} of the bytes on {devices} were not of this run: others used it.", percent(share)), SOURCE)
+    let (at_targets, below) = (Use::of_targets(case), Use::below_targets(case));
+    let all = || at_targets.iter().chain(&below);
+    let worst = all().max_by_key(|one| one.level())?;
+    let seen = match worst.level() {
+        Level::Ok => {
+            let names: Vec<&str> = all().map(|one| one.devices.as_str()).collect();
+            Seen::ok(format!("Nobody else used {}.", names.join(", nor below it ")), SOURCE)
+        }
+        level => Seen::at(level, worst.sentence(), SOURCE)
             .remedy("Stop the other user; wait until a new file system or a RAID has finished its work in the background.")
-            .effect(1.0 / (1.0 - share).max(1e-3)),
+            .effect(1.0 / (1.0 - worst.share()).max(1e-3)),
     };
-    Some(seen.with("foreign_bytes", foreign).with("share", share))
+    Some(seen.with("foreign_bytes", worst.foreign).with("share", worst.share()))
+}
+
+/// Who used some devices.
+struct Use {
+    /// Their names.
+    devices: String,
+    /// Bytes that they moved.
+    moved: f64,
+    /// Bytes of others among them, at least.
+    foreign: f64,
+    limits: Limits,
+    /// Fewer bytes of others are nothing.
+    least: f64,
+}
+
+impl Use {
+    /// The targets themselves, where all are devices: what they moved beside the requests is of others.
+    fn of_targets(case: &Case<'_>) -> Option<Use> {
+        let devices = case.before.targets.iter().map(|target| match &target.kind {
+            TargetKind::BlockDevice(device) => Some(device.as_ref()),
+            _ => None,
+        });
+        let all: Vec<&BlockDevice> = devices.collect::<Option<_>>().filter(|all: &Vec<_>| !all.is_empty())?;
+        let apart = all.iter().filter(|device| !is_in_another(device, &all));
+        let names = distinct(apart.map(|device| device.name.as_str()));
+        Use::of(case, &names, &Own::of(case), FOREIGN, 0.0)
+    }
+
+    /// The disks below the targets. File systems write for themselves, too, and the result may be on the same disk.
+    fn below_targets(case: &Case<'_>) -> Option<Use> {
+        let targets = &case.before.targets;
+        let between: Vec<Part<'_>> = targets.iter().flat_map(parts).collect();
+        if !case.reads_directly() || !between.iter().all(hands_on) {
+            return None;
+        }
+        let disks = distinct(targets.iter().flat_map(disks_of).map(|disk| disk.name.as_str()));
+        let is_target = |name: &str| {
+            targets
+                .iter()
+                .any(|target| matches!(&target.kind, TargetKind::BlockDevice(device) if device.name == name))
+        };
+        if disks.is_empty() || disks.iter().all(|name| is_target(name)) {
+            return None;
+        }
+        let own = between.iter().filter_map(file_system).map(Own::times_of).fold(Own::of(case), Own::through);
+        Use::of(case, &disks, &own.with_result(case), FOREIGN_BELOW, LEAST_FOREIGN)
+    }
+
+    fn of(case: &Case<'_>, names: &[&str], own: &Own, limits: Limits, least: f64) -> Option<Use> {
+        let moved = |counter| case.bytes_of(names.iter().copied(), counter);
+        let (read, written) = (moved(DeviceCounter::ReadSectors)?, moved(DeviceCounter::WriteSectors)?);
+        let foreign = (read - own.read).max(0.0) + (written - own.written).max(0.0);
+        let enough = read + written >= LEAST_BYTES as f64;
+        enough.then(|| Use { devices: names.join(", "), moved: read + written, foreign, limits, least })
+    }
+
+    fn share(&self) -> f64 {
+        self.foreign / self.moved
+    }
+
+    fn level(&self) -> Level {
+        if self.foreign < self.least { Level::Ok } else { self.limits.level(self.share()) }
+    }
+
+    fn sentence(&self) -> String {
+        format!(
+            "{} of the bytes on {} were not of this run: others used it.",
+            percent(self.share()),
+            self.devices
+        )
+    }
+}
+
+/// Bytes that a run may have brought about.
+struct Own {
+    read: f64,
+    written: f64,
+    /// Flushes at most.
+    flushes: f64,
+}
+
+/// What a file system writes for a flush at most: a commit of its journal.
+const PER_FLUSH: f64 = 65_536.0;
+
+impl Own {
+    fn of(case: &Case<'_>) -> Own {
+        Own {
+            read: case.reads().asked,
+            written: case.writes().asked + case.tally.traffic().zeroed_bytes as f64,
+            flushes: case.most_flushes() as f64,
+        }
+    }
+
+    /// How many times as much as it is asked for a file system writes at most, metadata included.
+    fn times_of(file_system: &FileSystem) -> f64 {
+        if copies_on_write(file_system) { 4.0 } else { 2.0 }
+    }
+
+    /// Below a file system.
+    fn through(self, times: f64) -> Own {
+        Own { written: self.written * times + self.flushes * PER_FLUSH, ..self }
+    }
+
+    /// With all else that the process wrote.
+    fn with_result(self, case: &Case<'_>) -> Own {
+        let written = case.samples.growth(&Series::Own(OwnUse::Written)).unwrap_or(0.0);
+        Own { written: self.written + written, ..self }
+    }
+}
+
+/// Whether what lies below gets each request as it is. Through a page cache it gets others, later or never.
+fn hands_on(part: &Part<'_>) -> bool {
+    match part {
+        Part::Device(device) => match &device.role {
+            Role::Loop { direct_io, .. } => *direct_io == Fact::Known(true),
+            Role::Disk | Role::Partition { .. } | Role::Stacked { .. } => true,
+        },
+        Part::File(_) => true,
+        Part::FileSystem(file_system) => !compresses(file_system),
+        Part::Unseen(_) | Part::Nothing => false,
+    }
+}
+
+fn file_system<'a>(part: &Part<'a>) -> Option<&'a FileSystem> {
+    match part {
+        Part::FileSystem(file_system) => Some(file_system),
+        _ => None,
+    }
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
@@ -77,9 +200,40 @@ mod tests {
     }
 
     #[test]
-    fn a_device_of_our_own_is_fine_and_a_file_system_says_nothing() {
+    fn a_device_of_our_own_is_fine() {
         let lab = Lab::new().reads(1_000, 65_536).device_read("vda", 65_600_000).device_written("vda", 0);
         assert_eq!(lab.clone().on_disk("vda").detection(&DETECTOR).unwrap().level, Level::Ok);
-        assert_eq!(lab.on_file_system("ext4", "vda").detection(&DETECTOR), None);
+        // The file system writes for itself: a little more is nobody's.
+        assert_eq!(lab.on_file_system("ext4", "vda").detection(&DETECTOR).unwrap().level, Level::Ok);
+    }
+
+    #[test]
+    fn a_neighbour_on_the_disk_below_is_told() {
+        // Of a direct loop device the disk sees what the device sees, and 98 % more.
+        let lab = |direct: bool, below: u64| {
+            let lab = Lab::new().reads(1_000, 65_536).on_loop(direct).device_read("loop0", 65_536_000);
+            lab.device_written("loop0", 0).device_read("vda", below).device_written("vda", 0)
+        };
+        let seen = lab(true, 3_276_800_000).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(seen.text.starts_with("98 % of the bytes on vda were not of this run"), "{}", seen.text);
+        let alone = lab(true, 66_000_000).detection(&DETECTOR).unwrap();
+        assert_eq!(
+            (alone.level, alone.text.as_str()),
+            (Level::Ok, "Nobody else used loop0, nor below it vda.")
+        );
+        // Through a page cache nobody can tell which bytes reach the disk.
+        let cached = lab(false, 3_276_800_000).detection(&DETECTOR).unwrap();
+        assert_eq!((cached.level, cached.text.as_str()), (Level::Ok, "Nobody else used loop0."));
+    }
+
+    #[test]
+    fn what_a_file_system_writes_for_itself_is_of_the_run() {
+        let lab = |written: u64| {
+            let lab = Lab::new().writes(1_000, 65_536).fsyncs(100).on_file_system("ext4", "vda");
+            lab.device_read("vda", 0).device_written("vda", written)
+        };
+        assert_eq!(lab(130_000_000).detection(&DETECTOR).unwrap().level, Level::Ok);
+        assert_eq!(lab(900_000_000).detection(&DETECTOR).unwrap().level, Level::Caution);
     }
 }

@@ -55,7 +55,7 @@ fn of_split(worst: &SplitTest, whole: During) -> Seen {
     Seen::at(level, sentence(worst), SOURCE)
         .remedy("Run longer, and give both levels; --ramp-time of 'iosonar run' leaves the beginning out.")
         .with("t", worst.t)
-        .with("level_ratio", ratio)
+        .with("factor", worst.behind / worst.before)
         .effect(ratio)
         .during(Some(around(worst, whole)))
 }

@@ -6,6 +6,7 @@ use crate::thresholds::{DEPTH_MISSING, LEAST_BUSY_MS, LEAST_DEPTH};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::DeviceCounter;
+use iosonar_plan::{Coordination, Generator};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::QueueDepthNotReached,
@@ -17,6 +18,10 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
+/// Fewer requests are no evidence.
+const LEAST_IN_FLIGHT: u64 = 31;
+
+const OWN_SOURCE: &str = "submissions and completions of the records";
 const SOURCE: &str = "time_in_queue and io_ticks in the device's stat file";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
@@ -24,10 +29,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let jobs: Vec<_> = case.plan.jobs().map(|(_, job)| job).collect();
     let [job] = jobs.as_slice() else { return None };
     let depth = u64::from(job.depth) * u64::from(job.workload.jobs());
-    // A timetable decides how many requests are in flight, and we may not have reached the depth ourselves.
+    // A timetable decides how many requests are in flight.
     let own = case.summary.in_flight.mean_time_weighted?;
-    if !case.is_real() || case.plan.has_timetable() || depth < LEAST_DEPTH || own < depth as f64 * 0.9 {
+    if !case.is_real() || case.plan.has_timetable() || depth < LEAST_DEPTH {
         return None;
+    }
+    if own < depth as f64 * 0.9 {
+        return of_engine(case, own, depth);
     }
     let device = &device_of(target)?.name;
     let grown = |counter| case.samples.of_device(device, counter);
@@ -47,6 +55,34 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("mean_queue", mean).with("depth", depth as f64))
 }
 
+/// The depth that the engine itself never had, although nothing but the target and the submission decided when the next request goes.
+fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Seen> {
+    let phase = &case.plan.phases[0];
+    let pauses = |generator: &Generator| generator.thinktime.is_some();
+    let waits = phase.coordination != Coordination::default()
+        || phase.jobs.iter().any(|job| job.workload.generator().is_some_and(pauses))
+        || case.summary.health.held.is_some_and(|held| held.conflict.requests * 10 > held.requests);
+    let requests = case.summary.counts.all.completed;
+    if waits || requests < LEAST_IN_FLIGHT.max(8 * depth) {
+        return None;
+    }
+    let level = DEPTH_MISSING.level(1.0 - own / depth as f64);
+    if level == Level::Ok {
+        return None;
+    }
+    let text = format!(
+        "{depth} requests at once were asked for, the engine ({}) had {own:.2} in flight: submitting them blocks, as that of writes that \
+         make a file longer does, or they end as fast as they are submitted.",
+        case.run.means.engine
+    );
+    let seen = Seen::at(level, text, OWN_SOURCE).remedy(
+        "Write the file before it is overwritten ('iosonar fill'), use direct I/O, --engine uring, or more jobs (--numjobs).",
+    );
+    Some(
+        seen.with("own_mean_in_flight", own).with("depth", depth as f64).effect(depth as f64 / own.max(1e-3)),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +94,16 @@ mod tests {
         let seen = seen.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Fail);
         assert!(seen.text.starts_with("32 requests at once were asked for, vda had 0.8"), "{}", seen.text);
+    }
+
+    #[test]
+    fn an_engine_that_never_has_the_depth_is_told_and_a_few_requests_are_no_evidence() {
+        let lab = |own: f64, count| Lab::new().depth(24).in_flight(own).reads(count, 4096).on_disk("vda");
+        let seen = lab(0.97, 1_000).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Fail);
+        assert!(seen.text.contains("the engine (uring) had 0.97 in flight"), "{}", seen.text);
+        assert_eq!(lab(0.97, 100).detection(&DETECTOR), None);
+        assert_eq!(lab(20.0, 1_000).detection(&DETECTOR), None);
     }
 
     #[test]

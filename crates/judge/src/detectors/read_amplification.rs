@@ -19,7 +19,8 @@ const SOURCE: &str = "/proc/self/io and the devices' stat files, before and afte
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let reads = case.reads();
-    if !case.is_real() || reads.asked < LEAST_BYTES as f64 {
+    // Direct reads bring nothing along: what the process counts twice there are second tries, and what the device counts are others.
+    if !case.is_real() || reads.asked < LEAST_BYTES as f64 || case.reads_directly() {
         return None;
     }
     // A read that is submitted again, because the queue of the device was full, is counted twice for the process.
@@ -39,8 +40,13 @@ mod tests {
     use crate::testing::Lab;
 
     fn read(process: u64, device: u64) -> Level {
-        let lab =
-            Lab::new().reads(1_000, 65_536).on_disk("vda").device_read("vda", device).process_read(process);
+        let lab = Lab::new()
+            .buffered()
+            .reads(1_000, 65_536)
+            .on_disk("vda")
+            .device_read("vda", device)
+            .process_read(process)
+            .claiming(iosonar_plan::Claim::Device);
         lab.detection(&DETECTOR).unwrap().level
     }
 
@@ -55,5 +61,14 @@ mod tests {
         // The kernel has counted each read twice for the process; and others have used the device.
         assert_eq!(read(131_072_000, 65_536_000), Level::Ok);
         assert_eq!(read(65_536_000, 131_072_000), Level::Ok);
+    }
+
+    #[test]
+    fn direct_reads_have_no_read_ahead_unless_the_file_system_pretends_to_do_them() {
+        // The kernel has counted each read twice for the process, and others have read as much from the device.
+        let twice = Lab::new().reads(1_000, 65_536).device_read("vda", 131_072_000).process_read(131_072_000);
+        assert_eq!(twice.clone().on_disk("vda").detection(&DETECTOR), None);
+        let pretended = twice.on_file_system("ext4", "vda").pretended().claiming(iosonar_plan::Claim::Device);
+        assert!(pretended.detection(&DETECTOR).unwrap().level > Level::Ok);
     }
 }

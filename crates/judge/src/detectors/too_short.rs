@@ -15,22 +15,28 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
+/// The first request comes a moment after the start of a run, and the last one a moment before its end.
+const WHOLE: f64 = 0.99;
+
 const SOURCE: &str = "first and last times of the records";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let seconds = case.summary.span.duration_ns()? as f64 / 1e9;
-    let is_enough = case.summary.counts.all.completed >= LEAST_REQUESTS;
-    Some(if seconds >= LEAST_SECONDS && is_enough {
-        Seen::ok(format!("{seconds:.0} s were measured."), SOURCE).with("seconds", seconds)
-    } else {
-        let text = format!(
-            "{seconds:.1} s with {} requests are too short to tell whether the level stays.",
-            case.summary.counts.all.completed
-        );
-        Seen::info(text, SOURCE)
-            .remedy(format!("Run for {LEAST_SECONDS} s or longer."))
-            .with("seconds", seconds)
-    })
+    let requests = case.summary.counts.all.completed;
+    let is_long = seconds >= LEAST_SECONDS * WHOLE;
+    let seen = match (is_long, requests >= LEAST_REQUESTS) {
+        (true, true) => Seen::ok(format!("{seconds:.0} s were measured."), SOURCE),
+        (true, false) => {
+            Seen::info(format!("{requests} requests are too few to tell whether the level stays."), SOURCE)
+                .remedy(format!("Run until {LEAST_REQUESTS} requests are done."))
+        }
+        (false, is_many) => {
+            let with = if is_many { String::new() } else { format!(" with {requests} requests") };
+            Seen::info(format!("{seconds:.1} s{with} are too short to tell whether the level stays."), SOURCE)
+                .remedy(format!("Run for {LEAST_SECONDS} s or longer."))
+        }
+    };
+    Some(seen.with("seconds", seconds))
 }
 
 #[cfg(test)]
@@ -44,5 +50,13 @@ mod tests {
         assert_eq!(short.level, Level::Info);
         let long = Lab::new().latency_ns(10_000_000).reads(4_000, 4096).detection(&DETECTOR).unwrap();
         assert_eq!(long.level, Level::Ok);
+        // --runtime 30.
+        let asked = Lab::new().latency_ns(9_995_000).reads(3_000, 4096).detection(&DETECTOR).unwrap();
+        assert_eq!(asked.level, Level::Ok);
+        let few = Lab::new().latency_ns(100_000_000).reads(400, 4096).detection(&DETECTOR).unwrap();
+        assert_eq!(
+            (few.level, few.text.as_str()),
+            (Level::Info, "400 requests are too few to tell whether the level stays.")
+        );
     }
 }
