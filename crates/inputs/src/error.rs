@@ -1,5 +1,6 @@
 //! Why something cannot be read as an input.
 
+use crate::OpenArchiveError;
 use iosonar_archive::ArchiveError;
 use iosonar_dialect_blkreplay::ImportError;
 use iosonar_plan::ByteSize;
@@ -14,6 +15,9 @@ pub enum OpenError {
     /// The directory is no archive, or cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The directory is no run.
+    #[error(transparent)]
+    Directory(#[from] OpenArchiveError),
     /// The result in blkreplay's form is none.
     #[error(transparent)]
     Import(#[from] ImportError),

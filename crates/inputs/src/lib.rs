@@ -9,6 +9,7 @@ mod load;
 mod merged;
 mod result;
 mod source;
+mod study;
 
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError};
@@ -26,6 +27,7 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+pub use study::{OpenArchiveError, Study, StudyKind, open_archive};
 
 /// Something that can be analysed.
 pub struct Input {
@@ -67,7 +69,7 @@ impl Input {
     /// is not read yet.
     fn open(path: &Path, spool_limit: Option<ByteSize>) -> Result<Input, OpenError> {
         if path.is_dir() {
-            return Input::of_archive(Archive::open(path)?);
+            return Input::of_archive(open_archive(path)?);
         }
         let name = path.display().to_string();
         let source = Source::open(path, spool_limit)?;

@@ -90,6 +90,7 @@ impl LoadFile {
     /// Reads the file from its start to its end.
     pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
         let (mut seen, has_times) = (Seen::default(), self.has_times());
+        let mut is_of_form = false;
         let mut out = Pieces::new(f);
         let text = self.source.text().map_err(io::Error::other)?;
         let mut reader = Reader::new(Ahead::new(text));
@@ -106,14 +107,35 @@ impl LoadFile {
                         seen.told.push(format!("{bad}: skipped"));
                     }
                 }
-                Line::Text => {}
+                Line::Text => is_of_form |= is_of_load(reader.text()),
             }
         }
         out.end();
         seen.lines = reader.lines();
+        if seen.requests + seen.bad_lines == 0 && seen.lines > 0 && !is_of_form {
+            return Err(cannot_be_load(&shown(&self.source.path()).to_string(), seen.lines));
+        }
         *self.seen() = seen;
         Ok(())
     }
+}
+
+/// Whether a line without a request is one of a load: a comment, a message of blkreplay, or the names of the columns.
+fn is_of_load(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.is_empty() || line.starts_with(b"#") || line.starts_with(b"INFO") || line.contains(&b';')
+}
+
+fn cannot_be_load(name: &str, lines: u64) -> io::Error {
+    let lines = if lines == 1 {
+        "its only line is no request".into()
+    } else {
+        format!("none of its {lines} lines is a request")
+    };
+    let why = format!(
+        "{name}: {lines}, so it is no load: 'iosonar convert' reads traces of other tools, 'iosonar import' their results"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 impl Seen {

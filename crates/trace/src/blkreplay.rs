@@ -77,6 +77,11 @@ impl<R: BufRead> Reader<R> {
         self.line
     }
 
+    /// The text of the last line, where that was [`Line::Text`].
+    pub fn text(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The next line; `None` at the end.
     pub fn next_line(&mut self) -> Result<Option<Line>, ReadError> {
         let buffered = match self.input.fill_buf() {

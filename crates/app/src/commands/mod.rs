@@ -69,6 +69,7 @@ use crate::exit::Failure;
 use iosonar_analyze::Limits;
 use iosonar_archive::Archive;
 use iosonar_host::TargetKind;
+use iosonar_inputs::open_archive;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -83,9 +84,9 @@ fn called_as(names: &[&str], mut args: impl Iterator<Item = OsString>) -> Option
     names.first().is_some_and(|name| command == *name).then(|| args.collect())
 }
 
-/// Opens an archive; what is none is refused.
+/// Opens the archive of a run; what is none is refused.
 fn open(dir: &Path) -> Result<Archive, Failure> {
-    Archive::open(dir).map_err(Failure::refused)
+    open_archive(dir).map_err(Failure::refused)
 }
 
 impl From<&LimitArgs> for Limits {

@@ -42,6 +42,7 @@ mod loads;
 mod made_files;
 mod matrix;
 mod moved;
+mod no_runs;
 mod output;
 mod outputs;
 mod own_dirs;

@@ -122,6 +122,12 @@ fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {
 /// What was found, what stopped the search, and what to type where a target is too slow for it.
 fn sentences(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Vec<String> {
     let mut sentences = knee_sentences(&ramp.verdict);
+    if let Some(last) = ramps.last().filter(|last| last.name != ramp.name) {
+        sentences.push(format!(
+            "the answer is from {}, in which the rate was looked for: {}, which was to measure it, found none",
+            ramp.name, last.name
+        ));
+    }
     if let Some((last, why)) = ramps.last().and_then(|last| Some((last, last.stopped_by()?))) {
         sentences.push(format!("the search was stopped in {}: {why}", last.name));
     }

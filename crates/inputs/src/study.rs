@@ -1,0 +1,110 @@
+//! Directories that hold the answer of a study, and the runs that it made: they are no run themselves.
+
+use iosonar_archive::{Archive, ArchiveError};
+use iosonar_text::shown;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StudyKind {
+    /// Where a target saturates.
+    Knee,
+    /// File operations over sizes.
+    Matrix,
+    /// Ways to create a file.
+    Layout,
+}
+
+impl StudyKind {
+    const ALL: [StudyKind; 3] = [StudyKind::Knee, StudyKind::Matrix, StudyKind::Layout];
+
+    /// The command that makes it.
+    pub fn command(self) -> &'static str {
+        match self {
+            StudyKind::Knee => "iosonar knee",
+            StudyKind::Matrix => "iosonar matrix",
+            StudyKind::Layout => "iosonar layout run",
+        }
+    }
+
+    /// The file with the answer.
+    pub fn answer(self) -> &'static str {
+        match self {
+            StudyKind::Knee => "knee.json",
+            StudyKind::Matrix => "cells.json",
+            StudyKind::Layout => "layout.json",
+        }
+    }
+
+    /// The picture or page of the answer.
+    fn picture(self) -> &'static str {
+        match self {
+            StudyKind::Knee => "knee.png",
+            StudyKind::Matrix => "matrix.html",
+            StudyKind::Layout => "layout.png",
+        }
+    }
+}
+
+/// A directory with the answer of a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Study {
+    /// What was asked.
+    pub kind: StudyKind,
+    dir: PathBuf,
+    /// Name of the first directory in it that is a run.
+    run: Option<String>,
+}
+
+impl Study {
+    /// Of a directory; none of one without such an answer, or of a run.
+    pub fn of(dir: &Path) -> Option<Study> {
+        let kind = StudyKind::ALL.into_iter().find(|kind| dir.join(kind.answer()).is_file())?;
+        let names = dir.read_dir().ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut runs: Vec<String> = names.filter(|name| Archive::open(&dir.join(name)).is_ok()).collect();
+        runs.sort_unstable();
+        Some(Study { kind, dir: dir.into(), run: runs.into_iter().next() })
+    }
+}
+
+impl fmt::Display for Study {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dir = shown(&self.dir);
+        write!(
+            f,
+            "{dir} is the answer of '{}', and no single run: it stands in {dir}/{}",
+            self.kind.command(),
+            self.kind.answer()
+        )?;
+        if self.dir.join(self.kind.picture()).is_file() {
+            write!(f, " and {dir}/{}", self.kind.picture())?;
+        }
+        match &self.run {
+            Some(run) => write!(f, "; one of its runs is {dir}/{run}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Opens the archive of a run; of a study it says what that is and where its runs are.
+///
+/// # Errors
+/// It is no archive, or cannot be read.
+pub fn open_archive(dir: &Path) -> Result<Archive, OpenArchiveError> {
+    Archive::open(dir).map_err(|error| match (&error, Study::of(dir)) {
+        (ArchiveError::NoArchive(_), Some(study)) => OpenArchiveError::Study(study),
+        _ => OpenArchiveError::Archive(error),
+    })
+}
+
+/// Why a directory cannot be opened as a run.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenArchiveError {
+    /// It is none, or cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// It has several runs.
+    #[error("{0}")]
+    Study(Study),
+}
