@@ -65,50 +65,12 @@ pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
     cut(keep)
 }
 
-/// What stays on the line of the number before it.
-const UNITS: [&str; 18] = [
-    "ns",
-    "µs",
-    "us",
-    "ms",
-    "s",
-    "%",
-    "B",
-    "KiB",
-    "MiB",
-    "GiB",
-    "TiB",
-    "B/s",
-    "kB/s",
-    "MB/s",
-    "GB/s",
-    "TB/s",
-    "MiB/s",
-    "requests/s",
-];
-
-/// Words of a text, where groups of digits and a number and its unit are one word.
-fn unbroken(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
-        let follows = UNITS.contains(&unit) || word.starts_with(|c: char| c.is_ascii_digit());
-        match words.last_mut() {
-            Some(last) if follows && last.ends_with(|c: char| c.is_ascii_digit()) => {
-                *last += &format!(" {word}")
-            }
-            _ => words.push(word.to_string()),
-        }
-    }
-    words
-}
-
 /// The text in lines that are no wider than `room`, broken between words; a word that is wider is broken inside.
 pub fn wrap(text: &str, size: f64, weight: Weight, room: f64) -> Vec<String> {
     let fits = |text: &str| width(text, size, weight) <= room;
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in unbroken(text) {
+    for word in crate::lines::unbroken(text) {
         let longer = if line.is_empty() { word.clone() } else { format!("{line} {word}") };
         if fits(&longer) {
             line = longer;

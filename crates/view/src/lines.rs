@@ -35,7 +35,8 @@ impl Lines {
     pub(crate) fn paragraph(&mut self, first: &str, text: &str) {
         let indent = " ".repeat(first.len());
         let mut line = first.to_string();
-        for word in text.split_whitespace() {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in unbroken(&text) {
             let word = shorten(&word.chars().map(ascii).collect::<String>(), self.columns - first.len());
             let full = line.len() + 1 + word.len() > self.columns && line.len() > first.len();
             if full {
@@ -61,6 +62,44 @@ impl Lines {
     }
 }
 
+/// What stays on the line of the number before it.
+const UNITS: [&str; 18] = [
+    "ns",
+    "µs",
+    "us",
+    "ms",
+    "s",
+    "%",
+    "B",
+    "KiB",
+    "MiB",
+    "GiB",
+    "TiB",
+    "B/s",
+    "kB/s",
+    "MB/s",
+    "GB/s",
+    "TB/s",
+    "MiB/s",
+    "requests/s",
+];
+
+/// Words of a text, where groups of digits and a number and its unit are one word.
+pub(crate) fn unbroken(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+        let follows = UNITS.contains(&unit) || word.starts_with(|c: char| c.is_ascii_digit());
+        match words.last_mut() {
+            Some(last) if follows && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                *last += &format!(" {word}")
+            }
+            _ => words.push(word.to_string()),
+        }
+    }
+    words
+}
+
 /// The nearest ASCII character, so that the text survives any terminal and mail.
 pub(crate) fn ascii(c: char) -> char {
     match c {
@@ -83,4 +122,16 @@ pub(crate) fn shorten(text: &str, room: usize) -> String {
     let head = room.saturating_sub(3).div_ceil(2);
     let tail = room.saturating_sub(3) - head;
     format!("{}...{}", &text[..head], &text[text.len() - tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stands_on_one_line_with_its_unit() {
+        let mut lines = Lines::new(15);
+        lines.paragraph("", "there were 5 469 done in 12.5 ms");
+        assert_eq!(lines.finish(), "there were\n5 469 done in\n12.5 ms\n");
+    }
 }

@@ -49,11 +49,16 @@ export function steps(values: Float64Array, width: number, [from, to]: Range, pi
   return { from: first * wide, wide, values: found };
 }
 
-/** Sums become rates. The last step ends with the run, not with its column. */
+/**
+ * Sums become rates. The last step ends with the run, not with its column; where less than half of it is left, its rate is that of
+ * the last two, because what completes at the very end would be divided by next to nothing.
+ */
 export function perSecond(s: Steps, endNs: number): Steps {
+  const lengthOf = (i: number) => Math.min(s.wide, Math.max(endNs - (s.from + i * s.wide), 0));
   const values = s.values.map((n, i) => {
-    const length = Math.min(s.wide, Math.max(endNs - (s.from + i * s.wide), s.wide * 0.05));
-    return (n / length) * 1e9;
+    const length = lengthOf(i);
+    if (length >= s.wide / 2) return (n / length) * 1e9;
+    return i > 0 ? ((s.values[i - 1]! + n) / (s.wide + length)) * 1e9 : (n / (s.wide / 2)) * 1e9;
   });
   return { ...s, values };
 }

@@ -268,7 +268,9 @@ impl Picture {
             Draw::Machine(detail, _) => Needs { detail, machine: true, ..Needs::LEAST },
             Draw::Extents(_) => Needs { extents: true, ..Needs::LEAST },
             Draw::Faults(_) => Needs { faults: true, ..Needs::LEAST },
-            Draw::Run(detail, _) | Draw::Either(detail, ..) => Needs { detail, ..Needs::LEAST },
+            Draw::Run(detail, _) => Needs { detail, ..Needs::LEAST },
+            // A part of the sheet is the curve of the percentiles.
+            Draw::Either(detail, ..) => Needs { detail, tally: self == Picture::SHEET, ..Needs::LEAST },
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
         }

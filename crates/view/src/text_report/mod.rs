@@ -132,6 +132,7 @@ fn run_head(s: &Summary) -> Vec<String> {
         format!("engine {engine}, {access}, depth {depth}")
     });
     head.push(format!("{total} requests in {}", over.map_or("no time".to_string(), time)));
+    head.extend(s.judgement.iter().map(|judgement| format!("verdict: {}", judgement.sentence)));
     head
 }
 
