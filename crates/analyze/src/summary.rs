@@ -321,6 +321,7 @@ impl Summary {
     }
 
     fn forget_delay(&mut self) {
+        self.throughput.demanded = None;
         (self.delay, self.response) = (ByScope::from_fn(|_| None), ByScope::from_fn(|_| None));
         self.waiting.max = None;
         self.health.at_end = None;
@@ -333,6 +334,16 @@ impl Summary {
     /// Whether it is known how late requests were issued. Of a recording it is not.
     pub fn knows_delay(&self) -> bool {
         !self.run.is_recording() || self.delay.all.is_some()
+    }
+
+    /// Whether a rate was demanded: of a closed loop and of a recording none was.
+    pub fn has_target_rate(&self) -> bool {
+        self.run.has_timetable && self.knows_delay()
+    }
+
+    /// Why none was, in a word.
+    pub fn why_no_target_rate(&self) -> &'static str {
+        if self.run.is_recording() { "none (recorded)" } else { "none (closed loop)" }
     }
 
     /// As indented JSON with a line end.

@@ -280,7 +280,8 @@ fn throughput(out: &mut Lines, s: &Summary) {
         )),
         None => out.line(&format!("  {name:14}{none:>14}")),
     };
-    row("target rate", s.throughput.demanded, if s.run.has_timetable { "-" } else { "none (closed loop)" });
+    let none = if s.has_target_rate() { "-" } else { s.why_no_target_rate() };
+    row("target rate", s.throughput.demanded, none);
     row("delivered", s.throughput.delivered, "nothing");
     if let Some(share) = s.throughput.delivered_share {
         out.line(&format!("  {:14}{:>12} %  delivered / target rate", "share", units::number(share * 100.0)));

@@ -95,7 +95,7 @@ pub(super) fn overloads(
     summary: &Summary,
     without_cpu: &WithoutCpu,
 ) -> Vec<Overload> {
-    let Some(range) = measured(summary).filter(|_| summary.run.has_timetable) else { return Vec::new() };
+    let Some(range) = measured(summary).filter(|_| summary.has_target_rate()) else { return Vec::new() };
     let windows = Windows::of(requests, range, summary);
     // A backlog that a stall left behind is that stall's.
     let is_of_target = |found: &Found| {

@@ -125,6 +125,20 @@ fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
     comes_to_say(|said| said.is_null() || said["level"] == "ok", depth);
 }
 
+/// The engine itself never has the depth, where io_submit(2) waits for new blocks.
+#[test]
+fn an_engine_whose_submission_blocks_does_not_reach_its_depth() {
+    needs!();
+    let lab = lab();
+    let write = "-t f --create --rw write --bs 16k --engine aio --iodepth 24 --size 200m";
+    let is_of_engine =
+        |said: &Value| is_told(said) && said["text"].as_str().unwrap().contains("the engine (aio) had");
+    comes_to_say(is_of_engine, || {
+        let _ = std::fs::remove_file(lab.path("f"));
+        Judged::of(&lab, write).detection("queue-depth-not-reached")
+    });
+}
+
 /// H5: the machine is not the same at the end.
 #[test]
 fn a_setting_that_changes_during_a_run_is_told() {

@@ -284,7 +284,9 @@ fn others_on_the_device_are_told() {
     let lab = lab();
     let device = LoopDevice::random(64);
     let read = format!("-t {} --rw randread --bs 16k --size 16m --runtime 2 --time-based", device.text());
-    Judged::of(&lab, &read).has("care", &[("foreign-io", "ok")]);
+    // Others may use the disk below, but nobody the device.
+    let alone = Judged::of(&lab, &read).detection("foreign-io");
+    assert!(alone["level"] == "ok" || !alone["text"].as_str().unwrap().contains(device.name()), "{alone:#}");
     let mut other = std::process::Command::new("sh");
     let script =
         format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct status=none; done", device.text());
@@ -296,6 +298,31 @@ fn others_on_the_device_are_told() {
     other.signal("TERM");
     other.wait();
     assert_eq!(judged.level("foreign-io"), "fail", "{:#}", judged.0);
+}
+
+/// Nobody else uses the device; on the disk below it somebody reads another file all the time.
+#[test]
+fn a_neighbour_on_the_disk_below_is_told_and_is_not_on_the_device() {
+    let lab = lab();
+    let device = LoopDevice::random(64);
+    let neighbours = lab.path("neighbour");
+    tool(
+        "dd",
+        &["if=/dev/urandom", &format!("of={}", neighbours.display()), "bs=1M", "count=64", "status=none"],
+    );
+    let mut other = std::process::Command::new("sh");
+    let script = format!(
+        "while :; do dd if={} of=/dev/null bs=1M iflag=direct status=none || sleep 1; done",
+        neighbours.display()
+    );
+    other.args(["-c", &script]);
+    let other = Background::start(other);
+    let read = format!("-t {} --rw randread --bs 4k --rate-iops 200 --runtime 2 --time-based", device.text());
+    let names_the_disk =
+        |said: &Value| said["level"] == "caution" && !said["text"].as_str().unwrap().contains(device.name());
+    comes_to_say(names_the_disk, || Judged::of(&lab, &read).detection("foreign-io"));
+    other.signal("TERM");
+    other.wait();
 }
 
 #[test]

@@ -89,7 +89,8 @@ fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         page::swatch(scene, color, 110, base);
         scene.text(words(name, 130, base, 13.0, p, Anchor::Start));
         let Some(Rate { requests, bytes, duration_ns, requests_per_second, bytes_per_second }) = rate else {
-            let why = if view.summary.run.has_timetable { "nothing" } else { "no timetable of its own" };
+            let why =
+                if view.summary.has_target_rate() { "nothing" } else { view.summary.why_no_target_rate() };
             scene.text(words(why, 470, base, 13.0, p, Anchor::End));
             continue;
         };
@@ -134,7 +135,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit
     let time = time.within(plot);
     let steps = |series: &CountSeries| steps::sums(unit.of(series), rates.width_ns, &time, STEP_PIXELS);
     let (demanded, delivered) = (rates.demanded.scope(Scope::All), rates.delivered.scope(Scope::All));
-    let has_timetable = view.summary.run.has_timetable;
+    let has_timetable = view.summary.has_target_rate();
     let lines = Lines {
         demanded: has_timetable.then(|| steps(&demanded)),
         delivered: steps(&delivered),
@@ -190,7 +191,7 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, step_ns: u64) {
         y += 20;
     };
     line(scene, "delivered (completions)".into(), Some(Fill::Solid(p.actual)));
-    if view.summary.run.has_timetable {
+    if view.summary.has_target_rate() {
         line(scene, "demanded and not met then".into(), Some(Fill::Hatch(p.demanded)));
         scene.horizontal(area.y + 49, (SIDE_LEFT, SIDE_LEFT + 24), Stroke::dashed(p.demanded, 2));
         let x = SIDE_LEFT + 32;

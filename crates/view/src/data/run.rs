@@ -42,7 +42,7 @@ pub(super) fn overview_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out
 fn overview(m: &RunMaterial<'_>, name: &str, of: Unit, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "side", name])?;
     let rates = m.diagrams.rates();
-    let demanded = m.summary.run.has_timetable.then_some(("demanded", rates.demanded));
+    let demanded = m.summary.has_target_rate().then_some(("demanded", rates.demanded));
     for (side, series) in demanded.into_iter().chain([("delivered", rates.delivered)]) {
         let sum = series.scope(Scope::All);
         for (i, n) in of(&sum).iter().enumerate() {

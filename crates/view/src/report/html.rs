@@ -350,7 +350,7 @@ fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str);
             figures::hook(run, "throughput.delivered.bytes_per_second", bytes, &units::byte_rate(bytes));
         format!("{requests}<br>{bytes}")
     });
-    let met = s.throughput.delivered_share.map_or("none (closed loop)".to_string(), |share| {
+    let met = s.throughput.delivered_share.map_or(s.why_no_target_rate().to_string(), |share| {
         let text = format!("{} %", units::number(share * 100.0));
         figures::hook(run, "throughput.delivered_share", share, &text)
     });

@@ -114,7 +114,7 @@ impl ReportRun<'_> {
             requests: summary.map_or(demanded, |s| s.counts.all.total + s.counts.all.ramp),
             completed: run.map_or(0, |run| completed(run.diagrams)),
             figures: summary.map(figures::of).unwrap_or_default(),
-            has_timetable: summary.is_none_or(|s| s.run.has_timetable),
+            has_timetable: summary.is_none_or(|s| s.has_target_rate()),
             limits: summary.map(limits).unwrap_or_default(),
             stamps: subject.stamps.clone(),
             cautions: subject.cautions.iter().map(|c| caution(c.severity, &c.text)).collect(),
