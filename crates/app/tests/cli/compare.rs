@@ -276,9 +276,9 @@ fn flushes_have_figures_of_their_own() {
     };
     load("a.load", 1);
     load("b.load", 3);
-    let text = lab.expect(1, "compare a.load b.load --fail-if 'flush.p50 > +50%' --fail-if 'p50 > +50%'").out;
-    assert!(text.contains("flush.p50 > +50%: SHOWN, the condition FAILED"), "{text}");
-    assert!(text.contains("p50 > +50%: not shown, the condition holds"), "{text}");
+    let text = lab.expect(1, "compare a.load b.load --fail-if flush.p50>+50% --fail-if p50>+50%").out;
+    assert!(text.contains("flush.p50>+50%: SHOWN, the condition FAILED"), "{text}");
+    assert!(text.contains("p50>+50%: not shown, the condition holds"), "{text}");
     let json = json(&lab, "a.load b.load");
     let figures = json["comparisons"][0]["figures"].as_array().unwrap();
     let names: Vec<&str> = figures.iter().map(|figure| figure["name"].as_str().unwrap()).collect();
