@@ -22,7 +22,8 @@ pub struct Health {
     pub held: Option<HeldFacts>,
     /// Lateness of the last requests, those that had to wait too. Absent without a timetable.
     pub at_end: Option<AtEnd>,
-    /// How much earlier a request may have ended than was seen, of all submitted ones.
+    /// How much earlier a request may have ended than was seen because the issuing thread was busy, of all submitted ones. It is no bound: the
+    /// time for which the thread waited for a CPU is not in it.
     pub reap_lag: Option<TimeStats>,
     /// Waiting that the tool itself caused.
     pub stalls: StallFacts,

@@ -55,8 +55,8 @@ pub struct Record {
     pub submitted: Option<Nanos>,
     /// When its completion was first seen.
     pub completed: Option<Nanos>,
-    /// How much earlier than `completed` it may have ended at most, because the issuing thread was busy elsewhere
-    /// and looked late.
+    /// How much earlier than `completed` it may have ended because the issuing thread was busy elsewhere and looked late. The time for
+    /// which that thread waited for a CPU is not in it.
     pub reap_lag: Nanos,
     /// The range that the source requested.
     pub requested: Extent,

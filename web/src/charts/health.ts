@@ -12,7 +12,7 @@ import { picture } from "./relation-picture";
 
 const KINDS = [
   ["issue_error", "issue delay: delay of what nothing held, log"],
-  ["reap_lag", "completion poll delay: at most so much earlier than seen, log"],
+  ["reap_lag", "completion poll delay: seen so much later while the thread was busy, log"],
 ] as const;
 /** Overhead is told as what nearly all requests stay below. */
 const NEARLY_ALL = 0.999;

@@ -196,9 +196,9 @@ fn reap_lag(list: &mut List, summary: &Summary) {
     let late = lag.p99_ns.unwrap_or(lag.max_ns);
     if late > latency.p50_ns.clamp(REAP_LAG_FLOOR_NS, REAP_LAG_CEILING_NS) && is_compared(summary) {
         let text = format!(
-            "Ends of requests may have been seen late: 1 % of the latencies may be too long by {} or more, at most by \
-             {}, because the issuing thread was busy. Half of the latencies are below {}. Leave it CPUs of its own, or \
-             slow the load down.",
+            "Ends of requests may have been seen late: 1 % of the latencies may be too long by {} or more, up to {}, because \
+             the issuing thread was busy; the time for which it waited for a CPU comes on top. Half of the latencies are below \
+             {}. Leave it CPUs of its own, or slow the load down.",
             span(late),
             span(lag.max_ns),
             span(latency.p50_ns)
