@@ -28,6 +28,9 @@ pub struct CellStats {
     pub start_ns: u64,
     /// For each stream, in the order of the phase's jobs.
     pub streams: Vec<StreamStats>,
+    /// From the first submission of any stream to the end of the last one, its flushing and closing included.
+    #[serde(default)]
+    pub whole_ns: u64,
     /// Requests that failed.
     pub failed: u64,
     /// Error number of the first of them; none where none failed, or where they transferred too little.
@@ -207,6 +210,11 @@ impl Stream {
         self.passes.values().filter_map(|pass| pass.first_submitted).min()
     }
 
+    /// When its file was flushed and closed. Counting the page cache in between is not IOzone's, and excluded.
+    fn closed_ns(&self) -> u64 {
+        self.last_completed + self.stats.flush_ns + self.stats.close_ns
+    }
+
     /// Time between requests counts where the plan asks for a rate.
     fn finish(&self, job: &Job) -> StreamStats {
         let first = self.first_submitted().unwrap_or(0);
@@ -257,6 +265,13 @@ impl Phase {
     fn wall(&self) -> u64 {
         let had_turn = |stream: &&Stream| stream.first_submitted().is_some();
         self.streams.values().filter(had_turn).map(|stream| stream.last_completed).min().unwrap_or(u64::MAX)
+    }
+
+    /// From the first submission of any stream to the end of the last one.
+    fn whole_ns(&self) -> u64 {
+        let first = self.streams.values().filter_map(Stream::first_submitted).min();
+        let last = self.streams.values().map(Stream::closed_ns).max();
+        last.unwrap_or(0).saturating_sub(first.unwrap_or(u64::MAX))
     }
 
     fn times(&self) -> Option<CellTimes> {
@@ -347,6 +362,7 @@ fn finish(number: u16, begun: usize, phase: &Phase, plan: &Plan, info: &RunInfo)
             .get(usize::from(number))
             .map_or(phase.first_ns.unwrap_or(0), |phase| phase.start.0),
         streams: planned.jobs.iter().map(stream).collect(),
+        whole_ns: phase.whole_ns(),
         failed: phase.failed,
         error: phase.error,
         latency: phase.times(),

@@ -9,7 +9,8 @@ use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
-    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, displacement, pass, spare_memory,
+    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Verdict, Wanted, displacement, pass,
+    spare_memory,
 };
 use iosonar_archive::{Archive, Fault, TOOL};
 use iosonar_host::{Root, memory_limit};
@@ -163,6 +164,12 @@ impl Analysis {
     /// What to know before believing the figures.
     pub fn cautions(&self) -> &[Caution] {
         self.run.as_ref().map_or(&[], |run| &run.summary.cautions)
+    }
+
+    /// Whether its verdict is "read with care".
+    pub fn needs_care(&self) -> bool {
+        let judgement = self.run.as_ref().and_then(|run| run.summary.judgement.as_ref());
+        judgement.is_some_and(|judgement| judgement.verdict == Verdict::Care)
     }
 
     /// Whether nothing is demanded.

@@ -37,7 +37,7 @@ pub struct AnalyzeArgs {
     /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
     #[arg(long, requires = "csv")]
     pub csv_safe: bool,
-    /// End with exit code 3 if input was skipped, or if there were cautions
+    /// End with exit code 3 if input was skipped, or the verdict is 'read with care'
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]

@@ -43,7 +43,7 @@ Start here:
   iosonar analyze demo.load                               the figures of a load
   iosonar compare first second                            the differences
 'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke, \
-2 refused, 3 with --strict: cautions, 4 the figures are fake, 128+n signal n."
+2 refused, 3 with --strict: read with care, 4 the figures are fake, 5 data was not what was written, 128+n signal n."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -83,7 +83,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Write the records of a run in another form
     Export(ExportArgs),
-    /// Make an archive from a result in blkreplay's form, or from a latency log of fio
+    /// Make an archive from a result of blkreplay, or a table from what IOzone printed
     Import(ImportArgs),
     /// Make a synthetic load
     Generate(GenerateArgs),
@@ -137,6 +137,8 @@ pub struct IozoneArgs {
 #[command(after_help = "\
 Writing destroys what is on a target. A device that is mounted, held or in use is never written; any other \
 block device needs --destroy. Times are seconds unless they carry a unit: 0.5, 30s, 100us, 2m.
+Exit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified, or with --strict read with care; \
+4 the figures are fake; 5 data was not what was written; 128+n signal n.
 
 Examples:
   iosonar replay web.load.gz --target /dev/sdx --destroy
@@ -307,7 +309,7 @@ pub struct SessionArgs {
     /// Print the plan as TOML and stop; 'iosonar run' runs it
     #[arg(long)]
     pub show_plan: bool,
-    /// End with exit code 3 if there were cautions, or if input was skipped
+    /// End with exit code 3 if the verdict is 'read with care', or if input was skipped
     #[arg(long)]
     pub strict: bool,
     /// Print the rate while all targets were active, too
@@ -385,7 +387,7 @@ pub struct JudgeArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-    /// End with exit code 3 if there are cautions
+    /// End with exit code 3 if the verdict is 'read with care'
     #[arg(long)]
     pub strict: bool,
 }
@@ -598,13 +600,15 @@ pub struct ExportArgs {
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), plain or gzip, or a dump of XDD's time stamps;
-    /// 'iozone FILE': what IOzone printed
+    /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), a dump of XDD's time stamps, or what IOzone printed
+    ///
+    /// Plain or gzip; - is standard input. The content tells which program it is from; 'iozone FILE' says that it is IOzone's: text,
+    /// also quoted in a mail, or the old workbook (.xls).
     #[arg(value_name = "FILE", num_args = 1..=2, required = true)]
     pub words: Vec<PathBuf>,
     /// Write the archive into this directory, which must not exist. Default: a new name here
     ///
-    /// Of 'iozone FILE' it is a file of JSON, which 'compare' reads.
+    /// Of IOzone it is a file of JSON, which 'compare' reads.
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -809,6 +813,7 @@ mod tests {
         "Poll",
         "Print",
         "Read",
+        "Refuse",
         "Record",
         "Remove",
         "Replace",

@@ -23,7 +23,7 @@ order. FILE must not exist; it is created, and removed at the end.
 DIR contains matrix.json (the question), part-N (archives with the records of every request), cells.json and cells.csv (one \
 line for each cell and repetition), and pictures. An interrupted matrix continues with --resume DIR; \
 what may be overwritten (--destroy) is typed again, and so is everything where DIR belongs to another user.
-Exit codes: 0 all cells measured; 1 some are missing; 2 refused; 130 interrupted, the cells so far are kept.
+Exit codes: 0 all cells measured; 1 some are missing; 2 refused; 4 the figures are fake; 5 data was not what was written; 130 interrupted, the cells so far are kept.
 
 Examples:
   iosonar matrix test.tmp --sizes 64k..512k --records 4k..64k

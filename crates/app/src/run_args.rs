@@ -16,6 +16,8 @@ Without a plan, the pattern options set the workload, with fio's names. 'iosonar
 it translates fio's options or refuses them by name; docs/patterns.md lists the differences. Writing destroys the content of a \
 target. A block device needs --destroy; one that is mounted, held or in use is never written. \
 Times are seconds unless they carry a unit; sizes are bytes unless they do (4k = 4KB = 4KiB = 4096, as in fio).
+Exit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified, or with --strict read with care; \
+4 the figures are fake; 5 data was not what was written; 128+n signal n.
 
 Examples:
   iosonar run plan.toml --out again
@@ -54,6 +56,9 @@ pub struct RunArgs {
     pub io: IoArgs,
     #[command(flatten)]
     pub session: SessionArgs,
+    /// Refuse a run that would write, discard, create or delete anything
+    #[arg(long, help_heading = "I/O")]
+    pub readonly: bool,
     /// Start the name of the result directory with this, without --out
     #[arg(long, value_name = "LABEL", help_heading = "Result and progress")]
     pub name: Option<String>,
@@ -416,7 +421,8 @@ const COMMON: [&str; 18] = [
 
 /// What `-h` shows after the options.
 const SHORT_HELP: &str = "\
-fio's options are understood as fio has them. 'iosonar run --help' lists all options.
+fio's options are understood; a note says where one means another load here.
+'iosonar run --help' lists all options.
 
 Examples:
   iosonar run -t /dev/sdx --rw randread --bs 4k --iodepth 32 --runtime 60

@@ -99,7 +99,8 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;
-    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty());
+    let is_care = summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Care);
+    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty() || is_care);
     Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
 }
 

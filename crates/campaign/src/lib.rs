@@ -42,6 +42,6 @@ pub use question::{
 };
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
 pub use spread::Repeated;
-pub use table::{CellResult, Machine, StreamResult, Table, Timed};
+pub use table::{CellResult, Machine, StreamResult, Table, TableState, Timed};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer, test_names};
 pub use welch::{Change, Verdict};

@@ -41,6 +41,8 @@ pub struct Matrix {
     pub shared: bool,
     /// The telemetry files that tests which only write, and tests which only read, follow instead of their order.
     pub telemetry: Telemetry,
+    /// Length that tests which write leave the file with, where that is no whole number of records; 0: as they wrote it.
+    pub cut: ByteSize,
     /// Extra reads of sequential readers.
     pub extra_reads: Option<ExtraReads>,
     /// Readers stop when the first of them is done.
@@ -189,6 +191,7 @@ impl Matrix {
             lock_requests: false,
             shared: false,
             telemetry: Telemetry::default(),
+            cut: ByteSize(0),
             extra_reads: None,
             stonewall: true,
             stride: 17,

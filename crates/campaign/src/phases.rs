@@ -115,7 +115,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         start_delay: Nanos(matrix.stagger.0 * u64::from(stream)),
         before: before(matrix, test, stream),
         lock_requests: matrix.lock_requests,
-        after: after(matrix, engine),
+        after: after(matrix, test, engine),
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
         data: matrix.data.clone().map(|data| data.in_units_of(pair.record)),
         verify: Some(if matrix.data.is_some() { WHOLE } else { HEADERS })
@@ -140,8 +140,9 @@ fn before(matrix: &Matrix, test: &Test, stream: u32) -> Vec<FileStep> {
 /// What was written is on stable storage before the next test, as in IOzone; figures contain these times only if asked.
 ///
 /// Where direct I/O is wanted, the page cache is counted: a direct figure left nothing there.
-fn after(matrix: &Matrix, engine: Engine) -> Vec<FileStep> {
+fn after(matrix: &Matrix, test: &Test, engine: Engine) -> Vec<FileStep> {
+    let cut = (test.writes() && matrix.cut > ByteSize(0)).then_some(FileStep::Truncate(matrix.cut));
     let unlock = matrix.lock.then_some(FileStep::Unlock);
     let count = (!matrix.access.buffered && !engine.is_buffered()).then_some(FileStep::Evict);
-    [Some(FileStep::Fsync), count, unlock, Some(FileStep::Close)].into_iter().flatten().collect()
+    [cut, Some(FileStep::Fsync), count, unlock, Some(FileStep::Close)].into_iter().flatten().collect()
 }

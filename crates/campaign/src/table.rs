@@ -41,6 +41,9 @@ pub struct CellResult {
     pub ops: u64,
     /// Time of the test: of the longest stream.
     pub elapsed_ns: u64,
+    /// From the first submission of any stream until the last one has flushed and closed its file; 0 where that is not known.
+    #[serde(default)]
+    pub whole_ns: u64,
     /// Sum of the rates of the streams, in bytes per second.
     pub bytes_per_second: f64,
     /// The same in KiB per second, rounded down, as IOzone has it.
@@ -103,8 +106,29 @@ pub struct Table {
     /// Where it was measured.
     #[serde(default)]
     pub machine: Machine,
+    /// How the measurement ended; absent in a table that was imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<TableState>,
+    /// Cells that were to be measured and are absent.
+    #[serde(default)]
+    pub missing_cells: u64,
+    /// Why cells are absent, and what is bad in the data that was read, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
     /// One for each test, pair, number of streams and repetition.
     pub results: Vec<CellResult>,
+}
+
+/// How a measurement ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableState {
+    /// Every cell was measured.
+    Complete,
+    /// A signal ended it.
+    Interrupted,
+    /// Requests failed, or it could not continue.
+    Failed,
 }
 
 /// What decides about plateaus.
@@ -154,6 +178,7 @@ impl CellResult {
             bytes: all.iter().map(StreamStats::bytes).sum(),
             ops: all.iter().map(|stream| stream.ops).sum(),
             elapsed_ns: all.iter().map(|stream| timed.of(stream)).max().unwrap_or(0),
+            whole_ns: stats.whole_ns,
             bytes_per_second,
             kib_per_second: (bytes_per_second / 1024.0) as u64,
             ops_per_second: all.iter().map(|stream| rate(stream.ops, timed.of(stream))).sum(),

@@ -33,7 +33,7 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
             names.join(", ")
         )));
     }
-    let doubtful = |a: &Analysis| !a.remarks.is_empty() || !a.cautions().is_empty();
+    let doubtful = |a: &Analysis| !a.remarks.is_empty() || !a.cautions().is_empty() || a.needs_care();
     let strict = args.strict && analyses.iter().any(doubtful);
     Ok(if strict { Exit::Cautioned } else { Exit::Fine })
 }

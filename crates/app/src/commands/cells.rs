@@ -2,9 +2,13 @@
 
 use crate::exit::Failure;
 use iosonar_analyze::{CellStats, CountUntil, Records, cells};
-use iosonar_archive::{Archive, Fields, Outcome, Record, RunInfo};
+use iosonar_archive::{Archive, Fields, Miscompare, Outcome, Record, RunInfo, RunState, TargetInfo};
+use iosonar_campaign::TableState;
 use iosonar_inputs::Input;
 use iosonar_plan::Cell;
+
+/// Bad records of a file that are reported one by one.
+const MOST_ERRORS: usize = 10;
 
 /// What the phases with a cell amount to.
 pub fn stats_of(archive: Archive, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Failure> {
@@ -48,4 +52,34 @@ pub fn failure_of(stats: &CellStats) -> Option<String> {
             cell.test, cell.file, cell.record
         )
     })
+}
+
+/// What is bad in the data that was read, in IOzone's words: a line for each of the first records, and how many there are.
+pub fn errors_in_files(info: &RunInfo) -> Vec<String> {
+    let of_target = |target: &TargetInfo| {
+        let checks = target.checks.as_ref().filter(|checks| checks.miscompared > 0)?;
+        let position = |bad: &Miscompare| {
+            let why = match bad.untransferred {
+                true => "the read succeeded and transferred nothing there".into(),
+                false => format!("{} bytes of the record are not what was written", bad.bad_bytes),
+            };
+            format!("Error in file {}: Position {}: {why}", target.path, bad.offset.saturating_add(bad.at))
+        };
+        let told = checks.first.iter().take(MOST_ERRORS).map(position);
+        let records = format!(
+            "{}: {} of {} records that were checked are bad",
+            target.path, checks.miscompared, checks.requests
+        );
+        Some(told.chain([records]).collect::<Vec<_>>())
+    };
+    info.targets.iter().filter_map(of_target).flatten().collect()
+}
+
+/// How the measurement ended.
+pub fn state_of(state: &RunState, is_whole: bool) -> TableState {
+    match state {
+        RunState::Interrupted(_) => TableState::Interrupted,
+        RunState::Finished if is_whole => TableState::Complete,
+        _ => TableState::Failed,
+    }
 }

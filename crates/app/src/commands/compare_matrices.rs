@@ -43,7 +43,14 @@ pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<Named>>, Failure> {
         let text = read_text(&file, ARCHIVE_LIMIT).with_context(|| shown(&file).to_string());
         let table =
             text.and_then(|text| Table::from_json(&text).map_err(|why| anyhow!("{}: {why}", shown(&file))));
-        Ok((path.display().to_string(), table.map_err(Failure::refused)?))
+        let table = table.map_err(Failure::refused)?;
+        if table.missing_cells > 0 {
+            let (name, missing) = (shown(path), table.missing_cells);
+            print_message(format_args!(
+                "iosonar: {name}: the measurement did not end in order, {missing} cells are missing"
+            ));
+        }
+        Ok((path.display().to_string(), table))
     };
     paths.iter().zip(files.into_iter().flatten()).map(read).collect::<Result<_, _>>().map(Some)
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
+use iosonar_dialect_iozone::{import_file, is_iozones};
 use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_inputs::{Figures, Input, Source};
 use iosonar_os::bounded;
@@ -19,16 +20,19 @@ use iosonar_trace::Format;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes by which a form is recognised.
-const LOOKED_AT: u64 = 1 << 12;
+/// Bytes by which a form is recognised: the table of IOzone follows a banner.
+const LOOKED_AT: u64 = 1 << 16;
 /// Records that are appended at once.
 const TOGETHER: usize = 1024;
 
 /// Makes the archive; says where it is.
 pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     match &args.words[..] {
-        [file] => import_requests(file, &args),
-        [word, file] if word.as_os_str() == "iozone" => import_cells(file, args.out.as_deref()),
+        [file] => import_by_content(file, &args),
+        [word, file] if word.as_os_str() == "iozone" => {
+            let source = Source::open(file, args.spool.spool_limit)?;
+            import_cells(&source, file, args.out.as_deref())
+        }
         [word, ..] => Err(Failure::refused(anyhow!(
             "{}: two words are 'iozone' and a file that IOzone printed; name one file otherwise",
             shown(&word)
@@ -37,15 +41,37 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     }
 }
 
+/// The content tells which program a file is from.
+fn import_by_content(file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
+    let source = Source::open(file, args.spool.spool_limit)?;
+    let mut head = Vec::new();
+    // An error is reported by what reads all of it.
+    if let Ok(text) = source.text() {
+        let _ = text.take(LOOKED_AT).read_to_end(&mut head);
+    }
+    match is_iozones(&head) {
+        true => import_cells(&source, file, args.out.as_deref()),
+        false => import_requests(source, &head, file, args),
+    }
+}
+
 /// What IOzone printed, as a table of cells.
-fn import_cells(file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
+fn import_cells(source: &Source, file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
     let name = shown(&file);
-    let text = bounded::read_text(file, bounded::LIST_LIMIT)
-        .map_err(|why| Failure::refused(anyhow!("iozone {name}: {why}")))?;
-    let imported = iosonar_dialect_iozone::import(&text)
-        .map_err(|why| Failure::refused(anyhow!("iozone {name}: {why}")))?;
+    let refuse = |why: String| Failure::refused(anyhow!("iozone {name}: {why}"));
+    let mut bytes = Vec::new();
+    source
+        .text()?
+        .take(bounded::LIST_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| refuse(error.to_string()))?;
+    if bytes.len() as u64 > bounded::LIST_LIMIT {
+        return Err(refuse(bounded::Unread::TooLarge { limit: bounded::LIST_LIMIT }.to_string()));
+    }
+    let imported = import_file(&bytes).map_err(|why| refuse(why.to_string()))?;
     imported.notes.iter().for_each(|note| output::print_message(format_args!("{name}: {note}")));
-    let stem = file.file_stem().map_or("iozone".into(), |stem| stem.to_string_lossy());
+    let stem = file.file_stem().filter(|stem| *stem != "-");
+    let stem = stem.map_or("iozone".into(), |stem| stem.to_string_lossy());
     let path = out.map_or_else(|| output::unused_with(&stem, ".json"), Path::to_path_buf);
     let mut written = new_load::create("--out", &path)?;
     let cannot = || format!("cannot write {}", shown(&path));
@@ -56,17 +82,17 @@ fn import_cells(file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
 }
 
 /// A file of requests, as an archive.
-fn import_requests(file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
+fn import_requests(source: Source, head: &[u8], file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
     let name = shown(file).to_string();
-    let head = head(file);
-    if is_dump(&head) {
+    // These are read by their name, and what can be read only once is a result.
+    let is_file = file.is_file();
+    if is_file && is_dump(head) {
         return import_dump(file, args, &name);
     }
-    if Format::recognise(&head) == Some(Format::FioLatency) {
+    if is_file && Format::recognise(head) == Some(Format::FioLatency) {
         return import_latencies(file, args, &name);
     }
     // The plan stands before the records, and what it is made from after them: the file is read twice.
-    let source = Source::open(file, args.spool.spool_limit)?;
     let imported = read(source.text()?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
     print_imported(&imported, &name);
     let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
@@ -98,18 +124,6 @@ fn conclude(
     keep(&dir, &figures, run)?;
     println!("{}", shown(&dir));
     Ok(Exit::Fine)
-}
-
-/// The begin of a file, decompressed. What can be read only once is a result: it would be used up by looking.
-fn head(path: &Path) -> Vec<u8> {
-    let mut head = Vec::new();
-    if path.is_file() {
-        // What cannot be opened, or is damaged, is told by whoever reads all of it.
-        if let Ok(text) = iosonar_inputs::text(path) {
-            let _ = text.take(LOOKED_AT).read_to_end(&mut head);
-        }
-    }
-    head
 }
 
 /// A latency log of fio: the same as a conversion of it.

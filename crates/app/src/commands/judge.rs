@@ -21,7 +21,7 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
     })?;
     Ok(match judgement.verdict {
         Verdict::Fake => Exit::Fake,
-        Verdict::Care if args.strict && judgement.told().next().is_some() => Exit::Cautioned,
+        Verdict::Care if args.strict => Exit::Cautioned,
         _ => Exit::Fine,
     })
 }

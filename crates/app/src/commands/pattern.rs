@@ -6,7 +6,6 @@ use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
 use super::typed_words::check_run;
 use crate::exit::Failure;
-use crate::output::print_message;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
@@ -235,6 +234,16 @@ fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
     Ok(Generator { order, stop, ..generator })
 }
 
+/// Whether addresses repeat although nobody has asked for that: blocks of different lengths cannot be visited once each.
+pub fn draws_independently(args: &RunArgs) -> bool {
+    let p = &args.pattern;
+    let is_uniform = !matches!(p.random_distribution, Some(Distribution::Skewed(_)));
+    let is_random =
+        p.rw.is_some_and(RwArg::is_random) && is_uniform && !p.norandommap && args.steps.steps.is_none();
+    is_random
+        && p.rw.is_some_and(|rw| generator(args, rw).is_ok_and(|generator| generator.fixed_size().is_none()))
+}
+
 /// A workload at exact places, which do not depend on the target.
 fn exact(args: &RunArgs, order: &Order, generator: Generator) -> Result<Generator, Failure> {
     let pace = pace(&args.pace, Process::Trailing)?;
@@ -285,13 +294,7 @@ fn order(p: &PatternArgs, rw: RwArg, has_one_size: bool) -> Order {
         Some(Distribution::Skewed(order)) => order.clone(),
         _ if p.norandommap => Order::Random,
         _ if has_one_size => Order::Shuffled,
-        _ => {
-            print_message(
-                "iosonar: requests have different lengths, so addresses are drawn independently and may repeat; \
-                 --norandommap says that this is meant",
-            );
-            Order::Random
-        }
+        _ => Order::Random,
     }
 }
 

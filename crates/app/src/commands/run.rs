@@ -1,18 +1,19 @@
 //! `iosonar run`: executes a plan file, or a pattern that was typed in fio's words.
 
 use super::pattern;
-use crate::args::SessionArgs;
+use crate::args::{Cli, Command, SessionArgs};
 use crate::exit::{Exit, Failure};
-use crate::fio_words::commands_of_job_file;
+use crate::fio_words::suggestions_for_job_file;
 use crate::output::{print_message, unused_name, utc_stamp};
 use crate::outputs::{refuse_read, refuse_read_targets};
 use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::anyhow;
 use iosonar_os::bounded::{Kind, TEXT_LIMIT, Unread, read_text};
-use iosonar_plan::{Plan, Workload};
+use iosonar_plan::{Job, Plan, Workload};
 use iosonar_text::shown;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,6 +23,15 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Some(file) => read(file, args)?,
         None => pattern::plan(args)?,
     };
+    if args.readonly {
+        check_reads_only(&plan)?;
+    }
+    if args.plan.is_none() && pattern::draws_independently(args) {
+        print_message(
+            "iosonar: requests have different lengths, so addresses are drawn independently and may repeat; \
+             --norandommap says that this is meant",
+        );
+    }
     if args.plan.is_some() && !args.session.show_plan {
         tell_commands(&plan);
     }
@@ -29,7 +39,33 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if plan.has_processes() {
         refuse_read(plan.local_paths(), "PLAN", &args.plan)?;
     }
-    session::execute(plan, &session, |prepared| refuse_read_targets(&prepared.targets(), "PLAN", &args.plan))
+    session::execute(plan, &session, |prepared| {
+        let targets = prepared.targets();
+        if let Some(target) = targets.iter().find(|target| args.readonly && target.is_written()) {
+            return Err(not_readonly(format!("target {}", shown(target.path()))));
+        }
+        refuse_read_targets(&targets, "PLAN", &args.plan)
+    })
+}
+
+/// Refuses a plan that changes anything, as far as a plan tells; loads are read later.
+fn check_reads_only(plan: &Plan) -> Result<(), Failure> {
+    let changes = |job: &Job| match &job.workload {
+        Workload::Generated(generator) => generator.writes() || job.options.changes_file(),
+        Workload::Trace(_) => job.options.changes_file(),
+    };
+    let changed = plan.jobs().find(|(_, job)| changes(job)).map(|(_, job)| usize::from(job.target));
+    let removed = plan.targets.iter().position(|target| target.file.delete);
+    match changed.or(removed).and_then(|number| plan.targets.get(number)) {
+        Some(target) => Err(not_readonly(format!("target {}", shown(&target.path)))),
+        None => Ok(()),
+    }
+}
+
+fn not_readonly(what: String) -> Failure {
+    Failure::refused(anyhow!(
+        "--readonly: {what} would be changed: use --rw read or randread, or remove --readonly"
+    ))
 }
 
 /// Where the result goes, if the words say so.
@@ -55,8 +91,9 @@ fn tell_commands(plan: &Plan) {
 }
 
 /// Fields whose options go with a plan.
-const WITH_PLAN: [&str; 18] = [
+const WITH_PLAN: [&str; 19] = [
     "plan",
+    "readonly",
     "anyway",
     "probe",
     "name",
@@ -103,12 +140,24 @@ fn is_of_result(file: &Path) -> bool {
 /// A job file of fio is told as such, with the words that say the same.
 fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
     let name = shown(&file);
-    match commands_of_job_file(text) {
+    match suggestions_for_job_file(text, &is_accepted) {
         None => why.context(format!("plan {name}")),
-        Some(commands) => anyhow!(
-            "{name} is a job file of fio, which run does not read: type its options after run:\n  {}",
-            commands.join("\n  ")
+        Some(lines) => anyhow!(
+            "{name} is a job file of fio, which run does not read: these commands do what it says:\n  {}",
+            lines.join("\n  ")
         ),
+    }
+}
+
+/// Whether the words of a command make a plan; nothing is opened.
+fn is_accepted(words: &[OsString]) -> Result<(), String> {
+    let cli: Cli = crate::parse(words.to_vec()).map_err(|error| error.to_string())?;
+    match cli.command {
+        Command::Run(args) => {
+            let plan = pattern::plan(&args).map_err(|failure| failure.text())?;
+            plan.validate().map_err(|why| why.to_string())
+        }
+        _ => Err("another command".into()),
     }
 }
 

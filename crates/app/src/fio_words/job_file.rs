@@ -1,37 +1,220 @@
-//! Job files of fio: they are not read as plans, but the command that says the same can be told.
+//! Job files of fio: they are not read as plans, but commands that say the same can be suggested.
 
-use super::word;
+use super::{translate, word};
+use std::ffi::OsString;
+use std::path::Path;
 
-/// The commands for the jobs of a job file; none if `text` is no job file.
-pub fn commands(text: &str) -> Option<Vec<String>> {
-    let mut global = Vec::new();
-    let mut jobs: Vec<(&str, Vec<String>)> = Vec::new();
-    let mut in_global = true;
-    let mut options = 0;
+/// Engines of fio that have one request in flight, whatever `iodepth` says.
+const SERIAL: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
+/// Words that say in which order jobs start. Commands are typed one after the other.
+const ORDER: &[&str] = &["stonewall", "wait_for_previous", "wait_for", "new_group"];
+
+/// Whether a line, its words after `iosonar run`, is accepted; if not, why.
+pub type Accepts<'a> = &'a dyn Fn(&[OsString]) -> Result<(), String>;
+
+/// A line of a section: an option with its value, and how it is written there.
+#[derive(Debug, Clone)]
+struct Entry {
+    name: String,
+    value: Option<String>,
+}
+
+/// A job with the options of `[global]` before it.
+struct Job {
+    section: String,
+    entries: Vec<Entry>,
+}
+
+/// Lines that tell how to do what a job file says; none if `text` is no job file.
+pub fn suggestions(text: &str, accepts: Accepts<'_>) -> Option<Vec<String>> {
+    let jobs = jobs(text)?;
+    let is_waited_for = |job: &Job| job.entries.iter().any(|entry| ORDER[..3].contains(&entry.canonical()));
+    let at_once = jobs.len() > 1 && !jobs[1..].iter().all(is_waited_for);
+    let mut lines: Vec<String> = jobs.iter().flat_map(|job| job.suggestion(accepts)).collect();
+    if at_once {
+        lines.push("fio runs these jobs at the same time, and a shell one after the other: docs/plan.md shows plans with several".into());
+    }
+    Some(lines)
+}
+
+/// The jobs of a file; none if it is no job file.
+fn jobs(text: &str) -> Option<Vec<Job>> {
+    let mut global: Vec<Entry> = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
+    let (mut in_global, mut options, mut has_section) = (true, 0, false);
     for line in text.lines() {
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            has_section = true;
             in_global = section.eq_ignore_ascii_case("global");
             if !in_global {
-                jobs.push((section, Vec::new()));
+                jobs.push(Job { section: section.into(), entries: global.clone() });
             }
         } else if !line.is_empty() {
-            let (name, value) =
-                line.split_once('=').map_or((line, None), |(n, v)| (n.trim(), Some(v.trim())));
-            options += u32::from(word(name).is_some());
-            let option = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
-            let list = if in_global { Some(&mut global) } else { jobs.last_mut().map(|(_, list)| list) };
-            list?.push(option);
+            let entry = Entry::of(line);
+            // A plan has its fields before its sections.
+            if !has_section && entry.name == "version" {
+                return None;
+            }
+            options += usize::from(word(&entry.name).is_some());
+            match jobs.last_mut().filter(|_| !in_global) {
+                Some(job) => job.entries.push(entry),
+                None => global.push(entry),
+            }
         }
     }
-    // A plan has none of fio's options at its beginning, and quotes its words.
-    if jobs.is_empty() || options == 0 || text.contains('"') {
-        return None;
+    (!jobs.is_empty() && options > 0).then_some(jobs)
+}
+
+impl Entry {
+    fn of(line: &str) -> Entry {
+        let (name, value) = line.split_once('=').map_or((line, None), |(n, v)| (n.trim(), Some(v.trim())));
+        Entry { name: name.into(), value: value.map(|value| value.replace("%%", "%")) }
     }
-    let command = |(name, own): &(&str, Vec<String>)| {
-        let name = format!("--name={name}");
-        let words = ["iosonar run", &name].into_iter().chain(global.iter().chain(own).map(String::as_str));
-        words.collect::<Vec<_>>().join(" ")
+
+    fn new(name: &str, value: &str) -> Entry {
+        Entry { name: name.into(), value: Some(value.into()) }
+    }
+
+    /// fio's first name of it.
+    fn canonical(&self) -> &str {
+        word(&self.name).map_or(&self.name, |word| word.names[0])
+    }
+
+    fn text(&self) -> String {
+        self.value.as_ref().map_or(self.name.clone(), |value| format!("{}={value}", self.name))
+    }
+
+    fn argument(&self) -> String {
+        format!("--{}", self.text())
+    }
+}
+
+impl Job {
+    fn last(&self, name: &str) -> Option<&str> {
+        let entry = self.entries.iter().rfind(|entry| entry.canonical() == name)?;
+        Some(entry.value.as_deref().unwrap_or("1"))
+    }
+
+    fn name(&self) -> &str {
+        self.last("name").unwrap_or(&self.section)
+    }
+
+    /// The last of each option, in the order in which they stand.
+    fn options(&self) -> Vec<Entry> {
+        let is_last = |at: usize| {
+            let name = self.entries[at].canonical();
+            !self.entries[at + 1..].iter().any(|later| later.canonical() == name)
+        };
+        let places = (0..self.entries.len()).filter(|at| is_last(*at));
+        places
+            .map(|at| self.entries[at].clone())
+            .filter(|entry| !["name", "directory"].contains(&entry.canonical()))
+            .collect()
+    }
+
+    /// The file that fio would make for the job.
+    fn file(&self) -> String {
+        let name = format!("{}.0.0", self.name());
+        self.last("directory")
+            .map_or(name.clone(), |dir| Path::new(dir).join(&name).to_string_lossy().into_owned())
+    }
+
+    /// What fio has where a job says nothing.
+    fn defaults(&self) -> Vec<Entry> {
+        let lacks = |names: &[&str]| names.iter().all(|name| self.last(name).is_none());
+        let default = |names: &[&str], entry: Entry| lacks(names).then_some(entry);
+        [
+            default(&["rw"], Entry::new("rw", "read")),
+            default(&["ioengine"], Entry::new("ioengine", "psync")),
+            default(&["direct", "buffered"], Entry::new("direct", "0")),
+            default(&["filename"], Entry::new("filename", &self.file())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// The command that makes the file, the one that runs the job, and what it leaves out.
+    fn suggestion(&self, accepts: Accepts<'_>) -> Vec<String> {
+        let (left, options): (Vec<Entry>, Vec<Entry>) = self
+            .options()
+            .into_iter()
+            .partition(|entry| ORDER.contains(&entry.canonical()) || self.is_serial_depth(entry));
+        let mut left: Vec<Entry> =
+            left.into_iter().filter(|entry| !ORDER.contains(&entry.canonical())).collect();
+        let named = vec![Entry::new("name", self.name())];
+        let (kept, refused) = chosen(named, self.defaults().into_iter().chain(options).collect(), accepts);
+        left.extend(refused);
+        let words: Vec<String> = kept.iter().map(|entry| quoted(&entry.argument())).collect();
+        let mut lines = Vec::new();
+        if self.last("filename").is_none() {
+            let size = self.last("size").or(self.last("filesize")).filter(|size| !size.contains('%'));
+            lines.push(format!(
+                "iosonar fill {} --size {}",
+                quoted(&self.file()),
+                quoted(size.unwrap_or("SIZE"))
+            ));
+        }
+        lines.push(format!("iosonar run {}", words.join(" ")));
+        if !left.is_empty() {
+            let words: Vec<String> = left.iter().map(Entry::text).collect();
+            lines.push(format!("  left out: {}", words.join(", ")));
+        }
+        lines
+    }
+
+    fn is_serial_depth(&self, entry: &Entry) -> bool {
+        entry.canonical() == "iodepth" && self.last("ioengine").is_none_or(|engine| SERIAL.contains(&engine))
+    }
+}
+
+/// The options that are accepted together, and the others. An option may need one that stands after it.
+fn chosen(mut kept: Vec<Entry>, options: Vec<Entry>, accepts: Accepts<'_>) -> (Vec<Entry>, Vec<Entry>) {
+    let is_accepted = |kept: &[Entry]| {
+        let words: Vec<OsString> = kept.iter().map(|entry| entry.argument().into()).collect();
+        let line = ["iosonar", "run"].into_iter().map(OsString::from).chain(words);
+        translate(line).and_then(|line| accepts(&line.args)).is_ok()
     };
-    Some(jobs.iter().map(command).collect())
+    // These alone make a command.
+    let (needed, mut waiting): (Vec<Entry>, Vec<Entry>) =
+        options.into_iter().partition(|entry| ["rw", "filename"].contains(&entry.canonical()));
+    kept.extend(needed);
+    let mut left = Vec::new();
+    if !is_accepted(&kept) {
+        left.extend(without_sequence(&mut kept));
+    }
+    loop {
+        let before = waiting.len();
+        waiting.retain(|entry| {
+            kept.push(entry.clone());
+            let fits = word(&entry.name).is_some() && is_accepted(&kept);
+            if !fits {
+                kept.pop();
+            }
+            !fits
+        });
+        if waiting.len() == before || waiting.is_empty() {
+            left.extend(waiting);
+            return (kept, left);
+        }
+    }
+}
+
+/// Removes what follows the colon of `rw`; returns the word as it was.
+fn without_sequence(kept: &mut [Entry]) -> Option<Entry> {
+    let rw = kept.iter_mut().find(|entry| entry.canonical() == "rw")?;
+    let whole = rw.clone();
+    let (kind, _) = whole.value.as_deref()?.split_once(':')?;
+    rw.value = Some(kind.into());
+    Some(whole)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }

@@ -3,14 +3,15 @@
 //! This happens before the command line is parsed, so that an option of fio never ends in a suggestion about one of ours
 //! that only looks similar. The list of fio's options is [`table`].
 
+mod differs;
 mod job_file;
 mod table;
 mod values;
 
-pub use job_file::commands as commands_of_job_file;
+pub use job_file::suggestions as suggestions_for_job_file;
 
 use std::ffi::OsString;
-use table::{Meaning, WORDS, Word};
+use table::{Meaning, OFF, Takes, WORDS, Word};
 
 /// A command line in our words.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,18 +48,43 @@ pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, Str
         }
     }
     check_together(&typed.seen)?;
+    translated.notes.extend(differs::notes(&typed.seen));
     Ok(translated)
+}
+
+/// A word of fio that was typed.
+#[derive(Debug)]
+struct Seen {
+    /// Its first name.
+    name: &'static str,
+    /// "1" for a switch that stands alone.
+    value: String,
+    /// `run` has an option of this spelling itself.
+    is_ours: bool,
 }
 
 /// What is left of the command line, and which options of fio were in it.
 struct Typed {
     rest: std::iter::Peekable<std::vec::IntoIter<OsString>>,
-    seen: Vec<&'static str>,
+    seen: Vec<Seen>,
 }
 
 impl Typed {
     /// The value of an option: after `=`, or the next argument.
     fn value(&mut self, name: &str, attached: Option<&str>) -> Result<String, String> {
+        let value = self.read_value(name, attached)?;
+        self.keep(&value);
+        Ok(value)
+    }
+
+    /// The word that is being read has this value.
+    fn keep(&mut self, value: &str) {
+        if let Some(last) = self.seen.last_mut() {
+            last.value = value.into();
+        }
+    }
+
+    fn read_value(&mut self, name: &str, attached: Option<&str>) -> Result<String, String> {
         if let Some(value) = attached {
             return Ok(value.to_string());
         }
@@ -77,6 +103,7 @@ impl Typed {
             Some(value) => value.to_string(),
             None => self.rest.next_if(is_value).map_or("1".into(), |v| v.to_string_lossy().into_owned()),
         };
+        self.keep(&value);
         match values.contains(&value.as_str()) {
             true => Ok(value),
             false => Err(format!("--{name}={value}: known are {}", values.join(", "))),
@@ -110,7 +137,11 @@ fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(),
         to.args.push(format!("--{}{value}", name.replace('_', "-")).into());
         return Ok(());
     };
-    typed.seen.push(word.names[0]);
+    typed.seen.push(Seen { name: word.names[0], value: "1".into(), is_ours: is_ours(name) });
+    // The value that fio has anyhow.
+    if attached == Some("0") && OFF.contains(&underscored(name).as_str()) {
+        return Ok(());
+    }
     let mut push = |ours: &str, value: &str| to.args.push(format!("--{ours}={value}").into());
     match &word.meaning {
         Meaning::Same(ours) => push(ours, &typed.value(name, attached)?),
@@ -130,6 +161,15 @@ fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(),
             to.args.extend((!ours.is_empty()).then(|| ours.into()));
         }
         Meaning::Ignored => drop(typed.value(name, attached)?),
+        Meaning::Noted(takes, why) => {
+            let is_off = match takes {
+                Takes::Switch => typed.switch(name, attached, &["0", "1"])? == "0",
+                Takes::Value => typed.value(name, attached).map(|_| false)?,
+                Takes::PerhapsValue => typed.value(name, attached).is_ok_and(|_| false),
+            };
+            let note = format!("--{name} changes no request and is ignored: {why}");
+            to.notes.extend((!is_off && !to.notes.contains(&note)).then_some(note));
+        }
         Meaning::Read(read) => {
             let value = typed.value(name, attached)?;
             let read = read(&value).map_err(|why| format!("--{name}={value}: {why}"))?;
@@ -144,10 +184,17 @@ fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(),
     Ok(())
 }
 
+/// Whether `run` has an option of this name itself.
+fn is_ours(name: &str) -> bool {
+    let command = crate::help::command(crate::help::width());
+    let run = command.find_subcommand("run");
+    run.is_some_and(|run| run.get_arguments().any(|option| option.get_long() == Some(name)))
+}
+
 /// Words that mean something else together than they do here.
-fn check_together(seen: &[&str]) -> Result<(), String> {
-    let has = |name: &str| seen.contains(&name);
-    if seen.iter().filter(|name| **name == "name").count() > 1 {
+fn check_together(seen: &[Seen]) -> Result<(), String> {
+    let has = |name: &str| seen.iter().any(|seen| seen.name == name);
+    if seen.iter().filter(|seen| seen.name == "name").count() > 1 {
         return Err("--name stands there twice, which means two jobs in fio: run has one job a run, with --numjobs workers: \
                     make a run of each, or a plan with a target for each (--show-plan prints one to begin with)"
             .into());

@@ -24,6 +24,8 @@ pub enum Meaning {
     Choice { values: &'static [(&'static str, &'static str)], or_else: &'static str },
     /// Its value makes no difference here.
     Ignored,
+    /// It changes no request, but asks for something that there is otherwise: said in a note.
+    Noted(Takes, &'static str),
     /// What the value becomes.
     Read(fn(&str) -> Result<Read, String>),
     /// There is none: why, and what there is.
@@ -32,7 +34,17 @@ pub enum Meaning {
     Later(&'static str),
 }
 
-use Meaning::{Choice, Ignored, Later, None as No, Same, Size, Switch};
+/// What may follow an option that changes no request.
+pub enum Takes {
+    /// 0 or 1, or nothing.
+    Switch,
+    Value,
+    /// A value, or nothing.
+    PerhapsValue,
+}
+
+use Meaning::{Choice, Ignored, Later, None as No, Noted, Same, Size, Switch};
+use Takes::{PerhapsValue, Value};
 
 const fn word(names: &'static [&'static str], meaning: Meaning) -> Word {
     Word { names, meaning }
@@ -47,7 +59,7 @@ const CHECKS_LATER: &str = "every result keeps what its run wrote: 'iosonar veri
                             (--mode after-crash; the run gets --journal FILE)";
 const TRIGGERS: &str = "cut the power or kill the run from outside, and start it with --journal FILE: 'iosonar verify RESULT --mode \
                         after-crash' finds what was lost";
-const RECORDED: &str = "every request is recorded: 'iosonar export DIR --to csv' prints all of them, 'iosonar plot DIR' draws \
+const RECORDED: &str = "every request is recorded: 'iosonar export RESULT --to csv' prints all of them, 'iosonar plot RESULT' draws \
                         them over time";
 const REPLAYS: &str =
     "recorded workloads are replayed by 'iosonar replay'; 'iosonar convert LOG x.load' reads logs of fio";
@@ -71,6 +83,12 @@ const PRIORITY: &str = "use --realtime, --nice, or ionice(1) around the command"
 const TIMES: &str = "every request has its times; they cost some nanoseconds (docs/performance.md)";
 const MERGES: &str = "use 'iosonar derive' to put workloads side by side, or 'iosonar filter merge:FILE'";
 const STEADY: &str = "use 'iosonar analyze DIR' after the run: it finds where the run is steady";
+const BATCHES: &str = "each request is issued as soon as fewer than --iodepth are in flight";
+const SUMMARY: &str = "the summary goes to standard output, and 'iosonar show RESULT > FILE' writes it again";
+const FIGURES: &str = "'iosonar show RESULT --json' prints figures for programs, 'iosonar export RESULT --to csv' every request";
+const ONE_JOB: &str = "a run has one job";
+const NO_FILES: &str = "run makes no files";
+const DIAGNOSED: &str = "'iosonar show RESULT' says how well the run itself did";
 const CLIENTS: &str = "a run is on one machine: use ssh";
 
 /// All of them. Those that people type most come first.
@@ -161,6 +179,53 @@ pub const WORDS: &[Word] = &[
             or_else: "a pause starts when the requests before it have completed",
         },
     ),
+    // What changes no request, and asks for something that there is otherwise.
+    word(&["clocksource", "gtod_cpu"], Noted(Value, TIMES)),
+    word(&["gtod_reduce", "disable_lat", "disable_clat", "disable_slat"], Noted(Takes::Switch, TIMES)),
+    word(&["disable_bw_measurement", "disable_bw"], Noted(Takes::Switch, TIMES)),
+    word(&["stats"], Noted(Takes::Switch, SUMMARY)),
+    word(&["significant_figures"], Noted(Value, "percentiles are right to 0.1 %; --json prints nanoseconds")),
+    word(&["block_error_percentiles"], Noted(Takes::Switch, FIGURES)),
+    word(
+        &["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"],
+        Noted(PerhapsValue, RECORDED),
+    ),
+    word(
+        &["write_iolog"],
+        Noted(Value, "every request is recorded: 'iosonar convert RESULT x.iolog' makes a log of fio"),
+    ),
+    word(&["per_job_logs", "log_max_value", "log_offset", "log_prio"], Noted(Takes::Switch, RECORDED)),
+    word(&["log_store_compressed", "log_unix_epoch", "log_alternate_epoch"], Noted(Takes::Switch, RECORDED)),
+    word(&["bandwidth_log"], Noted(Takes::Switch, RECORDED)),
+    word(
+        &["bwavgtime", "iopsavgtime", "log_entries", "log_avg_msec", "log_hist_msec"],
+        Noted(Value, RECORDED),
+    ),
+    word(&["log_hist_coarseness", "log_compression", "log_compression_cpus"], Noted(Value, RECORDED)),
+    word(&["log_alternate_epoch_clock_id"], Noted(Value, RECORDED)),
+    word(&["output"], Noted(Value, SUMMARY)),
+    word(&["minimal", "append_terse"], Noted(Takes::Switch, FIGURES)),
+    word(&["terse_version"], Noted(Value, FIGURES)),
+    word(&["iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete_min"], Noted(Value, BATCHES)),
+    word(&["iodepth_batch_complete", "iodepth_batch_complete_max"], Noted(Value, BATCHES)),
+    word(&["stonewall", "wait_for_previous", "new_group"], Noted(Takes::Switch, ONE_JOB)),
+    word(&["exit_what", "max_jobs"], Noted(Value, ONE_JOB)),
+    word(&["create_fsync", "allow_file_create"], Noted(Takes::Switch, NO_FILES)),
+    word(&["openfiles"], Noted(Value, NO_FILES)),
+    word(&["unique_filename"], Noted(Takes::Switch, NO_FILES)),
+    word(&["alloc_size"], Noted(Value, "memory of the program is not limited")),
+    word(&["aux_path"], Noted(Value, "--out DIR names the directory of the result")),
+    word(&["warnings_fatal"], Noted(Takes::Switch, "a line that cannot be executed as a whole is refused")),
+    word(
+        &["error_dump"],
+        Noted(Takes::Switch, "failed requests are counted, and recorded with their errors"),
+    ),
+    word(&["rate_cycle", "ratecycle"], Noted(Value, "due times follow from the rate alone")),
+    word(&["idle_prof"], Noted(PerhapsValue, DIAGNOSED)),
+    word(&["debug"], Noted(Value, DIAGNOSED)),
+    word(&["lockmem"], Noted(Value, "memory is not locked; --buffer-memory says how much data takes")),
+    word(&["hugepage_size"], Noted(Value, "--hugepages takes those of the kernel's default size")),
+    word(&["readonly"], Switch { on: "readonly", off: "" }),
     // What comes later.
     word(&["thinktime_iotime", "rate_ignore_thinktime"], Later(THINKTIME)),
     word(&["sync_file_range", "write_barrier"], No(SYNCS)),
@@ -177,9 +242,10 @@ pub const WORDS: &[Word] = &[
         &["rw_sequencer", "percentage_random"],
         No("requests are either sequential or random; use --steps for series"),
     ),
-    word(&["directory", "filename_format", "unique_filename", "opendir", "lockfile", "nrfiles"], No(FILES)),
-    word(&["nr_files", "openfiles", "file_service_type", "filesize", "file_append", "filetype"], No(FILES)),
-    word(&["create_fsync", "create_on_open", "create_only", "allow_file_create"], No(FILES)),
+    word(&["directory", "filename_format", "opendir", "lockfile"], No(FILES)),
+    word(&["nrfiles", "nr_files"], Choice { values: &[("1", "")], or_else: FILES }),
+    word(&["file_service_type", "filesize", "file_append", "filetype"], No(FILES)),
+    word(&["create_on_open", "create_only"], No(FILES)),
     word(
         &["fill_device", "fill_fs"],
         No("a run ends with the target; give --rw write without --size to write all of it"),
@@ -194,11 +260,8 @@ pub const WORDS: &[Word] = &[
         &["allow_mounted_write"],
         No("a device that is mounted, held or in use is never written; --destroy allows others"),
     ),
-    word(&["mem", "iomem"], No("use --hugepages, or --shared-memory with --steps")),
-    word(&["hugepage_size"], No("--hugepages takes those of the kernel's default size")),
-    word(&["lockmem"], No("memory is not locked; --buffer-memory says how much data takes")),
-    word(&["iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete_min"], No(HANDED)),
-    word(&["iodepth_batch_complete", "iodepth_batch_complete_max", "iodepth_low"], No(HANDED)),
+    word(&["mem", "iomem"], Meaning::Read(values::mem)),
+    word(&["iodepth_low"], No(HANDED)),
     word(
         &["sqthread_poll_cpu", "uncached", "nowait", "force_async", "cmd_type", "hipri_percentage"],
         No(HANDED),
@@ -208,7 +271,7 @@ pub const WORDS: &[Word] = &[
     word(&["cpumask", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy"], No(CPUS)),
     word(&["cgroup", "cgroup_nodelete", "cgroup_weight"], No("use 'systemd-run --scope' around the command")),
     word(&["uid", "gid"], No("use sudo(8) or setpriv(1) around the command")),
-    word(&["exec_prerun", "exec_postrun"], No("use the shell: iosonar run … && COMMAND")),
+    word(&["exec_prerun", "exec_postrun"], No("run the command before or after it in the shell")),
     word(&["ioscheduler"], No("write it to /sys/block/DEVICE/queue/scheduler before the run")),
     word(
         &["zonesize", "zonecapacity", "zonerange", "zoneskip", "read_beyond_wp", "max_open_zones"],
@@ -232,60 +295,60 @@ pub const WORDS: &[Word] = &[
     ),
     word(&["replay_align", "replay_time_scale", "replay_skip"], No(REPLAYS)),
     word(&["merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters"], No(MERGES)),
-    word(&["write_iolog"], No("every request is recorded: 'iosonar convert DIR x.iolog' makes a log of fio")),
-    word(
-        &["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "per_job_logs"],
-        No(RECORDED),
-    ),
-    word(&["bwavgtime", "iopsavgtime", "log_entries", "log_avg_msec", "log_hist_msec"], No(RECORDED)),
-    word(
-        &["log_hist_coarseness", "log_max_value", "log_offset", "log_prio", "log_compression"],
-        No(RECORDED),
-    ),
-    word(
-        &["log_compression_cpus", "log_store_compressed", "log_unix_epoch", "log_alternate_epoch"],
-        No(RECORDED),
-    ),
-    word(&["log_alternate_epoch_clock_id", "bandwidth_log", "inflate_log"], No(RECORDED)),
-    word(&["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"], No(LIMITS)),
+    word(&["inflate_log"], No(RECORDED)),
+    word(&["rate_min", "ratemin", "rate_iops_min"], No(LIMITS)),
     word(
         &["max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run"],
         No(LIMITS),
     ),
-    word(&["ignore_error", "error_dump", "exitall_on_error"], No(FAILS)),
-    word(&["wait_for", "stonewall", "wait_for_previous", "new_group", "exit_what", "profile"], No(JOBS)),
+    word(&["ignore_error", "exitall_on_error"], No(FAILS)),
+    word(&["wait_for", "profile"], No(JOBS)),
     word(&["flow_id", "flow", "flow_sleep"], No(FLOW)),
-    word(
-        &["clocksource", "gtod_reduce", "gtod_cpu", "disable_lat", "disable_clat", "disable_slat"],
-        No(TIMES),
-    ),
-    word(&["disable_bw_measurement", "disable_bw", "stats"], No(TIMES)),
-    word(&["significant_figures"], No("percentiles are right to 0.1 %; --json prints nanoseconds")),
-    word(&["block_error_percentiles"], No(TRIMS)),
     word(
         &["steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"],
         No(STEADY),
     ),
     // Options of the command itself.
-    word(&["output"], No("use the shell's > FILE; --out DIR names the directory of the result")),
-    word(
-        &["minimal", "terse_version", "append_terse"],
-        No("use --output-format json, or 'iosonar export DIR --to csv'"),
-    ),
     word(&["parse_only", "showcmd"], No("use --show-plan: it prints the plan and stops")),
-    word(&["section", "max_jobs", "alloc_size", "aux_path", "warnings_fatal"], No(JOBS)),
-    word(
-        &["readonly"],
-        No("--rw read and randread write nothing; a block device is written with --destroy alone"),
-    ),
-    word(
-        &["debug", "cpuclock_test", "crctest", "idle_prof"],
-        No("'iosonar show DIR' says how well the run itself did"),
-    ),
-    word(&["cmdhelp", "enghelp"], No("use 'iosonar run --help'")),
+    word(&["section"], No(JOBS)),
+    word(&["cpuclock_test", "crctest"], No(DIAGNOSED)),
+    word(&["cmdhelp", "enghelp"], No("use -h or --help after the command")),
     word(&["server", "daemonize", "client", "remote_config"], No(CLIENTS)),
     word(&["trigger", "trigger_remote", "trigger_file", "trigger_timeout"], No(TRIGGERS)),
     word(&["merge_blktrace_only"], No(MERGES)),
+];
+
+/// Options that run has not, and that say with the value 0 what is so anyhow.
+pub const OFF: &[&str] = &[
+    "allow_mounted_write",
+    "atomic",
+    "blocksize_unaligned",
+    "bs_is_seq_rand",
+    "bs_unaligned",
+    "create_on_open",
+    "create_only",
+    "dedupe_percentage",
+    "exitall_on_error",
+    "experimental_verify",
+    "file_append",
+    "fill_device",
+    "fill_fs",
+    "force_async",
+    "fsync_on_close",
+    "nowait",
+    "offset_increment",
+    "percentage_random",
+    "pre_read",
+    "rate_ignore_thinktime",
+    "trim_percentage",
+    "uncached",
+    "unlink_each_loop",
+    "verify_async",
+    "verify_backlog",
+    "verify_only",
+    "verify_state_load",
+    "verify_state_save",
+    "write_barrier",
 ];
 
 /// A switch that says what is so anyhow.

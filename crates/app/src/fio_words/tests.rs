@@ -49,7 +49,9 @@ fn words_become_ours() {
         ("--ioengine psync --group_reporting --thread --name=a", "--engine=threads --name=a"),
         ("--ioengine=sync --ioengine=vsync", "--engine=sync --engine=vsync"),
         ("--sync --rw=read --sync=0 --sync 1 --sync=dsync", "--sync --rw=read --sync --sync=dsync"),
-        ("--io_limit=50% --output-format=json", "--io-size=50% --json"),
+        ("--io_limit=50% --readonly", "--io-size=50% --readonly"),
+        ("--gtod_reduce=1 --minimal --write_lat_log=x --output o.txt --rw=read", "--rw=read"),
+        ("--mem=mmaphuge --iomem=malloc --pre_read=0 --nrfiles=1", "--hugepages"),
         ("--output-format=normal --eta=never --randseed=3", "--no-progress --seed=3"),
         ("--zero_buffers --buffer_compress_percentage=30", "--fill-random=0 --fill-random=70"),
         ("--nice -5 -t a b --fill_random=3", "--nice=-5 -t a b --fill-random=3"),
@@ -71,10 +73,12 @@ fn what_there_is_not_is_refused_by_name() {
     for (line, why) in [
         ("--thinktime_iotime=5", "run has not yet: pauses"),
         ("--sync_file_range=write:8", "use --fsync N"),
-        ("--iodepth_batch=4", "run has not: each request"),
         ("--iodepth-low=4", "run has not: each request"),
         ("--ioengine=rbd", "--ioengine=rbd: there is no such engine"),
-        ("--output-format=terse", "there are normal and json"),
+        ("--output-format=terse", "--json prints the summary"),
+        ("--output-format=json", "--json prints the summary"),
+        ("--pre_read=1", "--passes 2"),
+        ("--nrfiles=2", "name each target"),
         ("--verify=crc32c", "--verify read,final"),
         ("--rw=randtrimwrite", "--rwmixtrim 50"),
         ("--sync=often", "O_DSYNC"),
@@ -91,16 +95,59 @@ fn what_there_is_not_is_refused_by_name() {
 }
 
 #[test]
+fn what_means_another_load_is_said() {
+    for (line, wanted) in [
+        (
+            "--rw=randread --numjobs=4 --rate_iops=100 --time_based --runtime=3",
+            &["400 in all: --rate-iops=400"][..],
+        ),
+        ("--rw=randread --numjobs 4 --rate-iops 100 --time-based --runtime 3", &["400 in all"]),
+        (
+            "--rw=randrw --rate_iops=200 --runtime=3 --time_based",
+            &["for reads and for writes, each, 400 in all"],
+        ),
+        (
+            "--rw=rw --numjobs=2 --rate=1m --time_based",
+            &["4m in all: --rate=4m --rwmixread=50", "share one sequence"],
+        ),
+        ("--rw=randread --numjobs=4 --size=16m", &["--size=16m together here", "--io-size=64m"]),
+        ("--rw=randread --numjobs=3 --number_ios=10", &["--number-ios=30"]),
+        ("--rw=read --numjobs=2 --size=50%", &["--passes=2"]),
+        ("--filename=a --rw=randread", &["without --direct=1"]),
+        ("--filename=a --rw=randread --direct=0", &["layout evict FILE"]),
+        ("--filename=a --rw=randread --direct=1 --iodepth=32", &["uses psync"]),
+        ("--rw=randread --direct=1 --iodepth=32 --ioengine=psync", &["--iodepth=1 is as in fio"]),
+    ] {
+        let notes = run(line).unwrap().notes.join("\n");
+        assert!(wanted.iter().all(|wanted| notes.contains(wanted)), "{line}: {notes}");
+    }
+    for line in [
+        "--target=a --rw=randread --iodepth 32 --runtime 60",
+        "--filename=a --rw=randread --direct=1 --ioengine=libaio --iodepth=4 --numjobs=4 --time_based --runtime=1",
+        "--filename=a --rw=randwrite --direct=0 --numjobs=1 --rate_iops=5",
+        "plan.toml --destroy",
+    ] {
+        assert_eq!(run(line).unwrap().notes, [""; 0], "{line}");
+    }
+}
+
+#[test]
 fn a_job_file_becomes_its_commands() {
-    let text = "; a comment\n[global]\nrw=randread\nbs = 4k # here, too\n\n[one]\nfilename=/dev/sdx\ntime_based\n[two]\n";
+    let text = "; a comment\n[global]\nrw=randread\nbs = 4k # here, too\ndirect=1\nioengine=libaio\n\n[one]\nfilename=/dev/sdx\n\
+                time_based\nruntime=5\nthinktime_iotime=3\n[two]\nname=b c\nsize=2G\nrw=read\n";
+    let all = |_: &[OsString]| Ok(());
+    let found = suggestions_for_job_file(text, &all).unwrap();
     assert_eq!(
-        commands_of_job_file(text).unwrap(),
+        found,
         [
-            "iosonar run --name=one --rw=randread --bs=4k --filename=/dev/sdx --time_based",
-            "iosonar run --name=two --rw=randread --bs=4k"
+            "iosonar run --name=one --rw=randread --filename=/dev/sdx --bs=4k --direct=1 --ioengine=libaio --time_based --runtime=5",
+            "  left out: thinktime_iotime=3",
+            "iosonar fill 'b c.0.0' --size 2G",
+            "iosonar run '--name=b c' '--filename=b c.0.0' --rw=read --bs=4k --direct=1 --ioengine=libaio --size=2G",
+            "fio runs these jobs at the same time, and a shell one after the other: docs/plan.md shows plans with several"
         ]
     );
     for text in ["", "[one]\n", "hello\n", "version = 1\n[engine]\nkind = \"null\"\n"] {
-        assert_eq!(commands_of_job_file(text), None, "{text}");
+        assert_eq!(suggestions_for_job_file(text, &all), None, "{text}");
     }
 }

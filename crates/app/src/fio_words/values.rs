@@ -112,15 +112,25 @@ pub fn randrepeat(value: &str) -> Result {
     }
 }
 
-/// Where reports go.
+/// Where reports go: programs that read fio's form would find another one.
 pub fn output_format(value: &str) -> Result {
     match value {
         "normal" => args([]),
-        "json" => args(["--json".to_string()]),
-        "json+" => {
-            Err("there is no json+: json has percentiles, and the result directory every request".into())
-        }
-        _ => Err("there are normal and json; 'iosonar export DIR --to csv' prints every request".into()),
+        _ => Err("run does not print fio's forms: --json prints the summary as JSON of its own form (docs/summary.md), \
+                  'iosonar export RESULT --to csv' every request; leave it out for text"
+            .into()),
+    }
+}
+
+/// Where the memory of data comes from. Ordinary memory is what run has anyhow.
+pub fn mem(value: &str) -> Result {
+    match value.split(':').next().unwrap_or_default() {
+        "malloc" | "mmap" => args([]),
+        "mmaphuge" | "shmhuge" => args(["--hugepages".to_string()]),
+        _ => Err(
+            "use --hugepages, or --shared-memory with --steps; malloc and mmap are what there is otherwise"
+                .into(),
+        ),
     }
 }
 

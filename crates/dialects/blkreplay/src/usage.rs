@@ -57,6 +57,8 @@ pub fn usage() -> String {
             let _ = writeln!(text, "  {}{default}\n        {}", synopsis(option), option.help);
         }
     }
+    text += "\nExit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified; 4 the figures are fake; 5 data was \
+             not what was written; 128+n signal n.\n";
     text
 }
 

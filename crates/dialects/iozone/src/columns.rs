@@ -65,6 +65,20 @@ impl Column {
     pub fn of(test: &str) -> Option<&'static Column> {
         COLUMNS.iter().find(|column| column.test == test)
     }
+
+    /// Width of its figures in IOzone's table.
+    pub(crate) fn width(&self) -> usize {
+        match self.test {
+            "record_rewrite" | "stride_read" | "repwritev" => 10,
+            "pread" => 8,
+            _ => 9,
+        }
+    }
+
+    /// Whether IOzone's head of it ends one place before its figures.
+    pub(crate) fn is_head_before(&self) -> bool {
+        matches!(self.test, "read" | "random_read")
+    }
 }
 
 /// The unit of figures.
@@ -79,6 +93,18 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The unit of words that IOzone, or this program, prints: `kBytes/sec`, `operations per second.`, `microseconds/op`.
+    pub(crate) fn named(words: &str) -> Option<Unit> {
+        let words = words.to_ascii_lowercase();
+        let begins = |starts: &[&str]| starts.iter().any(|start| words.starts_with(start));
+        match () {
+            () if begins(&["kbytes/sec", "kb/sec"]) => Some(Unit::KibPerSecond),
+            () if begins(&["op"]) => Some(Unit::OpsPerSecond),
+            () if begins(&["micro", "usec"]) => Some(Unit::MicrosecondsPerOp),
+            () => None,
+        }
+    }
+
     /// As the banner says it.
     pub fn name(self) -> &'static str {
         match self {

@@ -15,6 +15,7 @@ pub fn full_help() -> String {
     }
     text += "\nTests: 0 write, rewrite; 1 read, reread; 2 random read, random write; 3 backward read; 4 record rewrite; 5 stride \
              read; 6 fwrite, refwrite; 7 fread, refread; 8 mixed reads and writes (-t); 9 pwrite; 10 pread; 11 pwritev; 12 \
-             preadv.\n";
+             preadv.\n\nExit codes: 0 all cells measured; 1 a request failed; 2 refused; 4 the figures are fake; 5 data was not what was \
+             written; 130 interrupted.\n";
     text
 }

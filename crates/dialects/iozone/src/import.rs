@@ -1,12 +1,18 @@
 //! Text that IOzone printed becomes a table of cells, so that old results can be compared with new ones.
 
-use crate::columns::{Column, columns};
+use crate::columns::{Column, Unit, columns};
 use crate::import_line::{Head, Throughput};
-use iosonar_campaign::{CellResult, Table};
+use crate::import_sheet::{Sheet, SheetError};
+use iosonar_campaign::{CellResult, TESTS, Table};
 use std::collections::HashMap;
 
 /// Notes that are kept at most.
 const MOST_NOTES: usize = 30;
+/// How workbooks of newer spreadsheets begin.
+const ZIP: [u8; 4] = *b"PK\x03\x04";
+const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
+/// Notes that an error repeats at most.
+const MOST_REASONS: usize = 3;
 
 /// Results of IOzone, read from its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,19 +26,10 @@ pub struct Imported {
 /// Why a text holds no results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// Figures of `-O`.
-    #[error(
-        "line {0}: the figures are operations per second. Only kB/sec can be imported. Run IOzone without -O."
-    )]
-    Operations(usize),
-    /// Figures of `-N`.
-    #[error(
-        "line {0}: the figures are microseconds per operation. Only kB/sec can be imported. Run IOzone without -N."
-    )]
-    Microseconds(usize),
     /// Figures in a unit that is not known.
     #[error(
-        "line {0}: the unit '{1}' is not known. Only kB/sec can be imported. Import the text output of IOzone 3."
+        "line {0}: the unit '{1}' is not known. kB/sec, operations per second (-O) and microseconds per operation (-N) can be \
+         imported. Import the text output of IOzone 3."
     )]
     Unit(usize, String),
     /// No figures.
@@ -41,16 +38,75 @@ pub enum ImportError {
          throughput mode. Import what IOzone prints to its standard output."
     )]
     NoTable,
+    /// There are lines of figures, and none of them can be read.
+    #[error("there are figures of IOzone, and none that can be read: {0}")]
+    NoneRead(String),
+    /// A workbook whose cells are not read.
+    #[error("this is a workbook ({0}) whose cells are not read: import the text that iozone printed")]
+    Workbook(&'static str),
+    /// A worksheet of throughput mode.
+    #[error(
+        "this is a workbook of IOzone's throughput mode, which has neither file sizes nor numbers of streams: import the text that \
+         it printed"
+    )]
+    Streams,
+    /// A worksheet that ends early, or has other records.
+    #[error("this is a damaged workbook of IOzone ({0}): import the text that it printed")]
+    Sheet(SheetError),
+    /// Neither text nor a workbook.
+    #[error("it is neither text nor a workbook of IOzone")]
+    NotText,
 }
 
-/// Reads text that IOzone 3 printed: tables, reports of `-R`, and throughput mode. A cell that appears again is its next repetition.
+/// Whether the beginning of a file is that of what IOzone printed, or of a workbook that it wrote.
+pub fn is_iozones(head: &[u8]) -> bool {
+    // Nothing else that is imported begins like these.
+    if Sheet::is_at_start(head) || head.starts_with(&ZIP) || head.starts_with(&COMPOUND) {
+        return true;
+    }
+    let text = String::from_utf8_lossy(head);
+    let has_banner = text.contains("Iozone: Performance Test") || text.contains("IOzone's command line");
+    let is_of_table = |line: &str| Head::of(unquoted(line)).is_some();
+    let is_of_throughput = |line: &str| matches!(Throughput::of(unquoted(line)), Some(Throughput::Rate(..)));
+    has_banner || text.lines().any(|line| is_of_table(line) || is_of_throughput(line))
+}
+
+/// Reads what IOzone 3 wrote: text as [`import`] does, or the worksheet of `-b`.
 ///
 /// # Errors
-/// The figures are no rates in kB/sec, or there are none.
+/// As [`import`]; a workbook of another kind.
+pub fn import_file(bytes: &[u8]) -> Result<Imported, ImportError> {
+    match bytes {
+        sheet if Sheet::is_at_start(sheet) => {
+            let sheet = Sheet::read(sheet).map_err(ImportError::Sheet)?;
+            if sheet.is_of_throughput() { Err(ImportError::Streams) } else { import(&sheet.to_text()) }
+        }
+        bytes if bytes.starts_with(&ZIP) => Err(ImportError::Workbook(".xlsx")),
+        bytes if bytes.starts_with(&COMPOUND) => Err(ImportError::Workbook("newer .xls")),
+        text if text.contains(&0) => Err(ImportError::NotText),
+        // Mails are not always UTF-8; what IOzone prints is ASCII.
+        text => import(&String::from_utf8_lossy(text)),
+    }
+}
+
+/// A line without the marks with which mails quote it.
+fn unquoted(line: &str) -> &str {
+    let mut line = line;
+    while let Some(rest) = line.trim_start().strip_prefix('>') {
+        line = rest.strip_prefix(' ').unwrap_or(rest);
+    }
+    line
+}
+
+/// Reads text that IOzone 3 printed: tables, reports of `-R`, and throughput mode, also where a mail quotes it or blanks were lost.
+/// A cell that appears again is its next repetition.
+///
+/// # Errors
+/// The unit of the figures is not known, or there are none.
 pub fn import(text: &str) -> Result<Imported, ImportError> {
     let mut reader = Reader::default();
     for (number, line) in text.lines().enumerate() {
-        reader.line(number + 1, line)?;
+        reader.line(number + 1, unquoted(line))?;
     }
     reader.finish()
 }
@@ -67,9 +123,18 @@ struct Reader {
     has_table: bool,
     /// The command of that output.
     current_command: String,
+    /// The tests that it selects; empty where it does not say so.
+    selected: Vec<&'static str>,
+    /// The unit of the figures, as banner and command say it.
+    unit: Option<Unit>,
+    /// Figures were read since: what a banner says then belongs to the next output.
+    has_figures: bool,
+    /// Units other than kB/sec that were read.
+    converted: Vec<Unit>,
     /// Sizes of files and records of throughput mode, in KiB.
     sizes: Option<(u64, u64)>,
     zeros: usize,
+    vectors: usize,
     repeated_reports: bool,
     throughput_reports: bool,
     notes: Vec<String>,
@@ -91,7 +156,9 @@ enum Place {
 impl Reader {
     fn line(&mut self, number: usize, line: &str) -> Result<(), ImportError> {
         let trimmed = line.trim();
-        unit(number, trimmed)?;
+        if self.banner(number, trimmed)? {
+            return Ok(());
+        }
         if let Some((_, command)) = trimmed.split_once("Command line used:") {
             self.command(number, command.trim());
         } else if let Some(head) = Head::of(line) {
@@ -114,6 +181,29 @@ impl Reader {
         Ok(())
     }
 
+    /// Takes the unit from a line of the banner; returns whether it is one. "kBytes/sec" is what all modes say besides.
+    fn banner(&mut self, number: usize, line: &str) -> Result<bool, ImportError> {
+        let lower = line.to_ascii_lowercase();
+        let Some((before, words)) = lower.split_once("output is in ") else { return Ok(false) };
+        // Reports repeat it in quotes.
+        if before.ends_with('"') {
+            return Ok(false);
+        }
+        let Some(unit) = Unit::named(words) else { return Err(other_unit(number, words)) };
+        self.begin_output();
+        if self.unit.is_none() || unit != Unit::KibPerSecond {
+            self.unit = Some(unit);
+        }
+        Ok(true)
+    }
+
+    /// Forgets the unit of an output whose figures were read.
+    fn begin_output(&mut self) {
+        if std::mem::take(&mut self.has_figures) {
+            self.unit = None;
+        }
+    }
+
     /// An output begins.
     fn command(&mut self, number: usize, command: &str) {
         if self.command.is_empty() {
@@ -124,6 +214,14 @@ impl Reader {
             ));
         }
         self.current_command = command.into();
+        self.begin_output();
+        let has = |option: &str| command.split_whitespace().any(|word| word == option);
+        match (has("-O"), has("-N")) {
+            (true, _) => self.unit = Some(Unit::OpsPerSecond),
+            (_, true) => self.unit = Some(Unit::MicrosecondsPerOp),
+            _ => {}
+        }
+        self.selected = selected(command);
         (self.place, self.has_table, self.sizes) = (Place::Elsewhere, false, None);
     }
 
@@ -133,7 +231,8 @@ impl Reader {
             self.place = Place::Report(None, None);
             return;
         }
-        let name = title.strip_suffix(" report").unwrap_or_default();
+        let is_report = |at: &usize| title[*at..].eq_ignore_ascii_case(" report");
+        let name = title.len().checked_sub(" report".len()).filter(is_report).map_or("", |at| &title[..at]);
         let column = columns(|_| true).into_iter().find(|column| column.title.eq_ignore_ascii_case(name));
         if column.is_some() && self.has_table {
             self.repeated_reports = true;
@@ -161,8 +260,8 @@ impl Reader {
             Throughput::Sizes(file, record) => self.sizes = Some((file, record)),
             Throughput::OtherUnit(unit) => return Err(other_unit(number, &unit)),
             Throughput::Unreadable => self.unreadable(number),
-            Throughput::Rate(test, streams, kib) => match self.sizes {
-                Some(sizes) => self.push(test, sizes, streams, kib),
+            Throughput::Rate(test, streams, figure, unit) => match self.sizes {
+                Some(sizes) => self.push(test, sizes, streams, figure, unit),
                 None => self.note(format!(
                     "line {number}: ignored, because no line before it has the sizes of files and records"
                 )),
@@ -176,11 +275,11 @@ impl Reader {
         match std::mem::take(&mut self.place) {
             Place::Elsewhere => {}
             Place::Table(head) => {
-                match head.row(line) {
+                match head.row(line, &self.selected) {
                     Some(row) => {
+                        let (sizes, unit) = ((row.file, row.record), self.unit());
                         let figures = row.figures.into_iter();
-                        figures
-                            .for_each(|(test, kib)| self.push(test, (row.file, row.record), 1, kib as f64));
+                        figures.for_each(|(test, figure)| self.push(test, sizes, 1, figure as f64, unit));
                     }
                     None => self.unreadable(number),
                 }
@@ -208,31 +307,55 @@ impl Reader {
     fn report_row(&mut self, column: &Column, records: &[u64], line: &str) -> bool {
         let mut words = line.split_whitespace();
         let Some(file) = words.next().and_then(quoted) else { return false };
-        let figures: Option<Vec<Option<u64>>> =
-            words.map(|word| if word == "\"\"" { Some(None) } else { word.parse().ok().map(Some) }).collect();
+        let figure =
+            |word: &str| word.parse().ok().filter(|figure: &f64| figure.is_finite() && *figure >= 0.0);
+        let figures: Option<Vec<Option<f64>>> =
+            words.map(|word| if word == "\"\"" { Some(None) } else { figure(word).map(Some) }).collect();
         let Some(figures) = figures.filter(|figures| figures.len() <= records.len()) else { return false };
         for (record, figure) in records.iter().zip(figures) {
             if let Some(figure) = figure {
-                self.push(column.test, (file, *record), 1, figure as f64);
+                self.push(column.test, (file, *record), 1, figure, self.unit());
             }
         }
         true
     }
 
-    fn push(&mut self, test: &'static str, (file, record): (u64, u64), streams: u32, kib: f64) {
-        if kib <= 0.0 {
+    fn unit(&self) -> Unit {
+        self.unit.unwrap_or(Unit::KibPerSecond)
+    }
+
+    fn push(
+        &mut self,
+        test: &'static str,
+        (file, record): (u64, u64),
+        streams: u32,
+        figure: f64,
+        unit: Unit,
+    ) {
+        self.has_figures = true;
+        if figure <= 0.0 {
             self.zeros += 1;
             return;
         }
+        if unit != Unit::KibPerSecond && has_vectors(test) {
+            self.vectors += 1;
+            return;
+        }
+        if unit != Unit::KibPerSecond && !self.converted.contains(&unit) {
+            self.converted.push(unit);
+        }
+        let record_bytes = record.saturating_mul(1024);
+        let (bytes_per_second, ops_per_second) = rates(figure, unit, record_bytes);
         let repeat = self.repeats.entry((test, file, record, streams)).or_default();
         self.results.push(CellResult {
             test: test.into(),
             file_bytes: file.saturating_mul(1024),
-            record_bytes: record.saturating_mul(1024),
+            record_bytes,
             streams,
             repeat: *repeat,
-            bytes_per_second: kib * 1024.0,
-            kib_per_second: kib as u64,
+            bytes_per_second,
+            kib_per_second: (bytes_per_second / 1024.0) as u64,
+            ops_per_second,
             ..CellResult::default()
         });
         *repeat += 1;
@@ -251,7 +374,12 @@ impl Reader {
 
     fn finish(mut self) -> Result<Imported, ImportError> {
         if self.results.is_empty() {
-            return Err(ImportError::NoTable);
+            return Err(match self.notes.is_empty() {
+                true => ImportError::NoTable,
+                false => ImportError::NoneRead(
+                    self.notes.into_iter().take(MOST_REASONS).collect::<Vec<_>>().join("; "),
+                ),
+            });
         }
         let more = self.more_notes;
         let further = [
@@ -261,6 +389,20 @@ impl Reader {
                     "{} figures of 0 are ignored: IOzone prints 0 for what it did not measure",
                     self.zeros
                 )
+            }),
+            (self.vectors > 0).then(|| {
+                format!(
+                    "{} figures of pwritev and preadv are ignored: an operation has several records there, so it gives no rate",
+                    self.vectors
+                )
+            }),
+            self.converted.contains(&Unit::OpsPerSecond).then(|| {
+                "the figures are operations per second (-O): rates are these times the size of a record".to_string()
+            }),
+            self.converted.contains(&Unit::MicrosecondsPerOp).then(|| {
+                "the figures are whole microseconds per operation (-N): rates are the size of a record divided by these, and as \
+                 coarse"
+                    .to_string()
             }),
             self.repeated_reports
                 .then(|| "the reports of -R are ignored: the table has their figures".to_string()),
@@ -274,28 +416,46 @@ impl Reader {
     }
 }
 
-/// Checks the unit of a banner.
-fn unit(number: usize, line: &str) -> Result<(), ImportError> {
-    let lower = line.to_ascii_lowercase();
-    match lower.split_once("output is in ") {
-        Some((_, unit)) if !unit.starts_with("kbytes/sec") => Err(other_unit(number, unit)),
-        _ => Ok(()),
+/// The rates that a figure says: in bytes and in operations per second; IOzone's own unit says nothing of operations.
+fn rates(figure: f64, unit: Unit, record_bytes: u64) -> (f64, f64) {
+    match unit {
+        Unit::KibPerSecond => (figure * 1024.0, 0.0),
+        Unit::OpsPerSecond => (figure * record_bytes as f64, figure),
+        Unit::MicrosecondsPerOp => (1e6 / figure * record_bytes as f64, 1e6 / figure),
     }
+}
+
+/// Whether an operation of a test has several records.
+fn has_vectors(test: &str) -> bool {
+    test.ends_with('v')
+}
+
+/// The tests that a command of IOzone selects with `-i`, in the order of the table.
+fn selected(command: &str) -> Vec<&'static str> {
+    let mut words = command.split_whitespace();
+    let mut numbers: Vec<u8> = Vec::new();
+    while let Some(word) = words.next() {
+        let number = match word.strip_prefix("-i") {
+            Some("") => words.next(),
+            other => other,
+        };
+        numbers.extend(number.and_then(|number| number.parse::<u8>().ok()));
+    }
+    let is_selected = |column: &&Column| {
+        TESTS.iter().any(|test| test.name == column.test && numbers.contains(&test.number))
+    };
+    columns(|_| true).into_iter().filter(is_selected).map(|column| column.test).collect()
 }
 
 fn other_unit(number: usize, unit: &str) -> ImportError {
     let unit = unit.trim_end_matches('"').trim();
-    match unit {
-        _ if unit.starts_with("micro") || unit.starts_with("usec") => ImportError::Microseconds(number),
-        _ if unit.starts_with("op") => ImportError::Operations(number),
-        _ => ImportError::Unit(number, unit.chars().filter(|c| !c.is_control()).take(40).collect()),
-    }
+    ImportError::Unit(number, unit.chars().filter(|c| !c.is_control()).take(40).collect())
 }
 
 /// The title of a report, without its quotes.
 fn title(line: &str) -> Option<&str> {
     let title = line.strip_prefix('"')?.strip_suffix('"')?;
-    (title.contains(" report") && !title.contains('"')).then_some(title)
+    (title.to_ascii_lowercase().contains(" report") && !title.contains('"')).then_some(title)
 }
 
 /// A number between quotes.

@@ -1,7 +1,10 @@
 //! Lines of IOzone's outputs: heads and rows of its table, and figures of its throughput mode.
 
-use crate::columns::{Column, columns};
+use crate::columns::{Column, Unit, columns};
+use std::borrow::Cow;
 
+/// Where the column of the file's size ends in IOzone's table.
+const FILE_END: usize = 16;
 /// Figures of IOzone have at most this many digits, unless columns touch.
 const DIGITS: usize = 9;
 /// How far the end of a figure may lie from that of its head.
@@ -39,9 +42,18 @@ fn words(line: &str) -> Vec<(&str, usize)> {
     line.split_ascii_whitespace().map(|word| (word, word.as_ptr() as usize - base + word.len())).collect()
 }
 
+/// A line whose first word ends at `end`: where its leading blanks were lost, they are put back.
+fn aligned(line: &str, end: usize) -> Cow<'_, str> {
+    match words(line).first() {
+        Some((_, found)) if *found < end => Cow::Owned(format!("{:width$}{line}", "", width = end - found)),
+        _ => Cow::Borrowed(line),
+    }
+}
+
 impl Head {
     /// The head of a table: `kB  reclen    write ...`; none if the line is another.
     pub(crate) fn of(line: &str) -> Option<Head> {
+        let line = &*aligned(line, FILE_END);
         let words = words(line);
         let [(kb, file), (reclen, record), rest @ ..] = &words[..] else { return None };
         if !line.is_ascii() || !kb.eq_ignore_ascii_case("kb") || *reclen != "reclen" {
@@ -65,11 +77,16 @@ impl Head {
         (!found.is_empty()).then_some(Head { columns: found, heads, ends, sizes: [*file, *record], unknown })
     }
 
-    /// A row below this head. Columns need not be apart, so the position of a figure tells its test.
-    pub(crate) fn row(&self, line: &str) -> Option<Row> {
+    /// A row below this head. Columns need not be apart, so the position of a figure tells its test. Where blanks were lost, the
+    /// number of figures tells it: as many as there are columns, or as the command `selected` tests.
+    pub(crate) fn row(&self, line: &str, selected: &[&str]) -> Option<Row> {
         if !line.is_ascii() {
             return None;
         }
+        self.by_columns(&aligned(line, self.sizes[0])).or_else(|| self.by_count(line, selected))
+    }
+
+    fn by_columns(&self, line: &str) -> Option<Row> {
         let [file, record] = self.sizes;
         let (file_text, record_text) = (line.get(..file)?, line.get(file..record.min(line.len()))?);
         let (file, record_size) = (number(file_text)??, number(record_text)??);
@@ -82,6 +99,30 @@ impl Head {
         let figures = self.columns.iter().zip(figures);
         let figures = figures.filter_map(|(column, figure)| Some((column.test, figure?))).collect();
         Some(Row { file, record: record_size, figures })
+    }
+
+    /// A row of which only the order of its numbers is left.
+    fn by_count(&self, line: &str, selected: &[&str]) -> Option<Row> {
+        let figure = |word: &str| number(word)?.filter(|_| word.len() <= DIGITS);
+        let numbers: Option<Vec<u64>> = line.split_ascii_whitespace().map(figure).collect();
+        let numbers = numbers?;
+        let [file, record, figures @ ..] = &numbers[..] else { return None };
+        let tests: Vec<&'static str> = match figures.len() {
+            // The columns after an unknown one are not known, so a full row cannot be told from a partial one.
+            count if count == self.columns.len() && self.unknown.is_none() => {
+                self.columns.iter().map(|column| column.test).collect()
+            }
+            count if count > 0 && count == selected.len() => {
+                let of = |test: &&str| self.columns.iter().find(|column| column.test == *test);
+                selected.iter().map(|test| of(test).map(|column| column.test)).collect::<Option<_>>()?
+            }
+            _ => return None,
+        };
+        Some(Row {
+            file: *file,
+            record: *record,
+            figures: tests.into_iter().zip(figures.iter().copied()).collect(),
+        })
     }
 
     /// Figures that stand apart belong to the nearest head; all of them together need no position.
@@ -116,17 +157,11 @@ fn nearest(heads: &[usize], end: usize) -> Option<usize> {
 /// Where the figures end. IOzone's heads do not stand right above its figures, but its widths are known; iosonar's do.
 fn ends(columns: &[&Column], heads: &[usize], start: usize) -> Option<Vec<usize>> {
     let mut end = start;
-    let widths = columns.iter().map(|column| match column.test {
-        "record_rewrite" | "stride_read" | "repwritev" => 10,
-        "pread" => 8,
-        _ => 9,
-    });
-    let fixed: Vec<usize> = widths
-        .map(|width| {
-            end += width;
-            end
-        })
-        .collect();
+    let end_of = |column: &&Column| {
+        end += column.width();
+        end
+    };
+    let fixed: Vec<usize> = columns.iter().map(end_of).collect();
     match (fixed.get(..3), heads.get(..3)) {
         (Some([write, rewrite, read]), Some([first, second, third])) => {
             if first == write && second == rewrite && third + 1 == *read {
@@ -174,9 +209,9 @@ fn number(text: &str) -> Option<Option<u64>> {
 pub(crate) enum Throughput {
     /// Sizes of files and records in KiB, for the lines that follow.
     Sizes(u64, u64),
-    /// A test, the number of its streams, and its rate in KiB per second.
-    Rate(&'static str, u32, f64),
-    /// A rate in another unit.
+    /// A test, the number of its streams, and its rate in a unit.
+    Rate(&'static str, u32, f64, Unit),
+    /// A rate in a unit that is not known.
     OtherUnit(String),
     /// A line of this kind that cannot be read.
     Unreadable,
@@ -210,12 +245,10 @@ fn rate(text: &str) -> Option<Throughput> {
     let (streams, who) = who.trim().split_once(char::is_whitespace)?;
     let mut words = figure.split_whitespace();
     let (value, unit) = (words.next()?, words.next()?);
-    if !unit.eq_ignore_ascii_case("kb/sec") {
-        return Some(Throughput::OtherUnit(unit.into()));
-    }
+    let Some(unit) = Unit::named(unit) else { return Some(Throughput::OtherUnit(unit.into())) };
     let column = columns(|_| true).into_iter().find(|column| column.streams == who.trim())?;
     let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)?;
-    Some(Throughput::Rate(column.test, streams.parse().ok().filter(|streams| *streams > 0)?, value))
+    Some(Throughput::Rate(column.test, streams.parse().ok().filter(|streams| *streams > 0)?, value, unit))
 }
 
 #[cfg(test)]
@@ -232,12 +265,13 @@ mod tests {
         let old = "              KB  reclen   write rewrite    read    reread    read   write    read  rewrite     read   fwrite frewrite   fread  freread";
         let head = Head::of(old).unwrap();
         assert_eq!((head.columns.len(), head.ends.is_none()), (13, true));
-        let row =
-            head.row("            4096       4  427020 1225530                   2207280 1139560").unwrap();
+        let row = head
+            .row("            4096       4  427020 1225530                   2207280 1139560", &[])
+            .unwrap();
         let names: Vec<&str> = row.figures.iter().map(|(test, _)| *test).collect();
         assert_eq!(names, ["write", "rewrite", "random_read", "random_write"]);
         // Columns of unknown width that touch are no figure.
-        assert_eq!(head.row("            4096       4  4270201225530122"), None);
+        assert_eq!(head.row("            4096       4  4270201225530122", &[]), None);
     }
 
     #[test]
@@ -245,7 +279,7 @@ mod tests {
         let head = Head::of(&format!("{HEAD}   pwrite repwrite   pread  repread")).unwrap();
         let blank = " ".repeat(143 - 24);
         let line = format!("            1024      64{blank} 12345678 1466831811018226 20000000");
-        let row = head.row(&line).unwrap();
+        let row = head.row(&line, &[]).unwrap();
         assert_eq!(
             row.figures,
             [
@@ -255,12 +289,12 @@ mod tests {
                 ("repread", 20_000_000)
             ]
         );
-        let row = head.row("         1048576   16384123456789987654321  7654321").unwrap();
+        let row = head.row("         1048576   16384123456789987654321  7654321", &[]).unwrap();
         assert_eq!((row.file, row.record), (1_048_576, 16_384));
         assert_eq!(row.figures, [("write", 123_456_789), ("rewrite", 987_654_321), ("read", 7_654_321)]);
-        assert_eq!(head.row("            1024      64  12 34"), None);
-        assert_eq!(head.row("            1024      64   327041  48x5258"), None);
-        assert_eq!(head.row("            1024      64").unwrap().figures, []);
+        assert_eq!(head.row("            1024      64  12 34", &[]), None);
+        assert_eq!(head.row("            1024      64   327041  48x5258", &[]), None);
+        assert_eq!(head.row("            1024      64", &[]).unwrap().figures, []);
     }
 
     #[test]
@@ -271,10 +305,17 @@ mod tests {
             ("\tEach process writes a lot", Throughput::Unreadable),
             (
                 "\tChildren see throughput for  2 initial writers \t=  297794.00 kB/sec",
-                Throughput::Rate("write", 2, 297_794.0),
+                Throughput::Rate("write", 2, 297_794.0, Unit::KibPerSecond),
             ),
-            ("Children see throughput for 16 re-readers = 5.50 KB/sec", Throughput::Rate("reread", 16, 5.5)),
-            ("Children see throughput for 1 readers = 5.50 ops/sec", Throughput::OtherUnit("ops/sec".into())),
+            (
+                "Children see throughput for 16 re-readers = 5.50 KB/sec",
+                Throughput::Rate("reread", 16, 5.5, Unit::KibPerSecond),
+            ),
+            (
+                "Children see throughput for 1 readers = 5.50 ops/sec",
+                Throughput::Rate("read", 1, 5.5, Unit::OpsPerSecond),
+            ),
+            ("Children see throughput for 1 readers = 5.50 MB/sec", Throughput::OtherUnit("MB/sec".into())),
             ("Children see throughput for 1 dancers = 5.50 kB/sec", Throughput::Unreadable),
             ("Children see throughput for 1 readers = nan kB/sec", Throughput::Unreadable),
         ] {

@@ -114,25 +114,75 @@ fn throughput_of_iozone() {
         assert_eq!(imported.notes[0], "line 9: cannot be read, ignored");
         assert!(imported.notes[1].starts_with("throughput reports are ignored"));
     }
-    let ops = text.replace("kB/sec", "ops/sec");
-    assert_eq!(import(&ops), Err(ImportError::Operations(4)));
+    let ops = import(&text.replace("kB/sec", "ops/sec")).unwrap();
+    let first = &ops.table.results[0];
+    assert_eq!((first.ops_per_second, first.bytes_per_second), (297_794.0, 297_794.0 * 65_536.0));
+    let other = text.replace("kB/sec", "MB/sec");
+    assert_eq!(import(&other), Err(ImportError::Unit(4, "MB/sec".into())));
+}
+
+#[test]
+fn figures_keep_their_unit() {
+    let wanted = |per_second: f64| (per_second, (per_second / 1024.0) as u64);
+    for (unit, rate, note) in [
+        ("operations per second.", 327_041.0 * 65_536.0, "operations per second (-O)"),
+        ("ops/sec, of the clock", 327_041.0 * 65_536.0, "operations per second (-O)"),
+        ("microseconds per operation.", 65_536e6 / 327_041.0, "microseconds per operation (-N)"),
+    ] {
+        let imported = import(&SAMPLE.replace("kBytes/sec", unit)).unwrap();
+        let first = &imported.table.results[0];
+        let found = (first.bytes_per_second, first.kib_per_second);
+        assert!((found.0 / rate - 1.0).abs() < 1e-12 && found.1 == wanted(rate).1, "{unit}: {first:?}");
+        assert!(imported.notes.iter().any(|found| found.contains(note)), "{:?}", imported.notes);
+    }
+    // The command says it, too, and the next output has its own unit.
+    let by_command = SAMPLE.replace("-azR", "-azR -O");
+    let both = import(&format!("{by_command}{SAMPLE}")).unwrap().table.results;
+    assert_eq!((both[0].ops_per_second, both[12].ops_per_second), (327_041.0, 0.0));
+    assert_eq!(both[12].kib_per_second, 327_041);
+    // A banner of -O stands before its command.
+    let banner = format!("\tOPS Mode. Output is in operations per second.\n{SAMPLE}");
+    assert_eq!(import(&banner).unwrap().table.results[0].ops_per_second, 327_041.0);
 }
 
 #[test]
 fn other_units_and_other_files_are_refused() {
-    for (unit, wanted) in [
-        ("operations per second.", ImportError::Operations(2)),
-        ("ops/sec", ImportError::Operations(2)),
-        ("microseconds per operation.", ImportError::Microseconds(2)),
-        ("furlongs", ImportError::Unit(2, "furlongs".into())),
-    ] {
-        let error = import(&SAMPLE.replace("kBytes/sec", unit)).unwrap_err();
-        assert_eq!(error, wanted);
-        assert!(error.to_string().starts_with("line 2: the "), "{error}");
-    }
+    let error = import(&SAMPLE.replace("kBytes/sec", "furlongs")).unwrap_err();
+    assert_eq!(error, ImportError::Unit(2, "furlongs".into()));
     for text in ["", "hello\n", "              kB  reclen    write  rewrite    read\n"] {
         assert_eq!(import(text), Err(ImportError::NoTable));
     }
+    let one = "              kB  reclen    write  rewrite    read\n            1024      64  12x4\n";
+    let error = import(one).unwrap_err().to_string();
+    assert!(error.contains("line 2: cannot be read"), "{error}");
+}
+
+#[test]
+fn quoted_and_trimmed_texts_come_back() {
+    let full = "              64       4   121639   190947   184516   180788   179819   192178   176392    188269    180181   503814   743988  1163036  1255511\n";
+    let text = SAMPLE.replace("iozone test complete.\n", "") + full;
+    let wanted = import(&text).unwrap().table.results;
+    assert_eq!(wanted.len(), 12 + 13);
+    let each =
+        |change: &dyn Fn(&str) -> String| text.lines().map(|line| change(line) + "\n").collect::<String>();
+    let collapsed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    for changed in [
+        each(&|line| format!("> {line}")),
+        each(&|line| format!(">> {line}")),
+        each(&|line| format!("> > {line}")),
+        each(&|line| line.trim_start().into()),
+        each(&|line| format!("> {}", line.trim())),
+        each(&collapsed),
+        each(&|line| format!("> {}", collapsed(line))),
+    ] {
+        assert_eq!(import(&changed).unwrap().table.results, wanted, "{changed}");
+        assert!(is_iozones(changed.as_bytes()));
+    }
+    // Without a command that selects tests, the number of figures does not tell which they are.
+    let unknown = each(&collapsed).replace("-i 0 -i 1 -i 2 ", "");
+    let imported = import(&unknown).unwrap();
+    assert_eq!((imported.table.results.len(), imported.notes.len()), (13, 2), "{:?}", imported.notes);
+    assert!(!is_iozones(b"hello\n1 2 3\n"));
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(crate) static TABLE: &[Opt] = table! {
             s.tests.extend([0, 1]);
             s.notices.push("-A is an old form of -a -z -i 0 -i 1".into());
         });
-    "-b" "FILE" "Write a workbook: .xlsx, or the old form of IOzone if the name ends in .xls."
+    "-b" "FILE" "Write a workbook: .xlsx, or IOzone's old form if the name ends in .xls or .wks."
         |c| { let file = c.word("the name of a file")?; set(c, |s| s.workbook = Some(file)) };
     "-B" "" "Map the files into memory for reads and writes."
         |c| set(c, |s| map(s, s.mmap.unwrap_or_default()));

@@ -113,6 +113,8 @@ pub struct Settings {
     pub keep: bool,
     /// Files exist and are only read (`-+E`).
     pub existing: bool,
+    /// `-Y` finds its file, so nothing writes it first: whoever has looked sets this.
+    pub finds_file: bool,
     /// What is written and checked (`-V`, `-+d`, `-+X`, `-+Z`).
     pub data: Option<Data>,
     /// Percent of each record that is equal in all files (`-+w`).
@@ -199,6 +201,13 @@ pub struct Async {
 }
 
 impl Settings {
+    /// Whether `-Y` alone reads a file that is there, and writes one only where there is none.
+    pub fn may_find_file(&self) -> bool {
+        let is_alone =
+            self.read_telemetry.is_some() && self.write_telemetry.is_none() && self.tests.is_empty();
+        is_alone && !self.existing && !self.destroy
+    }
+
     /// What a stream is called.
     pub(crate) fn stream_word(&self) -> &'static str {
         if self.threads || self.shared { "thread" } else { "process" }

@@ -9,9 +9,6 @@ use std::fmt::Write;
 /// Widths of the two columns of sizes.
 const FILE: usize = 16;
 const RECORD: usize = 8;
-/// Least width of a figure's column.
-const FIGURE: usize = 9;
-
 /// What stands above the table. `machine` is that of `-M`.
 pub fn banner(settings: &Settings, matrix: &Matrix, tool: &str, machine: &str) -> String {
     let mut text = format!("\t{tool}, IOzone's command line\n\n");
@@ -32,7 +29,8 @@ pub fn banner(settings: &Settings, matrix: &Matrix, tool: &str, machine: &str) -
     text
 }
 
-/// The table of single streams: a line for each pair of sizes. Columns never touch, and cells that were not measured are blank.
+/// The table of single streams: a line for each pair of sizes. Figures stand where IOzone's stand, unless one is too long: columns
+/// never touch. Cells that were not measured are blank.
 pub fn text_table(settings: &Settings, matrix: &Matrix, table: &Table) -> String {
     let unit = settings.unit();
     let columns = columns(|test| matrix.tests.iter().any(|selected| selected.name == test));
@@ -49,20 +47,25 @@ pub fn text_table(settings: &Settings, matrix: &Matrix, table: &Table) -> String
         .collect();
     let width = |place: usize| {
         let longest = rows.iter().map(|row| row[place].len()).max().unwrap_or(0);
-        FIGURE.max(longest.max(columns[place].head.len()) + 1)
+        columns[place].width().max(longest.max(columns[place].head.len()) + 1)
     };
     let widths: Vec<usize> = (0..columns.len()).map(width).collect();
-    let line = |file: &str, record: &str, cells: &mut dyn Iterator<Item = &str>| {
+    let is_iozones = columns.iter().zip(&widths).all(|(column, width)| column.width() == *width);
+    let line = |file: &str, record: &str, cells: &mut dyn Iterator<Item = String>| {
         let mut line = format!("{file:>FILE$}{record:>RECORD$}");
         cells.zip(&widths).for_each(|(cell, width)| _ = write!(line, "{cell:>width$}"));
         format!("{}\n", line.trim_end())
     };
-    let mut text = line("", "", &mut columns.iter().map(|column| column.over));
-    text += &line("kB", "reclen", &mut columns.iter().map(|column| column.head));
+    let head = |column: &&Column, text: &str| {
+        let blank = if is_iozones && column.is_head_before() { " " } else { "" };
+        format!("{text}{blank}")
+    };
+    let mut text = line("", "", &mut columns.iter().map(|column| head(column, column.over)));
+    text += &line("kB", "reclen", &mut columns.iter().map(|column| head(column, column.head)));
     let has_figures = |row: &Vec<String>| row.iter().any(|cell| !cell.is_empty());
     for (pair, row) in matrix.pairs.iter().zip(&rows).filter(|(_, row)| has_figures(row)) {
         let (file, record) = (kib(pair.file.0), kib(pair.record.0));
-        text += &line(&file, &record, &mut row.iter().map(String::as_str));
+        text += &line(&file, &record, &mut row.iter().cloned());
     }
     text
 }
@@ -112,6 +115,22 @@ pub(crate) mod tests {
             }
         }
         Table { results, ..Table::default() }
+    }
+
+    /// The sample of the specification, which IOzone 3.471 has printed.
+    #[test]
+    fn figures_stand_where_iozones_stand() {
+        let settings = settings("-a -n 1m -g 1m -r 64");
+        let matrix = matrix(&settings);
+        let text = text_table(&settings, &matrix, &table(&matrix, |_, _| Some(12_345_678)));
+        let wanted = concat!(
+            "                                                              random    random     bkwd    record    stride\n",
+            "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite \
+             frewrite    fread  freread\n",
+            "            1024      64 12345678 12345678 12345678 12345678 12345678 12345678 12345678  12345678  12345678 12345678 \
+             12345678 12345678 12345678\n",
+        );
+        assert_eq!(text, wanted);
     }
 
     #[test]

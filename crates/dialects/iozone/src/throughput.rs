@@ -81,11 +81,11 @@ fn block(settings: &Settings, test: &Test, result: &CellResult) -> String {
     text
 }
 
-/// All bytes of all streams, also of those after the first one was done, in the time of the longest.
+/// What the children count, in the time in which the parent waits for them: from the first submission of any stream until the last
+/// one has flushed and closed its file. No stream's time is longer, so this is never larger than the sum of their rates.
 fn parent(unit: Unit, result: &CellResult) -> f64 {
-    let bytes: u64 = result.per_stream.iter().map(|stream| stream.all_bytes).sum();
-    let longest = result.per_stream.iter().map(|stream| stream.all_span_ns).max().unwrap_or(0);
-    let rate = bytes as f64 * 1e9 / longest.max(1) as f64;
+    let waited = result.whole_ns.max(result.elapsed_ns).max(1);
+    let rate = result.bytes as f64 * 1e9 / waited as f64;
     match unit {
         Unit::KibPerSecond => rate / 1024.0,
         _ => rate / (result.bytes as f64 / result.ops.max(1) as f64),

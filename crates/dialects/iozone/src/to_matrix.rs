@@ -92,6 +92,7 @@ impl Settings {
                 write: self.write_telemetry.as_ref().map(PathBuf::from),
                 read: self.read_telemetry.as_ref().map(PathBuf::from),
             },
+            cut: self.cut(),
             extra_reads: self.jitter.then(|| self.extra_reads()),
             stonewall: !self.no_stonewall,
             stride: self.stride.unwrap_or(17),
@@ -109,7 +110,7 @@ impl Settings {
             pause: Nanos::from_secs(self.pause_s.into()),
             stagger: Nanos(u64::from(self.stagger_us.unwrap_or(0)) * 1000),
             executors: self.executors(most)?,
-            keep: self.keep || self.existing,
+            keep: self.keep || self.existing || self.finds_file,
             destroy: self.destroy,
             seed: self.seed.unwrap_or(1),
             ..Matrix::new(self.paths(most), tests, pairs, run_id)
@@ -241,10 +242,7 @@ impl Settings {
             (has && self.burst.is_some(), "-X and -Y have delays of their own: remove -+b"),
             (has && self.rate.is_some(), "-X and -Y have delays of their own: remove -+O"),
             (has && self.asynchronous.is_some(), "-X and -Y: requests follow each other: remove -H or -k"),
-            (
-                has && !self.tests.is_empty() && self.tests != self.numbers(),
-                "-X and -Y select tests 0 and 1: remove -i",
-            ),
+            (has && !self.follows_selection(), "-X and -Y select tests 0 and 1: remove -i"),
             (
                 self.write_telemetry.is_some() && self.read_telemetry.is_some() && reads.end > writes.end,
                 "-Y reads beyond the last byte that -X writes: use another file",
@@ -257,17 +255,35 @@ impl Settings {
         match (&self.write_telemetry, &self.read_telemetry) {
             (None, None) => self.tests.clone(),
             (_, None) => vec![0],
-            (_, Some(_)) if self.existing => vec![1],
+            (None, Some(_)) if self.existing || self.finds_file || self.tests == [1] => vec![1],
             (_, Some(_)) => vec![0, 1],
         }
     }
 
-    /// The size that a telemetry file asks for. Without one of writes, the file is written in whole records.
+    /// Whether `-i` selects what telemetry files are of.
+    fn follows_selection(&self) -> bool {
+        let mut selected = self.tests.clone();
+        selected.sort_unstable();
+        selected.dedup();
+        selected.is_empty() || selected == self.numbers()
+    }
+
+    /// The size that a telemetry file asks for. Without one of writes, test 0 writes the file in whole records.
     fn telemetry_pair(&self) -> Pair {
         let (writes, reads) = self.telemetry;
         let record = writes.longest.max(reads.longest).max(1);
-        let file = if writes.end > 0 { writes.end.max(record) } else { reads.end.next_multiple_of(record) };
+        let file = match (writes.end, self.numbers().contains(&0)) {
+            (0, true) => reads.end.next_multiple_of(record),
+            (0, false) => reads.end.max(record),
+            (end, _) => end.max(record),
+        };
         Pair { file: ByteSize(file), record: ByteSize(record) }
+    }
+
+    /// The end of what `-Y` reads, where test 0 writes the file for it in whole records.
+    fn cut(&self) -> ByteSize {
+        let is_for_reads = self.read_telemetry.is_some() && self.write_telemetry.is_none();
+        ByteSize(if is_for_reads { self.telemetry.1.end } else { 0 })
     }
 
     fn check_jitter(&self, pairs: &[Pair]) -> Result<(), UsageError> {
@@ -308,9 +324,9 @@ impl Settings {
                 mapped && self.tests.iter().any(is_alien),
                 "-B, -D and -G: tests 6, 7 and 9 to 12 map no file: remove -i of them",
             ),
-            (self.existing && self.tests.is_empty(), "-+E: select reading tests with -i"),
+            (self.existing && self.numbers().is_empty(), "-+E: select reading tests with -i"),
             (
-                self.existing && !self.tests.iter().all(reads_only),
+                self.existing && !self.numbers().iter().all(reads_only),
                 "-+E: a selected test writes: remove its -i, or -+E",
             ),
             (
@@ -616,6 +632,14 @@ mod tests {
     }
 
     #[test]
+    fn telemetry_of_reads_needs_no_test_that_writes() {
+        assert_eq!(names("-Y t -+n"), ["write", "read"]);
+        assert_eq!(names("-Y t -i 1 -i 0 -+n"), ["write", "read"]);
+        assert_eq!(names("-Y t -i 1 -+n"), ["read"]);
+        assert_eq!(names("-+E -f x -Y t -+n"), ["read"]);
+    }
+
+    #[test]
     fn contradictions_are_refused_with_the_option() {
         for (line, words) in [
             ("-t 2 -a", "-t: -a"),
@@ -647,6 +671,9 @@ mod tests {
             ("-X t -K", "remove -K"),
             ("-X t -V 3", "remove -V"),
             ("-X t -i 2", "select tests 0 and 1"),
+            ("-X t -i 1", "select tests 0 and 1"),
+            ("-Y t -i 2", "select tests 0 and 1"),
+            ("-+E -f x -X t", "-+E: a selected test writes"),
             ("-+L", "-+L and -+V have no effect"),
             ("-t 2 -+V -W", "-W locks the whole file"),
             ("-+l -H 3", "-+l and -+L: asynchronous"),

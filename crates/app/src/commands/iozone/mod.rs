@@ -3,7 +3,7 @@
 mod offsets;
 mod outputs;
 
-use super::cells::{count_until, failure_of, stats_of};
+use super::cells::{count_until, errors_in_files, failure_of, state_of, stats_of};
 use super::replay::new_run_id;
 use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
@@ -17,8 +17,8 @@ use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
-use iosonar_archive::{Archive, Miscompare, PARTS, RunInfo, RunState, TOOL, TargetInfo};
-use iosonar_campaign::{Matrix, Table, Telemetry};
+use iosonar_archive::{Archive, PARTS, RunState, TOOL};
+use iosonar_campaign::{Matrix, Pair, Table, Telemetry};
 use iosonar_dialect_iozone::{
     Command, Settings, TelemetryFacts, banner, full_help, parse, read_clients, text_report, text_table,
     throughput, throughput_report,
@@ -38,9 +38,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-
-/// Bad records of a file that are reported one by one.
-const MOST_ERRORS: usize = 10;
 
 /// IOzone's options, if the program was called as `iozone`, or with that command: they are none that other commands know.
 pub fn as_iozone(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
@@ -71,7 +68,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
         telemetry_of("-X", settings.write_telemetry.as_deref())?,
         telemetry_of("-Y", settings.read_telemetry.as_deref())?,
     );
-    let settings = &Settings { telemetry, ..settings };
+    let settings = &finding_file(Settings { telemetry, ..settings })?;
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
     // Files of other machines are judged there.
     let is_device = settings.cluster.is_none() && matrix.files.iter().any(|file| is_block_device(file));
@@ -152,6 +149,22 @@ fn with_clients(settings: &Settings) -> Result<Settings, Failure> {
     Ok(Settings { clients, ..settings.clone() })
 }
 
+/// The settings of `-Y` where the test file is there: nothing writes it then.
+fn finding_file(settings: Settings) -> Result<Settings, Failure> {
+    if !settings.may_find_file() {
+        return Ok(settings);
+    }
+    let files = settings.matrix(new_run_id()).map_err(Failure::refused)?.files;
+    if !files.iter().all(|file| file.is_file()) {
+        return Ok(settings);
+    }
+    let mut settings = Settings { finds_file: true, ..settings };
+    settings
+        .notices
+        .push("-Y: the test file exists, so it is read and kept, and test 0 does not write it".into());
+    Ok(settings)
+}
+
 /// Size of the largest CPU cache; none where the machine does not say it.
 fn cpu_cache() -> Option<ByteSize> {
     cache_bytes(&Root::default()).known().map(|bytes| ByteSize((*bytes).min(1 << 30)))
@@ -214,7 +227,9 @@ fn check_files(matrix: &Matrix) -> Result<(), Failure> {
     if matrix.makes_files() || is_elsewhere {
         return Ok(());
     }
-    let needed = matrix.pairs.iter().map(|pair| pair.bytes()).max().unwrap_or_default();
+    let is_listed = matrix.telemetry.read.is_some();
+    let needed = |pair: &Pair| if is_listed { pair.file } else { pair.bytes() };
+    let needed = matrix.pairs.iter().map(needed).max().unwrap_or_default();
     for file in &matrix.files {
         let path = shown(&file);
         let found = file.metadata().map_err(|error| {
@@ -224,9 +239,10 @@ fn check_files(matrix: &Matrix) -> Result<(), Failure> {
         })?;
         if found.is_file() && found.len() < needed.0 {
             return Err(Failure::refused(anyhow!(
-                "file {path}: it holds {} bytes, and tests read {}: use a smaller -s",
+                "file {path}: it holds {} bytes, and tests read {}: {}",
                 found.len(),
-                needed.0
+                needed.0,
+                if is_listed { "name another file, or another one with -Y" } else { "use a smaller -s" }
             )));
         }
     }
@@ -241,25 +257,9 @@ fn machine(archive: &Archive) -> String {
     format!("Linux {} {} {}", word(&environment.hostname), word(&kernel.release), word(&kernel.version))
 }
 
-/// What is bad in the data that was read, in IOzone's words: a line for each of the first records, and how many there are.
-fn errors_in_files(info: &RunInfo) -> Vec<String> {
-    let of_target = |target: &TargetInfo| {
-        let checks = target.checks.as_ref().filter(|checks| checks.miscompared > 0)?;
-        let position = |bad: &Miscompare| {
-            let why = match bad.untransferred {
-                true => "the read succeeded and transferred nothing there".into(),
-                false => format!("{} bytes of the record are not what was written", bad.bad_bytes),
-            };
-            format!("Error in file {}: Position {}: {why}", target.path, bad.offset.saturating_add(bad.at))
-        };
-        let told = checks.first.iter().take(MOST_ERRORS).map(position);
-        let records = format!(
-            "{}: {} of {} records that were checked are bad",
-            target.path, checks.miscompared, checks.requests
-        );
-        Some(told.chain([records]).collect::<Vec<_>>())
-    };
-    info.targets.iter().filter_map(of_target).flatten().collect()
+/// Why a run could not continue.
+fn broken(state: &RunState) -> Option<&str> {
+    if let RunState::Broken(why) | RunState::Unconverted(why) = state { Some(why) } else { None }
 }
 
 fn report(
@@ -284,7 +284,16 @@ fn report(
     let archive = Archive::open(&dir)?;
     let machine = machine(&archive);
     let stats = stats_of(archive, &info, count_until(matrix.stonewall))?;
+    let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
+    let errors = errors_in_files(&info);
     let table = Table::of(&stats, settings.timed(), TOOL, &format!("iozone {}", settings.typed));
+    let missing = (matrix.units().len() * matrix.tests.len()).saturating_sub(table.results.len());
+    let table = Table {
+        state: Some(state_of(&info.state, missing == 0)),
+        missing_cells: missing as u64,
+        errors: failures.iter().chain(&errors).cloned().chain(broken(&info.state).map(Into::into)).collect(),
+        ..table
+    };
     table
         .cautions(matrix)
         .iter()
@@ -309,7 +318,7 @@ fn report(
             false => text_report(settings, matrix, &table),
         };
     }
-    let is_whole = table.results.len() == matrix.units().len() * matrix.tests.len();
+    let is_whole = missing == 0;
     if let Some(file) = &settings.workbook {
         text += &format!("\nWorkbook: {}\n", shown(file));
     }
@@ -319,14 +328,10 @@ fn report(
         false => print(&text)?,
     }
     reservations.write(settings, matrix, &table)?;
-    let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
     failures.iter().for_each(|failure| print_message(format_args!("iozone: {failure}")));
-    errors_in_files(&info).iter().for_each(|error| print_message(format_args!("iozone: {error}")));
-    match &info.state {
-        RunState::Broken(why) if failures.is_empty() => {
-            print_message(format_args!("iozone: the run could not go on: {why}"));
-        }
-        _ => {}
+    errors.iter().for_each(|error| print_message(format_args!("iozone: {error}")));
+    if let Some(why) = broken(&info.state).filter(|_| failures.is_empty()) {
+        print_message(format_args!("iozone: the run could not go on: {why}"));
     }
     if let Some(dir) = &settings.out {
         print_message(format_args!("result: {dir}"));

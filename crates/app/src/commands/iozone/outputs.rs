@@ -37,6 +37,14 @@ enum Form {
     Biff2,
 }
 
+impl Form {
+    /// Spreadsheets that know neither form of a name open the old one.
+    fn of(name: &str) -> Form {
+        let extension = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
+        if extension == "xls" || extension == "wks" { Form::Biff2 } else { Form::Xlsx }
+    }
+}
+
 impl Reservations {
     /// Tests all files that the command line names.
     pub fn of<'a>(
@@ -54,8 +62,7 @@ impl Reservations {
             let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), Existing::Keep);
             name.as_ref().map(reserve).transpose().map_err(Failure::refused)
         };
-        let form = |name: &String| if name.ends_with(".xls") { Form::Biff2 } else { Form::Xlsx };
-        let form = settings.workbook.as_ref().map(form);
+        let form = settings.workbook.as_ref().map(|name| Form::of(name));
         let json = reserve("--json", &settings.json)?;
         let csv = reserve("--csv", &settings.csv)?;
         let workbook = reserve("-b", &settings.workbook)?.zip(form);

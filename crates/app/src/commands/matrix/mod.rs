@@ -5,7 +5,7 @@ mod leftover;
 mod pictures;
 mod study;
 
-use super::cells::{count_until, failure_of, stats_of};
+use super::cells::{count_until, errors_in_files, failure_of, state_of, stats_of};
 use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::matrix_args::{CacheArg, MatrixArgs};
@@ -148,11 +148,18 @@ fn measure(
     let archive = Archive::open(&dir)?;
     study.table.machine = machine(&archive);
     let stats = stats_of(archive, &info, count_until(matrix.stonewall))?;
-    study.add(&stats)?;
+    let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
+    let errors = errors_in_files(&info);
+    study.add(&stats, |table| {
+        let missing = matrix.units().len() * matrix.tests.len();
+        let missing = missing.saturating_sub(table.results.len());
+        (table.state, table.missing_cells) = (Some(state_of(&info.state, missing == 0)), missing as u64);
+        table.errors = failures.iter().chain(&errors).cloned().collect();
+    })?;
     if args.result.no_records {
         study.drop_part(&dir)?;
     }
-    stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
+    failures.iter().chain(&errors).for_each(|why| print_message(format_args!("iosonar: {why}")));
     if let RunState::Broken(why) = &info.state {
         print_message(format_args!("iosonar: the run could not go on: {why}"));
     }

@@ -138,11 +138,12 @@ impl Study {
         self.dir.join(format!("part-{}", self.parts().count() + 1))
     }
 
-    /// Keeps the cells of a part.
-    pub fn add(&mut self, stats: &[CellStats]) -> Result<(), Failure> {
+    /// Keeps the cells of a part, and what `describe` says of the measurement.
+    pub fn add(&mut self, stats: &[CellStats], describe: impl FnOnce(&mut Table)) -> Result<(), Failure> {
         let timed = self.question.timed;
         let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
         self.table.replace(found);
+        describe(&mut self.table);
         self.keep()
     }
 
