@@ -137,7 +137,7 @@ pub struct IozoneArgs {
 #[command(after_help = "\
 Writing destroys what is on a target. A device that is mounted, held or in use is never written; any other \
 block device needs --destroy. Times are seconds unless they carry a unit: 0.5, 30s, 100us, 2m.
-Exit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified, or with --strict read with care; \
+Exit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified, or read with care (--strict); \
 4 the figures are fake; 5 data was not what was written; 128+n signal n.
 
 Examples:
@@ -602,7 +602,7 @@ pub struct ExportArgs {
 pub struct ImportArgs {
     /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), a dump of XDD's time stamps, or what IOzone printed
     ///
-    /// Plain or gzip; - is standard input. The content tells which program it is from; 'iozone FILE' says that it is IOzone's: text,
+    /// Plain or gzip; - is standard input. The format is detected from the content; 'iozone FILE' states that it is IOzone's: text,
     /// also quoted in a mail, or the old workbook (.xls).
     #[arg(value_name = "FILE", num_args = 1..=2, required = true)]
     pub words: Vec<PathBuf>,

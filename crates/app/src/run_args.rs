@@ -16,7 +16,7 @@ Without a plan, the pattern options set the workload, with fio's names. 'iosonar
 it translates fio's options or refuses them by name; docs/patterns.md lists the differences. Writing destroys the content of a \
 target. A block device needs --destroy; one that is mounted, held or in use is never written. \
 Times are seconds unless they carry a unit; sizes are bytes unless they do (4k = 4KB = 4KiB = 4096, as in fio).
-Exit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified, or with --strict read with care; \
+Exit codes: 0 fine; 1 requests failed, or the run broke; 2 refused; 3 nothing was verified, or read with care (--strict); \
 4 the figures are fake; 5 data was not what was written; 128+n signal n.
 
 Examples:

@@ -159,7 +159,7 @@ impl Job {
         lines.push(format!("iosonar run {}", words.join(" ")));
         if !left.is_empty() {
             let words: Vec<String> = left.iter().map(Entry::text).collect();
-            lines.push(format!("  left out: {}", words.join(", ")));
+            lines.push(format!("  omitted: {}", words.join(", ")));
         }
         lines
     }

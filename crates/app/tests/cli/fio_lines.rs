@@ -45,9 +45,12 @@ fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
     let mut compared = 0;
     for (number, line) in lines().iter().enumerate() {
         let ended = lab.expect(0, &format!("run {line} --no-progress -o {number}"));
-        if line.contains("--output-format=json") {
-            serde_json::from_str::<Value>(&ended.out).expect("the summary alone");
-        }
+        assert_eq!(
+            ended.err.contains("changes no request and is ignored"),
+            line.contains("gtod_reduce"),
+            "{}",
+            ended.err
+        );
         let summary = summary(&lab, &number.to_string());
         let [reads, writes] = ["read", "write"].map(|op| count(&summary, op, "completed"));
         let Some([theirs_read, theirs_written]) = of_fio(&lab, line) else {
@@ -68,6 +71,167 @@ fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
         }
     }
     assert!(compared == 0 || compared >= 8, "{compared}");
+}
+
+/// Words that are another load here say so, and what they suggest is fio's.
+#[test]
+fn notes_say_what_fio_does() {
+    let lab = lab();
+    target(&lab);
+    let base = "--name=a --filename=a.img --bs=64k --direct=1";
+    for (words, note, as_fio) in [
+        (
+            "--rw=randread --size=4m --numjobs=4",
+            "--io-size=16m",
+            "--rw=randread --size=4m --numjobs=4 --io-size=16m",
+        ),
+        (
+            "--rw=randread --number_ios=20 --numjobs=3",
+            "--number-ios=60",
+            "--rw=randread --numjobs=3 --number-ios=60",
+        ),
+        (
+            "--rw=read --size=4m --io_size=2m --numjobs=2",
+            "--io-size=4m",
+            "--rw=read --size=4m --numjobs=2 --io-size=4m",
+        ),
+    ] {
+        let told = lab.expect(0, &format!("run {base} {words} --show-plan"));
+        assert!(told.err.contains(note) && told.err.contains("in fio"), "{words}: {}", told.err);
+        let _ = std::fs::remove_dir_all(lab.path("r"));
+        lab.expect(0, &format!("run {base} {as_fio} --no-progress -o r"));
+        let ours = count(&summary(&lab, "r"), "read", "completed");
+        if let Some([theirs, _]) = of_fio(&lab, &format!("{base} {words}")) {
+            assert_eq!(ours, theirs, "{words}");
+        }
+    }
+    let rates = "--rw=randrw --rwmixread=70 --rate_iops=40 --runtime=1 --time_based";
+    let ended = lab.expect(0, &format!("run {base} {rates} --no-progress -o rates"));
+    assert!(
+        ended.err.contains("for reads and for writes, each, 80 in all: --rate-iops=80 --rwmixread=50"),
+        "{}",
+        ended.err
+    );
+    if let Some([reads, writes]) = of_fio(&lab, &format!("{base} {rates}")) {
+        assert!(reads.abs_diff(40) <= 6 && writes.abs_diff(40) <= 6, "{reads} {writes}");
+    }
+    for (words, note) in [
+        ("--numjobs=4 --rate_iops=100 --rw=randread --time_based --runtime=1 --direct=1", "400 in all"),
+        ("--rw=randread", "without --direct=1 fio goes through the page cache"),
+        ("--rw=randread --direct=1 --iodepth=8", "without --ioengine fio uses psync"),
+        ("--rw=randread --direct=0 --ioengine=libaio", "iosonar layout evict"),
+    ] {
+        let told = lab.expect(0, &format!("run --filename=a.img {words} --show-plan"));
+        assert!(told.err.contains(note), "{words}: {}", told.err);
+        assert_eq!(told.err.matches("iosonar:").count(), 1, "{}", told.err);
+    }
+    let native = lab.expect(0, "run -t a.img --rw randread --iodepth 8 --runtime 1 --show-plan");
+    assert_eq!(native.err, "");
+}
+
+#[test]
+fn words_that_change_no_request_are_accepted() {
+    let lab = lab();
+    lab.target("f", 1 << 20);
+    let line = "run --filename=f --name=t --rw=randread --bs=4k --iodepth=64 --direct=1 --ioengine=libaio --show-plan";
+    let without_id = |plan: &str| {
+        plan.lines().filter(|line| !line.starts_with("run_id")).map(String::from).collect::<Vec<_>>()
+    };
+    let wanted = without_id(&lab.expect(0, line).out);
+    for (word, note) in [
+        ("--gtod_reduce=1", "every request has its times"),
+        ("--clocksource=clock_gettime", "every request has its times"),
+        ("--disable_lat=1", "every request has its times"),
+        ("--disable_bw_measurement", "every request has its times"),
+        ("--write_lat_log=x", "iosonar export RESULT --to csv"),
+        ("--write_bw_log", "iosonar export RESULT --to csv"),
+        ("--write_iolog=x", "iosonar convert RESULT x.iolog"),
+        ("--per_job_logs=1", "iosonar export RESULT --to csv"),
+        ("--log_avg_msec=500", "iosonar export RESULT --to csv"),
+        ("--minimal", "iosonar show RESULT --json"),
+        ("--output=o.txt", "iosonar show RESULT > FILE"),
+        ("--output o.txt", "iosonar show RESULT > FILE"),
+        ("--new_group", "a run has one job"),
+        ("--stonewall", "a run has one job"),
+        ("--iodepth_batch=8", "--iodepth are in flight"),
+        ("--iodepth_batch_submit=64", "--iodepth are in flight"),
+        ("--iodepth_batch_complete_max=64", "--iodepth are in flight"),
+        ("--significant_figures=4", "percentiles are right"),
+        ("--per_job_logs=0", ""),
+        ("--gtod_reduce=0", ""),
+        ("--readonly", ""),
+        ("--mem=malloc", ""),
+        ("--pre_read=0", ""),
+        ("--fsync_on_close=0", ""),
+    ] {
+        let told = lab.expect(0, &format!("{line} {word}"));
+        assert_eq!(without_id(&told.out), wanted, "{word}");
+        assert!(told.err.contains(note) && told.err.is_empty() == note.is_empty(), "{word}: {}", told.err);
+    }
+    assert!(!lab.path("o.txt").exists());
+    // What the notes name is there.
+    lab.expect(0, "run -t f --rw read --bs 64k --no-progress -o r");
+    lab.expect(0, "export r --to csv");
+    lab.expect(0, "convert r x.iolog");
+    lab.expect(0, "show r --json");
+}
+
+#[test]
+fn readonly_is_honoured() {
+    let lab = lab();
+    lab.target("f", 1 << 20);
+    let before = std::fs::read(lab.path("f")).unwrap();
+    for words in
+        ["--rw=randwrite", "--rw=write", "--rw=randrw", "--rw=randtrim", "--rw=randwrite --show-plan"]
+    {
+        let refused =
+            lab.expect(2, &format!("run --filename=f {words} --bs=4k --direct=1 --readonly --number_ios=5"));
+        assert!(refused.err.contains("--readonly: target f would be changed"), "{words}: {}", refused.err);
+    }
+    lab.expect(2, "run -t new --rw read --steps sequential --create --io-size 64k --bs 4k --readonly");
+    let plan = lab.expect(0, "run -t f --rw randwrite --number-ios 5 --show-plan").out;
+    lab.file("plan.toml", plan);
+    assert!(lab.expect(2, "run plan.toml --readonly").err.contains("--readonly: target f"));
+    lab.file("w.load", "0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n");
+    let plan = lab.expect(0, "replay w.load -t f --show-plan").out;
+    lab.file("replay.toml", plan);
+    assert!(lab.expect(2, "run replay.toml --readonly").err.contains("--readonly: target f"));
+    assert!(!lab.path("new").exists() && before == std::fs::read(lab.path("f")).unwrap());
+    lab.expect(0, "run -t f --rw randread --readonly --number-ios 5 --no-progress -o r");
+}
+
+/// Each command that stands for a job is accepted as it is printed, and the words that it lacks are named.
+#[test]
+fn commands_for_a_job_file_are_accepted() {
+    let lab = lab();
+    std::fs::create_dir(lab.path("fio")).expect("a directory");
+    fixture(&lab, "fio/two-jobs.fio");
+    lab.file(
+        "odd.fio",
+        "[global]\nioengine=libaio\niodepth=16\ntime_based\nruntime=10\nlog_avg_msec=500\n[seq read]\nsize=25%%\ndirectory=/data\n\
+         [rand]\nstonewall\nbs=8k\nrw=randrw:4\nfilename=/dev/sdx\nrate_min=4k\n[sync]\nstonewall\nioengine=psync\nnew_word=1\n",
+    );
+    for (file, runs, left) in [
+        ("fio/two-jobs.fio", 2, &[][..]),
+        ("odd.fio", 3, &["rw=randrw:4", "rate_min=4k", "new_word=1", "iodepth=16"]),
+    ] {
+        let told = lab.expect(2, &format!("run {file}")).err;
+        let lines: Vec<&str> =
+            told.lines().filter_map(|line| line.split_once("iosonar run ").map(|(_, line)| line)).collect();
+        assert_eq!(lines.len(), runs, "{told}");
+        for line in lines {
+            assert!(line.contains("--filename=") && line.matches("--name=").count() == 1, "{line}");
+            let shell = format!("exec \"$0\" run {line} --show-plan");
+            let ended = Command::new("sh")
+                .args(["-c", &shell, env!("CARGO_BIN_EXE_iosonar")])
+                .output()
+                .expect("a shell");
+            assert!(ended.status.success(), "{line}: {}", String::from_utf8_lossy(&ended.stderr));
+        }
+        let named: String = told.lines().filter(|line| line.contains("omitted: ")).collect();
+        assert!(left.iter().all(|word| named.contains(word)), "{told}");
+        assert_eq!(named.is_empty(), left.is_empty(), "{told}");
+    }
 }
 
 #[test]
@@ -117,9 +281,9 @@ fn what_fio_has_and_run_has_not_is_refused_with_a_reason() {
     lab.file("job.fio", "[global]\nrw=randread\n[one]\nfilename=a.img\n");
     for (words, why) in [
         ("--thinktime_iotime=5", "pauses follow a number of requests"),
-        ("--write_lat_log=x", "every request is recorded"),
+        ("--output-format=json", "--json prints the summary as JSON of its own form"),
         ("--ioengine=rbd", "there are io_uring"),
-        ("job.fio", "iosonar run --name=one --rw=randread --filename=a.img"),
+        ("job.fio", "iosonar run --name=one --rw=randread --filename=a.img --ioengine=psync --direct=0"),
     ] {
         let told = lab.expect(2, &format!("run {words}")).err;
         assert!(told.contains(why) && !told.contains("similar"), "{told}");

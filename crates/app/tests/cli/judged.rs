@@ -82,3 +82,34 @@ fn requests_that_are_dropped_because_they_conflict_are_told() {
         assert_eq!(found["level"], level, "{service}: {found:#}");
     }
 }
+
+/// A verdict is "read with care" also without a caution: nobody knows whether the level of a short run stays.
+#[test]
+fn strict_ends_with_3_for_every_verdict_of_care() {
+    let lab = lab();
+    let run = "run -t a.img --rw randread --bs 4k --number-ios 300 --no-progress";
+    lab.file(
+        "a.img",
+        (0..4u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>(),
+    );
+    assert!(lab.expect(0, &format!("{run} -o r")).out.contains("read with care"));
+    lab.expect(3, &format!("{run} --strict -o s"));
+    lab.expect(0, "judge r");
+    lab.expect(3, "judge r --strict");
+    lab.expect(3, "analyze r --strict");
+}
+
+#[test]
+fn help_names_the_code_of_bad_data() {
+    let lab = lab();
+    for command in ["", "run", "replay", "matrix", "verify", "check"] {
+        let help = lab.expect(0, &format!("{command} --help")).out;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("5 data was not") || help.contains("5: "), "{command}: {help}");
+    }
+    for command in ["iozone -h", "xdd -fullhelp", "blkreplay --help"] {
+        let ended = lab.run(command);
+        let help = (ended.out + &ended.err).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("5 data was not"), "{command}: {help}");
+    }
+}

@@ -262,6 +262,28 @@ fn broken(state: &RunState) -> Option<&str> {
     if let RunState::Broken(why) | RunState::Unconverted(why) = state { Some(why) } else { None }
 }
 
+/// What goes to standard output.
+fn printed(settings: &Settings, matrix: &Matrix, table: &Table, machine: &str) -> String {
+    let mut text = banner(settings, matrix, TOOL, machine);
+    text += &match settings.is_throughput() {
+        true => throughput(settings, matrix, table),
+        false => text_table(settings, matrix, table),
+    };
+    if settings.report {
+        text += "\n";
+        text += &match settings.is_throughput() {
+            true => throughput_report(settings, matrix, table),
+            false => text_report(settings, matrix, table),
+        };
+    }
+    if let Some(file) = &settings.workbook {
+        text += &format!("\nWorkbook: {}\n", shown(file));
+    }
+    text +=
+        if table.missing_cells == 0 { "\niozone test complete.\n" } else { "\niozone test not complete.\n" };
+    text
+}
+
 fn report(
     settings: &Settings,
     matrix: &Matrix,
@@ -306,23 +328,7 @@ fn report(
         offsets::print_offsets(Archive::open(&dir)?, out)?;
     }
     reservations.write_logs(Archive::open(&dir)?, info.started_unix_ns)?;
-    let mut text = banner(settings, matrix, TOOL, &machine);
-    text += &match settings.is_throughput() {
-        true => throughput(settings, matrix, &table),
-        false => text_table(settings, matrix, &table),
-    };
-    if settings.report {
-        text += "\n";
-        text += &match settings.is_throughput() {
-            true => throughput_report(settings, matrix, &table),
-            false => text_report(settings, matrix, &table),
-        };
-    }
-    let is_whole = missing == 0;
-    if let Some(file) = &settings.workbook {
-        text += &format!("\nWorkbook: {}\n", shown(file));
-    }
-    text += if is_whole { "\niozone test complete.\n" } else { "\niozone test not complete.\n" };
+    let text = printed(settings, matrix, &table, &machine);
     match is_taken {
         true => print_lines(text.trim_end()),
         false => print(&text)?,
@@ -337,5 +343,5 @@ fn report(
         print_message(format_args!("result: {dir}"));
     }
     let is_fake = session::tell_verdict("iozone", &summary);
-    Ok(session::exit(&info, !is_whole, false, is_fake))
+    Ok(session::exit(&info, missing > 0, false, is_fake))
 }
