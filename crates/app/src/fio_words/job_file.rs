@@ -96,8 +96,10 @@ impl Job {
         Some(entry.value.as_deref().unwrap_or("1"))
     }
 
-    fn name(&self) -> &str {
-        self.last("name").unwrap_or(&self.section)
+    /// Its name, which needs no quotes.
+    fn name(&self) -> String {
+        let name = self.last("name").unwrap_or(&self.section);
+        name.chars().map(|c| if is_plain(c) && c != '/' { c } else { '_' }).collect()
     }
 
     /// The last of each option, in the order in which they stand.
@@ -143,7 +145,7 @@ impl Job {
             .partition(|entry| ORDER.contains(&entry.canonical()) || self.is_serial_depth(entry));
         let mut left: Vec<Entry> =
             left.into_iter().filter(|entry| !ORDER.contains(&entry.canonical())).collect();
-        let named = vec![Entry::new("name", self.name())];
+        let named = vec![Entry::new("name", &self.name())];
         let (kept, refused) = chosen(named, self.defaults().into_iter().chain(options).collect(), accepts);
         left.extend(refused);
         let words: Vec<String> = kept.iter().map(|entry| quoted(&entry.argument())).collect();
@@ -165,7 +167,10 @@ impl Job {
     }
 
     fn is_serial_depth(&self, entry: &Entry) -> bool {
-        entry.canonical() == "iodepth" && self.last("ioengine").is_none_or(|engine| SERIAL.contains(&engine))
+        let has_one = entry.value.as_deref() == Some("1");
+        entry.canonical() == "iodepth"
+            && !has_one
+            && self.last("ioengine").is_none_or(|engine| SERIAL.contains(&engine))
     }
 }
 
@@ -210,9 +215,13 @@ fn without_sequence(kept: &mut [Entry]) -> Option<Entry> {
     Some(whole)
 }
 
+/// Whether a shell takes a character as it is.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c)
+}
+
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c);
     match word.chars().all(is_plain) {
         true => word.into(),
         false => format!("'{}'", word.replace('\'', "'\\''")),

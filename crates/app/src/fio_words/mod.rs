@@ -10,7 +10,9 @@ mod values;
 
 pub use job_file::suggestions as suggestions_for_job_file;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
+use std::sync::OnceLock;
 use table::{Meaning, OFF, Takes, WORDS, Word};
 
 /// A command line in our words.
@@ -186,9 +188,15 @@ fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(),
 
 /// Whether `run` has an option of this name itself.
 fn is_ours(name: &str) -> bool {
-    let command = crate::help::command(crate::help::width());
-    let run = command.find_subcommand("run");
-    run.is_some_and(|run| run.get_arguments().any(|option| option.get_long() == Some(name)))
+    static OPTIONS: OnceLock<HashSet<String>> = OnceLock::new();
+    let options = OPTIONS.get_or_init(|| {
+        let command = crate::help::command(crate::help::width());
+        let run = command.find_subcommand("run").into_iter();
+        run.flat_map(|run| run.get_arguments())
+            .filter_map(|option| option.get_long().map(String::from))
+            .collect()
+    });
+    options.contains(name)
 }
 
 /// Words that mean something else together than they do here.

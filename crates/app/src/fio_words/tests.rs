@@ -142,8 +142,8 @@ fn a_job_file_becomes_its_commands() {
         [
             "iosonar run --name=one --rw=randread --filename=/dev/sdx --bs=4k --direct=1 --ioengine=libaio --time_based --runtime=5",
             "  omitted: thinktime_iotime=3",
-            "iosonar fill 'b c.0.0' --size 2G",
-            "iosonar run '--name=b c' '--filename=b c.0.0' --rw=read --bs=4k --direct=1 --ioengine=libaio --size=2G",
+            "iosonar fill b_c.0.0 --size 2G",
+            "iosonar run --name=b_c --filename=b_c.0.0 --rw=read --bs=4k --direct=1 --ioengine=libaio --size=2G",
             "fio runs these jobs at the same time, and a shell one after the other: docs/plan.md shows plans with several"
         ]
     );
