@@ -123,12 +123,10 @@ impl Case<'_> {
         self.outset().is_direct()
     }
 
-    /// Whether reads go past the page cache, in deed: mapped memory is a part of it, and some file systems take a request for direct I/O and do
-    /// it through the page cache.
+    /// Whether reads go past the page cache, in deed: some file systems take a request for direct I/O, and do it through the page cache.
     pub(crate) fn reads_directly(&self) -> bool {
         let pretends = |target: &TargetFacts| matches!(&target.kind, TargetKind::RegularFile(file) if file.direct_io == DirectIo::Unsupported);
-        let is_mapped = self.plan.jobs().any(|(_, job)| job.engine(self.plan.engine).is_buffered());
-        self.is_direct() && !is_mapped && !self.before.targets.iter().any(pretends)
+        self.is_direct() && !self.before.targets.iter().any(pretends)
     }
 
     /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.

@@ -81,4 +81,5 @@ fn what_else_the_process_has_read_does_not_hide_what_came_from_memory() {
     assert_eq!(level(&cached, DetectorId::ReadsNotFromDevice), Level::Fail);
     let honest = lab().process_read(READ + paging).device_read("vda", READ).on_disk("vda");
     assert_eq!(level(&honest, DetectorId::ReadsNotFromDevice), Level::Ok);
+    assert_eq!(level(&honest, DetectorId::ReadAmplification), Level::Ok);
 }

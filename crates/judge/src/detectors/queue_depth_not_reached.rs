@@ -34,10 +34,30 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() || case.plan.has_timetable() || depth < LEAST_DEPTH {
         return None;
     }
-    if own < depth as f64 * 0.9 {
-        return of_engine(case, own, depth);
+    let is_reached = own >= depth as f64 * 0.9;
+    if !is_reached && (is_held_up(case) || case.summary.counts.all.completed < LEAST_IN_FLIGHT.max(8 * depth))
+    {
+        return None;
     }
-    let device = &device_of(target)?.name;
+    let of_device = device_of(target).and_then(|device| of_device(case, &device.name, depth));
+    match of_device {
+        Some((Level::Ok, seen)) if !is_reached => of_engine(case, own, depth).or(Some(seen)),
+        None if !is_reached => of_engine(case, own, depth),
+        seen => seen.map(|(_, seen)| seen),
+    }
+}
+
+/// Whether anything but the target and the submission decides when the next request goes.
+fn is_held_up(case: &Case<'_>) -> bool {
+    let phase = &case.plan.phases[0];
+    let pauses = |generator: &Generator| generator.thinktime.is_some();
+    phase.coordination != Coordination::default()
+        || phase.jobs.iter().any(|job| job.workload.generator().is_some_and(pauses))
+        || case.summary.health.held.is_some_and(|held| held.conflict.requests * 10 > held.requests)
+}
+
+/// The depth that the device had, by its own counters; none where it was busy for too short a time.
+fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Seen)> {
     let grown = |counter| case.samples.of_device(device, counter);
     let (queued, busy) = (grown(DeviceCounter::TimeInQueue)?, grown(DeviceCounter::IoTicks)?);
     if busy < LEAST_BUSY_MS {
@@ -52,20 +72,11 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
             .remedy("Use direct I/O, write the file before it is overwritten, and see nr_requests of the device's queue.")
             .effect(depth as f64 / mean.max(1e-3)),
     };
-    Some(seen.with("mean_queue", mean).with("depth", depth as f64))
+    Some((level, seen.with("mean_queue", mean).with("depth", depth as f64)))
 }
 
-/// The depth that the engine itself never had, although nothing but the target and the submission decided when the next request goes.
+/// The depth that the engine itself never had.
 fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Seen> {
-    let phase = &case.plan.phases[0];
-    let pauses = |generator: &Generator| generator.thinktime.is_some();
-    let waits = phase.coordination != Coordination::default()
-        || phase.jobs.iter().any(|job| job.workload.generator().is_some_and(pauses))
-        || case.summary.health.held.is_some_and(|held| held.conflict.requests * 10 > held.requests);
-    let requests = case.summary.counts.all.completed;
-    if waits || requests < LEAST_IN_FLIGHT.max(8 * depth) {
-        return None;
-    }
     let level = DEPTH_MISSING.level(1.0 - own / depth as f64);
     if level == Level::Ok {
         return None;
