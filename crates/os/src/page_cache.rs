@@ -108,8 +108,8 @@ pub fn page_bytes() -> u64 {
 /// Whether a file is one of an overlay (`OVERLAYFS_SUPER_MAGIC`): it has no pages of its own, and cachestat(2) finds none. A mapping is one
 /// of the file below.
 fn is_in_overlay(file: &File) -> io::Result<bool> {
-    const MAGIC: i64 = 0x794c_7630;
-    Ok(i64::from(rustix::fs::fstatfs(file)?.f_type) == MAGIC)
+    const MAGIC: u32 = 0x794c_7630;
+    Ok(rustix::fs::fstatfs(file)?.f_type == MAGIC.into())
 }
 
 /// Whether mincore(2) says the truth about a file to this process, instead of calling all of it resident: it is the owner, or

@@ -182,7 +182,8 @@ impl Windows {
     /// All overloads.
     fn all(&self) -> Vec<Found> {
         let mut found: Vec<Found> = self.collapse().into_iter().collect();
-        let mut open = vec![0..found.first().map_or(self.backlog.len(), |collapse| collapse.first)];
+        let before = 0..found.first().map_or(self.backlog.len(), |collapse| collapse.first);
+        let mut open = Vec::from_iter([before]);
         while let Some(part) = open.pop() {
             let Some(one) = self.recovered(part.clone()) else { continue };
             open.extend([part.start..one.first, one.end..part.end]);
