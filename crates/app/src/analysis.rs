@@ -107,7 +107,7 @@ impl Analysis {
             demand: is_demanded.then_some(options),
             one_device: demand.one_device,
             throughput_window_ns: demand.throughput_window.map(|window| window.0),
-            most_in_flight: merged.is_recording(),
+            most_in_flight: merged.is_recorded(),
             ..if is_run { Run::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
         };
         let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused);
@@ -317,7 +317,7 @@ impl Run {
     /// Reads a run once, without asking what it demanded.
     pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
         let merged = Merged::new([input])?;
-        let wanted = Wanted { most_in_flight: merged.is_recording(), ..Run::everything() };
+        let wanted = Wanted { most_in_flight: merged.is_recorded(), ..Run::everything() };
         let found = pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused)?;
         let mut run = Run::of(found, &merged, None).expect("it was wanted");
         run.summary.machine = input.machine();

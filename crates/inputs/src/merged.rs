@@ -2,7 +2,7 @@
 
 use crate::{Input, OpenError, Pieces};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally, WithoutCpu};
-use iosonar_archive::{Fields, Record, RunInfo, RunState};
+use iosonar_archive::{Fields, RECORDING, Record, RunInfo, RunState};
 use iosonar_plan::{Engine, Phase, Plan, Target};
 use std::io;
 use std::ops::Range;
@@ -37,6 +37,11 @@ impl<'a> Merged<'a> {
     /// Whether nothing is known about what carried the requests out: all inputs are loads.
     pub fn is_recording(&self) -> bool {
         self.inputs.iter().all(|input| !input.is_run())
+    }
+
+    /// Whether nobody counted how many requests were in flight: in loads, and in archives of recordings.
+    pub fn is_recorded(&self) -> bool {
+        self.is_recording() || self.run().1.tool == RECORDING
     }
 
     /// Targets of all inputs.

@@ -235,3 +235,23 @@ fn no_caution_speaks_of_the_data_of_a_recording() {
     assert!(!cautions(&summary(&lab, "a")).contains(&"compressible"), "{}", summary(&lab, "a")["cautions"]);
     assert!(!lab.expect(0, "show a").out.contains("compressible"));
 }
+
+/// Nobody had set a depth or a rate: what a recording shows is what there was.
+#[test]
+fn a_recording_has_no_target_rate_and_tells_the_most_requests_in_flight() {
+    let lab = lab();
+    let event = |ms: u64, action: char, sector: u64| {
+        format!("  8,0    0  {:6} {:14.9}  1234  {action}   R {sector} + 8 [fio]\n", ms + 1, ms as f64 / 1e3)
+    };
+    // Three overlap from 20 ms on.
+    let events = [(0, 'D', 0), (10, 'D', 8), (20, 'D', 16), (30, 'C', 8), (40, 'C', 0), (50, 'C', 16)];
+    lab.file("t", events.map(|(ms, action, sector)| event(ms, action, sector)).concat());
+    lab.expect(0, "convert --to archive t r");
+    let summary: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+    assert_eq!(summary["in_flight"]["peak"]["requests"], 3, "{:#}", summary["in_flight"]);
+    assert!(
+        summary["throughput"]["demanded"].is_null() && summary["throughput"]["delivered_share"].is_null()
+    );
+    let text = lab.expect(0, "show r").out;
+    assert!(text.contains("target rate   none (recorded)") && text.contains(", max 3 at 20.0 ms"), "{text}");
+}
