@@ -160,9 +160,14 @@ mod tests {
         assert_eq!((figures.records, figures.fragments, figures.gap_bytes), (3, 1, 0));
         assert_eq!(
             (figures.encoded_fragments, figures.least_fragments()),
-            (1, 2),
-            "it may lie after the other encoded one"
+            (2, 3),
+            "the second lies before the first"
         );
+        // As far behind the first as that is long in the file, or less: it may follow it.
+        let (figures, ..) = scan(2 * 4096, &[block(0, 0, ENCODED), block(1, 1, ENCODED)]);
+        assert_eq!((figures.encoded_fragments, figures.least_fragments()), (1, 1));
+        let (figures, ..) = scan(2 * 4096, &[block(0, 0, ENCODED), block(1, 2, ENCODED)]);
+        assert_eq!(figures.encoded_fragments, 2);
         // As much is missing on the disk as in the file.
         let (figures, ..) = scan(3 * 4096, &[block(0, 0, 0), block(2, 2, 0)]);
         assert_eq!((figures.fragments, figures.gap_bytes), (1, 4096));
