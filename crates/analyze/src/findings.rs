@@ -131,7 +131,7 @@ impl Findings {
             range: Some(found.range),
             ..whole(FindingKind::Failures, found.sentence())
         }));
-        all.extend(self.told_overloads().map(|found| Finding {
+        all.extend(self.overloads.iter().map(|found| Finding {
             range: Some(found.range),
             ..whole(FindingKind::Collapse, found.sentence())
         }));
@@ -141,14 +141,6 @@ impl Findings {
         all.extend(steady.map(|found| whole(FindingKind::Steady, found.sentence())));
         all.extend(self.passes.as_ref().map(|found| whole(FindingKind::Passes, found.sentence())));
         all
-    }
-}
-
-impl Findings {
-    /// Overloads that are told, in their order. Results of older versions know the worst one only.
-    fn told_overloads(&self) -> impl Iterator<Item = &Overload> {
-        let only = self.collapse.iter().filter(|_| self.overloads.is_empty());
-        self.overloads.iter().chain(only)
     }
 }
 

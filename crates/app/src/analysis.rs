@@ -4,13 +4,12 @@ use crate::analyze_args::DemandArgs;
 use crate::commands::headline;
 use crate::exit::Failure;
 use crate::members::{self, Member};
-use crate::session::command_line;
+use crate::session::{command_line, needs_care};
 use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
-    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Verdict, Wanted, displacement, pass,
-    spare_memory,
+    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, displacement, pass, spare_memory,
 };
 use iosonar_archive::{Archive, Fault, TOOL};
 use iosonar_host::{Root, memory_limit};
@@ -168,8 +167,7 @@ impl Analysis {
 
     /// Whether its verdict is "read with care".
     pub fn needs_care(&self) -> bool {
-        let judgement = self.run.as_ref().and_then(|run| run.summary.judgement.as_ref());
-        judgement.is_some_and(|judgement| judgement.verdict == Verdict::Care)
+        self.run.as_ref().is_some_and(|run| needs_care(&run.summary))
     }
 
     /// Whether nothing is demanded.

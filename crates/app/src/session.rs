@@ -99,8 +99,7 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;
-    let is_care = summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Care);
-    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty() || is_care);
+    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty() || needs_care(&summary));
     Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
 }
 
@@ -234,15 +233,20 @@ fn new_name(info: &RunInfo) -> PathBuf {
 
 /// The command as typed, quoted where a shell would need it.
 pub fn command_line() -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let quote = |arg: String| {
-        if !arg.is_empty() && arg.chars().all(plain) {
-            arg
-        } else {
-            format!("'{}'", arg.replace('\'', "'\\''"))
-        }
-    };
-    std::env::args_os().map(|a| quote(a.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+    std::env::args_os().map(|arg| quoted(&arg.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a shell takes a character as it is.
+pub fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c)
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Turns the records of a run into Parquet and sums up; tells what cannot be kept.
@@ -278,7 +282,16 @@ pub fn sum_up_seen(seen: Passing, stored: Archive, info: &RunInfo) -> Result<Sum
 
 /// Whether the figures are not what they claim to be.
 pub fn is_fake(summary: &Summary) -> bool {
-    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Fake)
+    has_verdict(summary, Verdict::Fake)
+}
+
+/// Whether the figures are to be read with care.
+pub fn needs_care(summary: &Summary) -> bool {
+    has_verdict(summary, Verdict::Care)
+}
+
+fn has_verdict(summary: &Summary, verdict: Verdict) -> bool {
+    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == verdict)
 }
 
 /// Tells what the figures of a dialect's run are worth and that nothing was verified, beside its own output; whether they are fake.

@@ -18,6 +18,10 @@ const fn limits(caution: f64, fail: f64) -> Limits {
 /// Never a caution, or never a failure.
 const NEVER: f64 = f64::INFINITY;
 
+/// Fewer requests are no evidence of a depth.
+pub(crate) const LEAST_IN_FLIGHT: u64 = 31;
+/// What a file system writes for a flush at most, in bytes: a commit of its journal.
+pub(crate) const PER_FLUSH: f64 = 65_536.0;
 /// Less than that was moved: accounts of bytes say nothing.
 pub(crate) const LEAST_BYTES: u64 = 1 << 20;
 /// Share of the bytes that did not cross the device.
@@ -60,6 +64,8 @@ pub(crate) const PARTS: usize = 20;
 pub(crate) const LEAST_REQUESTS: u64 = 2_000;
 /// A shorter measured time says nothing of the steady state (blkreplay manual 3.1.2).
 pub(crate) const LEAST_SECONDS: f64 = 30.0;
+/// The share of it that is enough: the first request comes a moment after the start of a run, the last one a moment before its end.
+pub(crate) const WHOLE: f64 = 0.99;
 /// Share of the bytes on the device that were not ours.
 pub(crate) const FOREIGN: Limits = limits(0.02, 0.25);
 /// The same of the disks below a target, where file systems write for themselves.

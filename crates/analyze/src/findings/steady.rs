@@ -160,22 +160,22 @@ pub(super) fn steady(requests: &Course, latency: &CountGrid, summary: &Summary) 
     if range.length_ns() / requests.width_ns.max(1) < 4 * ROUNDS as u64 {
         return None;
     }
-    let with_pass = |test: SplitTest| SplitTest { pass: pass_at(test.at_ns, range, summary), ..test };
-    let split = bins.iter().map(|(quantity, values)| with_pass(split(*quantity, values, range))).collect();
+    let tests: Vec<SplitTest> =
+        bins.iter().map(|(quantity, values)| split_levels(*quantity, values)).collect();
     let is_steady = |from: usize| {
         bins.iter()
             .all(|(quantity, values)| split_levels(*quantity, &values[from..]).result == SplitResult::Steady)
     };
     // A shorter rest shows a change less clearly: before the last one nothing is steady.
-    let changed = bins.iter().map(|(quantity, values)| split_levels(*quantity, values));
-    let changed = changed.filter(|test| test.result != SplitResult::Steady).map(|test| test.at_ns as usize);
+    let changed =
+        tests.iter().filter(|test| test.result != SplitResult::Steady).map(|test| test.at_ns as usize);
     let first = changed.max().unwrap_or(0);
     let from = (first..=BINS - LEAST_STEADY).find(|from| is_steady(*from));
     let rounds = levels.by(ROUNDS);
     Some(Steady {
         range,
         steady_from_ns: from.map(|bin| begin_of(bin, range, BINS)),
-        split,
+        split: tests.into_iter().map(|test| timed(test, range, summary)).collect(),
         snia: Some(SniaSteady {
             round_ns: range.length_ns() / ROUNDS as u64,
             rounds: ROUNDS as u32,
@@ -228,10 +228,10 @@ impl Levels<'_> {
     }
 }
 
-fn split(quantity: SteadyQuantity, values: &[f64], range: TimeRange) -> SplitTest {
-    let mut test = split_levels(quantity, values);
-    test.at_ns = begin_of(test.at_ns as usize, range, values.len());
-    test
+/// A test of bins with the time of its split, and the pass that starts there.
+fn timed(test: SplitTest, range: TimeRange, summary: &Summary) -> SplitTest {
+    let at_ns = begin_of(test.at_ns as usize, range, test.bins);
+    SplitTest { at_ns, pass: pass_at(at_ns, range, summary), ..test }
 }
 
 /// The pass that starts nearer to a time than half a bin.

@@ -1,6 +1,7 @@
 //! Job files of fio: they are not read as plans, but commands that say the same can be suggested.
 
 use super::{translate, word};
+use crate::session::{is_plain, quoted};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -213,17 +214,4 @@ fn without_sequence(kept: &mut [Entry]) -> Option<Entry> {
     let (kind, _) = whole.value.as_deref()?.split_once(':')?;
     rw.value = Some(kind.into());
     Some(whole)
-}
-
-/// Whether a shell takes a character as it is.
-fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c)
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    match word.chars().all(is_plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }

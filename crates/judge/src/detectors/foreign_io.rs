@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::stack::{Part, compresses, copies_on_write, disks_of, is_in_another, parts};
-use crate::thresholds::{FOREIGN, FOREIGN_BELOW, LEAST_BYTES, LEAST_FOREIGN, Limits};
+use crate::thresholds::{FOREIGN, FOREIGN_BELOW, LEAST_BYTES, LEAST_FOREIGN, Limits, PER_FLUSH};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
@@ -125,9 +125,6 @@ struct Own {
     /// Flushes at most.
     flushes: f64,
 }
-
-/// What a file system writes for a flush at most: a commit of its journal.
-const PER_FLUSH: f64 = 65_536.0;
 
 impl Own {
     fn of(case: &Case<'_>) -> Own {

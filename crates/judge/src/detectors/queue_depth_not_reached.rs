@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::stack::device_of;
-use crate::thresholds::{DEPTH_MISSING, LEAST_BUSY_MS, LEAST_DEPTH};
+use crate::thresholds::{DEPTH_MISSING, LEAST_BUSY_MS, LEAST_DEPTH, LEAST_IN_FLIGHT};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::DeviceCounter;
@@ -17,9 +17,6 @@ pub(super) const DETECTOR: Detector = Detector {
             cache or where a write makes a file longer, the device has one request at a time whatever the depth. Its own counters tell.",
     detect,
 };
-
-/// Fewer requests are no evidence.
-const LEAST_IN_FLIGHT: u64 = 31;
 
 const OWN_SOURCE: &str = "submissions and completions of the records";
 const SOURCE: &str = "time_in_queue and io_ticks in the device's stat file";

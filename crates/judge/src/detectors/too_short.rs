@@ -1,7 +1,7 @@
 //! Runs that are too short for a verdict on their level.
 
 use crate::detector::Most;
-use crate::thresholds::{LEAST_REQUESTS, LEAST_SECONDS};
+use crate::thresholds::{LEAST_REQUESTS, LEAST_SECONDS, WHOLE};
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
@@ -14,9 +14,6 @@ pub(super) const DETECTOR: Detector = Detector {
             the blkreplay manual (3.1.2, 3.1.3) wants ten times the time to the first steady level, and an hour of a natural load.",
     detect,
 };
-
-/// The first request comes a moment after the start of a run, and the last one a moment before its end.
-const WHOLE: f64 = 0.99;
 
 const SOURCE: &str = "first and last times of the records";
 
