@@ -31,7 +31,7 @@ export interface Requests {
   readonly due: Float64Array;
   readonly submitted: Float64Array;
   readonly latency: Float64Array;
-  /** 0 to 3: read, write, read-pushed, write-pushed. */
+  /** 0 to 4: read, write, read-pushed, write-pushed, flush. */
   readonly cls: Uint8Array;
   readonly place: Float64Array;
   readonly length: Uint32Array;
@@ -198,7 +198,7 @@ function countBlock(run: number, key: string, tile: number, n: number, bytes: By
 
 /** Tiles in a block of about 1 MiB of text. */
 const TILES_PER_BLOCK = 16;
-const CLASS_NAMES = ["read", "write", "read-pushed", "write-pushed"];
+const CLASS_NAMES = ["read", "write", "read-pushed", "write-pushed", "flush"];
 
 /** Cells by column and slot, as blocks. */
 function gridBlocks(
@@ -207,10 +207,10 @@ function gridBlocks(
   columns: number,
   cell: (i: number) => readonly [column: number, slot: number],
   r: Requests,
-): { text: string; totals: [number, number, number, number] } {
-  const totals: [number, number, number, number] = [0, 0, 0, 0];
+): { text: string; totals: [number, number, number, number, number] } {
+  const totals: [number, number, number, number, number] = [0, 0, 0, 0, 0];
   let text = "";
-  for (let cls = 0; cls < 4; cls++) {
+  for (let cls = 0; cls < CLASS_NAMES.length; cls++) {
     const tiles = Math.ceil(columns / 256);
     const cells = new Uint32Array(tiles * 256 * SLOTS);
     for (let i = 0; i < r.n; i++) {

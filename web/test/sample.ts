@@ -125,7 +125,7 @@ export function relations(run: number): Map<string, RelationCounts> {
   ]);
 }
 
-const TOTALS: [number, number, number, number] = [24_000, 15_000, 600, 400];
+const TOTALS: [number, number, number, number, number] = [24_000, 15_000, 600, 400, 0];
 
 function relation(id: string, edges: number[], isDuration: boolean): PageRelation {
   return { id, edges, is_duration: isDuration, totals: TOTALS };

@@ -1,10 +1,13 @@
 //! Kinds of requests: the disjoint classes that pictures count, and the scopes that tables show.
 
 use iosonar_archive::Record;
-use iosonar_plan::Direction;
+use iosonar_plan::{Direction, Op};
 use serde::{Deserialize, Serialize};
 
-/// Kind of a request. Every request that transfers data belongs to exactly one, so that counts add up to all of these.
+/// Number of classes.
+pub const CLASSES: usize = 5;
+
+/// Kind of a request. Every request that transfers data, and every flush, belongs to exactly one, so that counts add up to all of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
@@ -16,20 +19,42 @@ pub enum Class {
     ReadPushed = 2,
     /// A write that waited on the push-back list.
     WritePushed = 3,
+    /// A flush. It has no bytes and no place.
+    Flush = 4,
 }
 
 impl Class {
     /// Every class, in the order of their numbers.
-    pub const ALL: [Class; 4] = [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed];
+    pub const ALL: [Class; CLASSES] =
+        [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed, Class::Flush];
+    /// Those that transfer data.
+    pub const TRANSFERS: [Class; 4] = [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed];
 
-    /// The class of a record; none of what transfers no data, which is counted beside.
+    /// The class of a record; none of the other operations that transfer no data, which are counted beside.
     pub fn of(record: &Record) -> Option<Class> {
+        if record.op.is_flush() {
+            return Some(Class::Flush);
+        }
         match (record.op.direction(), record.is_pushed()) {
             (Direction::Read, false) => Some(Class::Read),
             (Direction::Write, false) => Some(Class::Write),
             (Direction::Read, true) => Some(Class::ReadPushed),
             (Direction::Write, true) => Some(Class::WritePushed),
             (Direction::Other, _) => None,
+        }
+    }
+
+    /// Whether its requests transfer data.
+    pub fn is_transfer(self) -> bool {
+        self != Class::Flush
+    }
+
+    /// Its operation: read, write or flush.
+    pub fn op(self) -> Op {
+        match self {
+            Class::Read | Class::ReadPushed => Op::Read,
+            Class::Write | Class::WritePushed => Op::Write,
+            Class::Flush => Op::Flush,
         }
     }
 
@@ -45,15 +70,16 @@ impl Class {
             Class::Write => "write",
             Class::ReadPushed => "read-pushed",
             Class::WritePushed => "write-pushed",
+            Class::Flush => "flush",
         }
     }
 }
 
-/// A row of a statistics table, of requests that transfer data. `Read` and `Write` contain their pushed-back requests, as in blkreplay, so
+/// A row of a statistics table. `Read` and `Write` contain their pushed-back requests, as in blkreplay, so
 /// scopes overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Every request.
+    /// Every request that transfers data.
     All,
     /// Every read.
     Read,
@@ -63,21 +89,27 @@ pub enum Scope {
     ReadPushed,
     /// Writes that were pushed back.
     WritePushed,
+    /// Every flush.
+    Flush,
 }
 
 impl Scope {
     /// Every scope, in the order of tables.
-    pub const ALL: [Scope; 5] =
+    pub const ALL: [Scope; 6] =
+        [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed, Scope::Flush];
+    /// Those of requests that transfer data.
+    pub const TRANSFERS: [Scope; 5] =
         [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
 
     /// Whether requests of `class` count here.
     pub fn contains(self, class: Class) -> bool {
         match self {
-            Scope::All => true,
+            Scope::All => class.is_transfer(),
             Scope::Read => matches!(class, Class::Read | Class::ReadPushed),
             Scope::Write => matches!(class, Class::Write | Class::WritePushed),
             Scope::ReadPushed => class == Class::ReadPushed,
             Scope::WritePushed => class == Class::WritePushed,
+            Scope::Flush => class == Class::Flush,
         }
     }
 
@@ -89,14 +121,16 @@ impl Scope {
             Scope::Write => "write",
             Scope::ReadPushed => "read-pushed",
             Scope::WritePushed => "write-pushed",
+            Scope::Flush => "flush",
         }
     }
 }
 
 /// One value for each scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct ByScope<T> {
-    /// Every request.
+    /// Every request that transfers data.
     pub all: T,
     /// Every read.
     pub read: T,
@@ -106,6 +140,9 @@ pub struct ByScope<T> {
     pub read_pushed: T,
     /// Writes that were pushed back.
     pub write_pushed: T,
+    /// Flushes.
+    #[serde(default)]
+    pub flush: T,
 }
 
 impl<T> ByScope<T> {
@@ -117,6 +154,7 @@ impl<T> ByScope<T> {
             write: f(Scope::Write),
             read_pushed: f(Scope::ReadPushed),
             write_pushed: f(Scope::WritePushed),
+            flush: f(Scope::Flush),
         }
     }
 
@@ -128,6 +166,7 @@ impl<T> ByScope<T> {
             Scope::Write => &mut self.write,
             Scope::ReadPushed => &mut self.read_pushed,
             Scope::WritePushed => &mut self.write_pushed,
+            Scope::Flush => &mut self.flush,
         }
     }
 
@@ -139,6 +178,7 @@ impl<T> ByScope<T> {
             Scope::Write => &self.write,
             Scope::ReadPushed => &self.read_pushed,
             Scope::WritePushed => &self.write_pushed,
+            Scope::Flush => &self.flush,
         }
     }
 }

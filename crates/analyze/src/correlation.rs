@@ -60,7 +60,7 @@ pub struct Correlation {
 impl Correlation {
     /// All zero.
     pub fn new(against: Against) -> Correlation {
-        Correlation { against, cells: vec![[0; 4]; against.columns() * SLOTS] }
+        Correlation { against, cells: vec![Cell::default(); against.columns() * SLOTS] }
     }
 
     /// What the columns are.

@@ -2,7 +2,7 @@
 //! sample of the rest. Memory does not follow the run's length, because the choice is made before the second reading.
 
 use crate::findings::{CompletionStall, Findings};
-use crate::{Summary, Tally};
+use crate::{Class, Counts, Distribution, Summary, Tally};
 use iosonar_archive::{Marks, Outcome, Record};
 
 /// Of each kind of exceptional request at most about so many.
@@ -56,8 +56,8 @@ pub struct Choice {
     held: OneOf,
     latency_limit_ns: u64,
     delay_limit_ns: u64,
-    /// From here on a latency is one of the longest.
-    slow_ns: u64,
+    /// From here on a latency is one of the longest: of those that transfer data, of flushes.
+    slow_ns: [u64; 2],
     stalls: Vec<CompletionStall>,
 }
 
@@ -82,15 +82,20 @@ impl Choice {
             held: OneOf::to_keep(most(MOST_HELD), held),
             latency_limit_ns: limits.latency.limit_ns,
             delay_limit_ns: limits.delay.limit_ns,
-            slow_ns: tally.map_or(u64::MAX, |tally| slow(tally, most(MOST_OF_A_KIND).min(done / SLOWEST_OF))),
+            slow_ns: tally.map_or([u64::MAX; 2], |tally| {
+                let latency = tally.latency();
+                [latency.all, latency.flush]
+                    .map(|of| slow(&of, most(MOST_OF_A_KIND).min(of.count() / SLOWEST_OF)))
+            }),
             stalls: findings.stalls.clone(),
         }
     }
 
     /// Requests that there are to choose from; those of a ramp are some of them.
     pub fn of_all(summary: &Summary) -> u64 {
-        let counts = &summary.counts.all;
-        counts.completed + counts.failed + counts.ramp
+        let flushes = summary.others.iter().filter(|other| other.op.is_flush()).map(|other| &other.counts);
+        let done = |counts: &Counts| counts.completed + counts.failed + counts.ramp;
+        std::iter::once(&summary.counts.all).chain(flushes).map(done).sum()
     }
 
     /// Of the requests that are not exceptional, one of so many is kept.
@@ -100,9 +105,7 @@ impl Choice {
 
     /// Whether a request is kept. One that was never submitted, or never came back, has nothing to show.
     pub fn keeps(&mut self, record: &Record) -> Kept {
-        if !record.op.is_transfer() {
-            return Kept::No;
-        }
+        let Some(class) = Class::of(record) else { return Kept::No };
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else {
             return Kept::No;
         };
@@ -110,7 +113,7 @@ impl Choice {
         let is_held = self.stalls.iter().any(|stall| {
             submitted.0 <= stall.range.to_ns
                 && completed.0 >= stall.range.to_ns
-                && stall.op.is_none_or(|op| op == record.op)
+                && stall.op.is_none_or(|op| op == class.op())
         });
         // Each kind counts by itself: all of them have to be asked.
         let exceptional = [
@@ -119,7 +122,7 @@ impl Choice {
             submitted.0.saturating_sub(record.due.0) > self.delay_limit_ns && self.late.takes(),
             record.marks.has(Marks::PUSHED) && self.pushed.takes(),
             is_held && self.held.takes(),
-            latency >= self.slow_ns,
+            latency >= self.slow_ns[usize::from(!class.is_transfer())],
         ];
         let sampled = self.sample.takes();
         match exceptional.contains(&true) {
@@ -131,8 +134,7 @@ impl Choice {
 }
 
 /// The latency from which on at most `most` requests took as long.
-fn slow(tally: &Tally, most: u64) -> u64 {
-    let latency = tally.latency().all;
+fn slow(latency: &Distribution, most: u64) -> u64 {
     let count = latency.count();
     if most == 0 || count <= most {
         return u64::MAX;

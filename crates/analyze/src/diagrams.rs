@@ -23,7 +23,7 @@ pub const HEALTH_COLUMNS: usize = 1_024;
 /// [`Ordered`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagrams {
-    /// Latency of completed requests over their submission.
+    /// Latency of completed requests over their submission, flushes among them, as in all pictures of latency and delay.
     pub latency: CountGrid,
     /// The same over due time.
     pub latency_by_due: CountGrid,
@@ -265,6 +265,19 @@ impl Diagrams {
         self.records = self.records.max(number + 1);
         self.end_ns = self.end_ns.max(record.due.0).max(record.completed.map_or(0, |t| t.0));
         let Some(class) = Class::of(record) else { return };
+        if class.is_transfer() {
+            self.add_transfer(class, record);
+        }
+        let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
+        if record.is_completed() {
+            self.add_completed(number, class, record, (submitted.0, completed.0));
+        } else if record.outcome == Outcome::Failed {
+            self.failed.add(number, class, record.due.0, (submitted.0, completed.0));
+        }
+    }
+
+    /// What is demanded and in flight. Flushes have no bytes, and are no part of the depth.
+    fn add_transfer(&mut self, class: Class, record: &Record) {
         self.demanded.add(class, record.due.0, record.requested.length);
         if let Some(windows) = &mut self.windows {
             windows.demanded.add(class, record.due.0 / windows.width_ns, record.requested.length);
@@ -278,9 +291,11 @@ impl Diagrams {
             self.add_health(class, record, submitted.0);
         }
         if record.is_completed() {
-            self.add_completed(number, class, record, (submitted.0, completed.0));
-        } else if record.outcome == Outcome::Failed {
-            self.failed.add(number, class, record.due.0, (submitted.0, completed.0));
+            let bytes = u64::try_from(record.result).unwrap_or(0);
+            self.delivered.add(class, completed.0, bytes);
+            if let Some(windows) = &mut self.windows {
+                windows.delivered.add(class, completed.0 / windows.width_ns, bytes);
+            }
         }
     }
 
@@ -298,11 +313,6 @@ impl Diagrams {
         let (latency_ns, delay_ns) = (completed.saturating_sub(submitted), submitted.saturating_sub(due));
         let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
         self.latency.add_row(class, submitted, latency);
-        let bytes = u64::try_from(record.result).unwrap_or(0);
-        self.delivered.add(class, completed, bytes);
-        if let Some(windows) = &mut self.windows {
-            windows.delivered.add(class, completed / windows.width_ns, bytes);
-        }
         if self.detail < Detail::Full {
             return;
         }
@@ -311,7 +321,9 @@ impl Diagrams {
         self.latency_by_number.add_row(class, number, latency);
         self.delay.add_row(class, due, delay);
         self.delay_by_number.add_row(class, number, delay);
-        self.latency_delay.add(class, delay_ns, latency_ns);
+        if class.is_transfer() {
+            self.latency_delay.add(class, delay_ns, latency_ns);
+        }
     }
 
     /// Takes all of `other` into account too. Neither may be finished.

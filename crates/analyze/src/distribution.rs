@@ -1,5 +1,6 @@
 //! Distribution of a time: an HDR histogram beside exact sum, least and greatest value.
 
+use crate::class::CLASSES;
 use crate::{ByScope, Class};
 use hdrhistogram::Histogram;
 use iosonar_plan::Decimal;
@@ -176,7 +177,7 @@ impl Percentile {
 
 /// A distribution for each class.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct ByClass([Distribution; 4]);
+pub(crate) struct ByClass([Distribution; CLASSES]);
 
 impl ByClass {
     pub(crate) fn add(&mut self, class: Class, ns: u64) {

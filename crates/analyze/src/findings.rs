@@ -180,6 +180,18 @@ pub enum FindingKind {
     Note,
 }
 
+/// The operations that findings tell apart.
+const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
+
+/// Several requests of an operation of [`OPS`].
+fn several(op: Op) -> &'static str {
+    match op {
+        Op::Read => "reads",
+        Op::Write => "writes",
+        _ => "flushes",
+    }
+}
+
 /// A fraction in percent, with three digits where it is small.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -61,7 +61,7 @@ pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_
 pub use backlog::MostAtOnce;
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
 pub use cells::{CellStats, CellTimes, CountUntil, StreamStats, cells};
-pub use class::{ByScope, Class, Scope};
+pub use class::{ByScope, CLASSES, Class, Scope};
 pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
 pub use detail::{Choice, Kept};

@@ -191,7 +191,7 @@ impl Occupancy {
     }
 }
 
-/// An occupancy for each class: a request is counted once, whatever scopes it belongs to.
+/// An occupancy for each class that transfers data: a request is counted once, whatever scopes it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassOccupancy([Occupancy; 4]);
 
@@ -203,7 +203,7 @@ impl ClassOccupancy {
 
     /// The sum of the classes of a scope.
     pub fn scope(&self, scope: Scope) -> Occupancy {
-        let mut classes = Class::ALL.into_iter().filter(|class| scope.contains(*class));
+        let mut classes = Class::TRANSFERS.into_iter().filter(|class| scope.contains(*class));
         let first = classes.next().expect("every scope has a class");
         let mut sum = self.0[first.index()].clone();
         classes.for_each(|class| sum.merge(self.0[class.index()].clone()));

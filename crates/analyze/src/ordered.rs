@@ -32,7 +32,7 @@ pub struct Step {
 impl Step {
     /// The step of a record; none of what transfers no data.
     pub fn of(record: &Record) -> Option<Step> {
-        let class = Class::of(record)?;
+        let class = Class::of(record).filter(|class| class.is_transfer())?;
         Some(Step {
             sequence: record.sequence,
             due_ns: record.due.0,
@@ -52,10 +52,7 @@ impl Step {
 
     /// Read or write.
     pub fn op(&self) -> Op {
-        match self.class {
-            Class::Read | Class::ReadPushed => Op::Read,
-            Class::Write | Class::WritePushed => Op::Write,
-        }
+        self.class.op()
     }
 }
 
@@ -66,18 +63,16 @@ pub struct Ending {
     pub completed_ns: u64,
     /// Submission, not after it.
     pub submitted_ns: u64,
-    /// Read or write.
+    /// Read, write or flush.
     pub op: Op,
 }
 
 impl Ending {
-    /// How the request of a record ended, if it was submitted and transfers data.
+    /// How the request of a record ended, if it was submitted and has a class.
     pub fn of(record: &Record) -> Option<Ending> {
-        if !record.op.is_transfer() {
-            return None;
-        }
+        let op = Class::of(record)?.op();
         let (submitted_ns, completed) = (record.submitted?.0, record.completed?.0);
-        Some(Ending { completed_ns: completed.max(submitted_ns), submitted_ns, op: record.op })
+        Some(Ending { completed_ns: completed.max(submitted_ns), submitted_ns, op })
     }
 }
 

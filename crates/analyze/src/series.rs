@@ -60,7 +60,7 @@ impl OverTime for CountSeries {
     }
 }
 
-/// A series for each class.
+/// A series for each class that transfers data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassSeries([CountSeries; 4]);
 
@@ -83,7 +83,10 @@ impl ClassSeries {
     /// The sum of the classes of a scope.
     pub fn scope(&self, scope: Scope) -> CountSeries {
         let mut sum = CountSeries::new(self.axis());
-        Class::ALL.into_iter().filter(|class| scope.contains(*class)).for_each(|c| sum.merge(self.of(c)));
+        Class::TRANSFERS
+            .into_iter()
+            .filter(|class| scope.contains(*class))
+            .for_each(|c| sum.merge(self.of(c)));
         sum
     }
 

@@ -427,7 +427,7 @@ fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
 mod tests {
     use super::*;
     use crate::testing::{Fixture, any_records, record};
-    use crate::{Diagrams, Tally};
+    use crate::{Class, Diagrams, Tally};
     use iosonar_archive::{Outcome, Record};
     use iosonar_plan::{Extent, Op};
     use proptest::prelude::*;
@@ -459,7 +459,10 @@ mod tests {
         f.records.extend((0..50).map(other));
         let (s, want) = (f.summary(), plain.summary());
         assert_eq!((s.counts.all, s.counts.write), (want.counts.all, want.counts.write));
-        assert_eq!((s.latency, s.delay, s.response), (want.latency, want.delay, want.response));
+        let of_transfers = |times: ByScope<_>| ByScope { flush: None, ..times };
+        let times = |s: &Summary| [s.latency, s.delay, s.response].map(of_transfers);
+        assert_eq!(times(&s), times(&want));
+        assert_eq!((s.latency.flush, want.latency.flush), (s.others[0].latency, None));
         assert_eq!((s.counts.other.total, s.counts.other.failed), (50, 1));
         assert_eq!((s.counts.records(), s.counts.failed()), (1_050, want.counts.all.failed + 1));
         assert_eq!(s.errors.iter().map(|e| e.count).sum::<u64>(), s.counts.failed());
@@ -469,7 +472,11 @@ mod tests {
         assert_eq!(Summary::from_json(&s.to_json()).unwrap(), s);
         let (with, without) =
             (Diagrams::compute(&f.records).unwrap(), Diagrams::compute(&plain.records).unwrap());
-        assert!(with.latency == without.latency && with.demanded == without.demanded);
+        let columns = without.latency.axis().columns();
+        let alike =
+            |class| (0..columns).all(|c| with.latency.column(class, c).eq(without.latency.column(class, c)));
+        assert!(Class::TRANSFERS.into_iter().all(alike) && with.demanded == without.demanded);
+        assert_eq!((with.latency.total(Class::Flush), with.failed.latency.total(Class::Flush)), (39, 1));
         assert!(with.in_flight == without.in_flight && with.turns == without.turns);
     }
 

@@ -101,8 +101,11 @@ impl Tally {
             self.latency.add(class, latency.0);
             self.delay.add(class, delay.0);
             self.response.add(class, response.0);
-            self.above_latency.add(latency, record.due);
-            self.above_delay.add(delay, record.due);
+            // Limits are those of requests that transfer data.
+            if class.is_transfer() {
+                self.above_latency.add(latency, record.due);
+                self.above_delay.add(delay, record.due);
+            }
         }
     }
 

@@ -225,6 +225,11 @@ impl Op {
         matches!(self, Op::Read | Op::Write)
     }
 
+    /// Whether it makes earlier writes durable: the command of a device, or the call of a file system.
+    pub fn is_flush(self) -> bool {
+        matches!(self, Op::Flush | Op::Fsync)
+    }
+
     /// Whether it concerns a range of the target.
     pub fn has_place(self) -> bool {
         self.is_transfer() || self.is_dataless_change()

@@ -16,6 +16,9 @@ const LEAST_INK: f64 = 0.45;
 const PUSHED: [f64; 3] = [0.5, 0.75, 1.0];
 /// Steps of mix and ink below pushed-back requests; fewer, so that all colours fit into 256.
 const COARSE: usize = 3;
+/// First colour of flushes alone, and of flushes among others.
+const FLUSHES: usize = 1 + MIXES * INKS + COARSE * COARSE * COARSE * PUSHED.len();
+const AMONG: usize = FLUSHES + INKS;
 
 /// Stored columns side by side, each as wide as its pixels; columns that share a pixel are one strip.
 pub(crate) struct Strips {
@@ -42,7 +45,7 @@ impl Strips {
             Some(last) if begin < last.end => last.end = last.end.max(end),
             _ => {
                 self.pixels.push(begin..end);
-                self.cells.resize(self.cells.len() + SLOTS, [0; 4]);
+                self.cells.resize(self.cells.len() + SLOTS, Cell::default());
             }
         }
         let from = self.cells.len() - SLOTS;
@@ -56,10 +59,10 @@ impl Strips {
 
     /// Sums over all strips: the histogram beside the picture.
     pub(crate) fn marginal(&self) -> Vec<Cell> {
-        let mut sums = vec![[0; 4]; SLOTS];
+        let mut sums = vec![Cell::default(); SLOTS];
         for strip in self.cells.chunks_exact(SLOTS) {
             // Most cells are empty.
-            for (sum, cell) in sums.iter_mut().zip(strip).filter(|(_, cell)| **cell != [0; 4]) {
+            for (sum, cell) in sums.iter_mut().zip(strip).filter(|(_, cell)| **cell != Cell::default()) {
                 sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
             }
         }
@@ -82,11 +85,15 @@ pub(crate) struct Density<'a> {
 impl<'a> Density<'a> {
     /// `rows`: the slots that each row of pixels shows, from above.
     pub(crate) fn new(strips: &'a Strips, rows: &[Option<Range<usize>>]) -> Density<'a> {
-        Density::of(strips, rows, Scope::All)
+        Density::of(strips, rows, |_| true)
     }
 
-    /// The same for the classes of `scope` alone.
-    pub(crate) fn of(strips: &'a Strips, rows: &[Option<Range<usize>>], scope: Scope) -> Density<'a> {
+    /// The same for some classes alone.
+    pub(crate) fn of(
+        strips: &'a Strips,
+        rows: &[Option<Range<usize>>],
+        shows: impl Fn(Class) -> bool,
+    ) -> Density<'a> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut line_of_row = Vec::with_capacity(rows.len());
         for row in rows {
@@ -97,7 +104,7 @@ impl<'a> Density<'a> {
                 ranges.len() - 1
             }));
         }
-        let shown = Class::ALL.map(|class| u64::from(scope.contains(class)));
+        let shown = Class::ALL.map(|class| u64::from(shows(class)));
         let mut density = Density { strips, lines: ranges, shown, rows: line_of_row, most: 0 };
         density.most = density.cells().map(|cell| total(&cell)).max().unwrap_or(0);
         density
@@ -111,8 +118,8 @@ impl<'a> Density<'a> {
 
     fn cells_of(&self, strip: &[Cell]) -> impl Iterator<Item = Cell> {
         self.lines.iter().map(|slots| {
-            let mut sum: Cell = [0; 4];
-            for cell in strip[slots.clone()].iter().filter(|cell| **cell != [0; 4]) {
+            let mut sum = Cell::default();
+            for cell in strip[slots.clone()].iter().filter(|cell| **cell != Cell::default()) {
                 sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
             }
             sum.iter_mut().zip(self.shown).for_each(|(s, keep)| *s *= keep);
@@ -206,22 +213,37 @@ impl Shades {
                 }
             }
         }
+        colors.extend((0..INKS).map(|i| inked(palette.flush, i, INKS)));
+        for m in 0..COARSE {
+            for i in 0..COARSE {
+                let base = inked(mix(m, COARSE, palette.read, palette.write), i, COARSE);
+                colors.extend(PUSHED.map(|share| base.mix(palette.flush, share)));
+            }
+        }
         Shades { most, colors }
     }
 
     /// Index of the colour of a pixel; 0 where there is no request.
     pub(crate) fn index(&self, cell: &Cell) -> u8 {
-        let [read, write, read_pushed, write_pushed] = *cell;
+        let [read, write, read_pushed, write_pushed, flush] = *cell;
         let (count, pushed) = (total(cell), read_pushed + write_pushed);
         if count == 0 {
             return 0;
         }
-        let index = if pushed == 0 {
+        // Rare ones stay visible: they are drawn above the others.
+        let strength = |part: u64| {
+            let of_all = share(part, count);
+            PUSHED.iter().rposition(|s| of_all >= *s - 0.125).unwrap_or(0)
+        };
+        let base = step(share(write, read + write), COARSE) * COARSE + self.ink(count, COARSE);
+        let index = if flush == count {
+            FLUSHES + self.ink(count, INKS)
+        } else if flush > 0 {
+            AMONG + base * PUSHED.len() + strength(flush)
+        } else if pushed == 0 {
             1 + step(share(write, read + write), MIXES) * INKS + self.ink(count, INKS)
         } else {
-            let strength = share(pushed, count);
-            let p = PUSHED.iter().rposition(|s| strength >= *s - 0.125).unwrap_or(0);
-            let base = step(share(write, read + write), COARSE) * COARSE + self.ink(count, COARSE);
+            let p = strength(pushed);
             let hue = step(share(write_pushed, pushed), COARSE);
             1 + MIXES * INKS + (base * COARSE + hue) * PUSHED.len() + p
         };
@@ -236,9 +258,13 @@ impl Shades {
         step((count as f64).ln() / (self.most as f64).ln(), steps)
     }
 
-    /// Colours of reads (mix 0) or writes (mix 1) from one request to the most.
-    pub(crate) fn scale(&self, mix: f64) -> &[Rgb] {
-        let begin = 1 + step(mix, MIXES) * INKS;
+    /// Colours of reads, writes or flushes alone, from one request to the most.
+    pub(crate) fn scale(&self, scope: Scope) -> &[Rgb] {
+        let begin = match scope {
+            Scope::Flush => FLUSHES,
+            Scope::Write | Scope::WritePushed => 1 + (MIXES - 1) * INKS,
+            Scope::All | Scope::Read | Scope::ReadPushed => 1,
+        };
         &self.colors[begin..begin + INKS]
     }
 }
@@ -292,18 +318,28 @@ mod tests {
     #[test]
     fn one_pushed_request_among_thousands_is_seen() {
         let shades = Shades::new(Theme::Light.palette(), 10_000);
-        let without = shades.colors[usize::from(shades.index(&[0, 9_999, 0, 0]))];
-        let with = shades.colors[usize::from(shades.index(&[0, 9_998, 0, 1]))];
+        let without = shades.colors[usize::from(shades.index(&[0, 9_999, 0, 0, 0]))];
+        let with = shades.colors[usize::from(shades.index(&[0, 9_998, 0, 1, 0]))];
         assert!(without.0.abs_diff(with.0) > 40, "{without:?} {with:?}");
+    }
+
+    #[test]
+    fn flushes_have_a_colour_of_their_own_and_one_among_thousands_is_seen() {
+        let shades = Shades::new(Theme::Light.palette(), 10_000);
+        let color = |cell: Cell| shades.colors[usize::from(shades.index(&cell))];
+        assert_eq!(color([0, 0, 0, 0, 10_000]), Theme::Light.palette().flush);
+        assert!(color([0, 0, 0, 0, 1]).0 > color([0, 0, 0, 0, 10_000]).0);
+        let (without, with) = (color([0, 9_999, 0, 0, 0]), color([0, 9_998, 0, 0, 1]));
+        assert!(without.2.abs_diff(with.2) > 40, "{without:?} {with:?}");
     }
 
     #[test]
     fn reads_are_blue_writes_red_and_more_is_darker() {
         let shades = Shades::new(Theme::Light.palette(), 1000);
         let color = |cell: Cell| shades.colors[usize::from(shades.index(&cell))];
-        let (read, write) = (color([1000, 0, 0, 0]), color([0, 1000, 0, 0]));
+        let (read, write) = (color([1000, 0, 0, 0, 0]), color([0, 1000, 0, 0, 0]));
         assert!(read.2 > read.0 && write.0 > write.2);
-        assert!(color([1, 0, 0, 0]).0 > read.0);
+        assert!(color([1, 0, 0, 0, 0]).0 > read.0);
         assert!(shades.colors.len() <= 200);
     }
 }

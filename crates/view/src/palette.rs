@@ -81,6 +81,8 @@ pub struct Palette {
     pub read_pushed: Rgb,
     /// Writes that were pushed back.
     pub write_pushed: Rgb,
+    /// Flushes.
+    pub flush: Rgb,
     /// What the load requests.
     pub demanded: Rgb,
     /// What the target delivers.
@@ -111,6 +113,7 @@ const LIGHT: Palette = Palette {
     write: Rgb::hex(0xC01C28),
     read_pushed: Rgb::hex(0x04104A),
     write_pushed: Rgb::hex(0x5E1030),
+    flush: Rgb::hex(0x0096A5),
     demanded: Rgb::hex(0x17A08A),
     actual: Rgb::hex(0xCC8400),
     ok: Rgb::hex(0x17A08A),
@@ -151,6 +154,7 @@ const DARK: Palette = Palette {
     write: Rgb::hex(0xF0453F),
     read_pushed: Rgb::hex(0x4B55F0),
     write_pushed: Rgb::hex(0xA0507A),
+    flush: Rgb::hex(0x6AF5FF),
     demanded: Rgb::hex(0x3FE8C4),
     actual: Rgb::hex(0xFFC23A),
     ok: Rgb::hex(0x3FE8C4),
@@ -198,6 +202,7 @@ const GRAY: Palette = Palette {
     write: Rgb::hex(0x767676),
     read_pushed: Rgb::hex(0x444444),
     write_pushed: Rgb::hex(0x8C8C8C),
+    flush: Rgb::hex(0x5A5A5A),
     demanded: Rgb::hex(0x222222),
     actual: Rgb::hex(0x909090),
     ok: Rgb::hex(0x555555),
@@ -259,8 +264,18 @@ mod tests {
     #[test]
     fn graphics_have_three_to_one_and_text_four_and_a_half() {
         for p in [LIGHT, DARK, PRINT, GRAY] {
-            let graphics =
-                [p.read, p.write, p.read_pushed, p.write_pushed, p.demanded, p.actual, p.ok, p.bad, p.axis];
+            let graphics = [
+                p.read,
+                p.write,
+                p.read_pushed,
+                p.write_pushed,
+                p.flush,
+                p.demanded,
+                p.actual,
+                p.ok,
+                p.bad,
+                p.axis,
+            ];
             graphics.iter().for_each(|c| assert!(c.contrast(p.background) >= 3.0, "{c:?}"));
             [p.text, p.faint_text, p.caution]
                 .iter()

@@ -223,10 +223,10 @@ fn quantity(out: &mut Lines, (name, meaning): (&str, &str), stats: &ByScope<Opti
     let unit = Unit::of_durations(most);
     let name = format!("{name}, {}", unit.name);
     out.line(&format!("  {name:14} ({meaning})"));
-    for scope in Scope::ALL {
+    for scope in Scope::TRANSFERS {
         let Some(t) = stats.get(scope) else { continue };
         let row = match scope {
-            Scope::All => "all",
+            Scope::All | Scope::Flush => "all",
             Scope::Read | Scope::ReadPushed => "read",
             Scope::Write | Scope::WritePushed => "write",
         };

@@ -137,7 +137,7 @@ fn the_blocks_hold_every_completed_request_of_each_class() {
     assert_eq!(sums["grid/seek/read"] + sums["grid/seek/write"], summary.counts.all.total);
     let meta = meta(&page);
     assert_eq!(meta["runs"][0]["completed"], summary.counts.all.completed);
-    assert_eq!(meta["runs"][0]["grids"][0]["totals"].as_array().unwrap().len(), 4);
+    assert_eq!(meta["runs"][0]["grids"][0]["totals"].as_array().unwrap().len(), 5);
 }
 
 fn meta(page: &str) -> serde_json::Value {

@@ -5,10 +5,10 @@ import { timeAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
 import { moment, percent } from "../render/units";
+import { OPS } from "./histogram";
 import { sign } from "./marks";
 import { axisTitle, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
-const OPS = ["read", "write"] as const;
 /** Strength of the slowest band; the fastest has full colour. */
 const SLOWEST = 0.25;
 
@@ -31,7 +31,7 @@ export const BAND_SHARES: TimeChart = {
 };
 
 interface Lane {
-  readonly op: "read" | "write";
+  readonly op: (typeof OPS)[number];
   /** From fast to slow. */
   readonly bands: readonly PageBand[];
 }
@@ -49,7 +49,7 @@ function lanes({ run, view }: Scene): Lane[] {
   });
 }
 
-function color(scene: Scene, op: "read" | "write", rank: number, n: number): string {
+function color(scene: Scene, op: (typeof OPS)[number], rank: number, n: number): string {
   return faded(scene.palette[op], 1 - ((1 - SLOWEST) * rank) / (n - 1));
 }
 

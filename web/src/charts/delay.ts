@@ -159,7 +159,7 @@ function hover(box: Box, scene: Scene, backlog: Steps | undefined, low: number, 
 
 function delays(scene: Scene): Float64Array | undefined {
   const found = visibleCounts(scene, GRID, "due", timeInQuestion(scene.view), delayNs);
-  return found?.reads.map((n, i) => n + found.writes[i]!);
+  return found?.reads.map((n, i) => n + found.writes[i]! + found.flushes[i]!);
 }
 
 function side(p: Painter, _box: Box, scene: Scene): (x: number, y: number) => string | undefined {

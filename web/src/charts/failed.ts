@@ -3,7 +3,7 @@
 import type { Box, Painter } from "../render/painter";
 import type { Range } from "../model/view";
 import { type ColumnBins, slotBins } from "../render/density";
-import { DotSheet, stamps } from "../render/dots";
+import { DotSheet, FAILED_STAMP, stamps } from "../render/dots";
 import { cells, columnsIn, fill } from "./density-picture";
 import { figureOf } from "./figures";
 import type { Scene } from "./scene";
@@ -28,7 +28,7 @@ export function markFailed(p: Painter, box: Box, scene: Scene, grid: string, ran
   const slots = slotBins(rows, scene.rows.slots, (y) => position((y / rows) * box.h), grid === "delay.due" || !scene.view.yLinear);
   fill(counts, columns, slots, scene);
   const sheet = new DotSheet(Math.round(box.w * ratio), Math.round(box.h * ratio));
-  const cross = stamps(scene.palette, Math.round(MARK * ratio), ratio)[4]!;
+  const cross = stamps(scene.palette, Math.round(MARK * ratio), ratio)[FAILED_STAMP]!;
   // On a ground of its own: over a full band a cross would drown.
   const ground = stamps({ ...scene.palette, read: scene.palette.background }, Math.round((MARK + 2) * ratio), ratio)[0]!;
   const [xs, ys] = [middles(columns, box.w), middles(slots, box.h)];

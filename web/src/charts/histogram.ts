@@ -3,13 +3,15 @@
 import { addRange, type Pyramid } from "../model/pyramid";
 import type { Rows } from "../model/rows";
 import type { Classes, Range } from "../model/view";
+import { FLUSH_CLASS } from "../model/run-data";
 import { durationOfCode } from "../format/points";
 
-/** Counts by slot of the four classes; absent where a class has nothing or is switched off. */
+/** Counts by slot of the classes; absent where a class has nothing or is switched off. */
 export type SlotCounts = readonly (Float64Array | undefined)[];
 
-/** Whether a class (read, write, read-pushed, write-pushed) is switched on. */
+/** Whether a class (read, write, read-pushed, write-pushed, flush) is switched on. */
 export function isOn(cls: number, on: Classes): boolean {
+  if (cls === FLUSH_CLASS) return on.flush;
   return (cls & 1 ? on.write : on.read) && (cls < 2 || on.pushed);
 }
 
@@ -37,14 +39,25 @@ export function totalOf(counts: Float64Array | undefined): number {
   return counts ? counts.reduce((a, b) => a + b, 0) : 0;
 }
 
-/** Reads and writes, each with those that were pushed back. */
-export function byOperation(counts: SlotCounts, slots: number): [reads: Float64Array, writes: Float64Array] {
-  const add = (a: number) => {
+/** Operations that are counted apart, in this order. */
+export const OPS = ["read", "write", "flush"] as const;
+
+/** Place in `OPS` of the operation of a class. */
+export function opOf(cls: number): 0 | 1 | 2 {
+  return cls === FLUSH_CLASS ? 2 : cls & 1 ? 1 : 0;
+}
+
+/** Reads and writes, each with those that were pushed back, and flushes. */
+export function byOperation(
+  counts: SlotCounts,
+  slots: number,
+): [reads: Float64Array, writes: Float64Array, flushes: Float64Array] {
+  const add = (...classes: number[]) => {
     const into = new Float64Array(slots);
-    for (const one of [counts[a], counts[a + 2]]) one?.forEach((n, slot) => (into[slot]! += n));
+    for (const one of classes.map((cls) => counts[cls])) one?.forEach((n, slot) => (into[slot]! += n));
     return into;
   };
-  return [add(0), add(1)];
+  return [add(0, 2), add(1, 3), add(FLUSH_CLASS)];
 }
 
 /** What part of a histogram is told in words. */

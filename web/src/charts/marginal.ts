@@ -11,7 +11,8 @@ import type { Hover } from "./chart";
 import type { Scene } from "./scene";
 import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, stepWords, yScale, type YScale } from "./sonar";
 import { BELOW, BESIDE, LEFT } from "./scene";
-import { visibleCounts } from "./visible-counts";
+import { OPS } from "./histogram";
+import { type VisibleCounts, visibleCounts } from "./visible-counts";
 
 /** Room for brackets and their words. */
 const LABELS = 116;
@@ -28,12 +29,12 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
   const known = gridOf(scene);
   const found = known && visibleCounts(scene, known.id, known.base, scene.view.brush ?? xRange(scene.view), latencyNs);
   if (!found) return () => undefined;
-  const { reads, writes, step } = found;
+  const { reads, writes, flushes, step } = found;
   const scale = yScale(scene, box);
   if (left === LEFT) drawDurations(p, box, scene, scale);
   const slots = slotsIn({ ...scene, ratio: 1 }, box, scale);
   const bars: Box = { ...box, w: Math.max(20, box.w - (scene.run.bands.length > 0 ? LABELS : 0)) };
-  const binned = [binsOf(reads, slots), binsOf(writes, slots)];
+  const binned = [reads, writes, flushes].map((counts) => binsOf(counts, slots));
   const most = Math.max(1, ...binned.map((b) => b.reduce((a, n) => Math.max(a, n), 0)));
   p.line(
     [
@@ -43,13 +44,13 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
     { color: scene.palette.axis, width: 1 },
   );
   binned.forEach((bins, op) =>
-    drawBars(p, bars, bins, slots, most, op === 0 ? scene.palette.read : scene.palette.write),
+    drawBars(p, bars, bins, slots, most, scene.palette[OPS[op]!]),
   );
   brackets(p, { ...box, x: bars.x + bars.w + 2, w: box.w - bars.w - 2 }, scene, scale);
   const seen = scene.view.brush ? "brushed" : "in sight";
   const what = step === undefined ? seen : `${seen} ± ${stepWords(scene, step)}`;
   p.text(box.x + 2, box.y + box.h + 6, `${what}, log`, { size: 11, color: scene.palette.faint, baseline: "top" });
-  return (_x, y) => words(reads, writes, scene, scale.invert(y));
+  return (_x, y) => words(found, scene, scale.invert(y));
 }
 
 function binsOf(counts: Float64Array, slots: SlotBins): Float64Array {
@@ -77,6 +78,11 @@ function drawBars(p: Painter, box: Box, bins: Float64Array, slots: SlotBins, mos
   p.line(outline.slice(1, -1), { color, width: 1 });
 }
 
+/** The operation of a band. */
+function opName(band: PageBand): (typeof OPS)[number] {
+  return OPS.find((op) => op === band.op) ?? "read";
+}
+
 interface Label {
   readonly band: PageBand;
   readonly low: number;
@@ -89,7 +95,7 @@ function brackets(p: Painter, box: Box, scene: Scene, scale: YScale): void {
   const { palette, view } = scene;
   const inside = (y: number) => Math.min(Math.max(y, box.y), box.y + box.h);
   const labels = scene.run.bands
-    .filter((b) => (b.op === "read" ? view.on.read : view.on.write))
+    .filter((b) => view.on[opName(b)])
     .map((band): Label => ({
       band,
       low: inside(scale.yOf(band.low_ns)),
@@ -100,8 +106,8 @@ function brackets(p: Painter, box: Box, scene: Scene, scale: YScale): void {
     .sort((a, b) => a.y - b.y);
   spread(labels, box);
   for (const { band, low, high, y } of labels) {
-    const color = band.op === "read" ? palette.read : palette.write;
-    const x = box.x + (band.op === "read" ? 3 : 8);
+    const color = palette[opName(band)];
+    const x = box.x + (band.op === "write" ? 8 : 3);
     p.line(
       [
         [x - 3, high + 1],
@@ -137,8 +143,9 @@ function spread(labels: Label[], box: Box): void {
   }
 }
 
-function words(reads: Float64Array, writes: Float64Array, scene: Scene, ns: number): string | undefined {
+function words({ reads, writes, flushes }: VisibleCounts, scene: Scene, ns: number): string | undefined {
   const slot = scene.rows.slotOf(ns);
   const [from, to] = [scene.rows.begin(slot), scene.rows.begin(slot + 1)];
-  return `${duration(from)} to ${duration(to)}: ${count(reads[slot] ?? 0)} reads, ${count(writes[slot] ?? 0)} writes`;
+  const flushed = flushes[slot] ? `, ${count(flushes[slot]!)} flushes` : "";
+  return `${duration(from)} to ${duration(to)}: ${count(reads[slot] ?? 0)} reads, ${count(writes[slot] ?? 0)} writes${flushed}`;
 }

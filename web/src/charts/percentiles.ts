@@ -49,8 +49,13 @@ function curves({ meta, showB }: ChartContext): Curve[] {
   return all.filter((c) => c.points.length > 0 && (c.scope === "all" || (!compares && whole(c)?.requests !== c.requests)));
 }
 
+/** Requests of a scope in words. */
+function several(scope: string): string {
+  return scope === "all" ? "all" : scope === "flush" ? "flushes" : `${scope}s`;
+}
+
 function color(scope: string, palette: Palette): string {
-  return scope === "read" ? palette.read : scope === "write" ? palette.write : palette.text;
+  return scope === "read" || scope === "write" || scope === "flush" ? palette[scope] : palette.text;
 }
 
 /** `99.9` for three nines. */
@@ -72,7 +77,7 @@ function toldAt({ meta }: ChartContext, curve: Curve, nines: number): number | u
 }
 
 function name(curve: Curve): string {
-  return [curve.run, curve.of, curve.scope === "all" ? "" : `of ${curve.scope}s`].filter((word) => word !== "").join(" ");
+  return [curve.run, curve.of, curve.scope === "all" ? "" : `of ${several(curve.scope)}`].filter((word) => word !== "").join(" ");
 }
 
 /** 50 %, then whole nines, up to the last that any curve has. */
@@ -85,7 +90,7 @@ function keys(all: readonly Curve[], palette: Palette): Key[] {
   const whats = [...new Set(all.map((c) => c.of))];
   const lines: Key[] = whats.map((of) => ({ text: of, color: palette.text, ...(of === "response" ? { dash: DASH } : {}) }));
   const scopes = [...new Set(all.map((c) => c.scope))];
-  const ofScope = (scope: string): Key => ({ text: scope === "all" ? "all" : `${scope}s`, color: color(scope, palette), filled: true });
+  const ofScope = (scope: string): Key => ({ text: several(scope), color: color(scope, palette), filled: true });
   const marked: Key[] = all.some((c) => c.run === "B") ? [{ text: "B", color: palette.text, marked: true }] : [];
   return [...lines, ...(scopes.length > 1 ? scopes.map(ofScope) : []), ...marked];
 }

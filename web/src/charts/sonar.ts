@@ -1,12 +1,12 @@
 /** The sonar: each request over time and latency, as density or, where there are few, as dots. */
 
 import type { PageBase, PageGrid } from "../format/page";
-import { CLASS_MASK, FAILED, type Points } from "../format/points";
-import type { ClassPyramids } from "../model/run-data";
+import { classOf, FAILED, type Points } from "../format/points";
+import { type ClassPyramids, CLASSES } from "../model/run-data";
 import { latencyNs, slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
 import { type Range, xBounds, xRange } from "../model/view";
 import { type ColumnBins, type SlotBins, slotBins } from "../render/density";
-import { dotSize, DotSheet, MOST_DOTS, stamps } from "../render/dots";
+import { dotSize, DotSheet, FAILED_STAMP, MOST_DOTS, stamps } from "../render/dots";
 import { durationAxis, timeAxis, valueAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { rgb } from "../render/palette";
@@ -15,7 +15,7 @@ import { count, counted, duration, moment } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
 import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
-import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
+import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, opOf, OPS, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
 import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
@@ -205,7 +205,7 @@ function countPoints(
     if (points.classes[i]! & FAILED) return;
     const row = slots.ofSlot[scene.rows.slotOf(latencyNs(points, i))]!;
     const column = Math.floor((x - range[0]) / perPixel);
-    if (row >= 0 && column >= 0 && column < width) cells.add(points.classes[i]! & 3, column, row);
+    if (row >= 0 && column >= 0 && column < width) cells.add(classOf(points.classes[i]!), column, row);
   });
   const requests = cells.total();
   const lit = show(p, box, each, slots, shades);
@@ -240,7 +240,7 @@ export function stampAll(
     const y = yOf(points, i);
     const flags = points.classes[i]!;
     if (isInside(y))
-      sheet.put((x - range[0]) / perPixel, (y - box.y) * ratio, kinds[flags & FAILED ? 4 : flags & CLASS_MASK]!);
+      sheet.put((x - range[0]) / perPixel, (y - box.y) * ratio, kinds[flags & FAILED ? FAILED_STAMP : classOf(flags)]!);
   };
   eachPoint(blocks, scene, range, stamp, base);
   p.image(box, sheet.pixels);
@@ -277,11 +277,11 @@ export function eachPoint(
   base: PageBase = scene.view.base,
 ): void {
   const { on } = scene.view;
-  const shown = [0, 1, 2, 3].map((cls) => isOn(cls, on));
+  const shown = CLASSES.map((_, cls) => isOn(cls, on));
   for (const points of blocks) {
     const [begin, end] = span(points, base, range);
     for (let i = begin; i < end; i++) {
-      if (!shown[points.classes[i]! & 3]) continue;
+      if (!shown[classOf(points.classes[i]!)]) continue;
       const x = base === "start" ? submittedNs(points, i) : xOf(points, i, base);
       if (x >= range[0] && x <= range[1]) use(points, i, x);
     }
@@ -346,8 +346,7 @@ function total(n: number): number {
 }
 
 function summed(): Uint32Array {
-  const [r, w, rp, wp] = cells.counts;
-  return Uint32Array.from({ length: cells.columns * cells.rows }, (_, i) => r[i]! + w[i]! + rp[i]! + wp[i]!);
+  return Uint32Array.from({ length: cells.columns * cells.rows }, (_, i) => cells.requests(i));
 }
 
 const PURPLE = { light: "#542788", dark: "#b2abe8" };
@@ -402,6 +401,8 @@ export interface SonarFigures {
   readonly classes: readonly number[];
   readonly read: Figures;
   readonly write: Figures;
+  readonly flush: Figures;
+  /** Reads and writes. */
   readonly all: Figures;
 }
 
@@ -429,8 +430,8 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
   const [from, to] = range;
   // The end of the run belongs to it.
   const end = to >= xBounds(scene.view, scene.bounds)[1] ? Infinity : to;
-  const classes = [0, 0, 0, 0];
-  const counts = [new Float64Array(CODES), new Float64Array(CODES)];
+  const classes = CLASSES.map(() => 0);
+  const counts = OPS.map(() => new Float64Array(CODES)) as [Float64Array, Float64Array, Float64Array];
   const most = slack(blocks, base);
   let unsure = 0;
   eachPoint(blocks, scene, [from - most, to + most], (points, i, x) => {
@@ -439,11 +440,11 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
     const near = slackOf(points, i, base);
     if (near > 0 && (Math.abs(x - from) < near || Math.abs(x - end) < near)) unsure++;
     if (x < from || x >= end) return;
-    const cls = points.classes[i]! & CLASS_MASK;
+    const cls = classOf(points.classes[i]!);
     classes[cls]!++;
-    counts[cls & 1]![points.latency[i]!]!++;
+    counts[opOf(cls)][points.latency[i]!]!++;
   });
-  const [reads, writes] = counts as [Float64Array, Float64Array];
+  const [reads, writes, flushes] = counts;
   const of = (counts: Float64Array) => figuresOfCodes(counts, longestOf(scene));
   return {
     range,
@@ -451,6 +452,7 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
     classes,
     read: of(reads),
     write: of(writes),
+    flush: figuresOfCodes(flushes),
     all: of(reads.map((n, i) => n + writes[i]!)),
   };
 }
@@ -461,7 +463,7 @@ function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
   if (!known || !grid) return undefined;
   const counts = histogram(grid, known.width, range, scene.view.on);
   const [begin, end] = columnsOf(known.width, known.columns, range);
-  const [reads, writes] = byOperation(counts, scene.rows.slots);
+  const [reads, writes, flushes] = byOperation(counts, scene.rows.slots);
   const of = (counts: Float64Array) => figures(counts, scene.rows, longestOf(scene));
   return {
     range: [begin * known.width, Math.min(end * known.width, xBounds(scene.view, scene.bounds)[1])],
@@ -470,6 +472,7 @@ function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
     classes: counts.map(totalOf),
     read: of(reads),
     write: of(writes),
+    flush: figures(flushes, scene.rows),
     all: of(reads.map((n, i) => n + writes[i]!)),
   };
 }
@@ -523,6 +526,7 @@ function table(scene: Scene): Cell[][] {
     wholeCells(scene, "Reads", "latency.read"),
     wholeCells(scene, "Writes", "latency.write"),
     wholeCells(scene, "All", "latency.all"),
+    ...(figureOf(scene.run, "latency.flush.count") === undefined ? [] : [wholeCells(scene, "Flushes", "latency.flush")]),
   ];
   const found = sonarFigures(scene, told(scene, xRange(scene.view)).range);
   if (!found) return [["Not decoded yet"]];
@@ -532,6 +536,7 @@ function table(scene: Scene): Cell[][] {
     figureCells("Reads", found, found.read),
     figureCells("Writes", found, found.write),
     figureCells("All", found, found.all),
+    ...(found.flush.requests > 0 ? [figureCells("Flushes", found, found.flush)] : []),
   ];
 }
 

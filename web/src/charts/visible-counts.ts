@@ -1,9 +1,9 @@
 /** Requests by duration in the range that is seen: from single requests where they are there, else from stored columns. */
 
 import type { PageBase } from "../format/page";
-import { FAILED, type Points } from "../format/points";
+import { classOf, FAILED, type Points } from "../format/points";
 import type { Range } from "../model/view";
-import { byOperation, histogram } from "./histogram";
+import { byOperation, histogram, opOf, OPS } from "./histogram";
 import type { Scene } from "./scene";
 import { eachPoint } from "./sonar";
 
@@ -15,6 +15,7 @@ const ENOUGH_COLUMNS = 1024;
 export interface VisibleCounts {
   readonly reads: Float64Array;
   readonly writes: Float64Array;
+  readonly flushes: Float64Array;
   /** Width of the stored columns, where those at the ends may count what is out of sight. */
   readonly step?: number;
 }
@@ -32,8 +33,8 @@ export function visibleCounts(
   const isCoarse = (range[1] - range[0]) / known.width < ENOUGH_COLUMNS;
   const exact = isCoarse ? ofPoints(scene, base, range, value) : undefined;
   if (exact) return exact;
-  const [reads, writes] = byOperation(histogram(pyramids, known.width, range, scene.view.on), scene.rows.slots);
-  return { reads, writes, ...(isCoarse ? { step: known.width } : {}) };
+  const [reads, writes, flushes] = byOperation(histogram(pyramids, known.width, range, scene.view.on), scene.rows.slots);
+  return { reads, writes, flushes, ...(isCoarse ? { step: known.width } : {}) };
 }
 
 function ofPoints(scene: Scene, base: PageBase, range: Range, value: (points: Points, i: number) => number): VisibleCounts | undefined {
@@ -41,11 +42,12 @@ function ofPoints(scene: Scene, base: PageBase, range: Range, value: (points: Po
   if (!points.isSure(base) || points.near(base, range) > MOST_IN_A_FRAME) return undefined;
   const blocks = points.get(base, range);
   if (!blocks || blocks.reduce((n, b) => n + b.n, 0) < points.near(base, range)) return undefined;
-  const [reads, writes] = [new Float64Array(scene.rows.slots), new Float64Array(scene.rows.slots)];
+  const found = OPS.map(() => new Float64Array(scene.rows.slots)) as [Float64Array, Float64Array, Float64Array];
   const count = (p: Points, i: number) => {
     if (p.classes[i]! & FAILED) return;
-    (p.classes[i]! & 1 ? writes : reads)[scene.rows.slotOf(value(p, i))]!++;
+    found[opOf(classOf(p.classes[i]!))]![scene.rows.slotOf(value(p, i))]!++;
   };
   eachPoint(blocks, scene, range, count, base);
-  return { reads, writes };
+  const [reads, writes, flushes] = found;
+  return { reads, writes, flushes };
 }

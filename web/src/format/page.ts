@@ -323,9 +323,9 @@ width: number,
  */
 columns: number, 
 /**
- * Requests of each class: read, write, read-pushed, write-pushed.
+ * Requests of each class: read, write, read-pushed, write-pushed, flush.
  */
-totals: [number, number, number, number], };
+totals: [number, number, number, number, number], };
 
 /**
  * Numbers over time. Its block has `data-k="series/ID"`; if there is none, all are zero.
@@ -369,7 +369,7 @@ is_duration: boolean,
 /**
  * Requests of each class.
  */
-totals: [number, number, number, number], };
+totals: [number, number, number, number, number], };
 
 /**
  * Where requests begin, over due time. Its blocks are like those of a grid, `data-k="grid/seek/read"` and `…/write`:

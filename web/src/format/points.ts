@@ -26,9 +26,15 @@ export interface Points {
   readonly pass: Column;
 }
 
-export const CLASS_MASK = 3;
+const CLASS_MASK = 3;
 export const FAILED = 4;
 export const EXCEPTIONAL = 8;
+const FLUSH = 16;
+
+/** Number of the class in a byte of the class column: read, write, read-pushed, write-pushed, flush. */
+export function classOf(flags: number): number {
+  return flags & FLUSH ? 4 : flags & CLASS_MASK;
+}
 
 /** Durations are told with this step. */
 const STEP = 1.002;

@@ -1,7 +1,7 @@
 /** The view in the page's address, so that a link leads to a finding: `#t=64.1-66&y=1e-4-10&base=due&on=rw`. */
 
 import type { PageBase } from "../format/page";
-import type { Bounds, Range, Shown, Transfer, View } from "./view";
+import type { Bounds, Classes, Range, Shown, Transfer, View } from "./view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
 const SHOWN: readonly Shown[] = ["both", "A", "B", "difference"];
@@ -54,7 +54,7 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     number: range(told.get("i"), 1, bounds.number) ?? home.number,
     y: range(told.get("y"), SECOND, bounds.y) ?? home.y,
     base,
-    on: on === undefined ? home.on : { read: on.includes("r"), write: on.includes("w"), pushed: on.includes("p") },
+    on: on === undefined ? home.on : classesOf(on),
     yLinear: told.get("scale") === "linear",
     transfer: one("ink", TRANSFERS, home.transfer),
     dots: told.get("dots") !== "off",
@@ -68,7 +68,13 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
 }
 
 function letters({ on }: View): string {
-  return `${on.read ? "r" : ""}${on.write ? "w" : ""}${on.pushed ? "p" : ""}`;
+  return `${on.read ? "r" : ""}${on.write ? "w" : ""}${on.pushed ? "p" : ""}${on.flush ? "f" : ""}`;
+}
+
+/** Classes by their letters. */
+export function classesOf(letters: string): Classes {
+  const has = (letter: string) => letters.includes(letter);
+  return { read: has("r"), write: has("w"), pushed: has("p"), flush: has("f") };
 }
 
 function range(told: string | undefined, unit: number, bounds: Range): Range | undefined {

@@ -2,10 +2,11 @@
 
 import type { PointBlockText } from "../format/block";
 import type { PageBase, PageDetail } from "../format/page";
-import { CLASS_MASK, codeOfDuration, durationOfCode, EXCEPTIONAL, FAILED, type Points } from "../format/points";
+import { classOf, codeOfDuration, durationOfCode, EXCEPTIONAL, FAILED, type Points } from "../format/points";
 import type { SideCar } from "../format/side-car";
 import type { Decoder } from "./decoder";
 import type { RequestFacts } from "./requests";
+import { FLUSH_CLASS } from "./run-data";
 import type { Range } from "./view";
 
 /** A request: block and place in it. */
@@ -210,17 +211,18 @@ export function slack(blocks: readonly Points[], base: PageBase): number {
 }
 
 export function factsOf({ points: p, i }: PointRef): RequestFacts {
-  const cls = p.classes[i]!;
+  const flags = p.classes[i]!;
+  const cls = classOf(flags);
   const [submitted, latency, delay] = [submittedNs(p, i), latencyNs(p, i), DURATIONS[p.delay[i]!]!];
   return {
     number: p.number[i]!,
     target: p.target[i]!,
     worker: p.worker[i]!,
     pass: p.pass[i]!,
-    op: cls & 1 ? "write" : "read",
-    pushed: (cls & CLASS_MASK) >= 2,
-    failed: (cls & FAILED) !== 0,
-    exceptional: (cls & EXCEPTIONAL) !== 0,
+    op: cls === FLUSH_CLASS ? "flush" : cls & 1 ? "write" : "read",
+    pushed: cls === 2 || cls === 3,
+    failed: (flags & FAILED) !== 0,
+    exceptional: (flags & EXCEPTIONAL) !== 0,
     dueNs: Math.max(0, submitted - delay),
     submittedNs: submitted,
     latencyNs: latency,

@@ -6,7 +6,7 @@ export interface RequestFacts {
   readonly worker: number;
   /** From 0. */
   readonly pass: number;
-  readonly op: "read" | "write";
+  readonly op: "read" | "write" | "flush";
   /** Pushed back by a request on the same place. */
   readonly pushed: boolean;
   readonly failed: boolean;

@@ -7,7 +7,9 @@ import type { Decoder } from "./decoder";
 import { PointStore } from "./point-store";
 import { countAt, type Pyramid, TILE } from "./pyramid";
 
-export const CLASSES = ["read", "write", "read-pushed", "write-pushed"] as const;
+export const CLASSES = ["read", "write", "read-pushed", "write-pushed", "flush"] as const;
+/** The class of flushes. */
+export const FLUSH_CLASS = 4;
 
 /** One pyramid for each class; absent where the class has no requests. */
 export type ClassPyramids = readonly (Pyramid | undefined)[];

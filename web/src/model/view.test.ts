@@ -8,7 +8,7 @@ const HOME: View = {
   number: BOUNDS.number,
   y: [1e4, 1e10],
   base: "start",
-  on: { read: true, write: true, pushed: true },
+  on: { read: true, write: true, pushed: true, flush: true },
   yLinear: false,
   transfer: "log",
   dots: true,
@@ -48,7 +48,7 @@ describe("hash", () => {
   test("round trip", () => {
     const views: View[] = [
       HOME,
-      { ...HOME, time: [64.1e9, 66e9], base: "due", on: { read: true, write: false, pushed: true } },
+      { ...HOME, time: [64.1e9, 66e9], base: "due", on: { read: true, write: false, pushed: true, flush: true } },
       { ...HOME, base: "number", number: [17, 4000], yLinear: true, transfer: "equal", dots: false },
       { ...HOME, picked: 8123456, theme: "dark", shown: "difference", rate: "bytes", brush: [1e9, 2.5e9] },
       { ...HOME, picked: 24384, pickedIn: 1 },

@@ -11,6 +11,7 @@ export interface Classes {
   readonly read: boolean;
   readonly write: boolean;
   readonly pushed: boolean;
+  readonly flush: boolean;
 }
 
 export interface View {

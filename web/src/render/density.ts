@@ -1,6 +1,6 @@
 /**
  * From exact counts to pixels: lightness tells the number of requests, hue the share of writes, dark pixels that requests
- * were pushed back. Pure: no canvas, no page.
+ * were pushed back, teal ones that there are flushes. Pure: no canvas, no page.
  */
 
 import { FULL, type Pyramid, TILE } from "../model/pyramid";
@@ -94,23 +94,24 @@ function irregularBins(
   return { count, ofSlot, ofPixel };
 }
 
-/** Counts of the four classes in bins: `read[slotBin * columns + columnBin]`. Used again for each frame. */
+/** Counts of the classes in bins: `read[slotBin * columns + columnBin]`. Used again for each frame. */
 export class Cells {
   columns = 0;
   rows = 0;
-  /** Read, write, read-pushed, write-pushed. */
-  readonly counts: [Uint32Array, Uint32Array, Uint32Array, Uint32Array] = [
+  /** Read, write, read-pushed, write-pushed, flush. */
+  readonly counts: [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array] = [
+    new Uint32Array(0),
     new Uint32Array(0),
     new Uint32Array(0),
     new Uint32Array(0),
     new Uint32Array(0),
   ];
-  private readonly used = [false, false, false, false];
+  private readonly used = [false, false, false, false, false];
   private sum = 0;
 
   reset(columns: number, rows: number): void {
     const size = columns * rows;
-    for (let c = 0; c < 4; c++) {
+    for (let c = 0; c < this.counts.length; c++) {
       if (this.counts[c]!.length < size) this.counts[c] = new Uint32Array(size);
       else if (this.used[c]) this.counts[c]!.fill(0);
       this.used[c] = false;
@@ -167,12 +168,17 @@ export class Cells {
     return this.sum;
   }
 
+  /** Requests of all classes in a cell. */
+  requests(cell: number): number {
+    const [r, w, rp, wp, f] = this.counts;
+    return r[cell]! + w[cell]! + rp[cell]! + wp[cell]! + f[cell]!;
+  }
+
   /** Each number of requests above zero in a cell, and how many cells have it. */
   frequencies(): Map<number, number> {
     const found = new Map<number, number>();
-    const [r, w, rp, wp] = this.counts;
     for (let i = 0; i < this.columns * this.rows; i++) {
-      const n = r[i]! + w[i]! + rp[i]! + wp[i]!;
+      const n = this.requests(i);
       if (n) found.set(n, (found.get(n) ?? 0) + 1);
     }
     return found;
@@ -185,8 +191,8 @@ const MIXES = 17;
 const INKS = 64;
 /** A single request is this strong, so that it can be seen. */
 const LEAST_INK = 0.45;
-/** Pushed requests are at least this strong. */
-const LEAST_PUSHED = 0.5;
+/** Pushed requests and flushes, which are drawn above the others, are at least this strong. */
+const LEAST_ABOVE = 0.5;
 
 /** How numbers become strength, fixed over a report so that two views compare. */
 export class InkScale {
@@ -236,6 +242,8 @@ function ranks(frequencies: ReadonlyMap<number, number>): (count: number) => num
 export class Shades {
   private readonly colors = new Uint32Array(MIXES * INKS);
   private readonly pushed: [Rgb, Rgb];
+  private readonly flush: Rgb;
+  private readonly ground: Rgb;
   private readonly inks = new Uint8Array(4096);
 
   constructor(
@@ -244,6 +252,7 @@ export class Shades {
   ) {
     const [ground, read, write] = [rgb(palette.background), rgb(palette.read), rgb(palette.write)];
     this.pushed = [rgb(palette.readPushed), rgb(palette.writePushed)];
+    [this.flush, this.ground] = [rgb(palette.flush), ground];
     for (let m = 0; m < MIXES; m++) {
       const hue = mix(read, write, m / (MIXES - 1));
       for (let i = 0; i < INKS; i++) {
@@ -254,18 +263,28 @@ export class Shades {
   }
 
   /** Colour of a cell as alpha, blue, green, red; 0 where there is nothing. */
-  color(read: number, write: number, readPushed: number, writePushed: number): number {
+  color(read: number, write: number, readPushed: number, writePushed: number, flush = 0): number {
     const reads = read + readPushed;
-    const count = reads + write + writePushed;
-    if (count === 0) return 0;
-    const ink = count < this.inks.length ? this.inks[count]! : this.inkOf(count);
+    const transfers = reads + write + writePushed;
+    if (flush === 0) return transfers === 0 ? 0 : this.ofTransfers(write, readPushed, writePushed, transfers);
+    const ink = LEAST_INK + ((1 - LEAST_INK) * this.inkAt(transfers + flush)) / (INKS - 1);
+    if (transfers === 0) return packed(mix(this.ground, this.flush, ink));
+    const color = this.ofTransfers(write, readPushed, writePushed, transfers);
+    return packed(mix(unpacked(color), this.flush, Math.max(LEAST_ABOVE, flush / (transfers + flush))));
+  }
+
+  private ofTransfers(write: number, readPushed: number, writePushed: number, count: number): number {
+    const ink = this.inkAt(count);
     const step = Math.round(((write + writePushed) / count) * (MIXES - 1));
     const color = this.colors[step * INKS + ink]!;
     const pushed = readPushed + writePushed;
     if (pushed === 0) return color;
     const dark = mix(this.pushed[0], this.pushed[1], writePushed / pushed);
-    const base: Rgb = [color & 255, (color >> 8) & 255, (color >> 16) & 255];
-    return packed(mix(base, dark, Math.max(LEAST_PUSHED, pushed / count)));
+    return packed(mix(unpacked(color), dark, Math.max(LEAST_ABOVE, pushed / count)));
+  }
+
+  private inkAt(count: number): number {
+    return count < this.inks.length ? this.inks[count]! : this.inkOf(count);
   }
 
   private inkOf(count: number): number {
@@ -277,12 +296,19 @@ function packed([red, green, blue]: Rgb): number {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
+function unpacked(color: number): Rgb {
+  return [color & 255, (color >> 8) & 255, (color >> 16) & 255];
+}
+
 /** What was painted. */
 export interface Painted {
   readonly pixels: Pixels;
   /** Pixels that are not empty. */
   readonly lit: number;
 }
+
+/** From the counts of the classes in a cell to its colour. */
+export type CellColor = (r: number, w: number, rp: number, wp: number, f: number) => number;
 
 /** Paints cells. The pixels are valid until the next picture is painted with the same brush. */
 export class DensityBrush {
@@ -293,7 +319,7 @@ export class DensityBrush {
     cells: Cells,
     columns: Bins,
     rows: Bins,
-    color: (r: number, w: number, rp: number, wp: number) => number,
+    color: CellColor,
   ): Painted {
     const [width, height] = [columns.ofPixel.length, rows.ofPixel.length];
     const size = width * height;
@@ -304,14 +330,14 @@ export class DensityBrush {
     return { pixels: { width, height, data: new Uint8ClampedArray(out.buffer as ArrayBuffer, 0, size * 4) }, lit };
   }
 
-  private shade(cells: Cells, color: (r: number, w: number, rp: number, wp: number) => number): void {
+  private shade(cells: Cells, color: CellColor): void {
     const size = cells.columns * cells.rows;
     if (this.cellColors.length < size) this.cellColors = new Uint32Array(size);
     const { cellColors } = this;
-    const [r, w, rp, wp] = cells.counts;
+    const [r, w, rp, wp, f] = cells.counts;
     for (let i = 0; i < size; i++) {
-      const any = r[i]! | w[i]! | rp[i]! | wp[i]!;
-      cellColors[i] = any === 0 ? 0 : color(r[i]!, w[i]!, rp[i]!, wp[i]!);
+      const any = r[i]! | w[i]! | rp[i]! | wp[i]! | f[i]!;
+      cellColors[i] = any === 0 ? 0 : color(r[i]!, w[i]!, rp[i]!, wp[i]!, f[i]!);
     }
   }
 

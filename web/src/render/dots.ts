@@ -20,10 +20,13 @@ export function dotSize(dots: number, ratio: number): number {
   return Math.round(css * ratio);
 }
 
-/** Stamps of read, write, read-pushed, write-pushed and failed. */
+/** Place of the stamp of failed requests. */
+export const FAILED_STAMP = 5;
+
+/** Stamps of read, write, read-pushed, write-pushed, flush and failed. */
 export function stamps(palette: Palette, size: number, ratio: number): DotClass[] {
   const shaped = size / ratio >= SHAPED;
-  const [disc, triangle, diamond, cross] = [isDisc, isTriangle, isDiamond, isCross];
+  const [disc, triangle, diamond, square, cross] = [isDisc, isTriangle, isDiamond, isSquare, isCross];
   const make = (color: string, inside: Inside) => ({
     color: packed(color),
     mask: mask(size, shaped ? inside : isDisc),
@@ -33,6 +36,7 @@ export function stamps(palette: Palette, size: number, ratio: number): DotClass[
     make(palette.write, triangle),
     make(palette.readPushed, diamond),
     make(palette.writePushed, diamond),
+    make(palette.flush, square),
     { color: packed(palette.bad), mask: mask(Math.max(size, Math.round(SHAPED * ratio)), cross) },
   ];
 }
@@ -43,6 +47,7 @@ type Inside = (x: number, y: number) => boolean;
 const isDisc: Inside = (x, y) => x * x + y * y <= 1.02;
 const isTriangle: Inside = (x, y) => y <= 0.85 && Math.abs(x) <= (y + 1) * 0.58;
 const isDiamond: Inside = (x, y) => Math.abs(x) + Math.abs(y) <= 1.05;
+const isSquare: Inside = (x, y) => Math.max(Math.abs(x), Math.abs(y)) <= 0.8;
 const isCross: Inside = (x, y) => Math.abs(Math.abs(x) - Math.abs(y)) < 0.34;
 
 function mask(size: number, inside: Inside): Uint8Array {

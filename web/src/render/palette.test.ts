@@ -4,11 +4,11 @@ import { DARK, faded, LIGHT, mix, type Palette, rgb } from "./palette";
 
 type Name = Exclude<keyof Palette, "dark" | "series">;
 
-const MARKS: readonly Name[] = ["read", "write", "readPushed", "writePushed", "demanded", "actual", "ok", "bad", "axis"];
+const MARKS: readonly Name[] = ["read", "write", "readPushed", "writePushed", "flush", "demanded", "actual", "ok", "bad", "axis"];
 const WORDS: readonly Name[] = ["text", "faint", "caution"];
 /** Colours that meet in a panel and are told apart by nothing else. A limit's line among requests has words at its end. */
 const PANELS: readonly (readonly Name[])[] = [
-  ["read", "write", "readPushed", "writePushed"],
+  ["read", "write", "readPushed", "writePushed", "flush"],
   ["read", "write", "demanded", "actual"],
   ["read", "write", "text"],
   ["demanded", "actual", "bad"],

@@ -21,6 +21,7 @@ export interface Palette {
   readonly write: Color;
   readonly readPushed: Color;
   readonly writePushed: Color;
+  readonly flush: Color;
   /** What the load requests. */
   readonly demanded: Color;
   /** What the target delivers. */
@@ -50,6 +51,7 @@ export const LIGHT: Palette = {
   write: "#c01c28",
   readPushed: "#04104a",
   writePushed: "#5e1030",
+  flush: "#0096a5",
   demanded: "#17a08a",
   actual: "#cc8400",
   ok: "#17a08a",
@@ -70,6 +72,7 @@ export const DARK: Palette = {
   write: "#f0453f",
   readPushed: "#4b55f0",
   writePushed: "#a0507a",
+  flush: "#6af5ff",
   demanded: "#3fe8c4",
   actual: "#ffc23a",
   ok: "#3fe8c4",

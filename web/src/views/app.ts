@@ -134,8 +134,9 @@ export class App {
   private makeBar(): Bar {
     const { report, viewState } = this;
     const { meta, bases } = report;
-    const mayGoDeeper = meta.runs.some((run) => run.detail.embedded < run.detail.requests);
-    return new Bar(meta.title, viewState.view, bases, meta.runs.length, mayGoDeeper, {
+    const deeper = meta.runs.some((run) => run.detail.embedded < run.detail.requests);
+    const has = { flushes: report.hasFlushes, deeper };
+    return new Bar(meta.title, viewState.view, bases, meta.runs.length, has, {
       change: (change) => viewState.change(change),
       toggleTheme: () => this.toggleTheme(),
       goTo: (text) => this.navigation.goTo(text),

@@ -30,6 +30,13 @@ const RUNS: readonly (readonly [Shown, string])[] = [
   ["difference", "B against A"],
 ];
 
+const NAMES: Readonly<Record<keyof Classes, string>> = {
+  read: "reads",
+  write: "writes",
+  pushed: "pushed back",
+  flush: "flushes",
+};
+
 export class Bar {
   readonly root: HTMLElement;
   readonly goTo: HTMLInputElement;
@@ -45,7 +52,7 @@ export class Bar {
     view: View,
     bases: readonly PageBase[],
     runs: number,
-    private readonly mayGoDeeper: boolean,
+    private readonly has: { readonly flushes: boolean; readonly deeper: boolean },
     private readonly actions: BarActions,
   ) {
     this.view = view;
@@ -69,7 +76,7 @@ export class Bar {
       el("h2", { title }, title),
     );
     // Nothing is pushed back before it runs; a load has no time bases.
-    const known = this.classes.filter(([name]) => name !== "pushed" || bases.length > 0);
+    const known = this.classes.filter(([name]) => (name !== "pushed" || bases.length > 0) && (name !== "flush" || has.flushes));
     this.root.append(this.group(...known.map(([, b]) => b)));
     if (bases.length > 0) this.root.append(this.group(this.base, this.scale, this.transfer));
     if (this.shown) this.root.append(this.group(this.shown));
@@ -81,9 +88,9 @@ export class Bar {
   }
 
   private toggles(): (readonly [keyof Classes, HTMLButtonElement])[] {
-    return (["read", "write", "pushed"] as const).map((name) => {
+    return (["read", "write", "pushed", "flush"] as const).map((name) => {
       const flip = () => this.actions.change({ on: { ...this.view.on, [name]: !this.view.on[name] } });
-      const text = name === "pushed" ? "pushed back" : `${name}s`;
+      const text = NAMES[name];
       return [
         name,
         button(text, `show ${text} (${name[0]})`, { "data-on": name, "aria-pressed": "true" }, flip),
@@ -146,7 +153,7 @@ export class Bar {
       button("☾", "dark or light", { "data-role": "theme" }, actions.toggleTheme),
       button("PNG", "save the panel as PNG (s)", { "data-role": "png" }, actions.savePng),
       button("SVG", "save the panel as SVG (S)", { "data-role": "svg" }, actions.saveSvg),
-      ...(this.mayGoDeeper ? [open] : []),
+      ...(this.has.deeper ? [open] : []),
       button("?", "help (?)", { "data-role": "help" }, actions.help),
       file,
     );

@@ -57,6 +57,7 @@ function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean, isFinal: boolea
     figureCells(name("writes"), found, found.write),
     figureCells(name("all"), found, found.all),
   ];
+  if (found.flush.requests > 0) rows.push(figureCells(name("flushes"), found, found.flush));
   if (pushed > 0) rows.push([name("of them pushed back"), count(pushed), "–", "–", "–"]);
   return rows;
 }
@@ -74,7 +75,7 @@ function sentence(scene: Scene, brush: Range): string {
   const { range, step } = told(scene, brush);
   const found = sonarFigures(scene, range);
   if (!found) return "";
-  const { read, write, all } = found;
+  const { read, write, flush, all } = found;
   const time = (ns: number | undefined) => roughly(found, ns);
   const times =
     all.requests > 0
@@ -83,5 +84,5 @@ function sentence(scene: Scene, brush: Range): string {
   const at = (x: number) => whereWords(scene, x, step);
   const steps = found.step ? ` (in steps of ${stepWords(scene, found.step)})` : "";
   const about = found.isExact ? "" : "about ";
-  return `${at(found.range[0])} to ${at(found.range[1])}${steps}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes.${times}`;
+  return `${at(found.range[0])} to ${at(found.range[1])}${steps}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes${flush.requests > 0 ? `, ${count(flush.requests)} flushes` : ""}.${times}`;
 }

@@ -26,7 +26,9 @@ function placeOf(request: RequestFacts, run: PageRun): string[] {
   const { op, lengthBytes, offsetBytes, worker } = request;
   const named = placeAt(run, offsetBytes);
   const inside = named ? ` (${named.name} + ${bytes(offsetBytes - named.from_bytes)})` : "";
-  return [`${op} ${bytes(lengthBytes)} @ ${place(offsetBytes)}${inside}`, targetOf(request, run), `worker ${worker}`];
+  // A flush has no place.
+  const what = op === "flush" ? op : `${op} ${bytes(lengthBytes)} @ ${place(offsetBytes)}${inside}`;
+  return [what, targetOf(request, run), `worker ${worker}`];
 }
 
 /** Bytes exactly, and in a unit that people know. */

@@ -133,7 +133,7 @@ export class Drawing {
     this.isOverDirty = true;
     this.drawPanels();
     const { palette } = this.scenes;
-    this.bar.update(this.viewState.view, { read: palette.read, write: palette.write, pushed: palette.readPushed });
+    this.bar.update(this.viewState.view, { read: palette.read, write: palette.write, pushed: palette.readPushed, flush: palette.flush });
     this.notices.tellDamage(this.report.skipped);
     this.tellBrush(false);
     clearTimeout(this.told);

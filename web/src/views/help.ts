@@ -17,7 +17,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["+ −", "zoom"],
   ["Home or 0", "the whole run"],
   ["Backspace, [ and ]", "view before, and behind"],
-  ["r w p", "reads, writes, pushed-back requests on and off"],
+  ["r w p f", "reads, writes, pushed-back requests, flushes on and off"],
   ["t", "time base: submitted, due, completed, number"],
   ["l", "linear or logarithmic"],
   ["e", "how numbers become strength of colour"],

@@ -3,6 +3,7 @@
 import type { PageBase } from "../format/page";
 import type { Range, Shown, Theme, Transfer, View } from "../model/view";
 import { xRange } from "../model/view";
+import { classesOf } from "../model/hash";
 import type { App } from "./app";
 
 export interface ReportStats {
@@ -73,7 +74,7 @@ function changed(view: View, { t, on, ...same }: ViewChange): View {
     ...view,
     ...same,
     ...(t ? (base === "number" ? { number: t } : { time: t }) : {}),
-    ...(on === undefined ? {} : { on: { read: on.includes("r"), write: on.includes("w"), pushed: on.includes("p") } }),
+    ...(on === undefined ? {} : { on: classesOf(on) }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Scene } from "../charts/scene";
 import { shadesOf } from "../charts/density-picture";
 import { gridOf } from "../charts/sonar";
 import { count, short } from "../render/units";
+import { FLUSH_CLASS } from "../model/run-data";
 import { Sheet } from "./sheet";
 
 const STEPS = 24;
@@ -19,7 +20,7 @@ export class Legend {
   update(scene: Scene): void {
     const grid = gridOf(scene);
     if (!grid) return;
-    this.sheet.resize(330, 18, scene.ratio);
+    this.sheet.resize(grid.totals[FLUSH_CLASS] > 0 ? 400 : 330, 18, scene.ratio);
     const p = this.sheet.begin(scene.palette.background);
     const style = { size: 11, color: scene.palette.faint, baseline: "middle" } as const;
     if (scene.other) {
@@ -45,6 +46,7 @@ export class Legend {
       ["reads", scene.palette.read],
       ["writes", scene.palette.write],
       ["pushed", scene.palette.readPushed],
+      ...(grid.totals[FLUSH_CLASS] > 0 ? [["flushes", scene.palette.flush] as const] : []),
     ] as const) {
       p.fill({ x, y: 5, w: 8, h: 8 }, color);
       p.text(x + 11, 9, text, style);
@@ -52,7 +54,7 @@ export class Legend {
     }
     this.root.setAttribute(
       "aria-label",
-      `Strength: 1 to ${count(most)} requests in a cell. Blue: reads, red: writes, violet: both, dark: pushed back.`,
+      `Strength: 1 to ${count(most)} requests in a cell. Blue: reads, red: writes, violet: both, dark: pushed back, teal: flushes.`,
     );
   }
 }

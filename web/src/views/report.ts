@@ -7,13 +7,13 @@ import { cells, fillWhole } from "../charts/density-picture";
 import type { Workshop } from "../work/workshop";
 import { addRange } from "../model/pyramid";
 import { Rows } from "../model/rows";
-import { RunData } from "../model/run-data";
+import { FLUSH_CLASS, RunData } from "../model/run-data";
 import type { Bounds, Range, Transfer, View } from "../model/view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
 /** Slots of room below and above all rows, so that what lies there is not at the very edge. */
 const GUTTER = 6;
-const ALL = { read: true, write: true, pushed: true } as const;
+const ALL = { read: true, write: true, pushed: true, flush: true } as const;
 
 export class Report {
   readonly rows: Rows;
@@ -50,6 +50,11 @@ export class Report {
 
   get isLoad(): boolean {
     return this.meta.runs.every((run) => run.kind === "load");
+  }
+
+  /** Whether any run has flushes. */
+  get hasFlushes(): boolean {
+    return this.meta.runs.some((run) => run.grids.some((grid) => grid.totals[FLUSH_CLASS] > 0));
   }
 
   /** Time bases for which there are counts. */

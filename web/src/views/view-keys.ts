@@ -20,6 +20,7 @@ export function viewKeys(viewState: ViewState, { bases, runs }: Report, pointerX
     r: flip("read"),
     w: flip("write"),
     p: flip("pushed"),
+    f: flip("flush"),
     t: () => viewState.change({ base: next(bases, viewState.view.base) }),
     l: () => viewState.change({ yLinear: !viewState.view.yLinear }),
     e: () => viewState.change({ transfer: next(["log", "equal", "linear"] as const, viewState.view.transfer) }),

@@ -4,7 +4,7 @@
 use crate::SLOTS;
 use crate::caution::{grouped, span};
 use crate::findings::access::bin_of;
-use crate::findings::{CompletionStall, TimeRange, percent};
+use crate::findings::{CompletionStall, OPS, TimeRange, percent, several};
 use crate::{Class, CountGrid, ROWS_PER_DECADE, row_lower_edge};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct LatencyBand {
     /// `A` for the fastest of the operation, then `B`, and so on.
     pub letter: char,
-    /// Reads or writes.
+    /// Reads, writes or flushes.
     pub op: Op,
     /// Where it starts: the valley to the faster band, or the fastest request.
     pub low_ns: u64,
@@ -46,8 +46,8 @@ impl LatencyBand {
     pub fn sentence(&self) -> String {
         let (low, peak, high) = (span(self.low_ns), span(self.peak_ns), span(self.high_ns));
         let mut text = format!(
-            "{}s, band {}: around {peak} ({low} to {high}), {} of them, {} requests",
-            self.op.name(),
+            "{}, band {}: around {peak} ({low} to {high}), {} of them, {} requests",
+            several(self.op),
             self.letter,
             percent(self.share),
             grouped(self.requests)
@@ -87,11 +87,11 @@ const PARTS: usize = 60;
 /// Fewer requests of an operation have no modes.
 const FEWEST: u64 = 200;
 
-/// The bands of both operations. Requests that one of `stalls` held, or that it kept from being issued, are ignored:
+/// The bands of each operation. Requests that one of `stalls` held, or that it kept from being issued, are ignored:
 /// they draw humps of their own. `delay` by due time shows how long requests were kept.
 pub(super) fn bands(latency: &CountGrid, delay: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
     let held = |op| Held::by(stalls, delay, op);
-    Op::TRANSFERS.into_iter().flat_map(|op| Columns::of(latency, op, &held(op)).bands(op)).collect()
+    OPS.into_iter().flat_map(|op| Columns::of(latency, op, &held(op)).bands(op)).collect()
 }
 
 /// Requests of one operation that no stall held, by part of the time and latency.
@@ -171,16 +171,17 @@ impl Columns {
 }
 
 /// The classes of one operation.
-fn classes(op: Op) -> [Class; 2] {
-    match op.is_write() {
-        false => [Class::Read, Class::ReadPushed],
-        true => [Class::Write, Class::WritePushed],
+fn classes(op: Op) -> &'static [Class] {
+    match op {
+        Op::Read => &[Class::Read, Class::ReadPushed],
+        Op::Write => &[Class::Write, Class::WritePushed],
+        _ => &[Class::Flush],
     }
 }
 
 /// The cells of one operation in one column of a grid: slots and numbers of requests.
-fn cells(grid: &CountGrid, column: usize, classes: [Class; 2]) -> impl Iterator<Item = (usize, u32)> {
-    classes.into_iter().flat_map(move |class| grid.column(class, column))
+fn cells(grid: &CountGrid, column: usize, classes: &'static [Class]) -> impl Iterator<Item = (usize, u32)> {
+    classes.iter().flat_map(move |class| grid.column(*class, column))
 }
 
 /// What stalls held of one operation.

@@ -61,5 +61,5 @@ pub(super) fn failures(failed: &CountGrid, summary: &Summary) -> Option<Failures
 }
 
 fn is_used(grid: &CountGrid, column: usize) -> bool {
-    Class::ALL.into_iter().any(|class| grid.column(class, column).next().is_some())
+    Class::TRANSFERS.into_iter().any(|class| grid.column(class, column).next().is_some())
 }

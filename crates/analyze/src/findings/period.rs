@@ -4,7 +4,7 @@ use crate::caution::span;
 use crate::findings::TimeRange;
 use crate::findings::access::{Course, binned, measured};
 use crate::findings::statistics::median;
-use crate::{Class, CountGrid, Summary};
+use crate::{Cell, Class, CountGrid, Summary};
 use serde::{Deserialize, Serialize};
 
 /// In which quantity the period shows.
@@ -122,18 +122,19 @@ pub(super) fn period(requests: &Course, latency: &CountGrid, summary: &Summary) 
     })
 }
 
-/// Slow requests of each column of the grid.
+/// Slow reads and writes of each column of the grid.
 fn slow(latency: &CountGrid) -> Vec<u64> {
     let marginal = latency.marginal();
-    let total: u64 = marginal.iter().flatten().sum();
+    let of = |cell: &Cell| Class::TRANSFERS.iter().map(|class| cell[class.index()]).sum::<u64>();
+    let total: u64 = marginal.iter().map(of).sum();
     let mut above = 0u64;
     let first = (0..marginal.len()).rfind(|slot| {
-        above += marginal[*slot].iter().sum::<u64>();
+        above += of(&marginal[*slot]);
         above as f64 > SLOW_PART * total as f64
     });
     let first = first.map_or(0, |slot| slot + 1);
     let mut slow = vec![0u64; latency.axis().columns()];
-    for class in Class::ALL {
+    for class in Class::TRANSFERS {
         for (column, slow) in slow.iter_mut().enumerate() {
             let is_slow = |(slot, _): &(usize, u32)| *slot >= first;
             *slow += latency.column(class, column).filter(is_slow).map(|(_, n)| u64::from(n)).sum::<u64>();

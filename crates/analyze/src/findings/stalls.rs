@@ -1,7 +1,7 @@
 //! Stalls: times without completions although requests were in flight.
 
 use crate::caution::{grouped, span};
-use crate::findings::{TimeRange, moment};
+use crate::findings::{OPS, TimeRange, moment, several};
 use crate::sketch::Sketch;
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub enum StallKind {
 pub struct CompletionStall {
     /// What stood still.
     pub kind: StallKind,
-    /// The operation that stood still; `None` if both did.
+    /// The operation that stood still; `None` if all did.
     pub op: Option<Op>,
     /// From the last completion before it (or the first submission into an idle target) to the next.
     pub range: TimeRange,
@@ -34,6 +34,9 @@ pub struct CompletionStall {
     pub held_reads: u64,
     /// The same for writes.
     pub held_writes: u64,
+    /// The same for flushes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_flushes: u64,
     /// From its end until the last of those was done.
     pub drain_ns: u64,
     /// Longest latency among those.
@@ -48,7 +51,7 @@ pub struct CompletionStall {
 impl CompletionStall {
     /// Requests that it held.
     pub fn held(&self) -> u64 {
-        self.held_reads + self.held_writes
+        self.held_reads + self.held_writes + self.held_flushes
     }
 
     /// In one plain sentence, without a number.
@@ -61,7 +64,7 @@ impl CompletionStall {
                 format!("no {} completed, the others went on (partial stall: needle)", op.name())
             }
             (StallKind::Queue, Some(op)) => {
-                format!("{}s piled up and completed together (partial stall: needle)", op.name())
+                format!("{} piled up and completed together (partial stall: needle)", several(op))
             }
             (StallKind::Needle, None) => {
                 "neither reads nor writes went on as usual (partial stall: needle)".to_string()
@@ -70,16 +73,7 @@ impl CompletionStall {
                 "reads and writes piled up and completed together (partial stall: needle)".to_string()
             }
         };
-        let held = match (self.held_reads, self.held_writes) {
-            (reads, 0) => format!("{} held, reads", grouped(reads)),
-            (0, writes) => format!("{} held, writes", grouped(writes)),
-            (reads, writes) => format!(
-                "{} held, {} reads and {} writes",
-                grouped(reads + writes),
-                grouped(reads),
-                grouped(writes)
-            ),
-        };
+        let held = held_words([self.held_reads, self.held_writes, self.held_flushes]);
         format!(
             "at {} for {}: {what}, {held}, worked off after {}, longest latency {}",
             moment(self.range.from_ns),
@@ -87,6 +81,25 @@ impl CompletionStall {
             span(self.drain_ns),
             span(self.longest_latency_ns)
         )
+    }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// How many requests of each operation were held: `3 held, reads`, `5 held, 3 reads and 2 writes`.
+fn held_words(held: [u64; 3]) -> String {
+    let some: Vec<(u64, Op)> = held.into_iter().zip(OPS).filter(|(n, _)| *n > 0).collect();
+    let total = grouped(held.iter().sum());
+    match some.as_slice() {
+        [] => format!("{total} held"),
+        [(_, op)] => format!("{total} held, {}", several(*op)),
+        [rest @ .., last] => {
+            let of = |(n, op): &(u64, Op)| format!("{} {}", grouped(*n), several(*op));
+            let rest: Vec<String> = rest.iter().map(of).collect();
+            format!("{total} held, {} and {}", rest.join(", "), of(last))
+        }
     }
 }
 
@@ -109,8 +122,8 @@ const MOST_LISTED: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub struct Completions {
     all: Gaps,
-    of_op: [Gaps; 2],
-    piles: [Piles; 2],
+    of_op: [Gaps; 3],
+    piles: [Piles; 3],
 }
 
 /// What [`Completions`] found.
@@ -130,7 +143,7 @@ impl Completions {
 
     /// Takes the next submitted request in the order of completion, a failed one too.
     pub fn add(&mut self, submitted_ns: u64, completed_ns: u64, op: Op) {
-        let index = usize::from(op.is_write());
+        let index = OPS.iter().position(|known| *known == op).unwrap_or(0);
         self.all.add(submitted_ns, completed_ns, index);
         self.of_op[index].add(submitted_ns, completed_ns, index);
         self.piles[index].add(submitted_ns, completed_ns);
@@ -139,14 +152,14 @@ impl Completions {
     /// What was found.
     pub fn facts(mut self) -> CompletionFacts {
         let (mut stalls, mut left_out) = self.all.stalls(None);
-        for (index, op) in Op::TRANSFERS.into_iter().enumerate() {
+        for (index, op) in OPS.into_iter().enumerate() {
             // Whatever stood still altogether is no matter of one operation.
             let (mut needles, more) = self.of_op[index].stalls(Some(op));
             needles.retain(|needle| !cover_half(&stalls, needle));
             stalls.append(&mut needles);
             left_out += more;
         }
-        for (index, op) in Op::TRANSFERS.into_iter().enumerate() {
+        for (index, op) in OPS.into_iter().enumerate() {
             let piles = std::mem::take(&mut self.piles[index]);
             left_out += piles.left_out;
             let new = piles.stalls(op);
@@ -173,7 +186,9 @@ fn together(stalls: Vec<CompletionStall>) -> Vec<CompletionStall> {
         2 * a.range.overlap_ns(b.range) >= a.range.length_ns().max(b.range.length_ns())
     };
     let (mut all, one_op): (Vec<_>, Vec<_>) = stalls.into_iter().partition(|s| s.op.is_none());
-    let (reads, mut writes): (Vec<_>, Vec<_>) = one_op.into_iter().partition(|s| s.op == Some(Op::Read));
+    let (reads, one_op): (Vec<_>, Vec<_>) = one_op.into_iter().partition(|s| s.op == Some(Op::Read));
+    let (mut writes, mut flushes): (Vec<_>, Vec<_>) =
+        one_op.into_iter().partition(|s| s.op == Some(Op::Write));
     for read in reads {
         match writes.iter().position(|write| is_same_time(&read, write)) {
             Some(at) => all.push(joined(&read, &writes.swap_remove(at))),
@@ -181,6 +196,7 @@ fn together(stalls: Vec<CompletionStall>) -> Vec<CompletionStall> {
         }
     }
     all.append(&mut writes);
+    all.append(&mut flushes);
     all
 }
 
@@ -197,6 +213,7 @@ fn joined(read: &CompletionStall, write: &CompletionStall) -> CompletionStall {
         range,
         held_reads: read.held_reads,
         held_writes: write.held_writes,
+        held_flushes: 0,
         drain_ns: drained(read).max(drained(write)).saturating_sub(range.to_ns),
         longest_latency_ns: read.longest_latency_ns.max(write.longest_latency_ns),
         threshold_ns: read.threshold_ns.min(write.threshold_ns),
@@ -231,7 +248,7 @@ struct Candidate {
     first_submitted: u64,
     /// How long the request that ended it had waited.
     ender_waited: u64,
-    held: [u64; 2],
+    held: [u64; 3],
     drained: u64,
     longest: u64,
 }
@@ -266,7 +283,7 @@ impl Gaps {
                 end: completed,
                 first_submitted: submitted,
                 ender_waited: waited,
-                held: [0; 2],
+                held: [0; 3],
                 drained: completed,
                 longest: 0,
             });
@@ -323,6 +340,7 @@ impl Candidate {
             range: TimeRange { from_ns: self.begin(), to_ns: self.end },
             held_reads: self.held[0],
             held_writes: self.held[1],
+            held_flushes: self.held[2],
             drain_ns: self.drained - self.end,
             longest_latency_ns: self.longest,
             threshold_ns: threshold,
@@ -420,6 +438,7 @@ impl Piles {
             range: TimeRange { from_ns: pile.first_submitted, to_ns: pile.first_completed },
             held_reads: if op == Op::Read { pile.count } else { 0 },
             held_writes: if op == Op::Write { pile.count } else { 0 },
+            held_flushes: if op == Op::Flush { pile.count } else { 0 },
             drain_ns: pile.last_completed - pile.first_completed,
             longest_latency_ns: pile.longest,
             threshold_ns: SLOW_NS,

@@ -210,7 +210,7 @@ impl Levels<'_> {
     fn latency_by(&self, bins: usize) -> Vec<f64> {
         let width = self.latency.axis().width_ns();
         let mut sums = vec![(0.0, 0u64); bins];
-        for class in Class::ALL {
+        for class in Class::TRANSFERS {
             for column in 0..self.latency.axis().columns() {
                 let middle = (column as u64).saturating_mul(width).saturating_add(width / 2);
                 let Some(bin) = bin_of(middle, self.range, bins) else { continue };

@@ -221,3 +221,35 @@ fn steps_count_and_sort_flushes_apart() {
     assert_eq!(sampled, ["0.300000000 8", "# flush 0.200000000", "0.400000000 24"]);
     assert_eq!(got("slip:2,100")[2..4], ["0.100000000 116", "0.400000000 124"]);
 }
+
+#[test]
+fn flushes_are_a_class_of_their_own_in_pictures_and_pages() {
+    let lab = lab();
+    let run = "run --engine sim -t dev --size 1g --rw randwrite --rate-iops 2000 --runtime 3 --fsync 4 --no-progress --seed 1";
+    lab.expect(0, &format!("{run} -o a"));
+    let summary: Value = serde_json::from_str(&lab.expect(0, "show a --json").out).expect("JSON");
+    let flushes = summary["latency"]["flush"]["count"].as_u64().expect("figures of flushes");
+    assert_eq!((flushes, &summary["latency"]["all"]["count"]), (1_500, &Value::from(6_000)));
+    lab.expect(0, "plot a --only sonar,latency.bins,percentiles --svg --data -o p");
+    for (table, word) in [
+        ("g01.latency.realtime", ",flush,"),
+        ("g06.latency.bins", ",flush,"),
+        ("g20.response.percentiles", "service,flush,"),
+    ] {
+        let rows = std::fs::read_to_string(lab.path(&format!("p/{table}.csv"))).expect("a table");
+        assert!(rows.contains(word), "{table}");
+        let picture = std::fs::read_to_string(lab.path(&format!("p/{table}.svg"))).expect("a picture");
+        assert!(picture.contains("flushes"), "{table}");
+    }
+    lab.expect(0, "report a -o page.html");
+    let page = std::fs::read_to_string(lab.path("page.html")).expect("a page");
+    assert!(page.contains("data-k=\"grid/latency.start/flush\""), "no block of flushes");
+    let meta =
+        page.split_once("id=\"iosonar-meta\">").expect("data").1.split_once("</script>").expect("its end").0;
+    let meta: Value = serde_json::from_str(meta).expect("JSON");
+    let run = &meta["runs"][0];
+    assert_eq!(
+        (&run["grids"][0]["totals"][4], &run["detail"]["embedded"]),
+        (&Value::from(1_500), &Value::from(7_500))
+    );
+}

@@ -49,9 +49,19 @@ pub(super) enum Overlay {
     TimesAndBands,
 }
 
-/// Lanes of a panel: all classes together, or reads above writes where colours cannot tell them apart.
-pub(super) fn lanes(view: &View<'_>) -> &'static [Scope] {
-    if view.palette.is_gray { &[Scope::Read, Scope::Write] } else { &[Scope::All] }
+/// Lanes of a panel: all classes together, or reads above writes, and those above flushes if there are any, where colours
+/// cannot tell them apart.
+pub(super) fn lanes(view: &View<'_>, has_flushes: bool) -> &'static [Scope] {
+    match (view.palette.is_gray, has_flushes) {
+        (false, _) => &[Scope::All],
+        (true, false) => &[Scope::Read, Scope::Write],
+        (true, true) => &[Scope::Read, Scope::Write, Scope::Flush],
+    }
+}
+
+/// Whether a class is in a lane. The lane of all has flushes, too, although the figures of all requests do not.
+fn is_in(lane: Scope, class: Class) -> bool {
+    lane == Scope::All || lane.contains(class)
 }
 
 /// Pixels between two lanes.
@@ -85,7 +95,7 @@ pub(super) fn draw(
     let failures = panel.failed.filter(|grid| Class::ALL.iter().any(|class| grid.total(*class) > 0));
     let failed = failures.map(|grid| strips(grid, &time));
     let shown = Shown { sums: all.marginal(), all, failed };
-    let lanes = lanes(view);
+    let lanes = lanes(view, panel.grid.total(Class::Flush) > 0);
     let height = plot.h / lanes.len() as i32;
     let mut most = 0;
     for (i, scope) in lanes.iter().enumerate() {
@@ -106,7 +116,8 @@ pub(super) fn draw(
         scene.text(words(panel.x_label, x, y, axes::LABEL_SIZE, view.palette, Anchor::Middle));
         time.within(plot).draw_labels(scene, view.palette);
         if lanes.len() == 1 {
-            key(scene, view, most, plot.bottom() + BELOW - 10);
+            let has_flushes = shown.sums.iter().any(|cell| cell[Class::Flush.index()] > 0);
+            key(scene, view, (most, has_flushes), plot.bottom() + BELOW - 10);
         }
     }
     shown.sums.iter().flatten().sum()
@@ -131,7 +142,7 @@ struct Lane {
 fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &Shown, lane: &Lane) -> u64 {
     let (p, plot) = (view.palette, lane.plot);
     // Lanes have one scale.
-    let failures = shown.failed.as_ref().map_or(vec![[0; 4]; SLOTS], Strips::marginal);
+    let failures = shown.failed.as_ref().map_or(vec![Cell::default(); SLOTS], Strips::marginal);
     let lit = |slot: usize| shown.sums[slot].iter().chain(&failures[slot]).sum::<u64>() > 0;
     let scale = LogScale::new(plot, lit, panel.always_under);
     lane.time.draw_grid(scene, p);
@@ -139,7 +150,7 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &S
     if panel.overlay != Overlay::Nothing {
         overlay::behind(scene, view, &lane.time, plot);
     }
-    let density = Density::of(&shown.all, &scale.pixel_rows(), lane.scope);
+    let density = Density::of(&shown.all, &scale.pixel_rows(), |class| is_in(lane.scope, class));
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     if panel.with_p99 {
         p99_line(scene, view, &shown.all, lane.scope, &scale, plot);
@@ -151,7 +162,8 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &S
     say_why_empty(scene, view, panel, shown, lane);
     marginal(scene, view, panel, &shown.sums, lane, &scale);
     let mut taken = Vec::new();
-    if let Some(limit) = panel.limit {
+    // Limits are those of requests that transfer data.
+    if let Some(limit) = panel.limit.filter(|_| lane.scope != Scope::Flush) {
         limit::draw(scene, view, limit, &scale, (&lane.time, lane.scope), &mut taken);
     }
     if panel.overlay == Overlay::TimesAndBands {
@@ -170,7 +182,7 @@ fn crosses(failed: &Strips, lane: &Lane, scale: &LogScale) -> Vec<(i32, i32)> {
     let mut at = Vec::new();
     for (span, cells) in failed.pixels.iter().zip(failed.cells.chunks_exact(SLOTS)) {
         let x = lane.plot.x + (span.start + span.end) as i32 / 2;
-        for (slot, _) in cells.iter().enumerate().filter(|(_, cell)| of_scope(cell, lane.scope) > 0) {
+        for (slot, _) in cells.iter().enumerate().filter(|(_, cell)| of_lane(cell, lane.scope) > 0) {
             let y = scale.slot_y(slot);
             if taken.insert((x / APART, y / APART)) {
                 at.push((x, y));
@@ -185,19 +197,25 @@ fn of_scope(cell: &Cell, scope: Scope) -> u64 {
     Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
 }
 
+/// Requests of a lane in a cell.
+fn of_lane(cell: &Cell, lane: Scope) -> u64 {
+    Class::ALL.into_iter().filter(|c| is_in(lane, *c)).map(|c| cell[c.index()]).sum()
+}
+
 /// Words in place of requests, where none has a row: an empty plot must not look like a broken one.
 fn say_why_empty(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &Shown, lane: &Lane) {
     let count = |slots: std::ops::Range<usize>| -> u64 {
-        shown.sums[slots].iter().map(|cell| of_scope(cell, lane.scope)).sum()
+        shown.sums[slots].iter().map(|cell| of_lane(cell, lane.scope)).sum()
     };
     let failed_above =
-        |failed: &Strips| failed.marginal()[1..].iter().any(|cell| of_scope(cell, lane.scope) > 0);
+        |failed: &Strips| failed.marginal()[1..].iter().any(|cell| of_lane(cell, lane.scope) > 0);
     if count(1..SLOTS) > 0 || shown.failed.as_ref().is_some_and(failed_above) {
         return;
     }
     let who = match lane.scope {
         Scope::Read | Scope::ReadPushed => "read",
         Scope::Write | Scope::WritePushed => "write",
+        Scope::Flush => "flush",
         Scope::All => "request",
     };
     let what =
@@ -227,7 +245,7 @@ fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scope: Scope, s
         let begin = strips.pixels[first].start;
         let more = strips.pixels[first..].iter().take_while(|p| p.start < begin + P99_PIXELS).count();
         let last = first + more.max(1);
-        let mut sums = vec![[0; 4]; SLOTS];
+        let mut sums = vec![Cell::default(); SLOTS];
         for strip in strips.cells[first * SLOTS..last * SLOTS].chunks_exact(SLOTS) {
             for (sum, cell) in sums.iter_mut().zip(strip) {
                 sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
@@ -295,13 +313,11 @@ fn marginal(
     let (p, plot) = (view.palette, lane.plot);
     let rows = scale.pixel_rows();
     let of = |slots: &std::ops::Range<usize>, scope: Scope| -> u64 {
-        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c) && lane.scope.contains(*c));
+        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c) && is_in(lane.scope, *c));
         classes.map(|c| sums[slots.clone()].iter().map(|cell| cell[c.index()]).sum::<u64>()).sum()
     };
-    let counts: Vec<[u64; 2]> = rows
-        .iter()
-        .map(|row| row.as_ref().map_or([0; 2], |s| [of(s, Scope::Read), of(s, Scope::Write)]))
-        .collect();
+    let counts: Vec<[u64; 3]> =
+        rows.iter().map(|row| row.as_ref().map_or([0; 3], |s| BARS.map(|scope| of(s, scope)))).collect();
     let most = counts.iter().flatten().copied().max().unwrap_or(0);
     if most == 0 {
         return;
@@ -314,16 +330,17 @@ fn marginal(
     };
     let (width, height) = (SIDE_WIDTH as usize, plot.h as usize);
     let mut pixels = vec![0u8; width * height];
-    for (row, [read, write]) in pixels.chunks_exact_mut(width).zip(&counts) {
-        bar(row, length(*read), length(*write));
+    for (row, counts) in pixels.chunks_exact_mut(width).zip(&counts) {
+        bar(row, counts.map(length));
     }
     let tint = |color: Rgb| p.background.mix(color, 0.3);
-    let palette =
-        vec![p.background, tint(p.read.mix(p.write, 0.5)), tint(p.read), tint(p.write), p.read, p.write];
+    let colors = [p.read, p.write, p.flush];
+    let both = tint(p.read.mix(p.write, 0.5));
+    let palette = [p.background, both].into_iter().chain(colors.map(tint)).chain(colors).collect();
     let (width, height) = (width as u32, height as u32);
     scene.marks.push(Mark::Image(Image { x: SIDE_LEFT, y: plot.y, width, height, pixels, palette }));
     axes::frame(scene, p, Rect { x: SIDE_LEFT, w: SIDE_WIDTH, ..plot });
-    if lanes(view).len() == 1 && plot.h > 300 {
+    if lane.scope == Scope::All && plot.h > 300 {
         let below = plot.bottom() + panel.strips_below(view);
         let text = format!("requests per row, log: 1 … {}", units::grouped(most));
         let mut text = words(text, SIDE_LEFT, below + 18, axes::TICK_SIZE, p, Anchor::Start);
@@ -332,32 +349,40 @@ fn marginal(
     }
 }
 
-/// One row of the histogram: light where both operations reach, lighter in the colour of the longer one after
-/// it, and the end of each in full colour.
-fn bar(row: &mut [u8], read: usize, write: usize) {
-    let both = read.min(write);
-    row[..both].fill(1);
-    row[both..read].fill(2);
-    if write > both {
-        row[both..write].fill(3);
+/// What has bars of its own in the histogram.
+const BARS: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Flush];
+/// Colours of a bar: where reads and writes both reach, light and full ones in the order of [`BARS`].
+const BOTH: u8 = 1;
+const LIGHT: u8 = 2;
+const FULL: u8 = LIGHT + BARS.len() as u8;
+
+/// One row of the histogram: light in the colour of the longest bar that reaches there alone, of both where reads and writes do, and
+/// the end of each in full colour.
+fn bar(row: &mut [u8], lengths: [usize; 3]) {
+    let mut by_length = [0, 1, 2];
+    by_length.sort_by_key(|kind| std::cmp::Reverse(lengths[*kind]));
+    by_length.iter().for_each(|kind| row[..lengths[*kind]].fill(LIGHT + *kind as u8));
+    row[..lengths[0].min(lengths[1])].fill(BOTH);
+    for (kind, length) in lengths.into_iter().enumerate() {
+        row[length.saturating_sub(2)..length].fill(FULL + kind as u8);
     }
-    row[read.saturating_sub(2)..read].fill(4);
-    row[write.saturating_sub(2)..write].fill(5);
 }
 
-/// What a shade means, in real counts.
-pub(super) fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
+/// What a shade means, in real counts; of flushes, too, where there are some.
+pub(super) fn key(scene: &mut Scene, view: &View<'_>, (most, has_flushes): (u64, bool), y: i32) {
     if most == 0 {
         return;
     }
     let p = view.palette;
     let shades = Shades::new(p, most);
     let mut x = SIDE_LEFT;
-    // Reads, then writes.
-    for mix in [0.0, 1.0] {
-        for color in shades.scale(mix) {
-            scene.area(Rect { x, y: y - 10, w: 7, h: 11 }, Fill::Solid(*color));
-            x += 7;
+    let scales =
+        [Scope::Read, Scope::Write, Scope::Flush].into_iter().filter(|s| has_flushes || *s != Scope::Flush);
+    let w = if has_flushes { 5 } else { 7 };
+    for scope in scales {
+        for color in shades.scale(scope) {
+            scene.area(Rect { x, y: y - 10, w, h: 11 }, Fill::Solid(*color));
+            x += w;
         }
         x += 6;
     }
@@ -375,7 +400,8 @@ pub(super) fn or_nothing_at_all(scene: &mut Scene, view: &RunView<'_>, area: Rec
 
 /// Whether there is anything to show; if not, the reason is written.
 pub(super) fn or_nothing(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> bool {
-    let any = view.summary.counts.all.completed > 0;
+    let s = view.summary;
+    let any = s.counts.all.completed > 0 || s.latency.flush.is_some();
     if !any {
         let why = match view.summary.counts.all.total {
             0 => "Nothing to show: the run has no requests.",

@@ -69,7 +69,7 @@ struct Bins<'a> {
 }
 
 /// Outlines, in this order from back to front.
-const OUTLINES: [Scope; 4] = [Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
+const OUTLINES: [Scope; 5] = [Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed, Scope::Flush];
 
 /// Requests of a scope in one slot.
 fn of(cell: &Cell, scope: Scope) -> u64 {
@@ -180,10 +180,7 @@ fn brackets(
 ) {
     let mut taken: Vec<Rect> = Vec::new();
     for (index, band) in bands.iter().enumerate() {
-        let (color, line) = match band.op {
-            Op::Read => (view.palette.read, 0),
-            _ => (view.palette.write, 1),
-        };
+        let (color, line) = (page::color_of(view, band.op), i32::from(band.op == Op::Write));
         let base = plot.y - room + LINE * (line + 1) - 4;
         let (x, end) = (scale.x(band.low_ns) + 1, scale.x(band.high_ns) - 1);
         let name = figures::band(index, band);
@@ -209,7 +206,7 @@ fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogT
     let p = view.palette;
     let percent = LinearScale::new(100.0, plot);
     percent.draw(scene, p, "Share up to here, %", units::plain);
-    for scope in [Scope::Read, Scope::Write] {
+    for scope in [Scope::Read, Scope::Write, Scope::Flush] {
         let total: u64 = sums.iter().map(|c| of(c, scope)).sum();
         if total == 0 {
             continue;
@@ -272,8 +269,7 @@ fn side(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, sums: &[Cell], u
         }
     }
     line("64 rows for each factor of ten".into(), p.faint_text, Weight::Regular);
-    for (i, text) in ["share of the reads and of the writes", "that took at most so long"].iter().enumerate()
-    {
+    for (i, text) in ["share of each operation's requests", "that took at most so long"].iter().enumerate() {
         let y = lower.y + 14 + 19 * i as i32;
         let mut text = words(*text, SIDE_LEFT, y, 13.0, p, Anchor::Start);
         text.color = p.faint_text;

@@ -40,6 +40,7 @@ pub(super) fn key(scope: Scope) -> &'static str {
         Scope::Write => "write",
         Scope::ReadPushed => "read_pushed",
         Scope::WritePushed => "write_pushed",
+        Scope::Flush => "flush",
     }
 }
 

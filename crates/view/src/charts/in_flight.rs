@@ -117,9 +117,8 @@ struct Lane {
 
 fn body(scene: &mut Scene, view: &RunView<'_>, occupancy: &ClassOccupancy, has_depth: bool, area: Rect) {
     let time = view.time(plot_area(area));
-    let scopes = [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
     let mut lanes: Vec<Lane> = Vec::new();
-    for scope in scopes {
+    for scope in Scope::TRANSFERS {
         let (bands, step) = seen_bands(&occupancy.scope(scope), &time, STEP_PIXELS);
         lanes.push(Lane { scope, bands, step, most: 0, has_depth });
     }

@@ -1,7 +1,7 @@
 //! Findings in a picture: bands at the right margin, stalls as curtains with numbers, the collapse as a line.
 
 use super::axes::{LogScale, TICK_SIZE, TimeScale, words};
-use super::{RunView, SIDE_LEFT, SIDE_WIDTH, figures};
+use super::{RunView, SIDE_LEFT, SIDE_WIDTH, figures, page};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke, Text};
@@ -165,6 +165,7 @@ fn of_scope(scope: Scope, op: Op) -> bool {
     match scope {
         Scope::Read | Scope::ReadPushed => op == Op::Read,
         Scope::Write | Scope::WritePushed => op == Op::Write,
+        Scope::Flush => op == Op::Flush,
         Scope::All => true,
     }
 }
@@ -181,8 +182,8 @@ pub(super) fn bands(
     let mut taken = taken;
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
     for (index, band) in all.iter().enumerate().filter(|(_, b)| of_scope(scope, b.op)) {
-        let color = if band.op == Op::Read { view.palette.read } else { view.palette.write };
-        let x = SIDE_LEFT + SIDE_WIDTH + if band.op == Op::Read { 4 } else { 12 };
+        let color = page::color_of(view, band.op);
+        let x = SIDE_LEFT + SIDE_WIDTH + if band.op == Op::Write { 12 } else { 4 };
         let (top, low) = (scale.y_clamped(band.high_ns), scale.y_clamped(band.low_ns));
         let stroke = Stroke::solid(color, 2);
         scene.vertical(x, (top + 1, low - 1), stroke);

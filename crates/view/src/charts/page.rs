@@ -7,6 +7,7 @@ use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Mark, Rect, Scene, Text};
 use crate::units;
 use iosonar_analyze::{ByScope, Scope, Severity, TimeStats};
+use iosonar_plan::Op;
 
 /// Left edge of everything.
 const LEFT: i32 = 24;
@@ -48,6 +49,16 @@ pub(super) fn color(view: &View<'_>, scope: Scope) -> Rgb {
         Scope::Write => view.palette.write,
         Scope::ReadPushed => view.palette.read_pushed,
         Scope::WritePushed => view.palette.write_pushed,
+        Scope::Flush => view.palette.flush,
+    }
+}
+
+/// Colour of an operation.
+pub(super) fn color_of(view: &View<'_>, op: Op) -> Rgb {
+    match op {
+        Op::Read => view.palette.read,
+        Op::Write => view.palette.write,
+        _ => view.palette.flush,
     }
 }
 
@@ -59,6 +70,7 @@ pub(super) fn scope_name(scope: Scope) -> &'static str {
         Scope::Write => "writes",
         Scope::ReadPushed => "of these, reads pushed back",
         Scope::WritePushed => "of these, writes pushed back",
+        Scope::Flush => "flushes",
     }
 }
 
@@ -93,9 +105,12 @@ pub(super) fn time_legend(
         swatch(scene, color(view, scope), 110, base);
         scene.text(words(scope_name(scope), 130, base, SMALL, p, Anchor::Start));
         let of_scope = format!("{path}.{}", figures::key(scope));
-        let part = (format!("{of_scope}.count"), s.count);
-        let share = figures::share(part, (format!("{path}.all.count"), all));
-        scene.text(words(share, SHARE, base, SMALL, p, Anchor::End));
+        // Flushes are no part of the requests that transfer data.
+        if scope != Scope::Flush {
+            let part = (format!("{of_scope}.count"), s.count);
+            let share = figures::share(part, (format!("{path}.all.count"), all));
+            scene.text(words(share, SHARE, base, SMALL, p, Anchor::End));
+        }
         let cells = figures::of_times(&of_scope, s, &COLUMNS.map(|(_, field, _)| field));
         for (cell, (_, _, x)) in cells.into_iter().zip(COLUMNS) {
             scene.text(words(cell, x, base, SMALL, p, Anchor::End));

@@ -15,7 +15,7 @@ pub(super) static CHART: Chart = Chart {
 };
 
 /// Scopes with curves.
-const SCOPES: [Scope; 3] = [Scope::All, Scope::Read, Scope::Write];
+const SCOPES: [Scope; 4] = [Scope::All, Scope::Read, Scope::Write, Scope::Flush];
 
 fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
@@ -54,16 +54,19 @@ fn table(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         text.color = p.faint_text;
         scene.text(text);
     }
-    for (i, (scope, is_response, s)) in rows(view).into_iter().enumerate() {
-        let base = y + 16 * (i as i32 + 1);
+    let rows = rows(view);
+    // With flushes there are eight rows, and room for six.
+    let (pitch, size) = if rows.len() > 6 { (12, 11.0) } else { (16, 12.0) };
+    for (i, (scope, is_response, s)) in rows.into_iter().enumerate() {
+        let base = y + pitch * (i as i32 + 1);
         let stroke = Stroke { color: page::color(view, scope), width: 3, dashed: is_response };
         scene.horizontal(base - 4, (110, 133), stroke);
         let what = if is_response { "response" } else { "service" };
-        scene.text(words(format!("{}, {what}", page::scope_name(scope)), 142, base, 12.0, p, Anchor::Start));
+        scene.text(words(format!("{}, {what}", page::scope_name(scope)), 142, base, size, p, Anchor::Start));
         let path = format!("{}.{}", if is_response { "response" } else { "latency" }, figures::key(scope));
         let cells = figures::of_times(&path, s, &COLUMNS.map(|(_, field, _)| field));
         for (cell, (_, _, x)) in cells.into_iter().zip(COLUMNS) {
-            scene.text(words(cell, x, base, 12.0, p, Anchor::End));
+            scene.text(words(cell, x, base, size, p, Anchor::End));
         }
     }
 }
@@ -160,7 +163,8 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
         return None;
     }
     let plot = plot_area(area);
-    let all = view.summary.latency.all.as_ref()?.count;
+    let count = |scope: &Scope| view.summary.latency.get(*scope).map_or(0, |stats| stats.count);
+    let all = SCOPES.iter().map(count).max().unwrap_or(0);
     if all < 20 {
         page::nothing(scene, view, plot, "Nothing to show: fewer than 20 requests have no percentiles.");
         return Some(all);

@@ -94,6 +94,7 @@ fn amounts(view: &RunView<'_>, when: When, scope: Scope) -> Option<(Told, Option
         Scope::Write => of_op("write", &s.counts.write),
         Scope::ReadPushed => (pushed("read", &s.counts.read)?, None),
         Scope::WritePushed => (pushed("write", &s.counts.write)?, None),
+        Scope::Flush => return None,
     })
 }
 
@@ -106,7 +107,7 @@ fn table(scene: &mut Scene, view: &RunView<'_>, when: When, y: i32) {
         scene.text(text);
     }
     let of = |scope| amounts(view, when, scope).filter(|(requests, _)| requests.1 > 0);
-    let rows: Vec<_> = Scope::ALL.into_iter().filter_map(|scope| Some((scope, of(scope)?))).collect();
+    let rows: Vec<_> = Scope::TRANSFERS.into_iter().filter_map(|scope| Some((scope, of(scope)?))).collect();
     let Some((_, (all, _))) = rows.first().cloned() else { return };
     let mut base = y;
     for (scope, (requests, bytes)) in rows {
@@ -141,7 +142,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, unit: Unit,
     };
     let counted = steps::sums(&of(Scope::All).2, width, &time, STEP_PIXELS);
     scene.counted = Some(counted.iter().map(|s| s.sum).sum());
-    let lanes: Vec<Lane> = Scope::ALL
+    let lanes: Vec<Lane> = Scope::TRANSFERS
         .into_iter()
         .map(of)
         .filter(|(_, _, requests)| requests.iter().any(|n| *n > 0))

@@ -2,7 +2,7 @@
 //! more and more of it.
 
 use super::axes::{TICK_SIZE, TimeScale, words};
-use super::{RunView, SIDE_LEFT, SIDE_WIDTH};
+use super::{RunView, SIDE_LEFT, SIDE_WIDTH, page};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
@@ -20,7 +20,7 @@ const FAINTEST: f64 = 0.8;
 fn strips<'a>(view: &RunView<'a>) -> Vec<Vec<&'a LatencyBand>> {
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
     let of = |op: Op| all.iter().filter(|b| b.op == op).collect::<Vec<_>>();
-    Op::TRANSFERS.into_iter().map(of).filter(|bands| bands.len() > 1).collect()
+    [Op::Read, Op::Write, Op::Flush].into_iter().map(of).filter(|bands| bands.len() > 1).collect()
 }
 
 /// Pixels that all strips need.
@@ -42,7 +42,7 @@ pub(super) fn draw(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, area
 /// Colour of the band with this rank of so many: the fastest is strongest.
 fn color(view: &RunView<'_>, op: Op, rank: usize, bands: usize) -> Rgb {
     let p = view.palette;
-    let strong = if op == Op::Read { p.read } else { p.write };
+    let strong = page::color_of(view, op);
     strong.mix(p.background, FAINTEST * rank as f64 / (bands - 1) as f64)
 }
 

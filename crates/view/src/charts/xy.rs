@@ -142,7 +142,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area:
         }
     };
     let columns: Vec<Column> = lit.iter().map(|index| place(&scale, pair.counts, *index)).collect();
-    let lanes = band::lanes(view);
+    let lanes = band::lanes(view, false);
     let height = plot.h / lanes.len() as i32;
     let mut most = 0;
     for (i, scope) in lanes.iter().enumerate() {
@@ -151,7 +151,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area:
         most = most.max(draw_lane(scene, view, pair, &columns, &scale, lane, *scope));
     }
     if lanes.len() == 1 {
-        band::key(scene, view, most, plot.bottom() + BELOW - 10);
+        band::key(scene, view, (most, false), plot.bottom() + BELOW - 10);
     }
     side(scene, view, pair, plot);
     scene.counted = Some(lit.iter().map(|c| requests(pair.counts.column(*c))).sum());
@@ -208,7 +208,7 @@ fn draw_lane(
     };
     let scale = LogScale::new(plot, lit, false);
     scale.draw(scene, p, pair.under, &band::lane_label(scope, pair.y_label));
-    let density = Density::of(&strips, &scale.pixel_rows(), scope);
+    let density = Density::of(&strips, &scale.pixel_rows(), |class| scope.contains(class));
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     axes::frame(scene, p, plot);
     if let (true, XScale::Time(x)) = (is_same, x) {

@@ -75,7 +75,7 @@ pub(super) fn delivered_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Ou
 
 fn by_class(series: &ClassSeries, width: u64, name: &str, of: Unit, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "class", name])?;
-    for class in Class::ALL {
+    for class in Class::TRANSFERS {
         for (i, n) in of(series.of(class)).iter().enumerate().filter(|(_, n)| **n > 0) {
             let begin = (i as u64).saturating_mul(width);
             row!(csv, begin, begin.saturating_add(width), class.name(), *n)?;
@@ -97,9 +97,9 @@ pub(super) fn over_numbers(grid: &CountGrid, out: &mut Out<'_>) -> io::Result<()
 fn over(grid: &CountGrid, [begin, end]: [&str; 2], out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &[begin, end, "value_low_ns", "value_high_ns", "class", "requests"])?;
     let width = grid.axis().width_ns();
-    let mut cells = vec![[0; 4]; SLOTS];
+    let mut cells = vec![Cell::default(); SLOTS];
     for column in 0..grid.axis().columns() {
-        cells.fill([0; 4]);
+        cells.fill(Cell::default());
         grid.add_column(column, &mut cells);
         let begin = (column as u64).saturating_mul(width);
         for (slot, class, n) in filled(&cells) {
@@ -133,7 +133,7 @@ pub(super) fn bins(grid: &CountGrid, out: &mut Out<'_>) -> io::Result<()> {
 pub(super) fn levels(levels: &ClassOccupancy, out: &mut Out<'_>) -> io::Result<()> {
     let names = ["time_begin_ns", "time_end_ns", "scope", "min", "median", "max", "mean"];
     let mut csv = Csv::new(out, &names)?;
-    for scope in Scope::ALL {
+    for scope in Scope::TRANSFERS {
         let occupancy = levels.scope(scope);
         let width = occupancy.band_ns(LEVELS);
         for (i, band) in occupancy.bands(LEVELS).into_iter().enumerate() {
@@ -149,7 +149,7 @@ pub(super) fn levels(levels: &ClassOccupancy, out: &mut Out<'_>) -> io::Result<(
 /// a burst of requests does not count for more than its time. Inside a stored column the number counts as constant.
 pub(super) fn smoothed(levels: &ClassOccupancy, options: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["window_end_ns", "scope", "mean"])?;
-    for scope in Scope::ALL {
+    for scope in Scope::TRANSFERS {
         let occupancy = levels.scope(scope);
         let (integral, width) = (occupancy.integral_ns(), occupancy.axis().width_ns());
         // Narrower windows than columns would only repeat them.
@@ -199,7 +199,7 @@ pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_
     let has_response = m.summary.run.has_timetable && m.summary.knows_delay();
     let response = has_response.then(|| ("response", tally.response()));
     for (name, distributions) in [("service", tally.latency())].into_iter().chain(response) {
-        for scope in [Scope::All, Scope::Read, Scope::Write] {
+        for scope in [Scope::All, Scope::Read, Scope::Write, Scope::Flush] {
             let distribution = distributions.get(scope);
             let (total, mut below) = (distribution.count(), 0u64);
             for value in distribution.histogram().iter_recorded() {

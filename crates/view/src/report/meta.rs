@@ -4,6 +4,7 @@
 //! Times are nanoseconds on the run's own clock and sizes bytes, unless a name says otherwise. All numbers stay below
 //! 2^53, which JavaScript holds exactly: that is 104 days in nanoseconds.
 
+use iosonar_analyze::CLASSES;
 use std::collections::BTreeMap;
 #[cfg(test)]
 use ts_rs::TS;
@@ -244,8 +245,8 @@ pub(super) struct PageGrid {
     pub(super) width: u64,
     /// Number of columns.
     pub(super) columns: u32,
-    /// Requests of each class: read, write, read-pushed, write-pushed.
-    pub(super) totals: [u64; 4],
+    /// Requests of each class: read, write, read-pushed, write-pushed, flush.
+    pub(super) totals: [u64; CLASSES],
 }
 
 /// Numbers over time. Its block has `data-k="series/ID"`; if there is none, all are zero.
@@ -275,7 +276,7 @@ pub(super) struct PageRelation {
     /// Whether columns are durations.
     pub(super) is_duration: bool,
     /// Requests of each class.
-    pub(super) totals: [u64; 4],
+    pub(super) totals: [u64; CLASSES],
 }
 
 /// Where requests begin, over due time. Its blocks are like those of a grid, `data-k="grid/seek/read"` and `…/write`:

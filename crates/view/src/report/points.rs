@@ -12,6 +12,7 @@ const STEP: f64 = 1.002;
 /// Bits of the class column.
 const FAILED: u8 = 1 << 2;
 const EXCEPTIONAL: u8 = 1 << 3;
+const FLUSH: u8 = 1 << 4;
 
 /// What is told about each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +48,7 @@ impl Point {
             submitted_us: submitted.0 / 1000,
             latency: code(latency.0),
             delay: code(submitted.0.saturating_sub(record.due.0)),
-            class: Class::of(record)?.index() as u8 | failed | special,
+            class: code_of(Class::of(record)?) | failed | special,
             length: record.executed.length,
             offset: record.executed.offset,
             sequence: record.sequence,
@@ -56,6 +57,11 @@ impl Point {
             pass: record.pass,
         })
     }
+}
+
+/// A class in the class column: two bits for those that transfer data.
+fn code_of(class: Class) -> u8 {
+    if class == Class::Flush { FLUSH } else { class.index() as u8 }
 }
 
 /// A duration on a logarithmic scale: 0 for 0, then ± 0.1 %.
@@ -272,7 +278,7 @@ mod tests {
             writer.finish().unwrap();
             let mut expected: Vec<_> = records.iter().map(|r| {
                 let exceptional = if r.sequence == 0 { EXCEPTIONAL } else { 0 };
-                let class = Class::of(r).unwrap().index() as u8 | exceptional;
+                let class = code_of(Class::of(r).unwrap()) | exceptional;
                 (r.submitted.unwrap().0 / 1000, code(r.latency().unwrap().0), class, r.executed.offset, r.sequence)
             }).collect();
             expected.sort_by_key(|p| (p.0, p.4));

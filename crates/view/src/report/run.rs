@@ -11,8 +11,8 @@ use crate::{Material, RunMaterial};
 use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
 use iosonar_analyze::findings::{Finding, FindingKind, Findings, LatencyBand, TimeRange};
 use iosonar_analyze::{
-    Against, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope, Severity,
-    Summary, TimeAxis,
+    Against, Cell, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope,
+    Severity, Summary, TimeAxis,
 };
 use std::io;
 use std::ops::Range;
@@ -161,9 +161,9 @@ impl ReportRun<'_> {
     }
 }
 
-/// Requests that completed, of a ramp too.
+/// Requests that transferred data, of a ramp too.
 fn completed(diagrams: &Diagrams) -> u64 {
-    Class::ALL.into_iter().map(|class| diagrams.latency.total(class)).sum()
+    Class::TRANSFERS.into_iter().map(|class| diagrams.latency.total(class)).sum()
 }
 
 fn caution(severity: Severity, text: &str) -> PageCaution {
@@ -291,9 +291,9 @@ fn relations<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, &'a Correlation)> 
     all.filter(|(_, relation)| totals(relation).iter().any(|n| *n > 0)).collect()
 }
 
-fn totals(relation: &Correlation) -> [u64; 4] {
+fn totals(relation: &Correlation) -> Cell {
     let cells = (0..relation.columns()).flat_map(|column| relation.column(column));
-    cells.fold([0; 4], |mut sums, cell| {
+    cells.fold(Cell::default(), |mut sums, cell| {
         sums.iter_mut().zip(cell).for_each(|(sum, n)| *sum += n);
         sums
     })

@@ -86,7 +86,7 @@ fn shaded(
     end_ns: u64,
 ) {
     let in_slots = |cells: &[Cell], slots: &std::ops::Range<usize>| -> Cell {
-        cells[slots.clone()].iter().fold([0; 4], |sum, c| std::array::from_fn(|i| sum[i] + c[i]))
+        cells[slots.clone()].iter().fold(Cell::default(), |sum, c| std::array::from_fn(|i| sum[i] + c[i]))
     };
     let counts: Vec<Vec<u64>> = rows
         .slots

@@ -174,6 +174,7 @@ pub fn with_findings(mut run: Run) -> Run {
         range: range(i as f64 / 41.0, i as f64 / 41.0 + 0.001 * (i % 7) as f64),
         held_reads: i * 100,
         held_writes: i,
+        held_flushes: 0,
         drain_ns: 1_000_000,
         longest_latency_ns: 2_000_000_000,
         threshold_ns: 50_000_000,

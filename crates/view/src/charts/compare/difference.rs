@@ -5,7 +5,7 @@ use super::super::axes::{self, words};
 use super::{Chart, CompareView};
 use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene};
-use iosonar_analyze::{CountGrid, ROWS};
+use iosonar_analyze::{Cell, CountGrid, ROWS};
 use std::ops::Range;
 
 pub(super) static CHART: Chart = Chart {
@@ -109,13 +109,13 @@ impl Columns {
 fn counts(grid: &CountGrid, time: &axes::TimeScale, columns: &Columns, rows: &[Row]) -> Vec<u64> {
     let mut counts = vec![0; columns.count * rows.len()];
     let width = grid.axis().width_ns();
-    let mut cells = vec![[0; 4]; ROWS + 2];
+    let mut cells = vec![Cell::default(); ROWS + 2];
     for column in 0..grid.axis().columns() {
         let begin = (column as u64).saturating_mul(width);
         if !(time.begin..time.end).contains(&begin) {
             continue;
         }
-        cells.fill([0; 4]);
+        cells.fill(Cell::default());
         grid.add_column(column, &mut cells);
         let x = ((begin - time.begin) / columns.width_ns) as usize;
         for (y, row) in rows.iter().enumerate() {

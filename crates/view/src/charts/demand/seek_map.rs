@@ -37,7 +37,7 @@ fn draw(view: &DemandView<'_>) -> Scene {
 pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let (p, plot, map) = (view.palette, plot_area(area), &view.demand.series.seek_map);
     let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
-    let lanes = band::lanes(view);
+    let lanes = band::lanes(view, false);
     let height = plot.h / lanes.len() as i32;
     let (mut most, mut counted) = (0, 0);
     for (i, scope) in lanes.iter().enumerate() {
