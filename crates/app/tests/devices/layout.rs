@@ -540,7 +540,8 @@ fn others_are_not_told_what_is_cached() {
     std::fs::read(&path).unwrap();
     let ended = as_nobody(&program, &["layout", "cached", name]);
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("  cached "), "{}", ended.out);
+    // The kernel may reclaim a page at any time: then the file is partly cached, which is known, too.
+    assert!(ended.out.contains(" cached ") && !ended.out.contains("unknown"), "{}", ended.out);
 }
 
 #[test]
