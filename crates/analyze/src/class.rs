@@ -101,6 +101,9 @@ impl Scope {
     pub const TRANSFERS: [Scope; 5] =
         [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
 
+    /// All, and one for each operation: what stands without those that were pushed back.
+    pub const BY_OP: [Scope; 4] = [Scope::All, Scope::Read, Scope::Write, Scope::Flush];
+
     /// Whether requests of `class` count here.
     pub fn contains(self, class: Class) -> bool {
         match self {

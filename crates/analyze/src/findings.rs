@@ -181,7 +181,7 @@ pub enum FindingKind {
 }
 
 /// The operations that findings tell apart.
-const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
+pub const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
 
 /// Several requests of an operation of [`OPS`].
 fn several(op: Op) -> &'static str {

@@ -73,7 +73,7 @@ pub(crate) struct Lane<'a> {
 
 /// Whether a request matters after a crash: it changes something, or makes that durable.
 fn matters(op: Op) -> bool {
-    op.changes_data() || matches!(op, Op::Flush | Op::Fsync | Op::Delete | Op::Truncate | Op::Allocate)
+    op.changes_data() || op.is_flush() || matches!(op, Op::Delete | Op::Truncate | Op::Allocate)
 }
 
 impl Lane<'_> {

@@ -101,7 +101,7 @@ impl Case<'_> {
     /// counted anywhere: flushes that wait together become one, and partitions count none.
     pub(crate) fn most_flushes(&self) -> u64 {
         let counts = &self.summary.counts;
-        let flushes = |op: Op| matches!(op, Op::Flush | Op::Fsync | Op::Evict | Op::WriteZeroes);
+        let flushes = |op: Op| op.is_flush() || matches!(op, Op::Evict | Op::WriteZeroes);
         let others = self.summary.others.iter().filter(|other| flushes(other.op));
         let asked = others.map(|other| other.counts.total).sum::<u64>() + counts.other.ramp;
         let is_durable = self.plan.jobs().any(|(_, job)| job.access(self.plan.access).sync.is_set());

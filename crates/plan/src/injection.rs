@@ -124,7 +124,7 @@ impl InjectionKind {
 
     /// Whether it happens to such an operation. Only whole sectors are hit; a crash hits any operation.
     pub fn suits(self, op: Op, durability: Durability, extent: Extent) -> bool {
-        let is_flush = matches!(op, Op::Flush | Op::Fsync);
+        let is_flush = op.is_flush();
         match self {
             InjectionKind::Crash => return is_flush || op.has_place(),
             InjectionKind::FlushIgnored => return is_flush || op.is_write() && !durability.is_none(),

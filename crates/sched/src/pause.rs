@@ -30,7 +30,7 @@ impl Pause {
 
     /// Whether a request of this kind counts, and waits for the end of a pause.
     pub(crate) fn counts(op: Op) -> bool {
-        !matches!(op, Op::Flush | Op::Fsync)
+        !op.is_flush()
     }
 
     /// When the pause before the next request ends, if there is one: at the earliest, while requests are in flight.

@@ -225,11 +225,7 @@ fn quantity(out: &mut Lines, (name, meaning): (&str, &str), stats: &ByScope<Opti
     out.line(&format!("  {name:14} ({meaning})"));
     for scope in Scope::TRANSFERS {
         let Some(t) = stats.get(scope) else { continue };
-        let row = match scope {
-            Scope::All | Scope::Flush => "all",
-            Scope::Read | Scope::ReadPushed => "read",
-            Scope::Write | Scope::WritePushed => "write",
-        };
+        let row = scope.name().trim_end_matches("-pushed");
         if scope == Scope::ReadPushed || scope == Scope::WritePushed && stats.read_pushed.is_none() {
             out.line("  of these, pushed back");
         }

@@ -1,11 +1,11 @@
 /** Which share of the requests lies in each band, over time: a cache that warms up moves requests from a slow band to a fast. */
 
 import type { PageBand, PageRun } from "../format/page";
+import { type Operation, OPS } from "../format/classes";
 import { timeAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
 import { moment, percent } from "../render/units";
-import { OPS } from "./histogram";
 import { sign } from "./marks";
 import { axisTitle, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
@@ -31,7 +31,7 @@ export const BAND_SHARES: TimeChart = {
 };
 
 interface Lane {
-  readonly op: (typeof OPS)[number];
+  readonly op: Operation;
   /** From fast to slow. */
   readonly bands: readonly PageBand[];
 }
@@ -49,7 +49,7 @@ function lanes({ run, view }: Scene): Lane[] {
   });
 }
 
-function color(scene: Scene, op: (typeof OPS)[number], rank: number, n: number): string {
+function color(scene: Scene, op: Operation, rank: number, n: number): string {
   return faded(scene.palette[op], 1 - ((1 - SLOWEST) * rank) / (n - 1));
 }
 

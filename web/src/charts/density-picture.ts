@@ -40,7 +40,7 @@ export function fill(grid: ClassPyramids, columns: ColumnBins, slots: SlotBins, 
 
 /** Paints what was counted; returns the number of lit pixels. */
 export function show(p: Painter, box: Box, columns: ColumnBins, slots: SlotBins, shade: Shades): number {
-  const { pixels, lit } = brush.paint(cells, columns, slots, (...counts) => shade.color(...counts));
+  const { pixels, lit } = brush.paint(cells, columns, slots, (r, w, rp, wp, f) => shade.color(r, w, rp, wp, f));
   p.image(box, pixels);
   return lit;
 }

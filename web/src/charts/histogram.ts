@@ -3,7 +3,7 @@
 import { addRange, type Pyramid } from "../model/pyramid";
 import type { Rows } from "../model/rows";
 import type { Classes, Range } from "../model/view";
-import { FLUSH_CLASS } from "../model/run-data";
+import { FLUSH_CLASS } from "../format/classes";
 import { durationOfCode } from "../format/points";
 
 /** Counts by slot of the classes; absent where a class has nothing or is switched off. */
@@ -37,14 +37,6 @@ export function histogram(
 
 export function totalOf(counts: Float64Array | undefined): number {
   return counts ? counts.reduce((a, b) => a + b, 0) : 0;
-}
-
-/** Operations that are counted apart, in this order. */
-export const OPS = ["read", "write", "flush"] as const;
-
-/** Place in `OPS` of the operation of a class. */
-export function opOf(cls: number): 0 | 1 | 2 {
-  return cls === FLUSH_CLASS ? 2 : cls & 1 ? 1 : 0;
 }
 
 /** Reads and writes, each with those that were pushed back, and flushes. */

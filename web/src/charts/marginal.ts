@@ -1,6 +1,7 @@
 /** Beside the sonar: how many requests took how long, on the same y axis, with brackets at the bands. */
 
 import type { PageBand } from "../format/page";
+import { type Operation, OPS } from "../format/classes";
 import { latencyNs } from "../model/point-store";
 import { xRange } from "../model/view";
 import type { SlotBins } from "../render/density";
@@ -11,7 +12,6 @@ import type { Hover } from "./chart";
 import type { Scene } from "./scene";
 import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, stepWords, yScale, type YScale } from "./sonar";
 import { BELOW, BESIDE, LEFT } from "./scene";
-import { OPS } from "./histogram";
 import { type VisibleCounts, visibleCounts } from "./visible-counts";
 
 /** Room for brackets and their words. */
@@ -79,7 +79,7 @@ function drawBars(p: Painter, box: Box, bins: Float64Array, slots: SlotBins, mos
 }
 
 /** The operation of a band. */
-function opName(band: PageBand): (typeof OPS)[number] {
+function opName(band: PageBand): Operation {
   return OPS.find((op) => op === band.op) ?? "read";
 }
 

@@ -1,8 +1,9 @@
 /** The sonar: each request over time and latency, as density or, where there are few, as dots. */
 
 import type { PageBase, PageGrid } from "../format/page";
+import { CLASSES, opOf, OPS } from "../format/classes";
 import { classOf, FAILED, type Points } from "../format/points";
-import { type ClassPyramids, CLASSES } from "../model/run-data";
+import type { ClassPyramids } from "../model/run-data";
 import { latencyNs, slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
 import { type Range, xBounds, xRange } from "../model/view";
 import { type ColumnBins, type SlotBins, slotBins } from "../render/density";
@@ -15,7 +16,7 @@ import { count, counted, duration, moment } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
 import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
-import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, opOf, OPS, totalOf } from "./histogram";
+import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
 import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
@@ -479,7 +480,8 @@ function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
 
 /** The longest latency of the run, by the summary. It leaves out what belongs to a ramp, and then does not bind. */
 function longestOf({ run }: Scene): number {
-  if (figureOf(run, "latency.all.count") !== run.completed) return Infinity;
+  const counted = (figureOf(run, "latency.all.count") ?? 0) + (figureOf(run, "latency.flush.count") ?? 0);
+  if (counted !== run.completed) return Infinity;
   return figureOf(run, "latency.all.max_ns") ?? Infinity;
 }
 

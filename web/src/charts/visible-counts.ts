@@ -1,9 +1,10 @@
 /** Requests by duration in the range that is seen: from single requests where they are there, else from stored columns. */
 
 import type { PageBase } from "../format/page";
+import { opOf, OPS } from "../format/classes";
 import { classOf, FAILED, type Points } from "../format/points";
 import type { Range } from "../model/view";
-import { byOperation, histogram, opOf, OPS } from "./histogram";
+import { byOperation, histogram } from "./histogram";
 import type { Scene } from "./scene";
 import { eachPoint } from "./sonar";
 

@@ -1,5 +1,6 @@
 /** Facts of requests, column by column. */
 
+import { FLUSH_CLASS } from "./classes";
 import { Leb128 } from "./leb128";
 
 export type Column =
@@ -33,7 +34,7 @@ const FLUSH = 16;
 
 /** Number of the class in a byte of the class column: read, write, read-pushed, write-pushed, flush. */
 export function classOf(flags: number): number {
-  return flags & FLUSH ? 4 : flags & CLASS_MASK;
+  return flags & FLUSH ? FLUSH_CLASS : flags & CLASS_MASK;
 }
 
 /** Durations are told with this step. */

@@ -1,12 +1,12 @@
 /** Facts of requests: which blocks there are, which are decoded, and what is known about one request. */
 
 import type { PointBlockText } from "../format/block";
+import { opOf, OPS } from "../format/classes";
 import type { PageBase, PageDetail } from "../format/page";
 import { classOf, codeOfDuration, durationOfCode, EXCEPTIONAL, FAILED, type Points } from "../format/points";
 import type { SideCar } from "../format/side-car";
 import type { Decoder } from "./decoder";
 import type { RequestFacts } from "./requests";
-import { FLUSH_CLASS } from "./run-data";
 import type { Range } from "./view";
 
 /** A request: block and place in it. */
@@ -219,7 +219,7 @@ export function factsOf({ points: p, i }: PointRef): RequestFacts {
     target: p.target[i]!,
     worker: p.worker[i]!,
     pass: p.pass[i]!,
-    op: cls === FLUSH_CLASS ? "flush" : cls & 1 ? "write" : "read",
+    op: OPS[opOf(cls)],
     pushed: cls === 2 || cls === 3,
     failed: (flags & FAILED) !== 0,
     exceptional: (flags & EXCEPTIONAL) !== 0,

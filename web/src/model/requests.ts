@@ -1,3 +1,5 @@
+import type { Operation } from "../format/classes";
+
 /** What is known about one request. */
 export interface RequestFacts {
   /** Number in its load or pattern, from 0. */
@@ -6,7 +8,7 @@ export interface RequestFacts {
   readonly worker: number;
   /** From 0. */
   readonly pass: number;
-  readonly op: "read" | "write" | "flush";
+  readonly op: Operation;
   /** Pushed back by a request on the same place. */
   readonly pushed: boolean;
   readonly failed: boolean;

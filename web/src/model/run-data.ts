@@ -1,15 +1,12 @@
 /** The numbers of one run: blocks of the page, decoded when they are first needed. */
 
 import type { CountBlock, RunBlocks } from "../format/block";
+import { CLASSES } from "../format/classes";
 import type { GridForm, PageRun } from "../format/page";
 import type { RelationCounts } from "../charts/chart";
 import type { Decoder } from "./decoder";
 import { PointStore } from "./point-store";
 import { countAt, type Pyramid, TILE } from "./pyramid";
-
-export const CLASSES = ["read", "write", "read-pushed", "write-pushed", "flush"] as const;
-/** The class of flushes. */
-export const FLUSH_CLASS = 4;
 
 /** One pyramid for each class; absent where the class has no requests. */
 export type ClassPyramids = readonly (Pyramid | undefined)[];

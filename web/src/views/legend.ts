@@ -5,7 +5,7 @@ import type { Scene } from "../charts/scene";
 import { shadesOf } from "../charts/density-picture";
 import { gridOf } from "../charts/sonar";
 import { count, short } from "../render/units";
-import { FLUSH_CLASS } from "../model/run-data";
+import { FLUSH_CLASS } from "../format/classes";
 import { Sheet } from "./sheet";
 
 const STEPS = 24;
@@ -20,7 +20,8 @@ export class Legend {
   update(scene: Scene): void {
     const grid = gridOf(scene);
     if (!grid) return;
-    this.sheet.resize(grid.totals[FLUSH_CLASS] > 0 ? 400 : 330, 18, scene.ratio);
+    const hasFlushes = grid.totals[FLUSH_CLASS] > 0;
+    this.sheet.resize(hasFlushes ? 400 : 330, 18, scene.ratio);
     const p = this.sheet.begin(scene.palette.background);
     const style = { size: 11, color: scene.palette.faint, baseline: "middle" } as const;
     if (scene.other) {
@@ -46,7 +47,7 @@ export class Legend {
       ["reads", scene.palette.read],
       ["writes", scene.palette.write],
       ["pushed", scene.palette.readPushed],
-      ...(grid.totals[FLUSH_CLASS] > 0 ? [["flushes", scene.palette.flush] as const] : []),
+      ...(hasFlushes ? [["flushes", scene.palette.flush] as const] : []),
     ] as const) {
       p.fill({ x, y: 5, w: 8, h: 8 }, color);
       p.text(x + 11, 9, text, style);

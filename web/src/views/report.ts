@@ -7,7 +7,8 @@ import { cells, fillWhole } from "../charts/density-picture";
 import type { Workshop } from "../work/workshop";
 import { addRange } from "../model/pyramid";
 import { Rows } from "../model/rows";
-import { FLUSH_CLASS, RunData } from "../model/run-data";
+import { FLUSH_CLASS } from "../format/classes";
+import { RunData } from "../model/run-data";
 import type { Bounds, Range, Transfer, View } from "../model/view";
 
 const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];

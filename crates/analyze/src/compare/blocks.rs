@@ -78,7 +78,7 @@ impl Kind {
         match op {
             Op::Read => Some(Kind::Read),
             Op::Write => Some(Kind::Write),
-            Op::Flush | Op::Fsync => Some(Kind::Flush),
+            op if op.is_flush() => Some(Kind::Flush),
             _ => None,
         }
     }

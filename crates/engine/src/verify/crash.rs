@@ -41,7 +41,7 @@ impl<'a> Durable<'a> {
     ) -> Result<Durable<'a>, LaterError> {
         let mut last_flush: Vec<Option<Nanos>> = vec![None; verifier.places.len()];
         records.for_each(&mut |record| {
-            let is_flush = matches!(record.op, Op::Flush | Op::Fsync) || record.marks.has(Marks::PREFLUSH);
+            let is_flush = record.op.is_flush() || record.marks.has(Marks::PREFLUSH);
             if is_flush && record.outcome == Outcome::Completed {
                 let last = &mut last_flush[usize::from(record.target)];
                 *last = (*last).max(record.submitted);

@@ -193,7 +193,7 @@ fn crosses(failed: &Strips, lane: &Lane, scale: &LogScale) -> Vec<(i32, i32)> {
 }
 
 /// Requests of a scope in a cell.
-fn of_scope(cell: &Cell, scope: Scope) -> u64 {
+pub(super) fn of_scope(cell: &Cell, scope: Scope) -> u64 {
     Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
 }
 

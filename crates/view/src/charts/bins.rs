@@ -7,7 +7,7 @@ use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::findings::LatencyBand;
-use iosonar_analyze::{ByScope, Cell, Class, CountGrid, Detail, ROWS, Scope, TimeStats};
+use iosonar_analyze::{ByScope, Cell, CountGrid, Detail, ROWS, Scope, TimeStats};
 use iosonar_plan::Op;
 
 pub(super) static LATENCY: Chart = Chart {
@@ -71,11 +71,6 @@ struct Bins<'a> {
 /// Outlines, in this order from back to front.
 const OUTLINES: [Scope; 5] = [Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed, Scope::Flush];
 
-/// Requests of a scope in one slot.
-fn of(cell: &Cell, scope: Scope) -> u64 {
-    Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
-}
-
 /// Height of a line of words on bands.
 const LINE: i32 = 16;
 
@@ -116,19 +111,22 @@ fn outlines(
     plot: Rect,
 ) {
     let p = view.palette;
-    let most = OUTLINES.iter().flat_map(|scope| sums.iter().map(|c| of(c, *scope))).max().unwrap_or(0);
+    let most =
+        OUTLINES.iter().flat_map(|scope| sums.iter().map(|c| band::of_scope(c, *scope))).max().unwrap_or(0);
     let most = failed.iter().map(|cell| cell.iter().sum()).max().unwrap_or(0).max(most);
     let counts = CountScale::new(most, plot);
     counts.draw(scene, p, "Requests per row of 3.7 % (log)");
-    let present = OUTLINES.into_iter().filter(|scope| sums.iter().any(|c| of(c, *scope) > 0));
+    let present = OUTLINES.into_iter().filter(|scope| sums.iter().any(|c| band::of_scope(c, *scope) > 0));
     for (i, scope) in present.enumerate() {
         let color = page::color(view, scope);
-        let y = |slot: usize| counts.y(of(&sums[slot], scope) as f64);
+        let y = |slot: usize| counts.y(band::of_scope(&sums[slot], scope) as f64);
         edge_bars(scene, scale, sums, scope, &counts, color, i as i32);
         let pixels: Vec<(usize, (i32, i32))> =
             scale.slots().filter_map(|slot| Some((slot, scale.pixels(slot)?))).collect();
         let tint = Fill::Solid(p.background.mix(color, 0.18));
-        for (slot, (x, end)) in pixels.iter().filter(|(slot, _)| i == 0 && of(&sums[*slot], scope) > 0) {
+        for (slot, (x, end)) in
+            pixels.iter().filter(|(slot, _)| i == 0 && band::of_scope(&sums[*slot], scope) > 0)
+        {
             scene.area(Rect { x: *x, y: y(*slot), w: end - x, h: plot.bottom() - y(*slot) }, tint);
         }
         let points = pixels.iter().map(|(slot, (x, _))| (*x, y(*slot))).collect();
@@ -162,7 +160,7 @@ fn edge_bars(
     place: i32,
 ) {
     for slot in [0, ROWS + 1] {
-        let n = of(&sums[slot], scope);
+        let n = band::of_scope(&sums[slot], scope);
         let Some((x, _)) = scale.pixels(slot).filter(|_| n > 0) else { continue };
         let (top, low) = (counts.y(n as f64), counts.y(0.0));
         scene.area(Rect { x: x + 14 * place, y: top, w: 12, h: low - top + 1 }, Fill::Solid(color));
@@ -207,7 +205,7 @@ fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogT
     let percent = LinearScale::new(100.0, plot);
     percent.draw(scene, p, "Share up to here, %", units::plain);
     for scope in [Scope::Read, Scope::Write, Scope::Flush] {
-        let total: u64 = sums.iter().map(|c| of(c, scope)).sum();
+        let total: u64 = sums.iter().map(|c| band::of_scope(c, scope)).sum();
         if total == 0 {
             continue;
         }
@@ -216,7 +214,7 @@ fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogT
         let mut points = Vec::new();
         let mut right = plot.right();
         for (slot, cell) in sums.iter().enumerate() {
-            seen += of(cell, scope);
+            seen += band::of_scope(cell, scope);
             if let Some((x, end)) = scale.pixels(slot) {
                 points.push((x, share(seen)));
                 right = end;
@@ -251,7 +249,7 @@ fn side(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, sums: &[Cell], u
     };
     let total: u64 = sums.iter().flatten().sum();
     for scope in OUTLINES {
-        let n: u64 = sums.iter().map(|c| of(c, scope)).sum();
+        let n: u64 = sums.iter().map(|c| band::of_scope(c, scope)).sum();
         if n > 0 {
             let name = page::scope_name(scope).trim_start_matches("of these, ");
             let told = figures::joined([format!("{name}: ").into(), of_scope(view, bins, scope, n)]);

@@ -14,9 +14,6 @@ pub(super) static CHART: Chart = Chart {
     draw: Draw::Figures(draw),
 };
 
-/// Scopes with curves.
-const SCOPES: [Scope; 4] = [Scope::All, Scope::Read, Scope::Write, Scope::Flush];
-
 fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
         table(scene, view, y);
@@ -35,7 +32,7 @@ fn rows<'a>(view: &RunView<'a>) -> Vec<(Scope, bool, &'a TimeStats)> {
     };
     let known =
         |(scope, response, stats): (Scope, bool, Option<&'a TimeStats>)| Some((scope, response, stats?));
-    SCOPES.into_iter().flat_map(both).filter_map(known).collect()
+    Scope::BY_OP.into_iter().flat_map(both).filter_map(known).collect()
 }
 
 fn table(scene: &mut Scene, view: &RunView<'_>, y: i32) {
@@ -164,7 +161,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
     }
     let plot = plot_area(area);
     let count = |scope: &Scope| view.summary.latency.get(*scope).map_or(0, |stats| stats.count);
-    let all = SCOPES.iter().map(count).max().unwrap_or(0);
+    let all = Scope::BY_OP.iter().map(count).max().unwrap_or(0);
     if all < 20 {
         page::nothing(scene, view, plot, "Nothing to show: fewer than 20 requests have no percentiles.");
         return Some(all);

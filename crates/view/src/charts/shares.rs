@@ -6,7 +6,7 @@ use super::{RunView, SIDE_LEFT, SIDE_WIDTH, page};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
-use iosonar_analyze::findings::LatencyBand;
+use iosonar_analyze::findings::{LatencyBand, OPS};
 use iosonar_plan::Op;
 
 /// Height of a strip.
@@ -20,7 +20,7 @@ const FAINTEST: f64 = 0.8;
 fn strips<'a>(view: &RunView<'a>) -> Vec<Vec<&'a LatencyBand>> {
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
     let of = |op: Op| all.iter().filter(|b| b.op == op).collect::<Vec<_>>();
-    [Op::Read, Op::Write, Op::Flush].into_iter().map(of).filter(|bands| bands.len() > 1).collect()
+    OPS.into_iter().map(of).filter(|bands| bands.len() > 1).collect()
 }
 
 /// Pixels that all strips need.

@@ -199,7 +199,7 @@ pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_
     let has_response = m.summary.run.has_timetable && m.summary.knows_delay();
     let response = has_response.then(|| ("response", tally.response()));
     for (name, distributions) in [("service", tally.latency())].into_iter().chain(response) {
-        for scope in [Scope::All, Scope::Read, Scope::Write, Scope::Flush] {
+        for scope in Scope::BY_OP {
             let distribution = distributions.get(scope);
             let (total, mut below) = (distribution.count(), 0u64);
             for value in distribution.histogram().iter_recorded() {

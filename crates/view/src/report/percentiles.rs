@@ -32,7 +32,7 @@ fn of(
         };
         Some(PagePercentiles { of: what.into(), scope: scope.name().into(), requests: stats.count, points })
     };
-    [Scope::All, Scope::Read, Scope::Write, Scope::Flush].into_iter().filter_map(curve).collect()
+    Scope::BY_OP.into_iter().filter_map(curve).collect()
 }
 
 /// So many nines that ten requests remain.

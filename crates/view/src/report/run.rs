@@ -161,9 +161,9 @@ impl ReportRun<'_> {
     }
 }
 
-/// Requests that transferred data, of a ramp too.
+/// Requests that completed, flushes and those of a ramp, too: what the pictures of latency count.
 fn completed(diagrams: &Diagrams) -> u64 {
-    Class::TRANSFERS.into_iter().map(|class| diagrams.latency.total(class)).sum()
+    Class::ALL.into_iter().map(|class| diagrams.latency.total(class)).sum()
 }
 
 fn caution(severity: Severity, text: &str) -> PageCaution {

@@ -163,7 +163,7 @@ fn numbers(out: &mut Lines, latency: &LatencyText<'_>) {
     let heads = ["mean", "p50", "p99", "p99.9", "max"].map(|h| format!("{h:>9}")).concat();
     out.heading(&format!("{:14}{:>13}{heads}", "Times", "requests"));
     for (name, stats) in &latency.times {
-        for scope in [Scope::All, Scope::Read, Scope::Write, Scope::Flush] {
+        for scope in Scope::BY_OP {
             let Some(t) = stats.get(scope) else { continue };
             let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
             let cells =
