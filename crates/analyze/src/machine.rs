@@ -113,7 +113,8 @@ fn device(name: &str, ends: &Ends, targets: &[TargetFacts]) -> DeviceFacts {
         writes: count(DeviceCounter::WriteIos),
         merged_reads: count(DeviceCounter::ReadMerges),
         merged_writes: count(DeviceCounter::WriteMerges),
-        utilization_percent: over_time(DeviceCounter::IoTicks, 100.0),
+        // Whole milliseconds may be a little more than the time between the samples.
+        utilization_percent: over_time(DeviceCounter::IoTicks, 100.0).map(|percent| percent.min(100.0)),
         mean_queue: over_time(DeviceCounter::TimeInQueue, 1.0),
     }
 }
@@ -147,6 +148,10 @@ mod tests {
         assert_eq!((facts.model.as_deref(), facts.size_bytes), (Some("Disk"), Some(512)));
         assert_eq!((facts.utilization_percent, facts.mean_queue), (Some(50.0), Some(2.0)));
         assert_eq!((facts.merged_reads, facts.reads, facts.sampled_ns), (4, 0, 4_000_000_000));
+        for (time_ns, ticks) in [(0, 10.0), (1_900_000, 14.0)] {
+            ends.add(time_ns, &Series::device("sdc", DeviceCounter::IoTicks), ticks);
+        }
+        assert_eq!(device("sdc", &ends, &[]).utilization_percent, Some(100.0));
         let once = device("sdb", &ends, &[]);
         assert_eq!((once.model, once.utilization_percent, once.mean_queue), (None, None, None));
     }
