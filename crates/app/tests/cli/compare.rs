@@ -93,7 +93,15 @@ fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
     }
     let same = "fake fake";
     assert_eq!(fail_if(&lab, same, &["p50 > +20%"]).code, 2);
-    assert_eq!(fail_if(&lab, &format!("{same} --anyway"), &["p50 > +20%"]).code, 0);
+    // What is left to refuse is the noise of a short run, which a busy machine may make too large for any answer.
+    let anyway = fail_if(&lab, &format!("{same} --anyway"), &["p50 > +20%"]);
+    assert!(!anyway.err.contains("FAKE"), "{}", anyway.err);
+    assert!(
+        anyway.code == 0 || anyway.err.contains("its noise is larger"),
+        "{}: {}",
+        anyway.code,
+        anyway.err
+    );
 }
 
 #[test]
