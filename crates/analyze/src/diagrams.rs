@@ -62,7 +62,7 @@ pub struct Diagrams {
     pub turns: TurnSeries,
     /// Throughput in windows that the user chose.
     windows: Option<Box<Windows>>,
-    /// Last time at which anything was due or done.
+    /// Last time at which anything was due or done, or until when was recorded.
     end_ns: u64,
     /// Number of records.
     records: u64,
@@ -362,6 +362,11 @@ impl Diagrams {
         ]
     }
 
+    /// Lets it end no earlier, also where nothing happened at its end.
+    pub(crate) fn last_until(&mut self, end_ns: Option<u64>) {
+        self.end_ns = self.end_ns.max(end_ns.unwrap_or(0));
+    }
+
     /// Adds what was counted in order, and lets all axes end where the run ended. Returns the number of requests that came
     /// too late for their place in an order.
     pub fn finish(&mut self, mut ordered: Ordered) -> u64 {
@@ -396,7 +401,7 @@ impl Diagrams {
         late
     }
 
-    /// Last time at which anything was due or done.
+    /// Last time at which anything was due or done, or until when was recorded.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
     }

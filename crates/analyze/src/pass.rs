@@ -134,6 +134,7 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         }
         (found.records, found.tally, found.diagrams) = (merged.records, merged.tally, merged.diagrams);
         if let Some(diagrams) = &mut found.diagrams {
+            diagrams.last_until(records.recorded_until_ns());
             found.late = found.late.max(diagrams.finish(ordered.unwrap_or_default()));
         }
         Ok(found)

@@ -26,6 +26,11 @@ pub trait Records: Sync {
         None
     }
 
+    /// Until when all requests are there, also where the last of them came earlier: a recording ends after its last request.
+    fn recorded_until_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// By how many places records may lie away from where their due times belong; those that lie farther away are counted
     /// as late.
     fn displacement(&self) -> usize {

@@ -7,7 +7,7 @@ use crate::{
     ByScope, Counts, CountsByOp, Distribution, ErrorCount, Judgement, LimitResult, Limits, Machine, OtherOp,
     Parts, Passing, Percentile, Records, Span, Tally, TimeStats, Verdicts,
 };
-use iosonar_archive::{RECORDING, RunInfo, RunState, Verified};
+use iosonar_archive::{ProcessLoad, RECORDING, RunInfo, RunState, Verified};
 use iosonar_plan::{Engine, OverlapPolicy, Plan};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -39,6 +39,9 @@ pub struct Summary {
     /// health and errors are those of all requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherOp>,
+    /// Whose requests were recorded, those with most requests first, the smallest ones together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessLoad>,
     /// Failed requests by reason, most frequent first.
     pub errors: Vec<ErrorCount>,
     /// First and last times.
@@ -271,6 +274,7 @@ impl Summary {
             stamps: caution::stamps(plan),
             counts,
             others: tally.others.list(),
+            processes: info.processes.clone(),
             errors: tally.errors.list(),
             span: tally.span,
             percentiles: Vec::new(),

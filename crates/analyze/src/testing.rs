@@ -102,6 +102,7 @@ impl Fixture {
             cpu: Default::default(),
             is_import: false,
             recorded: None,
+            processes: Vec::new(),
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),

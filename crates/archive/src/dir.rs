@@ -836,6 +836,7 @@ mod tests {
             cpu: Default::default(),
             is_import: false,
             recorded: None,
+            processes: Vec::new(),
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),

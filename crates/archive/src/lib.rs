@@ -42,7 +42,7 @@ pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
-    ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Miscompare, PassTimes, PhaseTimes, RECORDING, Recorded,
-    ResolvedSetup, RunInfo, RunState, Stalls, TOOL, TargetInfo,
+    ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Miscompare, PassTimes, PhaseTimes, ProcessLoad, RECORDING,
+    Recorded, ResolvedSetup, RunInfo, RunState, Stalls, TOOL, TargetInfo,
 };
 pub use text::{CsvWriter, JsonWriter};

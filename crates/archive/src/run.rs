@@ -52,6 +52,9 @@ pub struct RunInfo {
     /// What is known of a recording's events; absent of everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
+    /// Whose requests were recorded, those with most requests first, the smallest ones together; empty of everything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessLoad>,
     /// What verification did and found; absent where the plan has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
@@ -82,6 +85,7 @@ impl RunInfo {
             cpu: CpuUse::default(),
             is_import: false,
             recorded: None,
+            processes: Vec::new(),
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),
@@ -108,6 +112,9 @@ pub struct Recorded {
     /// Events of segments that were removed to limit the size.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: u64,
+    /// How long was recorded, from the run's time zero; 0 where nobody told, as in traces of other programs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duration_ns: u64,
     /// Requests that became records.
     pub requests: u64,
     /// Ends that may be those of other requests of the same kind, place and length.
@@ -119,6 +126,39 @@ pub struct Recorded {
     /// Places of the events that could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
+}
+
+/// Requests of the processes of one name in a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessLoad {
+    /// The name, as the kernel tells it; absent where the trace tells none, and of those that are summed up.
+    pub name: Option<String>,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Requests that transfer no data, most of them flushes.
+    pub others: u64,
+    /// Bytes of reads and writes.
+    pub bytes: u64,
+    /// Reads and writes that begin where the one before of the same process on the same device ended.
+    pub sequential: u64,
+}
+
+impl ProcessLoad {
+    /// Reads and writes.
+    pub fn transfers(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Takes another one into account, too.
+    pub fn add(&mut self, other: &ProcessLoad) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.others += other.others;
+        self.bytes += other.bytes;
+        self.sequential += other.sequential;
+    }
 }
 
 /// When a phase was executed, on the run's clock.

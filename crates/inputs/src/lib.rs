@@ -252,6 +252,11 @@ impl Records for Input {
             Kind::Result(_) => None,
         }
     }
+
+    fn recorded_until_ns(&self) -> Option<u64> {
+        let recorded = self.archive()?.run().recorded?;
+        Some(recorded.duration_ns).filter(|duration| *duration > 0)
+    }
 }
 
 /// Hands records over some at a time.

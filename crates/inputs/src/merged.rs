@@ -154,6 +154,10 @@ impl Records for Merged<'_> {
     fn end_hint_ns(&self) -> Option<u64> {
         self.inputs.iter().filter_map(|input| input.end_hint_ns()).max()
     }
+
+    fn recorded_until_ns(&self) -> Option<u64> {
+        self.inputs.iter().filter_map(|input| input.recorded_until_ns()).max()
+    }
 }
 
 type Piece = io::Result<Vec<Record>>;

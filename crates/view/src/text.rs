@@ -10,7 +10,7 @@ use iosonar_analyze::{
     ByScope, Counts, Deskew, LimitResult, LimitVerdict, MostAtOnce, Rate, RunFacts, Scope, Severity, Summary,
     TimeStats,
 };
-use iosonar_archive::RunState;
+use iosonar_archive::{ProcessLoad, RunState};
 use iosonar_plan::OverlapPolicy;
 
 /// Width of the text.
@@ -25,6 +25,7 @@ pub fn show(summary: &Summary) -> String {
     others(&mut out, summary);
     percentiles(&mut out, summary);
     throughput(&mut out, summary);
+    processes(&mut out, summary);
     devices(&mut out, summary);
     parts::tables(&mut out, summary);
     health_lines(&mut out, summary);
@@ -256,6 +257,40 @@ fn cells(t: &TimeStats, unit: Unit) -> [String; 9] {
 fn few_cells(t: &TimeStats, unit: Unit) -> String {
     let [_, mean, _, p50, _, p99, p99_9, p99_99, max] = cells(t, unit);
     [mean, p50, p99, p99_9, p99_99, max].map(|c| format!("{c:>10}")).concat()
+}
+
+/// What a recorded load consists of, and whose it is.
+fn processes(out: &mut Lines, s: &Summary) {
+    let mut all = ProcessLoad::default();
+    s.processes.iter().for_each(|load| all.add(load));
+    if all.transfers() == 0 {
+        return;
+    }
+    out.heading(&format!(
+        "{:18}{:>13}{:>11}{:>13}{:>11}{:>13}",
+        "Recorded load", "requests", "reads", "sequential", "flushes", "transferred"
+    ));
+    let mut row = |name: &str, load: &ProcessLoad| {
+        let share = |part: u64| match load.transfers() {
+            0 => "-".to_string(),
+            transfers => units::share(part, transfers),
+        };
+        out.line(&format!(
+            "  {:<16}{:>13}{:>11}{:>13}{:>11}{:>13}",
+            shorten(&name.chars().map(ascii).collect::<String>(), 16),
+            units::grouped(load.transfers()),
+            share(load.reads),
+            share(load.sequential),
+            units::grouped(load.others),
+            units::bytes(load.bytes)
+        ));
+    };
+    row("all", &all);
+    let is_named = s.processes.iter().any(|load| load.name.is_some());
+    for load in s.processes.iter().filter(|_| is_named) {
+        row(load.name.as_deref().unwrap_or("(others)"), load);
+    }
+    out.line("  sequential: begins where the one before of its process on the device ended");
 }
 
 fn throughput(out: &mut Lines, s: &Summary) {

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::traces::open::Device;
+use crate::traces::processes::Processes;
 use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
@@ -224,6 +225,7 @@ pub struct NewArchive {
     numbers: Vec<Option<u16>>,
     /// And by their names, of which there may be as many as a cloud has volumes.
     by_name: HashMap<String, u16>,
+    processes: Processes,
     plan: Plan,
     run: RunInfo,
 }
@@ -250,7 +252,8 @@ impl NewArchive {
     ) -> Result<NewArchive, Failure> {
         let records = writer.made_records(together)?;
         let (targets, numbers, by_name) = (Vec::new(), Vec::new(), HashMap::new());
-        Ok(NewArchive { writer, records, targets, numbers, by_name, plan, run })
+        let processes = Processes::default();
+        Ok(NewArchive { writer, records, targets, numbers, by_name, processes, plan, run })
     }
 
     /// Whether the request became a record: reads, writes and flushes whose begin is known do.
@@ -261,6 +264,7 @@ impl NewArchive {
         let Some(target) = self.target(device) else {
             bail!("an archive has at most 65535 targets, and there are more devices");
         };
+        self.processes.add(request, op, target);
         let Met { info, requests } = &mut self.targets[usize::from(target)];
         info.max_requested_end = info.max_requested_end.max(request.extent.end());
         let record = Record { op, target, sequence: *requests, ..of_request(request) };
@@ -303,6 +307,7 @@ impl NewArchive {
             self.plan.on_each(self.targets.iter().map(|met| met.info.path.as_str().into()));
             self.run.targets = self.targets.into_iter().map(|met| met.info).collect();
         }
+        self.run.processes = self.processes.list();
         if !remarks.is_empty() {
             self.run.means.notices = remarks.to_vec();
         }

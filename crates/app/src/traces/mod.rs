@@ -4,6 +4,7 @@ mod archive;
 mod devices;
 mod open;
 mod out;
+mod processes;
 
 pub use archive::{NewArchive, TOGETHER_IN_FILE};
 pub use devices::{Matched, matched};

@@ -255,3 +255,37 @@ fn a_recording_has_no_target_rate_and_tells_the_most_requests_in_flight() {
     let text = lab.expect(0, "show r").out;
     assert!(text.contains("target rate   none (recorded)") && text.contains(", max 3 at 20.0 ms"), "{text}");
 }
+
+/// A storage engineer asks what a load consists of, and whose it is.
+#[test]
+fn a_recording_tells_its_reads_and_sequential_requests_by_process() {
+    let lab = lab();
+    let request = |n: u64, op: &str, sector: u64, name: &str, pid: u64| {
+        let line = |action, ms: u64| {
+            let time = ms as f64 / 1e3;
+            format!("  8,0    0  {n:6} {time:14.9}  {pid}  {action}   {op} {sector} + 8 [{name}]\n")
+        };
+        line('D', 2 * n) + &line('C', 2 * n + 1)
+    };
+    // Two processes take turns; the log of one is written in a row.
+    let lines: String = (1..=6)
+        .flat_map(|n| {
+            [request(2 * n, "R", 1000 * (7 - n), "db", 11), request(2 * n + 1, "W", 8 * n, "log", 12)]
+        })
+        .collect();
+    lab.file("t", lines);
+    lab.expect(0, "convert --to archive t r");
+    let processes = summary(&lab, "r")["processes"].clone();
+    let of =
+        |n: usize| ["name", "reads", "writes", "sequential"].map(|field| processes[n][field].to_string());
+    assert_eq!(of(0), ["\"db\"", "6", "0", "0"]);
+    assert_eq!(of(1), ["\"log\"", "0", "6", "5"]);
+    let text = lab.expect(0, "show r").out;
+    let lines = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(lines("  all        ").unwrap_or_default(), "all 12 50.0 % 41.7 % 0 48.0 KiB", "{text}");
+    assert_eq!(lines("  log").unwrap_or_default(), "log 6 0 % 83.3 % 0 24.0 KiB", "{text}");
+}

@@ -557,3 +557,22 @@ fn a_recorder_of_a_script_says_that_it_ignores_sigint_and_ends_by_sigterm() {
     assert!(!is_in_kernel(process), "what was changed in the kernel is undone");
     assert_eq!(lab.records("rec").len(), 10, "{err}");
 }
+
+/// Nothing happens at the end of a recording: its pictures show that, and do not end with the last request.
+#[test]
+fn the_idle_end_of_a_recording_is_in_its_pictures() {
+    needs!("dd");
+    let (lab, device) = (lab(), LoopDevice::random(16));
+    or_skip!(check_kernel(&lab, &device));
+    let running = recorder(&lab, &device, "", "r");
+    let words = format!("if={} of=/dev/null bs=64k count=64 iflag=direct status=none", device.text());
+    tool("dd", &words.split(' ').collect::<Vec<_>>());
+    std::thread::sleep(Duration::from_secs(2));
+    stop(running);
+    let recorded = run_info(&lab.path("r")).recorded.unwrap();
+    let last = lab.records("r").iter().filter_map(|record| record.completed).max().unwrap().0;
+    assert!(recorded.duration_ns > last + 1_500_000_000, "{last}: {recorded:?}");
+    lab.expect(0, "plot r -o plots --only g00.thrp.completed --svg");
+    let picture = std::fs::read_to_string(lab.path("plots/g00.thrp.completed.svg")).unwrap();
+    assert!([">2 s<", ">2.0 s<"].iter().any(|tick| picture.contains(tick)), "{picture}");
+}

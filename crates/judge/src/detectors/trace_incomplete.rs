@@ -82,7 +82,8 @@ fn unpaired(recorded: &Recorded) -> Option<Found> {
 }
 
 fn idle(case: &Case<'_>, recorded: &Recorded) -> Option<Found> {
-    let seconds = case.summary.span.duration_ns().map_or(0.0, |ns| ns as f64 / 1e9);
+    let recorded_ns = Some(recorded.duration_ns).filter(|ns| *ns > 0);
+    let seconds = recorded_ns.or(case.summary.span.duration_ns()).map_or(0.0, |ns| ns as f64 / 1e9);
     let is_idle = recorded.requests == 0
         || seconds > LEAST_IDLE_SECONDS && (recorded.requests as f64) < IDLE_PER_SECOND * seconds;
     let text = format!("The system was idle: {} requests in {seconds:.0} s.", recorded.requests);

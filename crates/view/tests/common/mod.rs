@@ -137,6 +137,7 @@ pub fn empty(targets: &[&str]) -> Run {
             cpu: Default::default(),
             is_import: false,
             recorded: None,
+            processes: Vec::new(),
             verified: None,
             phases: Vec::new(),
             passes: Vec::new(),

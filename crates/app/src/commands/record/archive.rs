@@ -270,6 +270,7 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     let told = RecordingFacts { kinds, pairings, lost, facts };
     archive.recorded(iosonar_archive::Recorded {
         events: counts.map_or(0, |counts| counts.events),
+        duration_ns: counts.map_or(0, |counts| (counts.seconds * 1e9) as u64),
         removed: counts.map_or(0, |counts| counts.removed_events),
         requests: kept_requests,
         damaged,

@@ -77,6 +77,7 @@ pub fn run(plan: &Plan) -> RunInfo {
         cpu: Default::default(),
         is_import: false,
         recorded: None,
+        processes: Vec::new(),
         verified: None,
         phases: Vec::new(),
         passes: Vec::new(),
