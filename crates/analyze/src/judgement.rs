@@ -227,6 +227,17 @@ pub enum Verdict {
     NotMeasured,
 }
 
+/// A target that makes the result fake by itself, and what proves it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FakeTarget {
+    /// Its number in the plan.
+    pub target: u16,
+    /// Its path.
+    pub path: String,
+    /// What is so of it by definition.
+    pub proofs: Vec<DetectorId>,
+}
+
 /// The verdict on a result, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
@@ -243,6 +254,9 @@ pub struct Judgement {
     pub missing: Vec<String>,
     /// What the detectors say, most severe first; those that do not apply are absent.
     pub detections: Vec<Detection>,
+    /// Of several targets those that make the whole fake; empty where each of them does, and where none does by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fake_targets: Vec<FakeTarget>,
 }
 
 impl Judgement {

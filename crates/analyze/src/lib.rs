@@ -72,7 +72,9 @@ pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
-pub use judgement::{Channel, Detection, DetectorId, During, Evidence, Judgement, Level, Verdict};
+pub use judgement::{
+    Channel, Detection, DetectorId, During, Evidence, FakeTarget, Judgement, Level, Verdict,
+};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use machine::{DeviceFacts, Machine};
 pub use machine_series::{CpuSteps, DeviceSteps, MachineSeries};

@@ -18,6 +18,8 @@ mod cluster;
 mod data;
 #[path = "devices/discards.rs"]
 mod discards;
+#[path = "devices/disturbed.rs"]
+mod disturbed;
 #[path = "devices/documented.rs"]
 mod documented;
 #[path = "devices/experiments.rs"]

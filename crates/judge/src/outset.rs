@@ -7,7 +7,7 @@ use crate::detectors::{
 };
 use crate::verdict::explain;
 use crate::{Detector, Seen};
-use iosonar_analyze::{Detection, Level};
+use iosonar_analyze::{Detection, FakeTarget, Level};
 use iosonar_archive::TargetInfo;
 use iosonar_evidence::{Environment, Fact, RereadTimes, TargetFacts};
 use iosonar_plan::{Claim, Order, Plan, Workload};
@@ -76,6 +76,27 @@ impl Outset<'_> {
     pub(crate) fn is_direct(&self) -> bool {
         self.plan.jobs().all(|(_, job)| !self.plan.is_buffered(job))
     }
+}
+
+/// Targets of several that make a result fake by themselves, whatever the others are; none where all do.
+pub(crate) fn fake_targets(outset: &Outset<'_>, claim: Claim) -> Vec<FakeTarget> {
+    if outset.targets.len() < 2 {
+        return Vec::new();
+    }
+    let proofs = |target: &PlannedTarget<'_>| {
+        let facts = outset.facts(target).into_iter().cloned().collect();
+        let before = Environment { targets: facts, ..outset.before.clone() };
+        let alone = Outset { plan: outset.plan, before: &before, targets: vec![*target] };
+        foresee(&alone, claim).iter().filter(|one| one.definitional).map(|one| one.id).collect()
+    };
+    let of = |(number, target): (u16, &PlannedTarget<'_>)| FakeTarget {
+        target: number,
+        path: target.info.path.clone(),
+        proofs: proofs(target),
+    };
+    let mut fakes: Vec<FakeTarget> = (0..).zip(&outset.targets).map(of).collect();
+    fakes.retain(|fake| !fake.proofs.is_empty());
+    if fakes.len() < outset.targets.len() { fakes } else { Vec::new() }
 }
 
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;

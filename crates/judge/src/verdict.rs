@@ -1,14 +1,17 @@
 //! From what detectors say to a verdict.
 
 use crate::detectors::{DETECTORS, noisy, stalls_hidden};
+use crate::outset::fake_targets;
 use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
 use crate::{Case, Detector};
 use iosonar_analyze::findings::TimeRange;
 use iosonar_analyze::{
-    Caution, CautionId, Channel, Detection, DetectorId, During, Judgement, Level, Severity, Verdict,
+    Caution, CautionId, Channel, Detection, DetectorId, During, FakeTarget, Judgement, Level, Severity,
+    Verdict,
 };
 use iosonar_archive::RunInfo;
 use iosonar_plan::Claim;
+use iosonar_text::shown;
 use std::cmp::Reverse;
 
 /// So many names stand in the sentence of a verdict.
@@ -33,9 +36,14 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     let proves = |one: &Detection| one.definitional || causes.contains(&one.id);
     detections.sort_by_key(|one| Reverse((proves(one), one.level)));
     let verdict = verdict(case, &detections, &missing);
-    let sentence = sentence(claim, verdict, &detections, &missing);
+    let fake_targets =
+        if verdict == Verdict::NotMeasured { Vec::new() } else { fake_targets(&case.outset(), claim) };
+    let sentence = match verdict == Verdict::Fake && !fake_targets.is_empty() {
+        true => fake_in_part(claim, &fake_targets, case.run.targets.len()),
+        false => sentence(claim, verdict, &detections, &missing),
+    };
     let sentence = data_errors(case.run).map_or(sentence.clone(), |errors| format!("{errors}; {sentence}"));
-    Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections }
+    Judgement { thresholds: THRESHOLDS_VERSION, claim, verdict, sentence, missing, detections, fake_targets }
 }
 
 fn detect_all(case: &Case<'_>, detectors: &[Detector]) -> Vec<Detection> {
@@ -238,21 +246,42 @@ fn data_errors(run: &RunInfo) -> Option<String> {
 
 fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &[String]) -> String {
     let told: Vec<&str> = detections.iter().filter(|one| one.is_told()).map(|one| one.id.name()).collect();
-    let names = |names: &[&str]| {
-        let more = names.len().saturating_sub(MOST_NAMED);
-        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{}{rest}", names[..names.len() - more].join(", "))
-    };
     match verdict {
         Verdict::Trustworthy => format!("trustworthy: {}", reasons(detections)),
         Verdict::NotMeasured => "no storage result: no I/O was done, or a model answered".into(),
-        Verdict::Fake => format!("FAKE as a {claim} result: {}{}", names(&told), what_it_is(detections)),
-        Verdict::Care if !told.is_empty() => format!("read with care: {}", names(&told)),
+        Verdict::Fake => format!("FAKE as a {claim} result: {}{}", some(&told), what_it_is(detections)),
+        Verdict::Care if !told.is_empty() => format!("read with care: {}", some(&told)),
         Verdict::Care => match missing.first() {
             Some(missing) => format!("read with care: {missing}"),
             None => "read with care: see the cautions".into(),
         },
     }
+}
+
+/// Of a result that some of its targets make fake: which ones, and why.
+fn fake_in_part(claim: Claim, fakes: &[FakeTarget], all: usize) -> String {
+    let mut proofs: Vec<&str> = Vec::new();
+    for proof in fakes.iter().flat_map(|fake| &fake.proofs) {
+        if !proofs.contains(&proof.name()) {
+            proofs.push(proof.name());
+        }
+    }
+    let paths: Vec<String> = fakes.iter().map(|fake| shown(&fake.path).to_string()).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    format!(
+        "FAKE as a {claim} result, because {} of {all} targets {}: {} ({})",
+        fakes.len(),
+        if fakes.len() == 1 { "is" } else { "are" },
+        some(&paths),
+        some(&proofs)
+    )
+}
+
+/// Names in a row; of many the first ones, and how many more.
+fn some(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{rest}", names[..names.len() - more].join(", "))
 }
 
 /// What speaks for a result, in a few words: the first sentence of each detection.

@@ -132,6 +132,7 @@ mod tests {
             claim: Claim::Device,
             verdict: Verdict::Fake,
             sentence: "FAKE as a device result: unmapped-target".into(),
+            fake_targets: Vec::new(),
             missing: vec!["whether the level stays".into()],
             detections: vec![
                 Detection {

@@ -433,6 +433,11 @@ fn targets(out: &mut Lines, s: &Summary) {
             units::bytes(t.size_bytes),
             t.block_bytes
         ));
+        let mut fakes = s.judgement.iter().flat_map(|judgement| &judgement.fake_targets);
+        if let Some(fake) = fakes.find(|fake| usize::from(fake.target) == i) {
+            let proofs: Vec<&str> = fake.proofs.iter().map(|proof| proof.name()).collect();
+            out.line(&format!("     FAKE: {}", proofs.join(", ")));
+        }
         if parts::has_several_targets(s)
             && let Some(most) = t.max_waiting.filter(|most| *most > 0)
         {

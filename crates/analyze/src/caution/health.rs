@@ -74,21 +74,18 @@ fn behind_demand(list: &mut List, summary: &Summary) {
     if catches_up(summary) {
         return;
     }
-    let held = summary.health.held.unwrap_or_default();
-    let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
-    let (turn, memory) = (held.turn.requests, held.no_buffer.requests);
-    let cause = if turn.max(memory) as f64 / all <= WAITING_SHARE {
-        String::new()
-    } else if memory > turn {
-        " Requests waited for memory: raise --buffer-memory.".to_string()
-    } else {
-        let (why, remedy) = obstacle(summary);
-        format!(" Requests were due while {why}: {remedy}, or take this rate as the limit.")
+    let cause = match what_held_requests(summary) {
+        Some((why, remedy)) => {
+            format!(
+                " Requests were due while {why}: {remedy}, or take this rate as the limit of this set-up."
+            )
+        }
+        None => String::new(),
     };
     let text = format!(
         "Only {} % of the target rate was reached. Delays grow as long as that lasts: the figures show the \
-         capacity of the target, or of the generator, not the response to this load. Slow the load down to see its \
-         response.{cause}",
+         capacity of the target, of the generator, or what others left of them, not the response to this load. Slow the \
+         load down to see its response.{cause}",
         three_digits(share * 100.0)
     );
     let severity = if share < FAR_BEHIND { Severity::Severe } else { Severity::Warning };
@@ -156,6 +153,18 @@ fn drift(list: &mut List, summary: &Summary) {
 }
 
 /// Why requests had to wait for their turn, and what helps.
+/// What many requests waited for although they were due, and the remedy; none where few did.
+pub(crate) fn what_held_requests(summary: &Summary) -> Option<(String, &'static str)> {
+    let held = summary.health.held.unwrap_or_default();
+    let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
+    let (turn, memory) = (held.turn.requests, held.no_buffer.requests);
+    if turn.max(memory) as f64 / all <= WAITING_SHARE {
+        return None;
+    }
+    let no_memory = || ("the memory for their data was in use".to_string(), "raise --buffer-memory");
+    Some(if memory > turn { no_memory() } else { obstacle(summary) })
+}
+
 fn obstacle(summary: &Summary) -> (String, &'static str) {
     // Without an end nobody knows how many were in flight.
     let (depth, most) = (summary.run.depth, summary.in_flight.max_on_one_target);

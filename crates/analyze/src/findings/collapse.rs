@@ -1,10 +1,10 @@
 //! Overload: when the target cannot follow its timetable.
 
-use crate::caution::{grouped, three_digits};
+use crate::caution::{grouped, three_digits, what_held_requests};
 use crate::findings::access::{Course, begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
 use crate::findings::{CompletionStall, StallKind, TimeRange, moment};
-use crate::{Summary, Traffic, WithoutCpu};
+use crate::{DetectorId, Level, Summary, Traffic, WithoutCpu};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -37,6 +37,9 @@ pub struct Overload {
     pub backlog_slope_per_second: f64,
     /// How much later requests get in each second of the timetable: demanded ÷ delivered − 1.
     pub lost_seconds_per_second: f64,
+    /// What else was so in this run and may account for it, so that the target need not be the limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub circumstances: Vec<String>,
 }
 
 impl Overload {
@@ -55,7 +58,7 @@ impl Overload {
         );
         let (from, to, backlog) =
             (moment(self.range.from_ns), moment(self.range.to_ns), grouped(self.backlog_requests));
-        match self.kind {
+        let sentence = match self.kind {
             OverloadKind::Collapse => format!(
                 "cannot follow after {from}: {rates}; {backlog} requests late at the end, {} s lost each second",
                 three_digits(self.lost_seconds_per_second)
@@ -63,7 +66,8 @@ impl Overload {
             OverloadKind::Recovered => format!(
                 "overloaded from {from} to {to}, then recovered: {rates}; at most {backlog} requests late"
             ),
-        }
+        };
+        [&[sentence][..], &self.circumstances].concat().join("; ")
     }
 }
 
@@ -107,11 +111,23 @@ pub(super) fn overloads(
     };
     let mut all = windows.all();
     all.retain(is_of_target);
-    let mut told: Vec<Overload> = all.into_iter().map(|found| windows.describe(found)).collect();
+    let circumstances = circumstances(summary);
+    let describe = |found| Overload { circumstances: circumstances.clone(), ..windows.describe(found) };
+    let mut told: Vec<Overload> = all.into_iter().map(describe).collect();
     told.sort_by_key(|overload| std::cmp::Reverse(overload.backlog_requests));
     told.truncate(MOST_OVERLOADS);
     told.sort_by_key(|overload| overload.range.from_ns);
     told
+}
+
+/// What keeps an overload from being told as the target's alone.
+fn circumstances(summary: &Summary) -> Vec<String> {
+    let held = what_held_requests(summary).map(|(why, remedy)| {
+        format!("requests were due while {why}: {remedy} to see what the target can do")
+    });
+    let others = summary.judgement.as_ref().and_then(|judgement| judgement.of(DetectorId::ForeignIo));
+    let others = others.filter(|one| one.level >= Level::Caution);
+    held.into_iter().chain(others.map(|one| one.text.trim_end_matches('.').to_string())).collect()
 }
 
 /// The same of a run of which only the course over time is known, and not what stood still in it.
@@ -246,6 +262,7 @@ impl Windows {
             delivered_low_per_second: quantile(&rates, 0.05),
             delivered_high_per_second: quantile(&rates, 0.95),
             backlog_requests: growth.last().copied().unwrap_or(0),
+            circumstances: Vec::new(),
             backlog_slope_per_second: slope(&growth) / window_s,
             lost_seconds_per_second: (1.0 / self.ratio(grown).max(1e-9) - 1.0).max(0.0),
         }

@@ -5,6 +5,7 @@ use crate::record::{check_kernel, recorder, stop};
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::Op;
 use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
+use serde_json::{Value, json};
 
 /// Each insertion is a transaction of its own, whose log SQLite flushes before it goes on.
 const DATABASE: &str = "\
@@ -109,5 +110,73 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
             differs.contains(&format!("not issued {left_out} flushes, {durable} FUA writes")),
             "{differs}"
         );
+    }
+}
+
+/// What fio's threads waited for in fdatasync(2), and what a recording beside it tells of these flushes.
+fn flushes_beside_fio(lab: &Lab, device: &LoopDevice, threads: u32, out: &str) -> Value {
+    let running = recorder(lab, device, "", out);
+    let report = lab.path(&format!("{out}.json"));
+    let words = format!(
+        "--name=x --filename={} --ioengine=psync --direct=1 --rw=randwrite --bs=4k --fdatasync=1 --numjobs={threads} \
+         --number_ios={} --group_reporting --output-format=json --output={}",
+        device.text(),
+        4_000 / threads,
+        report.display()
+    );
+    tool("fio", &words.split_whitespace().collect::<Vec<_>>());
+    assert!(stop(running).contains(" 0 lost"));
+    let fio: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    let fio = &fio["jobs"][0]["sync"]["lat_ns"];
+    let ours = summary(lab, out);
+    json!({
+        "fio": {"count": fio["N"], "mean": fio["mean"], "p99": fio["percentile"]["99.000000"]},
+        "ours": {
+            "count": ours["latency"]["flush"]["count"],
+            "mean": ours["latency"]["flush"]["mean_ns"],
+            "p99": ours["latency"]["flush"]["p99_ns"],
+        },
+        "cancelled": ours["counts"]["other"]["cancelled"],
+        "in_flight": ours["in_flight"]["mean_time_weighted"],
+    })
+}
+
+/// The kernel joins flushes that wait at the same time: each of them still ends when its own thread goes on. fio sees the way back to the
+/// thread, too, which takes as long as other programs let it.
+#[test]
+fn flushes_of_one_and_of_many_threads_take_as_long_as_fio_has_seen() {
+    needs!("fio");
+    let (lab, device) = (lab(), LoopDevice::of(Image::sparse(64), &[]));
+    or_skip!(check_kernel(&lab, &device));
+    for threads in [1, 4, 16] {
+        let mut attempts = 0;
+        let mut name = String::new();
+        let is_alike = |both: &Value| {
+            ["mean", "p99"].iter().all(|figure| {
+                let [fio, ours] = ["fio", "ours"].map(|side| both[side][figure].as_f64().unwrap());
+                (0.75..1.05).contains(&(ours / fio))
+            })
+        };
+        let both = comes_to_say(is_alike, || {
+            attempts += 1;
+            name = format!("seen-{threads}-{attempts}");
+            flushes_beside_fio(&lab, &device, threads, &name)
+        });
+        println!("{threads} threads: {both}");
+        // fio does not flush after the last write of a thread.
+        let [seen, ours] = ["fio", "ours"].map(|side| both[side]["count"].as_u64().unwrap());
+        assert!(seen <= ours && ours <= seen + u64::from(threads) && seen > 3_900, "{both}");
+        assert_eq!(both["cancelled"], 0, "{both}");
+        assert!(both["in_flight"].as_f64().unwrap() <= f64::from(threads), "{both}");
+        lab.expect(0, &format!("convert {name} {name}.load"));
+        let ran = format!("ran-{threads}");
+        lab.expect(
+            0,
+            &format!(
+                "replay {name}.load -t {} --destroy --start-grace 0.2 --no-progress -o {ran}",
+                device.text()
+            ),
+        );
+        assert_eq!(summary(&lab, &ran)["latency"]["flush"]["count"], ours, "{both}");
     }
 }

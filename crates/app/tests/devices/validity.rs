@@ -797,3 +797,22 @@ fn matrices_and_other_front_ends_end_with_a_verdict() {
         assert!(code == 4 || !is_care, "{words}: {}", told.err);
     }
 }
+
+/// One of two targets is a hole: the other one is not called fake, and the result says whose fault it is.
+#[test]
+fn a_target_that_makes_the_result_fake_is_named() {
+    needs!();
+    let lab = lab();
+    full(&lab, "full", 64);
+    std::fs::File::create(lab.path("hole")).unwrap().set_len(64 << 20).unwrap();
+    let judged = Judged::of(&lab, "-t full -t hole --rw randread --bs 16k --iodepth 4");
+    assert_eq!(judged.0["verdict"], "fake", "{:#}", judged.0);
+    let sentence = judged.0["sentence"].as_str().unwrap();
+    assert_eq!(sentence, "FAKE as a device result, because 1 of 2 targets is: hole (unmapped-target)");
+    assert_eq!(
+        judged.0["fake_targets"],
+        serde_json::json!([{"target": 1, "path": "hole", "proofs": ["unmapped-target"]}])
+    );
+    let judged = Judged::of(&lab, "-t full -t full --rw randread --bs 16k --iodepth 4");
+    assert!(judged.0["fake_targets"].is_null(), "{:#}", judged.0);
+}

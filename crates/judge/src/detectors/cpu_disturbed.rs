@@ -37,13 +37,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return Some(Seen::unknown("CPU times were not sampled over the whole run.", SOURCE));
     }
     let shares = Shares::of(case);
+    let causes = shares.causes();
     // Of causes that matter as much, the first.
-    let worst = shares.causes().into_iter().rev().max_by_key(|cause| cause.level)?;
+    let worst = causes.iter().rev().max_by_key(|cause| cause.level)?;
     let seen = match worst.level {
         Level::Ok => Seen::ok("The generator had its CPUs.", SOURCE),
-        level => Seen::at(level, worst.text, SOURCE)
+        level => Seen::at(level, texts(worst, &causes), SOURCE)
             .remedy(worst.remedy)
-            .during(worst.series.and_then(|series| case.samples.steepest(&series))),
+            .during(worst.series.as_ref().and_then(|series| case.samples.steepest(series))),
     };
     let seen = match worst.lost.filter(|_| worst.level > Level::Ok) {
         Some((ns, Some(share))) => seen.with(LOST_SECONDS, ns / 1e9).effect(1.0 + share),
@@ -52,6 +53,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     };
     let seen = seen.with("throttled_share", shares.throttled).with("stolen_share", shares.stolen);
     Some(seen.with("wait_over_cpu", shares.waited).with("halted_share", shares.halted))
+}
+
+/// What disturbed it most, and whatever else did.
+fn texts(worst: &Cause, causes: &[Cause]) -> String {
+    let others = causes.iter().filter(|cause| cause.level >= Level::Caution && cause.text != worst.text);
+    let texts: Vec<&str> = [worst].into_iter().chain(others).map(|cause| cause.text.as_str()).collect();
+    texts.join(" ")
 }
 
 fn grown(case: &Case<'_>, series: Series) -> Option<f64> {
@@ -103,6 +111,9 @@ impl Shares {
         let periods = grown(case, Series::Cgroup(Throttling::Periods));
         let cpu = grown(case, Series::Issuing(IssuingThreads::Cpu));
         let wait_ns = grown(case, Series::Issuing(IssuingThreads::Wait)).unwrap_or(0.0);
+        let waited_of_time = case.time_of_loops().map_or(0.0, |time| wait_ns / time);
+        // Who waits for most of the time gets little of a CPU, and that little says enough.
+        let is_enough = |cpu: &f64| *cpu > LEAST_CPU_NS || (*cpu > 0.0 && waited_of_time > LEAST_EFFECT);
         let halted_ns = halted_ns(case);
         Shares {
             throttled: share(Series::Cgroup(Throttling::Throttled), periods.filter(|n| *n >= LEAST_PERIODS)),
@@ -110,8 +121,8 @@ impl Shares {
             stolen: share(Series::Cpu(CpuState::Steal), ticks(case).filter(|all| *all >= LEAST_TICKS)),
             has_timetable: case.plan.has_timetable(),
             wait_ns,
-            waited: cpu.filter(|ns| *ns > LEAST_CPU_NS).map_or(0.0, |cpu| wait_ns / cpu),
-            waited_of_time: case.time_of_loops().map_or(0.0, |time| wait_ns / time),
+            waited: cpu.filter(is_enough).map_or(0.0, |cpu| wait_ns / cpu),
+            waited_of_time,
             halted_ns,
             halted: case.samples.length_ns(&HALTED_SERIES).map_or(0.0, |length| halted_ns / length as f64),
             slowed: slowed(case).unwrap_or(0),
@@ -214,6 +225,9 @@ mod tests {
         assert_eq!((little.level, little.effect), (Level::Caution, Some(1.012)));
         let slow = Lab::new().latency_ns(100_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0);
         assert_eq!(slow.issuing(0.08e9, 0.12e9).detection(&DETECTOR).unwrap().level, Level::Ok);
+        let starved = Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0);
+        let starved = starved.issuing(0.02e9, 4e9).detection(&DETECTOR).unwrap();
+        assert!(starved.level == Level::Fail && starved.text.contains("200.00 times"), "{}", starved.text);
         // Ten seconds; a moment of it is nothing.
         let halted =
             |ns: f64| Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0).halted(ns);

@@ -199,6 +199,7 @@ pub fn with_findings(mut run: Run) -> Run {
             delivered_low_per_second: 290.0,
             delivered_high_per_second: 330.0,
             backlog_requests: 510_176,
+            circumstances: Vec::new(),
             backlog_slope_per_second: 2_800.0,
             lost_seconds_per_second: 0.9,
         }),

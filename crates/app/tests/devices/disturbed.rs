@@ -1,0 +1,192 @@
+//! Runs that something outside of the target disturbs: whatever is told of them names that, and nothing blames the target.
+//!
+//! Each disturbance is tried with some seeds, which choose the load; `SEED` and `TRIALS` in the environment choose others.
+
+use crate::common::*;
+use iosonar_testkit::{ControlGroup, Lab, LoopDevice};
+use serde_json::Value;
+use std::process::Command;
+use std::time::Duration;
+
+/// The first seed, and how many.
+fn seeds() -> std::ops::Range<u64> {
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
+    };
+    let first = number("SEED", 0);
+    first..first + number("TRIALS", 2)
+}
+
+/// A choice of a seed: each `which` is another one.
+fn choice<'a>(seed: u64, which: u64, words: &[&'a str]) -> &'a str {
+    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * which as u32 + 3);
+    words[(mixed % words.len() as u64) as usize]
+}
+
+/// A load of some seconds; a half of them have a target rate, well below what a loop device can do.
+fn load(seed: u64, device: &LoopDevice) -> String {
+    format!(
+        "-t {} --destroy --bs 4k --runtime 4 --time-based --rw {} --engine {} {} --randseed {}",
+        device.text(),
+        choice(seed, 0, &["randread", "randwrite", "randrw"]),
+        choice(seed, 1, &["uring", "threads"]),
+        choice(
+            seed,
+            2,
+            &["--iodepth 1", "--iodepth 4", "--iodepth 16 --rate-iops 500", "--iodepth 16 --rate-iops 1500"]
+        ),
+        seed + 1
+    )
+}
+
+/// A run that was disturbed, as its JSON tells it.
+struct Told {
+    words: String,
+    summary: Value,
+    findings: Value,
+}
+
+impl Told {
+    /// Runs it, and disturbs it after a moment.
+    fn of(lab: &Lab, before: &[&str], words: String, disturb: impl FnOnce(&Background)) -> Told {
+        let args = format!("run --no-progress --start-delay 0 {words} -o r");
+        let running = Background::start(lab.command_under(before, &args));
+        lab.until_records("r");
+        std::thread::sleep(Duration::from_millis(800));
+        disturb(&running);
+        let ended = running.wait();
+        assert_eq!(ended.code, 0, "{words}: {}", ended.err);
+        let json: Value = serde_json::from_str(&lab.expect(0, "analyze --json r").out).unwrap();
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+        Told { words, summary: json["summary"].clone(), findings: json["findings"].clone() }
+    }
+
+    /// Whether a caution has one of these words.
+    fn cautions_have(&self, words: &[&str]) -> bool {
+        let texts =
+            self.summary["cautions"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap());
+        texts.into_iter().any(|text| words.iter().any(|word| text.contains(word)))
+    }
+
+    /// Each overload that is told has one of these words beside it.
+    #[track_caller]
+    fn overloads_have(&self, words: &[&str]) {
+        for overload in self.findings["overloads"].as_array().unwrap() {
+            let beside = overload["circumstances"].to_string();
+            assert!(words.iter().any(|word| beside.contains(word)), "{}: {overload:#}", self.words);
+        }
+    }
+
+    /// No stall that is told is called one of the target.
+    #[track_caller]
+    fn stalls_are_of_the_generator(&self) {
+        for stall in self.findings["stalls"].as_array().unwrap() {
+            assert_eq!(stall["is_of_generator"], true, "{}: {stall:#}", self.words);
+        }
+    }
+}
+
+fn device() -> LoopDevice {
+    LoopDevice::random(64)
+}
+
+/// The program is stopped for a while.
+#[test]
+fn a_halt_of_the_program_is_told_as_one() {
+    needs!();
+    let (lab, device) = (lab(), device());
+    for seed in seeds() {
+        let halt = [400, 900, 1400][(seed % 3) as usize];
+        let told = Told::of(&lab, &[], load(seed, &device), |running| {
+            running.signal("STOP");
+            std::thread::sleep(Duration::from_millis(halt));
+            running.signal("CONT");
+        });
+        assert!(told.cautions_have(&["stood still for"]), "{}: {:#}", told.words, told.summary["cautions"]);
+        told.overloads_have(&[]);
+        told.stalls_are_of_the_generator();
+    }
+}
+
+/// A control group lets it have little of a CPU.
+#[test]
+fn a_limit_of_cpu_is_told_as_one() {
+    needs!();
+    let (lab, device) = (lab(), device());
+    for seed in seeds() {
+        let group = or_skip!(ControlGroup::of_cpu([3, 6, 10][(seed % 3) as usize]));
+        let words = group.words();
+        let told = Told::of(&lab, &words.each_ref().map(String::as_str), load(seed, &device), |_| ());
+        let words = ["used up its CPU limit", "waited for a CPU", "stood still for", "had no CPU"];
+        assert!(told.cautions_have(&words), "{}: {:#}", told.words, told.summary["cautions"]);
+        told.overloads_have(&[]);
+        told.stalls_are_of_the_generator();
+    }
+}
+
+/// Other programs want the one CPU that the run has.
+#[test]
+fn a_lack_of_cpu_is_told_as_one() {
+    needs!("taskset");
+    let (lab, device) = (lab(), device());
+    for seed in seeds() {
+        let hog = |_| {
+            let mut command = Command::new("taskset");
+            command.args(["-c", "0", "sh", "-c", "while :; do :; done"]);
+            Background::start(command)
+        };
+        let _hogs: Vec<Background> = (0..4 + seed % 3).map(hog).collect();
+        let told = Told::of(&lab, &["taskset", "-c", "0"], load(seed, &device), |_| ());
+        let words = ["waited for a CPU", "stood still for", "had no CPU", "keep others from the machine"];
+        assert!(told.cautions_have(&words), "{}: {:#}", told.words, told.summary["cautions"]);
+        told.overloads_have(&[]);
+        told.stalls_are_of_the_generator();
+    }
+}
+
+/// Somebody else uses the disk that the target lies on.
+#[test]
+fn a_neighbour_on_the_disk_below_is_told_as_one() {
+    needs!("fio");
+    let (lab, device) = (lab(), device());
+    for seed in seeds() {
+        let told = Told::of(&lab, &[], load(seed, &device), |_| {
+            let rw = choice(seed, 3, &["randwrite", "randread", "write"]);
+            let words = format!(
+                "--name=other --filename=other --size=128m --rw={rw} --bs=64k --direct=1 --ioengine=libaio --iodepth=32 \
+                 --time_based --runtime=3"
+            );
+            let mut fio = Command::new("fio");
+            let ended = fio.args(words.split_whitespace()).current_dir(lab.path(".")).output().unwrap();
+            assert!(ended.status.success(), "{ended:?}");
+        });
+        assert!(
+            told.cautions_have(&["were not of this run"]),
+            "{}: {:#}",
+            told.words,
+            told.summary["cautions"]
+        );
+        told.overloads_have(&["were not of this run"]);
+    }
+}
+
+/// More is demanded than the depth of the run lets through.
+#[test]
+fn a_depth_that_is_too_small_is_told_as_the_limit() {
+    needs!();
+    let (lab, device) = (lab(), device());
+    for seed in seeds() {
+        let engine = choice(seed, 1, &["uring", "threads"]);
+        let words = format!(
+            "-t {} --destroy --rw {} --bs 4k --engine {engine} --iodepth 1 --rate-iops 200000 --runtime 3 --time-based \
+             --randseed {}",
+            device.text(),
+            choice(seed, 0, &["randread", "randwrite", "randrw"]),
+            seed + 1
+        );
+        let told = Told::of(&lab, &[], words, |_| ());
+        assert!(told.cautions_have(&["slots were in use"]), "{}: {:#}", told.words, told.summary["cautions"]);
+        assert!(!told.findings["overloads"].as_array().unwrap().is_empty(), "{}", told.words);
+        told.overloads_have(&["slots were in use"]);
+    }
+}
