@@ -6,12 +6,14 @@ use crate::args::{BackwardArg, OverlapArg, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;
+use iosonar_archive::Archive;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
     Backward, Job, LoadPace, Nanos, Overlap, OverlapPolicy, Phase, Plan, Strong, Target, TraceReplay, Window,
     Workload,
 };
 use iosonar_text::shown;
+use std::path::Path;
 
 /// Replays loads on targets.
 pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
@@ -28,6 +30,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
             args.targets.len()
         )));
     }
+    args.loads.iter().try_for_each(|load| check_is_load(load))?;
     check_options(args)?;
     let size = means::pretended_size(&args.io)?;
     let job = |index| Job::new(index as u16, args.policy.depth, Workload::Trace(load(args, index)));
@@ -36,6 +39,26 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
     let run_id = args.io.run_id.unwrap_or_else(new_run_id);
     let (start_grace, overlap) = (args.window.start_grace, overlap(args));
     Ok(Plan { start_grace, overlap, ..means::plan(&args.io, run_id, targets, phase) })
+}
+
+/// Refuses a directory: a recording and a result become a load first.
+pub(super) fn check_is_load(load: &Path) -> Result<(), Failure> {
+    if !load.is_dir() {
+        return Ok(());
+    }
+    let name = shown(&load);
+    let Ok(archive) = Archive::open(load) else {
+        return Err(Failure::refused(anyhow!(
+            "load {name}: it is a directory and no recording: name a load"
+        )));
+    };
+    let what = if archive.run().recorded.is_some() { "a recording" } else { "a result" };
+    let made = load.file_name().map_or("recorded".into(), |name| name.to_string_lossy()) + ".load.gz";
+    Err(Failure::refused(anyhow!(
+        "load {name}: it is {what}; make its load with 'iosonar convert {} {}', and replay that",
+        shown(&session::quoted(&load.to_string_lossy())),
+        shown(&session::quoted(&made))
+    )))
 }
 
 /// Refuses options that would have no effect, and windows that hold nothing, in the words that were typed.

@@ -114,6 +114,8 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
     let checked = lab.expect(0, "check ran second");
     assert!(checked.out.contains("was issued, and nothing else"), "{}", checked.out);
     lab.expect(0, "check ran load.load.gz");
+    let checked = lab.expect(0, "check ran first").out;
+    assert!(checked.contains("it is taken for the load of the replay"), "{checked}");
 
     // The three archives tell the same of what does not depend on time.
     let first = static_part(&demand(&lab, "first"));

@@ -24,10 +24,17 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let reading = || Ok::<_, Failure>(Reading::of(&args.reading, Timing::None)?.keeping_nameless());
     // A replay names no processes.
     let mut replay = open(std::slice::from_ref(&args.replay), &reading()?.of_all_processes())?;
-    let mut recording = open(std::slice::from_ref(&args.recording), &reading()?)?;
-    let clock = Clock::of(&args.replay, &args.recording)?;
+    let open_recording = || open(std::slice::from_ref(&args.recording), &reading()?);
+    let mut recording = open_recording()?;
+    let mut clock = Clock::of(&args.replay, &args.recording)?;
     let mut wanted = Seen::of(&mut replay, None, &[])?;
     let mut seen = Seen::of(&mut recording, clock.span(), &[SIGNATURES_THREAD])?;
+    if clock.begins_after(seen.last) {
+        // It cannot have seen the run: the run's load comes from it.
+        clock = Clock::Later;
+        recording = open_recording()?;
+        seen = Seen::of(&mut recording, None, &[])?;
+    }
     if wanted.keys.is_empty() && seen.keys.is_empty() {
         return Err(Failure::refused(anyhow!(
             "{} and {} hold no read or write that could be compared",
@@ -52,7 +59,8 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let damaged = wanted.bad + seen.bad;
     let aside = Aside::of(args, &recording, &seen);
     let found = Differences::between(wanted.keys, seen.keys);
-    let flushes = Flushes::of(&args.replay, wanted.flushes, recording.at.is_some(), seen.flushes);
+    let has_seen_the_run = recording.at.is_some() && clock != Clock::Later;
+    let flushes = Flushes::of(&args.replay, wanted.flushes, has_seen_the_run, seen.flushes);
     let notes = note.into_iter().chain(clock.note()).chain(aside.notes()).chain(flushes.note()).collect();
     let beside = Beside { aside, devices, notes, clock: clock.word(), flushes };
     let text = if args.json {
@@ -148,11 +156,14 @@ impl Beside {
 type Span = (Nanos, Nanos);
 
 /// Whether the times of a run and of a recording can be compared. What looks at a device before a run is none of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clock {
     /// One of them tells no times of a clock that both could have.
     Apart,
     /// Both are of one start of one machine.
     Same(Span),
+    /// Both are of one start, and the recording had ended before the run began: it is the load.
+    Later,
     /// Of different ones.
     Different,
     /// One of them is of a version that did not tell.
@@ -182,14 +193,19 @@ impl Clock {
     fn span(&self) -> Option<Span> {
         match self {
             Clock::Same(span) | Clock::Untold(span) => Some(*span),
-            Clock::Apart | Clock::Different => None,
+            Clock::Apart | Clock::Later | Clock::Different => None,
         }
+    }
+
+    /// Whether the run began after the last request of the recording.
+    fn begins_after(&self, last: Option<Nanos>) -> bool {
+        self.span().zip(last).is_some_and(|((begin, _), last)| last < begin)
     }
 
     fn word(&self) -> Option<&'static str> {
         match self {
             Clock::Apart => None,
-            Clock::Same(_) => Some("same"),
+            Clock::Same(_) | Clock::Later => Some("same"),
             Clock::Different => Some("different"),
             Clock::Untold(_) => Some("unknown"),
         }
@@ -198,6 +214,10 @@ impl Clock {
     fn note(&self) -> Option<String> {
         match self {
             Clock::Apart | Clock::Same(_) => None,
+            Clock::Later => Some(
+                "the recording had ended before the run began: it is taken for the load of the replay, and all of it is compared"
+                    .into(),
+            ),
             Clock::Different => Some(
                 "they are of different starts of a machine, or of two machines: their times cannot be compared, and all that \
                  was recorded counts"
@@ -224,6 +244,8 @@ struct Seen {
     /// Reads of threads that were not wanted.
     own: u64,
     flushes: FlushCounts,
+    /// When the last of them was requested, those outside of the span too; none where there is none.
+    last: Option<Nanos>,
 }
 
 impl Seen {
@@ -232,8 +254,9 @@ impl Seen {
         let (mut keys, mut devices, mut outside, mut own_reads) = (Vec::new(), Devices::default(), 0, 0);
         let is_own = |request: &Traced| !own.is_empty() && own.contains(&&*request.process.name());
         let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
-        let mut flushes = FlushCounts::default();
+        let (mut flushes, mut last) = (FlushCounts::default(), None);
         let bad = trace.each(|request, device| {
+            last = last.max(Some(request.time));
             if is_inside(request.time) && flushes.add(request) {
                 return Ok(());
             }
@@ -247,7 +270,7 @@ impl Seen {
             }
             Ok(())
         })?;
-        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads, flushes })
+        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads, flushes, last })
     }
 
     fn renumber(&mut self, number: impl Fn(usize) -> u16) {

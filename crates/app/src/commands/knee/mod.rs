@@ -3,6 +3,7 @@
 mod ramp;
 mod report;
 
+use crate::commands::replay::check_is_load;
 use crate::exit::{Exit, Failure};
 use crate::knee_args::{DemandArgs, KneeArgs};
 use crate::new_load;
@@ -44,6 +45,7 @@ fn check(args: &KneeArgs) -> Result<(), Failure> {
             "LOAD -: standard input can be read only once, and several ramps read it: name a file".into(),
         );
     }
+    args.load.iter().try_for_each(|load| check_is_load(load))?;
     if demand.duration < Nanos::SECOND {
         return refuse(format!("--duration {}: too short for a rate: give 1s or more", demand.duration));
     }
