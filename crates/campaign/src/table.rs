@@ -290,8 +290,15 @@ impl Table {
         })
     }
 
-    /// What somebody must know who reads its figures: those of reads that were to be cold, and of direct I/O, but had the page cache.
+    /// What somebody must know who reads its figures.
     pub fn cautions(&self, matrix: &Matrix) -> Vec<String> {
+        let mut cautions = self.cache_cautions(matrix);
+        cautions.extend(self.memory_cautions(matrix));
+        cautions
+    }
+
+    /// Which figures have the page cache in them, though reads were to be cold, or direct.
+    fn cache_cautions(&self, matrix: &Matrix) -> Vec<String> {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let warm = count(&|r| r.cached_before.is_some_and(|bytes| bytes > 0));
         let through = count(&|r| r.cached_after.is_some_and(|bytes| bytes > 0));
@@ -315,7 +322,7 @@ impl Table {
     }
 
     /// Which figures are those of memory, because nobody asked for others: files that fit into it, and writes without a flush.
-    pub fn memory_cautions(&self, matrix: &Matrix) -> Vec<String> {
+    fn memory_cautions(&self, matrix: &Matrix) -> Vec<String> {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let all = self.results.len();
         let memory = self.machine.memory_bytes.unwrap_or(0);

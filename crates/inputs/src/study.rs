@@ -66,6 +66,16 @@ impl Study {
         runs.sort_unstable();
         Some(Study { kind, dir: dir.into(), run: runs.into_iter().next() })
     }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The file with the answer.
+    pub fn file(&self) -> PathBuf {
+        self.dir.join(self.kind.answer())
+    }
 }
 
 impl fmt::Display for Study {

@@ -1,6 +1,6 @@
 //! `iosonar compare`: runs, or matrices, beside a baseline.
 
-use super::compare_matrices;
+use super::{compare_answers, compare_matrices};
 use crate::compare_args::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -24,6 +24,9 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     if let Some(tables) = compare_matrices::tables(&args.runs)? {
         return compare_matrices::compare(args, &tables);
+    }
+    if let Some(answers) = compare_answers::answers(&args.runs)? {
+        return compare_answers::compare(args, &answers);
     }
     if args.html.is_some() {
         return Err(Failure::refused(anyhow!("--html: runs have their page from 'iosonar report RUN RUN'")));

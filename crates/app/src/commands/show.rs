@@ -1,23 +1,20 @@
 //! `iosonar show`: what a run came to.
 
-use super::open;
+use super::{open, study_answer};
 use crate::analysis::{Run, deskew};
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
-use anyhow::{Context, anyhow};
 use iosonar_analyze::Summary;
 use iosonar_archive::Archive;
-use iosonar_inputs::{Figures, Input, Study, StudyKind};
-use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
+use iosonar_inputs::{Figures, Input, Study};
 use iosonar_runner::conclude_late;
 use iosonar_text::shown;
-use serde_json::Value;
 
 /// Prints the summary, computed again from the records, and what was found in them.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
-    if let Some(text) = answer_of_knee(&args)? {
-        print(&text)?;
+    if let Some(study) = Study::of(&args.dir) {
+        print(&if args.json { study_answer::json(&study)? } else { study_answer::text(&study)? })?;
         return Ok(Exit::Fine);
     }
     let archive = open(&args.dir)?;
@@ -44,25 +41,6 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     print(&text)?;
     input.remarks().iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     Ok(Exit::Fine)
-}
-
-/// What a search for the knee came to, where the directory has its answer and not a run.
-fn answer_of_knee(args: &ShowArgs) -> Result<Option<String>, Failure> {
-    let Some(study) = Study::of(&args.dir).filter(|study| study.kind == StudyKind::Knee) else {
-        return Ok(None);
-    };
-    let path = args.dir.join(study.kind.answer());
-    let text = read_text(&path, ARCHIVE_LIMIT).with_context(|| format!("cannot read {}", shown(&path)))?;
-    if args.json {
-        return Ok(Some(text));
-    }
-    let answer: Value = serde_json::from_str(&text).map_err(|error| {
-        Failure::refused(anyhow!("{}: it is no answer of 'iosonar knee': {error}", shown(&path)))
-    })?;
-    let sentences = answer["sentences"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let lines: Vec<String> =
-        sentences.map(|sentence| format!("{}\n", iosonar_text::one_line(sentence))).collect();
-    Ok(Some(format!("{}\n{study}\n", lines.concat())))
 }
 
 /// Finishes what a full disk left unfinished; where that is still not possible, the records are read from their log.

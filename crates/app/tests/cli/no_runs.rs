@@ -33,6 +33,12 @@ fn directories_of_studies_say_what_they_are_and_where_their_runs_are() {
     assert!(shown.contains("one of its runs is k/ramp"), "{shown}");
     lab.expect(0, "show k/ramp");
     lab.expect(0, "matrix f --sizes 1m --records 64k --repeat 1 -o m --no-progress");
+    let shown = lab.expect(0, "show m").out;
+    assert!(shown.starts_with("write, sync: median of 1 in MiB/s") && shown.contains("CAUTION: "), "{shown}");
+    assert_eq!(
+        lab.expect(0, "show m --json").out,
+        std::fs::read_to_string(lab.path("m/cells.json")).unwrap()
+    );
     for (dir, command) in [("k", "iosonar knee"), ("m", "iosonar matrix")] {
         for verb in ["plot", "report", "explain", "analyze", "judge"] {
             let err = lab.expect(2, &format!("{verb} {dir}")).err;
@@ -41,5 +47,56 @@ fn directories_of_studies_say_what_they_are_and_where_their_runs_are() {
                 "{verb}: {err}"
             );
         }
+    }
+}
+
+#[test]
+fn answers_of_studies_are_set_side_by_side() {
+    let lab = lab();
+    for (name, service) in [("k", "100us"), ("l", "200us")] {
+        lab.expect(
+            0,
+            &format!(
+                "knee -t dev --engine sim --sim-service {service} --size 1g --depth 1 --from 2000 --to 16000 --duration 4s -o {name} \
+                 --no-progress"
+            ),
+        );
+    }
+    let text = lab.expect(0, "compare k l").out;
+    for part in ["sustained, requests/s", " apart", "Each side was measured once."] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json: Value = serde_json::from_str(&lab.expect(0, "compare k l --json").out).unwrap();
+    let figure = &json["comparisons"][0]["figures"][0];
+    let change = figure["change_percent"].as_f64().unwrap();
+    assert!((-60.0..-40.0).contains(&change) && figure["intervals_are_apart"] == true, "{json:#}");
+    for (command, needle) in [
+        ("compare k l --fail-if p99>+1%", "--fail-if: answers of 'iosonar knee' have text and --json"),
+        ("compare k l/ramp", "k is the answer of 'iosonar knee', and not all others are"),
+    ] {
+        let err = lab.expect(2, command).err;
+        assert!(err.contains(needle), "{command}: {err}");
+    }
+}
+
+/// A recording and a result become a load first, by a command that works.
+#[test]
+fn what_is_recorded_is_no_load_yet() {
+    let lab = lab();
+    lab.target("a.img", 8 << 20);
+    let line = "  8,0    0  1 0.001000000  1234  D   R 0 + 8 [fio]\n  8,0    0  2 0.002000000  1234  C   R 0 + 8 [fio]\n";
+    lab.file("t", line);
+    lab.expect(0, "convert --to archive t recorded");
+    lab.expect(0, "run -t a.img --rw randread --bs 4k --number-ios 50 --no-progress -o ran");
+    for (name, what) in [("recorded", "a recording"), ("ran", "a result")] {
+        let err = lab.expect(2, &format!("replay {name} -t a.img -o x")).err;
+        let command = format!("iosonar convert {name} {name}.load.gz");
+        assert!(err.contains(&format!("it is {what}; make its load with '{command}'")), "{err}");
+        assert_eq!(lab.expect(2, &format!("knee {name} -t a.img -o x")).err, err);
+        lab.expect(0, &command["iosonar ".len()..]);
+        lab.expect(
+            0,
+            &format!("replay {name}.load.gz -t a.img -o replayed-{name} --no-progress --start-grace 0.1"),
+        );
     }
 }

@@ -6,10 +6,12 @@ use super::study::{CELLS, Study};
 use crate::exit::Failure;
 use crate::matrix_args::MatrixArgs;
 use crate::output::print;
-use iosonar_campaign::{Grid, Matrix, Repeated, Unit, rates};
+use anyhow::anyhow;
+use iosonar_campaign::{Grid, Matrix, Repeated, Table, Unit, rates};
 use iosonar_plan::ByteSize;
-use iosonar_text::shown;
+use iosonar_text::{one_line, shown};
 use iosonar_view::units;
+use std::path::Path;
 
 /// The cells that would be measured, a line for each part.
 pub fn listing(matrix: &Matrix, units: &[Unit]) -> String {
@@ -39,15 +41,33 @@ pub fn show(args: &MatrixArgs, study: &Study, matrix: &Matrix) -> Result<(), Fai
 }
 
 fn text(study: &Study, matrix: &Matrix) -> String {
-    let mut text = String::new();
-    for grid in study.table.grids() {
-        text += &grid_text(&grid);
+    let text = figures_and_cautions(&study.table, Some(matrix));
+    let page = study.dir.join(PAGE);
+    format!(
+        "{text}pictures and page: {}\nresult: {} ({CELLS}: every cell and repetition)\n",
+        shown(&page),
+        shown(&study.dir)
+    )
+}
+
+/// The answer in a directory, from the text of its cells. What it was to measure says what to know of them.
+pub fn answer_of(dir: &Path, cells: &str) -> Result<String, Failure> {
+    let path = dir.join(CELLS);
+    let table =
+        Table::from_json(cells).map_err(|why| Failure::refused(anyhow!("{}: {why}", shown(&path))))?;
+    let matrix = Study::asked(dir).and_then(|question| question.matrix(0).ok());
+    let mut text = figures_and_cautions(&table, matrix.as_ref());
+    if table.missing_cells > 0 {
+        text +=
+            &format!("The measurement did not end in order: {} cells are missing.\n", table.missing_cells);
     }
-    for caution in study.cautions(matrix) {
-        text += &format!("CAUTION: {caution}\n");
-    }
-    text += &format!("pictures and page: {}\n", shown(&study.dir.join(PAGE)));
-    text + &format!("result: {} ({CELLS}: every cell and repetition)\n", shown(&study.dir))
+    Ok(text)
+}
+
+fn figures_and_cautions(table: &Table, matrix: Option<&Matrix>) -> String {
+    let figures: String = table.grids().iter().map(grid_text).collect();
+    let cautions = matrix.map(|matrix| table.cautions(matrix)).unwrap_or_default();
+    figures + &cautions.iter().map(|caution| format!("CAUTION: {}\n", one_line(caution))).collect::<String>()
 }
 
 /// A table of medians: a row for each file size, a column for each record size.

@@ -26,6 +26,8 @@ use iosonar_view::units::number;
 use std::path::PathBuf;
 use study::Study;
 
+pub use answer::answer_of;
+
 /// Measures the cells that are missing, and shows all.
 pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
     let mut study = match &args.result.resume {

@@ -23,7 +23,7 @@ pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     let grids = study.table.grids();
     let drawn: Vec<MatrixGrid> =
         grids.iter().map(|grid| picture_of(grid, study, grid.is_cached(matrix))).collect();
-    let cautions = study.cautions(matrix).into_iter();
+    let cautions = study.table.cautions(matrix).into_iter();
     // Every one of them says that figures are those of the page cache, or may be.
     let caution = |text| Caution { id: CautionId::NotDirect, severity: Severity::Warning, text };
     let subject = Subject {
@@ -42,7 +42,7 @@ pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     let page = MatrixPage {
         title: format!("File operations on {}", study.files()),
         lines: vec![study.table.machine.words.clone(), study.how(), study.table.command.clone()],
-        cautions: study.cautions(matrix),
+        cautions: study.table.cautions(matrix),
         grids: &drawn,
         cells: grids.iter().map(cells_of).collect(),
     };

@@ -7,7 +7,7 @@ use crate::output::unused_dated;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
-use iosonar_campaign::{CellResult, Matrix, Question, Table};
+use iosonar_campaign::{CellResult, Question, Table};
 use iosonar_host::other_writer;
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
@@ -179,11 +179,9 @@ impl Study {
         words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
     }
 
-    /// What somebody must know who reads its figures.
-    pub fn cautions(&self, matrix: &Matrix) -> Vec<String> {
-        let mut cautions = self.table.cautions(matrix);
-        cautions.extend(self.table.memory_cautions(matrix));
-        cautions
+    /// What a directory's matrix was to measure, where that can be read.
+    pub fn asked(dir: &Path) -> Option<Question> {
+        serde_json::from_str(&read(dir, QUESTION, TEXT_LIMIT).ok()?).ok()
     }
 
     /// Removes a part's archive.

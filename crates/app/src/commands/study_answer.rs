@@ -1,0 +1,173 @@
+//! Answers of studies, read from their directories: what `show` prints, and the figures that `compare` sets side by side.
+
+use super::matrix;
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use iosonar_analyze::knee::KneeVerdict;
+use iosonar_inputs::{Study, StudyKind};
+use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
+use iosonar_text::{one_line, shown};
+use iosonar_view::units::{number, request_rate};
+use serde::Deserialize;
+use serde_json::Value;
+
+const MIB: f64 = (1 << 20) as f64;
+
+/// The file with the answer, as it is.
+pub fn json(study: &Study) -> Result<String, Failure> {
+    let path = study.file();
+    read_text(&path, ARCHIVE_LIMIT)
+        .with_context(|| format!("cannot read {}", shown(&path)))
+        .map_err(Failure::refused)
+}
+
+/// The answer for people, and where its files are.
+pub fn text(study: &Study) -> Result<String, Failure> {
+    let answer = match study.kind {
+        StudyKind::Matrix => matrix::answer_of(study.dir(), &json(study)?)?,
+        StudyKind::Knee => sentences(&read::<KneeAnswer>(study)?.sentences),
+        StudyKind::Layout => {
+            let answer = read::<LayoutAnswer>(study)?;
+            answer.table() + "\n" + &sentences(&answer.conclusion) + &answer.cautions()
+        }
+    };
+    Ok(format!("{answer}\n{study}\n"))
+}
+
+/// A figure of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What it is, with its unit.
+    pub name: String,
+    pub value: f64,
+    /// Ends of its 95 % interval, where it was measured several times.
+    pub interval: Option<(f64, f64)>,
+    /// Whether more was not tried.
+    pub is_at_least: bool,
+}
+
+impl Figure {
+    fn new(name: String, value: f64) -> Figure {
+        Figure { name, value, interval: None, is_at_least: false }
+    }
+
+    /// With three significant digits, as its unit is shown.
+    pub fn shown(&self) -> String {
+        let value =
+            if self.name.ends_with("requests/s") { request_rate(self.value) } else { number(self.value) };
+        format!("{}{value}", if self.is_at_least { "at least " } else { "" })
+    }
+}
+
+/// The figures of an answer; none of a matrix, which is compared cell by cell.
+pub fn figures(study: &Study) -> Result<Vec<Figure>, Failure> {
+    match study.kind {
+        StudyKind::Matrix => Ok(Vec::new()),
+        StudyKind::Knee => Ok(read::<KneeAnswer>(study)?.figures()),
+        StudyKind::Layout => Ok(read::<LayoutAnswer>(study)?.figures()),
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(study: &Study) -> Result<T, Failure> {
+    serde_json::from_str(&json(study)?).map_err(|error| {
+        Failure::refused(anyhow!(
+            "{}: it is no answer of '{}': {error}",
+            shown(&study.file()),
+            study.kind.command()
+        ))
+    })
+}
+
+fn sentences(sentences: &[String]) -> String {
+    sentences.iter().map(|sentence| one_line(sentence) + "\n").collect()
+}
+
+/// What is read of `knee.json`.
+#[derive(Deserialize)]
+struct KneeAnswer {
+    sentences: Vec<String>,
+    verdict: KneeVerdict,
+}
+
+impl KneeAnswer {
+    fn figures(&self) -> Vec<Figure> {
+        let figure = |value| Figure::new("sustained, requests/s".into(), value);
+        match &self.verdict {
+            KneeVerdict::Found(knee) => vec![Figure {
+                interval: Some((knee.low_per_second, knee.high_per_second)),
+                ..figure(knee.sustained_per_second)
+            }],
+            KneeVerdict::NotReached { at_least_per_second: least }
+            | KneeVerdict::Unclear { at_least_per_second: Some(least), .. } => {
+                vec![Figure { is_at_least: true, ..figure(*least) }]
+            }
+            KneeVerdict::Unclear { at_least_per_second: None, .. } => Vec::new(),
+        }
+    }
+}
+
+/// What is read of `layout.json`.
+#[derive(Deserialize)]
+struct LayoutAnswer {
+    methods: Vec<LayoutMethod>,
+    conclusion: Vec<String>,
+    cautions: Vec<String>,
+}
+
+/// A way to create files.
+#[derive(Deserialize)]
+struct LayoutMethod {
+    method: String,
+    files: Vec<Value>,
+    create_bytes_per_second: Option<f64>,
+    create_and_sync_bytes_per_second: Option<f64>,
+    later_scans: Option<LaterScans>,
+}
+
+/// The scans after the first one, in bytes per second.
+#[derive(Deserialize)]
+struct LaterScans {
+    mean: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl LayoutMethod {
+    /// Fragments of a file in the mean; none where a map has no such count.
+    fn fragments(&self) -> Option<f64> {
+        let counts: Option<Vec<f64>> = self.files.iter().map(|file| file["fragments"].as_f64()).collect();
+        let counts = counts.filter(|counts| !counts.is_empty())?;
+        Some(counts.iter().sum::<f64>() / counts.len() as f64)
+    }
+}
+
+impl LayoutAnswer {
+    fn figures(&self) -> Vec<Figure> {
+        let of = |method: &LayoutMethod| {
+            let figure = |what: &str, value: Option<f64>| {
+                Some(Figure::new(format!("{}: {what}", one_line(&method.method)), value?))
+            };
+            let in_mib = |rate: Option<f64>| rate.map(|rate| rate / MIB);
+            let scans = method.later_scans.as_ref();
+            let interval = scans.and_then(|scans| scans.interval).map(|(low, high)| (low / MIB, high / MIB));
+            let scan = figure("later scans, MiB/s", in_mib(scans.map(|scans| scans.mean)));
+            [
+                figure("create, MiB/s", in_mib(method.create_bytes_per_second)),
+                figure("with flush, MiB/s", in_mib(method.create_and_sync_bytes_per_second)),
+                figure("fragments of a file", method.fragments()),
+                scan.map(|scan| Figure { interval, ..scan }),
+            ]
+        };
+        self.methods.iter().flat_map(of).flatten().collect()
+    }
+
+    /// A line for each figure of each method.
+    fn table(&self) -> String {
+        let figures = self.figures();
+        let width = figures.iter().map(|figure| figure.name.chars().count()).max().unwrap_or(0);
+        figures.iter().map(|figure| format!("{:<width$}  {:>8}\n", figure.name, figure.shown())).collect()
+    }
+
+    fn cautions(&self) -> String {
+        self.cautions.iter().map(|caution| format!("caution: {}\n", one_line(caution))).collect()
+    }
+}
