@@ -1,7 +1,6 @@
 //! The page of two matrices side by side: heat maps of both and of their difference. It needs no script.
 
-use crate::matrix_page::page_of;
-use crate::palette::Theme;
+use crate::matrix_page::{for_both_themes, page_of};
 use crate::svg::escape_lines;
 use crate::{MatrixGrid, change_svg, escape, heat_svg, matrix_range};
 use std::fmt::Write;
@@ -46,13 +45,13 @@ pub fn matrix_comparison_page(title: &str, parts: &[MatrixComparisonPart]) -> St
             let both = [("A", &maps.a), ("B", &maps.b)];
             _ = writeln!(body, "<h3>{}</h3>", escape(&maps.ratio.title));
             for (name, grid) in both {
-                let picture = heat_svg(grid, range, Theme::Light, &|_, _| None);
+                let picture = for_both_themes(|theme| heat_svg(grid, range, theme, &|_, _| None));
                 _ = writeln!(body, "<figure>\n<figcaption>{name}: MiB/s</figcaption>\n{picture}</figure>");
             }
             let is_shown = |file: usize, record: usize| {
                 maps.is_shown.get(file).and_then(|row| row.get(record)).copied().unwrap_or(false)
             };
-            let picture = change_svg(&maps.ratio, Theme::Light, &is_shown);
+            let picture = for_both_themes(|theme| change_svg(&maps.ratio, theme, &is_shown));
             _ = writeln!(body, "<figure>\n<figcaption>change from A to B</figcaption>\n{picture}</figure>");
         }
         _ = writeln!(

@@ -43,7 +43,18 @@ figure { margin: 18px 0; border: 1px solid var(--line); } figure svg { display: 
 .cell svg { max-width: 100%; height: auto; } .cell p { margin: 2px 0; } .close { float: right; font-size: 1.3rem; text-decoration: none; color: inherit; }
 figcaption { padding: 6px 10px 0; color: var(--faint); } pre { overflow: auto; font-size: 0.8rem; }
 @media print { .cell:target { position: static; } }
+.on-dark { display: none; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --bg: #11151b; --fg: #e6eaf0; --faint: #9aa4b2; --line: #2a313b; --card: #191f27; --caution: #ffc46b; --caution-bg: #2e2410; }
+  .on-light { display: none; } .on-dark { display: block; }
+}
 ";
+
+/// A picture for light pages and one for dark ones, of which the reader's setting shows one.
+pub(crate) fn for_both_themes(picture: impl Fn(Theme) -> String) -> String {
+    let of = |class: &str, theme| format!("<div class=\"{class}\">{}</div>", picture(theme));
+    of("on-light", Theme::Light) + &of("on-dark", Theme::Dark)
+}
 
 /// The page, complete in itself.
 pub fn matrix_page(page: &MatrixPage<'_>) -> String {
@@ -61,7 +72,7 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
             let is_there = cells.get(row).and_then(|row| row.get(column)).is_some_and(Option::is_some);
             is_there.then(|| format!("#{}", id(row, column)))
         };
-        let picture = heat_svg(grid, range, Theme::Light, &link);
+        let picture = for_both_themes(|theme| heat_svg(grid, range, theme, &link));
         _ = writeln!(
             out,
             "<h2>{}</h2>\n<figure id=\"grid-{number}\">\n{picture}</figure>",
@@ -82,7 +93,8 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
 pub(crate) fn page_of(title: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n\
          <body>\n<main>\n<h1>{0}</h1>\n{body}</main>\n</body>\n</html>\n",
         escape(title)
     )
@@ -90,7 +102,10 @@ pub(crate) fn page_of(title: &str, body: &str) -> String {
 
 fn section(id: &str, grid: usize, cell: &MatrixCell) -> String {
     let lines: String = cell.lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-    let picture = if cell.histogram.is_empty() { String::new() } else { latency_svg(&cell.histogram) };
+    let picture = match cell.histogram.is_empty() {
+        true => String::new(),
+        false => for_both_themes(|theme| latency_svg(&cell.histogram, theme)),
+    };
     format!(
         "<section class=\"cell\" id=\"{id}\">\n<a class=\"close\" href=\"#grid-{grid}\" aria-label=\"close\">×</a>\n\
          <h2>{}</h2>\n{lines}{picture}</section>\n",
@@ -125,7 +140,8 @@ mod tests {
         };
         let html = matrix_page(&page);
         for id in ["cell-0-0-0", "cell-0-1-0", "cell-0-1-1"] {
-            assert_eq!(html.matches(&format!("href=\"#{id}\"")).count(), 1, "{id}");
+            // From the picture for light pages, and from the one for dark ones.
+            assert_eq!(html.matches(&format!("href=\"#{id}\"")).count(), 2, "{id}");
             assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
         }
         assert!(

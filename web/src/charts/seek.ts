@@ -14,7 +14,7 @@ import { columnsIn, fill, shadesOf, show } from "./density-picture";
 import { columnsOf, isOn } from "./histogram";
 import { sign, stalls } from "./marks";
 import { fewPoints, stampAll } from "./sonar";
-import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
+import { axisTitle, BELOW, BESIDE, type Drawn, LEFT, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
 export const SEEK_GRID = "seek";
 const ABOVE = 8;
@@ -120,8 +120,11 @@ function byPlace(scene: Scene): [Float64Array, Float64Array] {
 }
 
 function side(p: Painter, _box: Box, scene: Scene): Hover {
-  const box: Box = { x: 4, y: ABOVE, w: p.width - 8, h: p.height - ABOVE - 26 };
+  // On narrow screens it stands below the map and needs an axis of its own.
+  const left = p.width > BESIDE ? LEFT : 4;
+  const box: Box = { x: left, y: ABOVE, w: Math.max(10, p.width - left - 4), h: Math.max(10, p.height - ABOVE - BELOW) };
   const seek = scene.run.seek!;
+  if (left === LEFT) valueAxis(p, box, scene.palette, new ByteScale(height(scene), box.y + box.h, box.y), bytes);
   const [reads, writes] = byPlace(scene);
   const group = Math.max(1, Math.ceil(seek.rows / box.h));
   const grouped = (counts: Float64Array, begin: number) =>

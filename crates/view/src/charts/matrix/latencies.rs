@@ -11,8 +11,8 @@ const HEIGHT: i32 = 240;
 const AREA: Rect = Rect { x: 20, y: 24, w: 600, h: 172 };
 
 /// How many requests took how long; the axis of time is logarithmic.
-pub fn latency_svg(counts: &[(u64, u64)]) -> String {
-    let palette = Theme::Light.palette();
+pub fn latency_svg(counts: &[(u64, u64)], theme: Theme) -> String {
+    let palette = theme.palette();
     let mut scene = Scene::new(WIDTH as u32, HEIGHT as u32, palette.background);
     let log = |ns: u64| (ns.max(1) as f64).log2();
     // A step is 1/8 of a factor of two; a margin of one on each side.
