@@ -178,7 +178,7 @@ fn a_depth_that_is_too_small_is_told_as_the_limit() {
     for seed in seeds() {
         let engine = choice(seed, 1, &["uring", "threads"]);
         let words = format!(
-            "-t {} --destroy --rw {} --bs 4k --engine {engine} --iodepth 1 --rate-iops 200000 --runtime 3 --time-based \
+            "-t {} --destroy --rw {} --bs 4k --engine {engine} --iodepth 1 --rate-iops 120000 --runtime 1 --time-based \
              --randseed {}",
             device.text(),
             choice(seed, 0, &["randread", "randwrite", "randrw"]),

@@ -225,9 +225,35 @@ fn head(out: &mut String, title: &str, tool: &str) {
     );
 }
 
-/// Both ends of a long name, so that cautions stay in sight.
+/// Characters of a long name or command that are shown, so that cautions stay in sight.
+const ROOM: usize = 60;
+
+/// Both ends of a long command, in whole words: a part of an option is another one.
+fn shorten_command(command: &str) -> String {
+    if command.chars().count() <= ROOM {
+        return command.to_string();
+    }
+    let fitting = |words: &mut dyn Iterator<Item = &'_ str>| -> usize {
+        let mut room = ROOM / 2;
+        let mut fits = |word: &&str| match room.checked_sub(word.chars().count() + 1) {
+            Some(rest) => {
+                room = rest;
+                true
+            }
+            None => false,
+        };
+        words.take_while(|word| fits(word)).count()
+    };
+    let words: Vec<&str> = command.split(' ').collect();
+    let (head, tail) = (fitting(&mut words.iter().copied()), fitting(&mut words.iter().rev().copied()));
+    if head == 0 || tail == 0 {
+        return shorten(command);
+    }
+    format!("{} … {}", words[..head].join(" "), words[words.len() - tail..].join(" "))
+}
+
+/// Both ends of a long name.
 fn shorten(name: &str) -> String {
-    const ROOM: usize = 60;
     let chars: Vec<char> = name.chars().collect();
     if chars.len() <= ROOM {
         return name.to_string();
@@ -242,7 +268,7 @@ fn header(out: &mut String, report: &Report<'_>) {
         _ = writeln!(out, "<h1>{name}{}</h1>", escape(&subject.what));
         _ = write!(out, "<p class=\"faint\">{}", escape(&subject.how));
         if !subject.command.is_empty() {
-            _ = write!(out, " · <code>{}</code>", escape(&shorten(&subject.command)));
+            _ = write!(out, " · <code>{}</code>", escape(&shorten_command(&subject.command)));
         }
         out.push_str("</p>\n");
     }
@@ -676,3 +702,18 @@ const HOW_TO_READ: &str = include_str!("how-to-read.html");
 /// Built from `web/`; a test proves it.
 const VIEWER: &str = include_str!("../../../../web/dist/viewer.js");
 const VIEWER_STYLE: &str = include_str!("../../../../web/dist/viewer.css");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_command_is_cut_between_words() {
+        let command =
+            "iosonar run --engine uring --iodepth 32 --rw randread --bs 4k --runtime 60 --time-based -o r";
+        assert_eq!(shorten_command(command), "iosonar run --engine uring … 60 --time-based -o r");
+        assert_eq!(shorten_command("iosonar show r"), "iosonar show r");
+        let path = format!("/{}", "a".repeat(100));
+        assert_eq!(shorten_command(&path).chars().count(), ROOM + 1);
+    }
+}
