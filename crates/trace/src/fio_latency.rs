@@ -1,5 +1,5 @@
 //! fio's latency logs (`--write_lat_log`): a request in a row, `time, latency, direction, length`, then its offset where
-//! `log_offset` is set, then its priority.
+//! `log_offset` is set, then its priority, then the time of its issue where `log_issue_time` is set (fio 3.39).
 //!
 //! Checked against logs of fio 3.33: the time is that of the completion in whole milliseconds since the start of the job, or since
 //! 1970; the latency is in nanoseconds. Rows of length 0 are averages over `log_avg_msec`, and no requests.
@@ -41,15 +41,23 @@ struct Row {
     kind: Kind,
     length: u64,
     offset: Option<u64>,
+    /// In nanoseconds; none where only the time of the completion is told, in milliseconds.
+    issued: Option<u64>,
 }
 
 fn row(text: &str) -> Result<Row, String> {
     let columns: Vec<&str> = text.split(", ").collect();
     let [time, latency, direction, length, rest @ ..] = &columns[..] else {
-        return Err(format!("it has {} columns, not 4 to 6", columns.len()));
+        return Err(format!("it has {} columns, not 4 to 7", columns.len()));
     };
     let number =
         |name: &str, text: &str| whole(text).ok_or_else(|| format!("the {name} '{text}' is no number"));
+    let (rest, issued) = match rest {
+        [rest @ .., priority, issued] if priority.starts_with("0x") && is_priority(priority) => {
+            (rest, Some(number("time of issue", issued)?).filter(|time| *time < 1 << 62))
+        }
+        _ => (rest, None),
+    };
     let offset = match rest {
         [] => None,
         // Before fio 3.30 there was no priority, and the offset stood in its place.
@@ -72,6 +80,7 @@ fn row(text: &str) -> Result<Row, String> {
         kind,
         length: number("length", length)?,
         offset,
+        issued,
     })
 }
 
@@ -104,7 +113,7 @@ impl<R: BufRead> Requests for LatencyLog<R> {
                 return Ok(Some(Entry::Bad(Bad::line(at, why, text))));
             };
             self.placeless += u64::from(row.offset.is_none());
-            let begin = row.time.saturating_sub(row.latency);
+            let begin = row.issued.unwrap_or(row.time.saturating_sub(row.latency));
             let dated = if row.time >= DATED { begin } else { 0 };
             let origin = *self.origin.get_or_insert(dated);
             let request = Traced::new(at, Nanos(begin.saturating_sub(origin)), row.kind, extent);
@@ -136,6 +145,17 @@ mod tests {
 
     fn all(text: &str) -> Vec<Result<Traced, String>> {
         all_entries(LatencyLog::new(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_time_of_issue_is_exact() {
+        let read = all("1, 115234, 0, 4096, 8192, 0x0000, 885000\n2, 100220, 1, 4096, 0x0000, 1890000\n");
+        let told: Vec<(u64, u64, u64)> = read
+            .iter()
+            .map(|request| request.as_ref().unwrap())
+            .map(|request| (request.time.0, request.latency.unwrap().0, request.extent.offset))
+            .collect();
+        assert_eq!(told, [(885_000, 115_234, 8192), (1_890_000, 100_220, 0)]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum Format {
 
 impl Format {
     /// The names by which a form is chosen.
-    pub const NAMES: [&str; 12] = [
+    pub const NAMES: [&str; 14] = [
         "load",
         "blktrace",
         "blkparse",
@@ -43,6 +43,8 @@ impl Format {
         "msr",
         "alibaba",
         "tencent",
+        "spc",
+        "fiu",
         "parquet",
     ];
 
@@ -60,6 +62,8 @@ impl Format {
             "msr" => Format::Table(Table::Msr),
             "alibaba" => Format::Table(Table::Alibaba),
             "tencent" => Format::Table(Table::Tencent),
+            "spc" => Format::Table(Table::Spc),
+            "fiu" => Format::Table(Table::Fiu),
             "parquet" => Format::Parquet,
             _ => return None,
         })
@@ -78,6 +82,8 @@ impl Format {
             Format::Table(Table::Msr) => "128166372003061629,hm,1,Read,383496192,32768,413",
             Format::Table(Table::Alibaba) => "419,W,8792731648,16384,1577808144360767",
             Format::Table(Table::Tencent) => "1538323200,12910952,128,0,1063",
+            Format::Table(Table::Spc) => "0,20941264,8192,W,0.551706",
+            Format::Table(Table::Fiu) => "89966346617 4892 syslogd 904265560 8 W 6 0 0a1b2c3d",
         })
     }
 
@@ -159,6 +165,8 @@ impl fmt::Display for Format {
             Format::Table(Table::Msr) => "a table of MSR Cambridge (SNIA)",
             Format::Table(Table::Alibaba) => "a table of Alibaba's block traces",
             Format::Table(Table::Tencent) => "a table of Tencent's block traces",
+            Format::Table(Table::Spc) => "a trace in the form of the Storage Performance Council (UMass)",
+            Format::Table(Table::Fiu) => "a table of FIU's block traces (SNIA)",
             Format::Parquet => "records of a run as Parquet",
         })
     }
@@ -190,6 +198,9 @@ mod tests {
             ("128166372003061629,hm,1,Read,383496192,32768,413\n", "a table of MSR"),
             ("419,W,8792731648,16384,1577808144360767\n", "a table of Alibaba"),
             ("1538323200,12910952,128,0,1063\n", "a table of Tencent"),
+            ("0,20941264,8192,W,0.551706\n", "a trace in the form of the Storage Performance Council"),
+            ("89966346617 4892 syslogd 904265560 8 W 6 0 0a1b2c3d\n", "a table of FIU"),
+            ("1, 115234, 0, 4096, 0, 0x0000, 885000\n", "a latency log of fio"),
             ("PAR1....", "records of a run"),
         ] {
             let found = Format::recognise(text.as_bytes()).map(|f| f.to_string()).unwrap_or_default();

@@ -1,6 +1,7 @@
-//! Traces that are tables, a request in a row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block traces.
+//! Traces that are tables, a request in a row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block
+//! traces, SPC (UMass), FIU (SNIA).
 
-use crate::request::{Bad, Entry, Kind, Names, Next, Pairing, Requests, Traced};
+use crate::request::{Bad, Entry, Kind, Names, Next, Pairing, Process, Requests, Traced};
 use crate::text::{Lines, seconds, whole, words};
 use iosonar_plan::{Extent, Nanos};
 use std::io::BufRead;
@@ -16,6 +17,12 @@ pub enum Table {
     Alibaba,
     /// `Timestamp,Offset,Size,IOType,VolumeID`: times in seconds since 1970, places in sectors, 0 reads and 1 writes.
     Tencent,
+    /// `ASU,LBA,Size,Opcode,Timestamp` of the Storage Performance Council, as UMass publishes its traces: places in sectors, sizes in
+    /// bytes, times in seconds since the start. Columns behind these are optional, and nothing is read of them.
+    Spc,
+    /// `timestamp pid process lba size op major minor md5` of FIU, as published by SNIA: times in nanoseconds of a clock that started
+    /// before, places and sizes in sectors.
+    Fiu,
 }
 
 /// From 1601, where Windows starts to count, to 1970, in units of 100 ns.
@@ -23,11 +30,12 @@ const TICKS_TO_1970: u64 = 116_444_736_000_000_000;
 
 impl Table {
     /// Every table, in the order in which they are tried.
-    pub const ALL: [Table; 4] = [Table::Msr, Table::Alibaba, Table::Tencent, Table::DiskMon];
+    pub const ALL: [Table; 6] =
+        [Table::Msr, Table::Alibaba, Table::Tencent, Table::Spc, Table::Fiu, Table::DiskMon];
 
     /// Whether times count from a date, not from the trace's begin.
     pub fn is_dated(self) -> bool {
-        self != Table::DiskMon
+        !matches!(self, Table::DiskMon | Table::Spc)
     }
 
     /// The request of a row and the name of its device.
@@ -37,7 +45,14 @@ impl Table {
             Table::Msr => msr(at, text),
             Table::Alibaba => alibaba(at, text),
             Table::Tencent => tencent(at, text),
+            Table::Spc => spc(at, text),
+            Table::Fiu => fiu(at, text),
         }
+    }
+
+    /// What stands between the two parts of a device's name.
+    fn between(self) -> &'static str {
+        if self == Table::Fiu { "," } else { "" }
     }
 
     /// Whether a line is a row of this table.
@@ -153,6 +168,38 @@ fn tencent(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
     Ok((Traced::new(at, begin, kind, extent), ("", volume)))
 }
 
+fn spc(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    // Optional fields are behind the fifth.
+    let end = text.match_indices(',').nth(4).map_or(text.len(), |(place, _)| place);
+    let names = ["application's number (ASU)", "sector (LBA)", "size", "operation", "timestamp"];
+    let [unit, sector, size, operation, stamp] = fields(&text[..end], names)?;
+    number("application's number (ASU)", unit)?;
+    let begin = time(seconds(stamp))?;
+    let extent = sectors(number("sector (LBA)", sector)?, 1)?;
+    let extent = bytes(extent.offset, number("size", size)?)?;
+    if operation.len() != 1 {
+        return Err(format!("the operation '{operation}' is neither R nor W"));
+    }
+    Ok((Traced::new(at, begin, read_or_write(operation)?, extent), ("asu", unit)))
+}
+
+fn fiu(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    let [stamp, pid, process, sector, size, operation, major, minor, _digest] =
+        words(text).map_err(|count| format!("it has {count} columns, not 9"))?;
+    let begin = time(Some(number("timestamp", stamp)?))?;
+    let pid =
+        u32::try_from(number("process's number", pid)?).map_err(|_| "the process's number is too large")?;
+    let extent = sectors(number("sector", sector)?, number("size", size)?)?;
+    for (name, part) in [("major number", major), ("minor number", minor)] {
+        number(name, part)?;
+    }
+    if operation.len() != 1 {
+        return Err(format!("the operation '{operation}' is neither R nor W"));
+    }
+    let process = Process::new(pid, process.as_bytes());
+    Ok((Traced { process, ..Traced::new(at, begin, read_or_write(operation)?, extent) }, (major, minor)))
+}
+
 /// Reads the rows of a table.
 pub struct Rows<R> {
     lines: Lines<R>,
@@ -178,6 +225,7 @@ impl<R: BufRead> Requests for Rows<R> {
                 Ok((request, (first, second))) => {
                     self.name.clear();
                     self.name.push_str(first);
+                    self.name.push_str(self.table.between());
                     self.name.push_str(second);
                     return Ok(Some(match self.devices.number(&self.name) {
                         Some(device) => Entry::One(Traced { device, ..request }),
@@ -238,6 +286,15 @@ mod tests {
         let text = "1538323200,12910952,128,0,1063\n";
         let want = [(1_538_323_200_000_000_000, 12_910_952 * 512, 128 * 512, Kind::Read, 0)];
         assert_eq!(all(Table::Tencent, text).0, want);
+        let text = "0,20941264,8192,W,0.551706\n1,3436288,15872,r,1.011732,4,7\n";
+        let want = [
+            (551_706_000, 20_941_264 * 512, 8192, Kind::Write, 0),
+            (1_011_732_000, 3_436_288 * 512, 15_872, Kind::Read, 0),
+        ];
+        assert_eq!(all(Table::Spc, text), (want.to_vec(), vec![], vec!["asu0".into(), "asu1".into()]));
+        let text = "89966346617 4892 syslogd 904265560 8 W 6 0 0a1b2c3d\n";
+        let want = [(89_966_346_617, 904_265_560 * 512, 4096, Kind::Write, 0)];
+        assert_eq!(all(Table::Fiu, text), (want.to_vec(), vec![], vec!["6,0".into()]));
     }
 
     #[test]
@@ -251,6 +308,10 @@ mod tests {
             (Table::Tencent, "1,5,9,2,7", "neither 0"),
             (Table::Tencent, "1,-5,9,1,7", "'-5'"),
             (Table::DiskMon, "1 0.5 0.1 1 Read 5", "6 columns"),
+            (Table::Spc, "1,5,512,x,0.5", "neither a read"),
+            (Table::Spc, "1,5,512,r", "timestamp is missing"),
+            (Table::Fiu, "1 2 a 5 8 W 6", "7 columns"),
+            (Table::Fiu, "1 9999999999 a 5 8 W 6 0 x", "number is too large"),
         ] {
             let (_, bad, _) = all(table, line);
             assert!(bad[0].starts_with("line 1: ") && bad[0].contains(why), "{bad:?}");

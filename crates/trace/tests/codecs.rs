@@ -38,6 +38,8 @@ fn units(table: Table) -> (u64, u64) {
         Table::Msr => (100, 116_444_736_000_000_000),
         Table::Alibaba => (1000, 0),
         Table::Tencent => (1_000_000_000, 0),
+        Table::Spc => (1000, 0),
+        Table::Fiu => (1, 0),
     }
 }
 
@@ -55,6 +57,10 @@ fn line(table: Table, row: &Row) -> String {
         Table::Msr => format!("{},host,{device},{word},{offset},{length},{latency}", time + units(table).1),
         Table::Alibaba => format!("{device},{letter},{offset},{length},{time}"),
         Table::Tencent => format!("{time},{sector},{sectors},{},{device}", u8::from(is_write)),
+        Table::Spc => {
+            format!("{device},{sector},{length},{letter},{}.{:06}", time / 1_000_000, time % 1_000_000)
+        }
+        Table::Fiu => format!("{time} 12 fio {sector} {sectors} {letter} 8 {device} 00ff"),
     }
 }
 
@@ -293,6 +299,8 @@ proptest! {
                 let device = match table {
                     Table::DiskMon => format!("disk{}", row.device),
                     Table::Msr => format!("host{}", row.device),
+                    Table::Spc => format!("asu{}", row.device),
+                    Table::Fiu => format!("8,{}", row.device),
                     _ => row.device.to_string(),
                 };
                 let extent = Extent { offset: row.sector * SECTOR, length: row.sectors * SECTOR };
