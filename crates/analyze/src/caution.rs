@@ -3,7 +3,7 @@
 mod health;
 
 use crate::{DetectorId, Summary};
-pub(crate) use health::what_held_requests;
+pub(crate) use health::cause_of_waiting;
 use iosonar_archive::{RunInfo, RunState, Verified};
 pub use iosonar_plan::Stamp;
 use iosonar_plan::{Claim, Plan, ShortPolicy};

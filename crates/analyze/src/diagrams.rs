@@ -362,7 +362,7 @@ impl Diagrams {
         ]
     }
 
-    /// Lets it end no earlier, also where nothing happened at its end.
+    /// Extends the time axis to `end_ns`.
     pub(crate) fn last_until(&mut self, end_ns: Option<u64>) {
         self.end_ns = self.end_ns.max(end_ns.unwrap_or(0));
     }

@@ -26,7 +26,7 @@ pub trait Records: Sync {
         None
     }
 
-    /// Until when all requests are there, also where the last of them came earlier: a recording ends after its last request.
+    /// End of the recording, which may be later than its last request; `None` if unknown, or not recorded.
     fn recorded_until_ns(&self) -> Option<u64> {
         None
     }

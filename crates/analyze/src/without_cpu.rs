@@ -4,7 +4,7 @@
 use crate::findings::TimeRange;
 use crate::tracks::{SampledStep, SampledSteps, Tracks};
 use iosonar_archive::{Archive, ArchiveError};
-use iosonar_evidence::{CpuState, IssuingThreads, OwnUse, Series};
+use iosonar_evidence::{CpuState, IssuingThreads, OwnUse, Series, Throttling};
 use std::sync::OnceLock;
 
 /// The samples that tell it.
@@ -26,6 +26,8 @@ struct Steps {
     waited: SampledSteps,
     /// Share of all CPUs that a hypervisor gave to others.
     stolen: SampledSteps,
+    /// Share of the periods of a CPU limit in which it was used up.
+    throttled: SampledSteps,
 }
 
 impl WithoutCpu {
@@ -48,7 +50,10 @@ impl WithoutCpu {
     pub fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
         if matches!(
             series,
-            Series::Own(OwnUse::Halted) | Series::Issuing(IssuingThreads::Wait) | Series::Cpu(_)
+            Series::Own(OwnUse::Halted)
+                | Series::Issuing(IssuingThreads::Wait)
+                | Series::Cpu(_)
+                | Series::Cgroup(_)
         ) {
             self.tracks.add(time_ns, series, value);
             self.steps.take();
@@ -57,7 +62,9 @@ impl WithoutCpu {
 
     /// How much of a time an issuing loop had no CPU, in nanoseconds: for the whole process, or for the mean loop.
     pub fn within_ns(&self, range: TimeRange) -> u64 {
-        let most = self.halted(range).max(self.waited(range)).max(self.stolen(range));
+        let of_machine =
+            shares_of(&self.steps().stolen, range).max(shares_of(&self.steps().throttled, range));
+        let most = self.halted(range).max(self.waited(range)).max(of_machine);
         most.min(range.length_ns() as f64) as u64
     }
 
@@ -97,20 +104,23 @@ impl WithoutCpu {
         within.iter().map(waited).sum()
     }
 
-    /// The hypervisor gave CPUs to others.
-    fn stolen(&self, range: TimeRange) -> f64 {
-        let stolen = |step: &SampledStep| range.overlap_ns(step.range()) as f64 * step.value;
-        self.steps().stolen.iter().map(stolen).sum()
-    }
-
     fn steps(&self) -> &Steps {
         let growth = |series| self.tracks.rates([series], |[by], _| Some(by));
         self.steps.get_or_init(|| Steps {
             halted: growth(Series::Own(OwnUse::Halted)),
             waited: growth(Series::Issuing(IssuingThreads::Wait)),
             stolen: self.tracks.share_of_cpu(&[CpuState::Steal]),
+            throttled: self.tracks.rates(
+                [Series::Cgroup(Throttling::Throttled), Series::Cgroup(Throttling::Periods)],
+                |[throttled, periods], _| (periods > 0.0).then(|| (throttled / periods).min(1.0)),
+            ),
         })
     }
+}
+
+/// Nanoseconds of a time for which steps tell the share that was lost.
+fn shares_of(steps: &[SampledStep], range: TimeRange) -> f64 {
+    steps.iter().map(|step| range.overlap_ns(step.range()) as f64 * step.value).sum()
 }
 
 #[cfg(test)]
@@ -164,6 +174,19 @@ mod tests {
         }
         assert_eq!(stolen.within_ns(seconds(0.0, 1.0)), 600_000_000);
         assert_eq!(stolen.within_ns(seconds(1.0, 2.0)), 0);
+    }
+
+    /// In a period in which the CPU limit was used up, nothing ran for an unknown part of it: it counts as a whole.
+    #[test]
+    fn periods_in_which_a_limit_was_used_up_count() {
+        let mut limited = WithoutCpu::new(1);
+        for (second, throttled) in [(0, 0.0), (1, 8.0), (2, 8.0)] {
+            limited.add(second * SECOND, &Series::Cgroup(Throttling::Periods), second as f64 * 10.0);
+            limited.add(second * SECOND, &Series::Cgroup(Throttling::Throttled), throttled);
+        }
+        assert_eq!(limited.within_ns(seconds(0.0, 1.0)), 800_000_000);
+        assert_eq!(limited.within_ns(seconds(1.0, 2.0)), 0);
+        assert!(limited.accounts_for(seconds(0.2, 0.3)));
     }
 
     #[test]

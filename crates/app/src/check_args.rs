@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Compares the sets of requests; times and order do not matter. Requests that the kernel split or merged are recognised and \
-counted separately. A recording that had ended before the replay began is taken for its load. --process selects requests of RECORDING only, because a replay names no processes. Exit code 0: no \
+counted separately. A \
+recording that had ended before the replay began is taken for its load. --process selects requests of RECORDING only, because a replay names no processes. Exit code 0: no \
 difference; 5: requests are missing or were added.
 
 Examples:

@@ -22,7 +22,7 @@ Examples:
   iosonar compare matrix1 matrix2 --html change.html --fail-if 'read < -5%'")]
 pub struct CompareArgs {
     /// The baseline, and the runs that are compared with it: directories of results, results in
-    /// blkreplay's form, loads that carry latencies. Or matrices: their directories, or cells as JSON
+    /// blkreplay's form, loads that carry latencies. Or matrices: their directories, or cells as JSON. Or directories of knee, or of layout run
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated

@@ -112,7 +112,7 @@ pub struct Recorded {
     /// Events of segments that were removed to limit the size.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: u64,
-    /// How long was recorded, from the run's time zero; 0 where nobody told, as in traces of other programs.
+    /// How long was recorded, from the run's time zero; 0 if unknown, as in traces of other programs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duration_ns: u64,
     /// Requests that became records.
@@ -131,8 +131,11 @@ pub struct Recorded {
 /// Requests of the processes of one name in a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProcessLoad {
-    /// The name, as the kernel tells it; absent where the trace tells none, and of those that are summed up.
+    /// The name, as the kernel tells it; absent where the trace tells none, and of the sum of several.
     pub name: Option<String>,
+    /// The sum of those with the fewest requests.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_rest: bool,
     /// Reads.
     pub reads: u64,
     /// Writes.
@@ -148,16 +151,16 @@ pub struct ProcessLoad {
 impl ProcessLoad {
     /// Reads and writes.
     pub fn transfers(&self) -> u64 {
-        self.reads + self.writes
+        self.reads.saturating_add(self.writes)
     }
 
     /// Takes another one into account, too.
     pub fn add(&mut self, other: &ProcessLoad) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.others += other.others;
-        self.bytes += other.bytes;
-        self.sequential += other.sequential;
+        self.reads = self.reads.saturating_add(other.reads);
+        self.writes = self.writes.saturating_add(other.writes);
+        self.others = self.others.saturating_add(other.others);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.sequential = self.sequential.saturating_add(other.sequential);
     }
 }
 

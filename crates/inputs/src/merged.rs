@@ -64,6 +64,8 @@ impl<'a> Merged<'a> {
                 info.phases = other.phases;
             }
             info.targets.extend(other.targets);
+            // Names of several machines would be mixed.
+            info.processes.clear();
             info.recorder_stalls.merge(other.recorder_stalls);
             info.push_back_stalls.merge(other.push_back_stalls);
             info.buffer_stalls.merge(other.buffer_stalls);

@@ -78,23 +78,23 @@ impl Outset<'_> {
     }
 }
 
-/// Targets of several that make a result fake by themselves, whatever the others are; none where all do.
+/// Targets of several that make a result fake by themselves, whatever the others are. Empty if every target does, or none.
 pub(crate) fn fake_targets(outset: &Outset<'_>, claim: Claim) -> Vec<FakeTarget> {
     if outset.targets.len() < 2 {
         return Vec::new();
     }
-    let proofs = |target: &PlannedTarget<'_>| {
-        let facts = outset.facts(target).into_iter().cloned().collect();
-        let before = Environment { targets: facts, ..outset.before.clone() };
+    let mut before = outset.before.clone();
+    let mut proofs = |target: &PlannedTarget<'_>| {
+        before.targets = outset.facts(target).into_iter().cloned().collect();
         let alone = Outset { plan: outset.plan, before: &before, targets: vec![*target] };
         foresee(&alone, claim).iter().filter(|one| one.definitional).map(|one| one.id).collect()
     };
-    let of = |(number, target): (u16, &PlannedTarget<'_>)| FakeTarget {
+    let mut of = |(number, target): (u16, &PlannedTarget<'_>)| FakeTarget {
         target: number,
         path: target.info.path.clone(),
         proofs: proofs(target),
     };
-    let mut fakes: Vec<FakeTarget> = (0..).zip(&outset.targets).map(of).collect();
+    let mut fakes: Vec<FakeTarget> = (0..).zip(&outset.targets).map(&mut of).collect();
     fakes.retain(|fake| !fake.proofs.is_empty());
     if fakes.len() < outset.targets.len() { fakes } else { Vec::new() }
 }

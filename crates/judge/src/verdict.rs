@@ -37,8 +37,8 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     detections.sort_by_key(|one| Reverse((proves(one), one.level)));
     let verdict = verdict(case, &detections, &missing);
     let fake_targets =
-        if verdict == Verdict::NotMeasured { Vec::new() } else { fake_targets(&case.outset(), claim) };
-    let sentence = match verdict == Verdict::Fake && !fake_targets.is_empty() {
+        if verdict == Verdict::Fake { fake_targets(&case.outset(), claim) } else { Vec::new() };
+    let sentence = match account_for_all(&fake_targets, &detections) {
         true => fake_in_part(claim, &fake_targets, case.run.targets.len()),
         false => sentence(claim, verdict, &detections, &missing),
     };
@@ -200,14 +200,17 @@ const WITNESSES: [DetectorId; 11] = [
     DetectorId::ZeroesShortCut,
 ];
 
+fn is_witness(one: &Detection) -> bool {
+    one.level == Level::Fail && WITNESSES.contains(&one.id)
+}
+
 fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Verdict {
     if !case.is_real() && !case.is_recording() {
         return Verdict::NotMeasured;
     }
     // One witness of what a figure is by definition, or two that cannot be one mistake.
     let has_proof = detections.iter().any(|one| one.definitional);
-    let is_witness = |one: &&Detection| one.level == Level::Fail && WITNESSES.contains(&one.id);
-    let fails = || detections.iter().filter(is_witness).filter(|one| one.explained_by.is_none());
+    let fails = || detections.iter().filter(|one| is_witness(one) && one.explained_by.is_none());
     let has_two = fails().any(|one| fails().any(|other| other.channel != one.channel));
     if has_proof || has_two {
         return Verdict::Fake;
@@ -249,13 +252,23 @@ fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &
     match verdict {
         Verdict::Trustworthy => format!("trustworthy: {}", reasons(detections)),
         Verdict::NotMeasured => "no storage result: no I/O was done, or a model answered".into(),
-        Verdict::Fake => format!("FAKE as a {claim} result: {}{}", some(&told), what_it_is(detections)),
-        Verdict::Care if !told.is_empty() => format!("read with care: {}", some(&told)),
+        Verdict::Fake => {
+            format!("FAKE as a {claim} result: {}{}", first_names(&told), what_it_is(detections))
+        }
+        Verdict::Care if !told.is_empty() => format!("read with care: {}", first_names(&told)),
         Verdict::Care => match missing.first() {
             Some(missing) => format!("read with care: {missing}"),
             None => "read with care: see the cautions".into(),
         },
     }
+}
+
+/// Whether nothing but these targets makes a result fake.
+fn account_for_all(fakes: &[FakeTarget], detections: &[Detection]) -> bool {
+    let is_proof = |id| fakes.iter().any(|fake| fake.proofs.contains(&id));
+    let is_accounted_for = |one: &Detection| is_proof(one.id) || one.explained_by.is_some_and(is_proof);
+    let mut makes_fake = detections.iter().filter(|one| one.definitional || is_witness(one));
+    !fakes.is_empty() && makes_fake.all(is_accounted_for)
 }
 
 /// Of a result that some of its targets make fake: which ones, and why.
@@ -272,13 +285,13 @@ fn fake_in_part(claim: Claim, fakes: &[FakeTarget], all: usize) -> String {
         "FAKE as a {claim} result, because {} of {all} targets {}: {} ({})",
         fakes.len(),
         if fakes.len() == 1 { "is" } else { "are" },
-        some(&paths),
-        some(&proofs)
+        first_names(&paths),
+        first_names(&proofs)
     )
 }
 
 /// Names in a row; of many the first ones, and how many more.
-fn some(names: &[&str]) -> String {
+fn first_names(names: &[&str]) -> String {
     let more = names.len().saturating_sub(MOST_NAMED);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", names[..names.len() - more].join(", "))

@@ -268,7 +268,7 @@ fn processes(out: &mut Lines, s: &Summary) {
     }
     out.heading(&format!(
         "{:18}{:>13}{:>11}{:>13}{:>11}{:>13}",
-        "Recorded load", "requests", "reads", "sequential", "flushes", "transferred"
+        "Recorded load", "requests", "reads", "sequential", "no data", "transferred"
     ));
     let mut row = |name: &str, load: &ProcessLoad| {
         let share = |part: u64| match load.transfers() {
@@ -288,7 +288,8 @@ fn processes(out: &mut Lines, s: &Summary) {
     row("all", &all);
     let is_named = s.processes.iter().any(|load| load.name.is_some());
     for load in s.processes.iter().filter(|_| is_named) {
-        row(load.name.as_deref().unwrap_or("(others)"), load);
+        let name = if load.is_rest { "(others)" } else { load.name.as_deref().unwrap_or("(no name)") };
+        row(name, load);
     }
     out.line("  sequential: begins where the one before of its process on the device ended");
 }

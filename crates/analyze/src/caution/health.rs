@@ -74,7 +74,7 @@ fn behind_demand(list: &mut List, summary: &Summary) {
     if catches_up(summary) {
         return;
     }
-    let cause = match what_held_requests(summary) {
+    let cause = match cause_of_waiting(summary) {
         Some((why, remedy)) => {
             format!(
                 " Requests were due while {why}: {remedy}, or take this rate as the limit of this set-up."
@@ -152,9 +152,8 @@ fn drift(list: &mut List, summary: &Summary) {
     }
 }
 
-/// Why requests had to wait for their turn, and what helps.
-/// What many requests waited for although they were due, and the remedy; none where few did.
-pub(crate) fn what_held_requests(summary: &Summary) -> Option<(String, &'static str)> {
+/// What many requests waited for when they were due, and the remedy; `None` if few did.
+pub(crate) fn cause_of_waiting(summary: &Summary) -> Option<(String, &'static str)> {
     let held = summary.health.held.unwrap_or_default();
     let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
     let (turn, memory) = (held.turn.requests, held.no_buffer.requests);
@@ -165,11 +164,13 @@ pub(crate) fn what_held_requests(summary: &Summary) -> Option<(String, &'static 
     Some(if memory > turn { no_memory() } else { obstacle(summary) })
 }
 
+/// Why requests had to wait for their turn, and what helps.
 fn obstacle(summary: &Summary) -> (String, &'static str) {
     // Without an end nobody knows how many were in flight.
     let (depth, most) = (summary.run.depth, summary.in_flight.max_on_one_target);
     let was_used_up = depth.zip(most).is_none_or(|(depth, most)| most >= depth.into());
     match depth {
+        Some(1) if was_used_up => ("the only slot was in use".to_string(), "raise --depth"),
         Some(depth) if was_used_up => (format!("all {depth} slots were in use"), "raise --depth"),
         None => ("all slots were in use".to_string(), "raise --depth"),
         Some(_) => (

@@ -1,6 +1,6 @@
 //! Overload: when the target cannot follow its timetable.
 
-use crate::caution::{grouped, three_digits, what_held_requests};
+use crate::caution::{cause_of_waiting, grouped, three_digits};
 use crate::findings::access::{Course, begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
 use crate::findings::{CompletionStall, StallKind, TimeRange, moment};
@@ -122,7 +122,7 @@ pub(super) fn overloads(
 
 /// What keeps an overload from being told as the target's alone.
 fn circumstances(summary: &Summary) -> Vec<String> {
-    let held = what_held_requests(summary).map(|(why, remedy)| {
+    let held = cause_of_waiting(summary).map(|(why, remedy)| {
         format!("requests were due while {why}: {remedy} to see what the target can do")
     });
     let others = summary.judgement.as_ref().and_then(|judgement| judgement.of(DetectorId::ForeignIo));

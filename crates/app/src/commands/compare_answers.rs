@@ -15,7 +15,7 @@ use std::path::PathBuf;
 const ONCE: &str = "Each side was measured once. An interval is of what was repeated within it; whole measurements may lie \
                     farther apart: repeat them before a difference is believed.";
 
-/// The answers, where all inputs are such; none where none is. A matrix is none of them.
+/// The answers of 'knee' or of 'layout run', if all inputs are such; `None` if there is no such one among them.
 pub fn answers(paths: &[PathBuf]) -> Result<Option<Vec<Study>>, Failure> {
     let found = |path: &PathBuf| Study::of(path).filter(|study| study.kind != StudyKind::Matrix);
     let studies: Vec<Study> = paths.iter().filter_map(found).collect();
@@ -37,13 +37,13 @@ struct Pair {
 }
 
 impl Pair {
-    /// Of B against A; none where more was not tried.
+    /// Of B against A; `None` where a side has only a lower bound.
     fn change_percent(&self) -> Option<f64> {
         let is_known = !self.a.is_at_least && !self.b.is_at_least && self.a.value > 0.0;
         is_known.then(|| (self.b.value / self.a.value - 1.0) * 100.0)
     }
 
-    /// Whether their intervals have nothing in common; none where one has none.
+    /// Whether their intervals have nothing in common; `None` without two intervals.
     fn intervals_are_apart(&self) -> Option<bool> {
         let ((low_a, high_a), (low_b, high_b)) = (self.a.interval?, self.b.interval?);
         Some(high_a < low_b || high_b < low_a)
@@ -61,6 +61,34 @@ impl Pair {
     }
 }
 
+/// An answer beside the first one.
+struct Compared<'a> {
+    b: &'a Study,
+    pairs: Vec<Pair>,
+    /// Names of figures that only one of them has.
+    only_in_a: Vec<String>,
+    only_in_b: Vec<String>,
+}
+
+impl Compared<'_> {
+    fn of<'a>(study: &'a Study, a: &[Figure], b: &[Figure]) -> Compared<'a> {
+        let pair = |a: &Figure| {
+            let b = b.iter().find(|b| b.name == a.name)?;
+            Some(Pair { a: a.clone(), b: b.clone() })
+        };
+        let only = |these: &[Figure], others: &[Figure]| {
+            let is_alone = |one: &&Figure| others.iter().all(|other| other.name != one.name);
+            these.iter().filter(is_alone).map(|one| one.name.clone()).collect()
+        };
+        Compared {
+            b: study,
+            pairs: a.iter().filter_map(pair).collect(),
+            only_in_a: only(a, b),
+            only_in_b: only(b, a),
+        }
+    }
+}
+
 /// Prints each answer after the first beside the first.
 pub fn compare(args: &CompareArgs, studies: &[Study]) -> Result<Exit, Failure> {
     let command = studies[0].kind.command();
@@ -72,40 +100,38 @@ pub fn compare(args: &CompareArgs, studies: &[Study]) -> Result<Exit, Failure> {
     ];
     if let Some((option, _)) = is_given.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::refused(anyhow!(
-            "{option}: answers of '{command}' have text and --json; compare runs in them for the rest"
+            "{option} is not available for answers of '{command}': use --json, or compare their runs"
         )));
     }
     let a = figures(&studies[0])?;
-    let mut compared = Vec::new();
-    for study in &studies[1..] {
-        let b = figures(study)?;
-        let pair = |a: &Figure| {
-            let b = b.iter().find(|b| b.name == a.name)?;
-            Some(Pair { a: a.clone(), b: b.clone() })
-        };
-        compared.push((study, a.iter().filter_map(pair).collect::<Vec<Pair>>()));
-    }
-    let has_some = compared.iter().all(|(_, pairs)| !pairs.is_empty());
+    let compare = |study| Ok::<_, Failure>(Compared::of(study, &a, &figures(study)?));
+    let compared: Vec<Compared<'_>> = studies[1..].iter().map(compare).collect::<Result<_, _>>()?;
+    let has_some = compared.iter().all(|one| !one.pairs.is_empty());
     print(&if args.json { as_json(&studies[0], &compared) } else { as_text(&studies[0], &compared) })?;
     Ok(if has_some { Exit::Fine } else { Exit::Failed })
 }
 
-fn as_json(a: &Study, compared: &[(&Study, Vec<Pair>)]) -> String {
-    let one = |(b, pairs): &(&Study, Vec<Pair>)| {
+fn as_json(a: &Study, compared: &[Compared<'_>]) -> String {
+    let one = |one: &Compared<'_>| {
         json!({
             "a": a.dir(),
-            "b": b.dir(),
-            "figures": pairs.iter().map(Pair::json).collect::<Vec<_>>(),
+            "b": one.b.dir(),
+            "figures": one.pairs.iter().map(Pair::json).collect::<Vec<_>>(),
+            "only_in_a": one.only_in_a,
+            "only_in_b": one.only_in_b,
         })
     };
     let all: Vec<Value> = compared.iter().map(one).collect();
     format!("{:#}\n", json!({"version": 1, "command": a.kind.command(), "comparisons": all, "note": ONCE}))
 }
 
-fn as_text(a: &Study, compared: &[(&Study, Vec<Pair>)]) -> String {
+fn as_text(a: &Study, compared: &[Compared<'_>]) -> String {
     let mut text = String::new();
-    for (b, pairs) in compared {
+    for Compared { b, pairs, only_in_a, only_in_b } in compared {
         let _ = writeln!(text, "A: {}\nB: {}\n", shown(&a.dir()), shown(&b.dir()));
+        for (side, names) in [("A", only_in_a), ("B", only_in_b)] {
+            names.iter().for_each(|name| _ = writeln!(text, "only in {side}: {}", one_line(name)));
+        }
         if pairs.is_empty() {
             text += "They have no figure in common.\n\n";
             continue;

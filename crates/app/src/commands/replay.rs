@@ -6,8 +6,9 @@ use crate::args::{BackwardArg, OverlapArg, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;
-use iosonar_archive::Archive;
+use iosonar_archive::ArchiveError;
 use iosonar_engine::Prepared;
+use iosonar_inputs::{OpenArchiveError, open_archive};
 use iosonar_plan::{
     Backward, Job, LoadPace, Nanos, Overlap, OverlapPolicy, Phase, Plan, Strong, Target, TraceReplay, Window,
     Workload,
@@ -47,10 +48,14 @@ pub(super) fn check_is_load(load: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let name = shown(&load);
-    let Ok(archive) = Archive::open(load) else {
-        return Err(Failure::refused(anyhow!(
-            "load {name}: it is a directory and no recording: name a load"
-        )));
+    let archive = match open_archive(load) {
+        Ok(archive) => archive,
+        Err(OpenArchiveError::Archive(ArchiveError::NoArchive(_))) => {
+            return Err(Failure::refused(anyhow!(
+                "load {name}: it is a directory, and no recording or result: name a load"
+            )));
+        }
+        Err(other) => return Err(Failure::refused(anyhow!("load {name}: {other}"))),
     };
     let what = if archive.run().recorded.is_some() { "a recording" } else { "a result" };
     let made = load.file_name().map_or("recorded".into(), |name| name.to_string_lossy()) + ".load.gz";

@@ -42,7 +42,7 @@ pub struct Figure {
     pub value: f64,
     /// Ends of its 95 % interval, where it was measured several times.
     pub interval: Option<(f64, f64)>,
-    /// Whether more was not tried.
+    /// A lower bound: the limit was not found.
     pub is_at_least: bool,
 }
 
@@ -149,11 +149,11 @@ impl LayoutAnswer {
             let in_mib = |rate: Option<f64>| rate.map(|rate| rate / MIB);
             let scans = method.later_scans.as_ref();
             let interval = scans.and_then(|scans| scans.interval).map(|(low, high)| (low / MIB, high / MIB));
-            let scan = figure("later scans, MiB/s", in_mib(scans.map(|scans| scans.mean)));
+            let scan = figure("later scans (mean), MiB/s", in_mib(scans.map(|scans| scans.mean)));
             [
                 figure("create, MiB/s", in_mib(method.create_bytes_per_second)),
                 figure("with flush, MiB/s", in_mib(method.create_and_sync_bytes_per_second)),
-                figure("fragments of a file", method.fragments()),
+                figure("fragments of a file (mean)", method.fragments()),
                 scan.map(|scan| Figure { interval, ..scan }),
             ]
         };

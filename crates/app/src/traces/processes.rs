@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Names that are told apart; later ones are counted together.
 const MOST_NAMES: usize = 1 << 12;
-/// Processes on devices whose last request is known. Of more, all begin anew.
+/// Processes on devices whose last request is known. If there are more, all are forgotten.
 const MOST_ENDS: usize = 1 << 16;
 /// Names that are kept by themselves.
 const KEPT: usize = 20;
@@ -38,7 +38,7 @@ impl Processes {
                 return;
             }
         }
-        load.bytes += request.extent.length;
+        load.bytes = load.bytes.saturating_add(request.extent.length);
         if self.ends.len() >= MOST_ENDS {
             self.ends.clear();
         }
@@ -57,9 +57,9 @@ impl Processes {
             let requests = |load: &ProcessLoad| load.transfers() + load.others;
             requests(b).cmp(&requests(a)).then_with(|| a.name.cmp(&b.name))
         });
-        let mut rest = self.others;
+        let mut rest = ProcessLoad { is_rest: true, ..self.others };
         loads.drain(loads.len().min(KEPT)..).for_each(|load| rest.add(&load));
-        if rest != ProcessLoad::default() {
+        if rest.transfers() + rest.others > 0 {
             loads.push(rest);
         }
         loads

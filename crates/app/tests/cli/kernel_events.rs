@@ -212,9 +212,19 @@ fn a_text_of_which_no_line_is_read_is_refused() {
         let ended = lab.expect(2, command);
         assert!(ended.err.contains("none of the forms"), "{}", ended.err);
     }
-    for form in
-        ["blkparse", "ftrace", "fio", "fio-latency", "seek-list", "diskmon", "msr", "alibaba", "tencent"]
-    {
+    for form in [
+        "blkparse",
+        "ftrace",
+        "fio",
+        "fio-latency",
+        "seek-list",
+        "diskmon",
+        "msr",
+        "alibaba",
+        "tencent",
+        "spc",
+        "fiu",
+    ] {
         for command in [format!("info --from {form} {name}"), format!("convert --from {form} {name} x.load")]
         {
             let ended = lab.expect(2, &command);

@@ -71,7 +71,7 @@ fn answers_of_studies_are_set_side_by_side() {
     let change = figure["change_percent"].as_f64().unwrap();
     assert!((-60.0..-40.0).contains(&change) && figure["intervals_are_apart"] == true, "{json:#}");
     for (command, needle) in [
-        ("compare k l --fail-if p99>+1%", "--fail-if: answers of 'iosonar knee' have text and --json"),
+        ("compare k l --fail-if p99>+1%", "--fail-if is not available for answers of 'iosonar knee'"),
         ("compare k l/ramp", "k is the answer of 'iosonar knee', and not all others are"),
     ] {
         let err = lab.expect(2, command).err;

@@ -77,14 +77,19 @@ impl Told {
         }
     }
 
-    /// No stall that is told is called one of the target.
+    /// A stall as long as what was done to the run is called one of the generator. The disk may have short ones of its own.
     #[track_caller]
-    fn stalls_are_of_the_generator(&self) {
+    fn long_stalls_are_of_the_generator(&self) {
         for stall in self.findings["stalls"].as_array().unwrap() {
-            assert_eq!(stall["is_of_generator"], true, "{}: {stall:#}", self.words);
+            let [from, to] = ["from_ns", "to_ns"].map(|end| stall["range"][end].as_u64().unwrap());
+            let is_short = to - from < 300_000_000;
+            assert!(is_short || stall["is_of_generator"] == true, "{}: {stall:#}", self.words);
         }
     }
 }
+
+/// Other programs of this machine may use the disk, too: an overload names them.
+const OTHERS: [&str; 1] = ["were not of this run"];
 
 fn device() -> LoopDevice {
     LoopDevice::random(64)
@@ -103,8 +108,8 @@ fn a_halt_of_the_program_is_told_as_one() {
             running.signal("CONT");
         });
         assert!(told.cautions_have(&["stood still for"]), "{}: {:#}", told.words, told.summary["cautions"]);
-        told.overloads_have(&[]);
-        told.stalls_are_of_the_generator();
+        told.overloads_have(&OTHERS);
+        told.long_stalls_are_of_the_generator();
     }
 }
 
@@ -119,8 +124,8 @@ fn a_limit_of_cpu_is_told_as_one() {
         let told = Told::of(&lab, &words.each_ref().map(String::as_str), load(seed, &device), |_| ());
         let words = ["used up its CPU limit", "waited for a CPU", "stood still for", "had no CPU"];
         assert!(told.cautions_have(&words), "{}: {:#}", told.words, told.summary["cautions"]);
-        told.overloads_have(&[]);
-        told.stalls_are_of_the_generator();
+        told.overloads_have(&OTHERS);
+        told.long_stalls_are_of_the_generator();
     }
 }
 
@@ -139,12 +144,12 @@ fn a_lack_of_cpu_is_told_as_one() {
         let told = Told::of(&lab, &["taskset", "-c", "0"], load(seed, &device), |_| ());
         let words = ["waited for a CPU", "stood still for", "had no CPU", "keep others from the machine"];
         assert!(told.cautions_have(&words), "{}: {:#}", told.words, told.summary["cautions"]);
-        told.overloads_have(&[]);
-        told.stalls_are_of_the_generator();
+        told.overloads_have(&OTHERS);
+        told.long_stalls_are_of_the_generator();
     }
 }
 
-/// Somebody else uses the disk that the target lies on.
+/// Another program uses the disk below the target.
 #[test]
 fn a_neighbour_on_the_disk_below_is_told_as_one() {
     needs!("fio");
@@ -160,13 +165,8 @@ fn a_neighbour_on_the_disk_below_is_told_as_one() {
             let ended = fio.args(words.split_whitespace()).current_dir(lab.path(".")).output().unwrap();
             assert!(ended.status.success(), "{ended:?}");
         });
-        assert!(
-            told.cautions_have(&["were not of this run"]),
-            "{}: {:#}",
-            told.words,
-            told.summary["cautions"]
-        );
-        told.overloads_have(&["were not of this run"]);
+        assert!(told.cautions_have(&OTHERS), "{}: {:#}", told.words, told.summary["cautions"]);
+        told.overloads_have(&OTHERS);
     }
 }
 
@@ -185,8 +185,7 @@ fn a_depth_that_is_too_small_is_told_as_the_limit() {
             seed + 1
         );
         let told = Told::of(&lab, &[], words, |_| ());
-        assert!(told.cautions_have(&["slots were in use"]), "{}: {:#}", told.words, told.summary["cautions"]);
-        assert!(!told.findings["overloads"].as_array().unwrap().is_empty(), "{}", told.words);
-        told.overloads_have(&["slots were in use"]);
+        assert!(told.cautions_have(&["slot was in use"]), "{}: {:#}", told.words, told.summary["cautions"]);
+        told.overloads_have(&["slot was in use"]);
     }
 }

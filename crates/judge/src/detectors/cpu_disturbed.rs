@@ -42,8 +42,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let worst = causes.iter().rev().max_by_key(|cause| cause.level)?;
     let seen = match worst.level {
         Level::Ok => Seen::ok("The generator had its CPUs.", SOURCE),
-        level => Seen::at(level, texts(worst, &causes), SOURCE)
-            .remedy(worst.remedy)
+        level => Seen::at(level, joined(worst, &causes, |cause| &cause.text), SOURCE)
+            .remedy(joined(worst, &causes, |cause| cause.remedy))
             .during(worst.series.as_ref().and_then(|series| case.samples.steepest(series))),
     };
     let seen = match worst.lost.filter(|_| worst.level > Level::Ok) {
@@ -55,10 +55,10 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("wait_over_cpu", shares.waited).with("halted_share", shares.halted))
 }
 
-/// What disturbed it most, and whatever else did.
-fn texts(worst: &Cause, causes: &[Cause]) -> String {
+/// A text of the worst cause and of each other one that is told.
+fn joined(worst: &Cause, causes: &[Cause], text: impl Fn(&Cause) -> &str) -> String {
     let others = causes.iter().filter(|cause| cause.level >= Level::Caution && cause.text != worst.text);
-    let texts: Vec<&str> = [worst].into_iter().chain(others).map(|cause| cause.text.as_str()).collect();
+    let texts: Vec<&str> = [worst].into_iter().chain(others).map(text).collect();
     texts.join(" ")
 }
 
@@ -112,7 +112,7 @@ impl Shares {
         let cpu = grown(case, Series::Issuing(IssuingThreads::Cpu));
         let wait_ns = grown(case, Series::Issuing(IssuingThreads::Wait)).unwrap_or(0.0);
         let waited_of_time = case.time_of_loops().map_or(0.0, |time| wait_ns / time);
-        // Who waits for most of the time gets little of a CPU, and that little says enough.
+        // A thread that waits for a noticeable part of the time gets little CPU time, which is enough to judge by.
         let is_enough = |cpu: &f64| *cpu > LEAST_CPU_NS || (*cpu > 0.0 && waited_of_time > LEAST_EFFECT);
         let halted_ns = halted_ns(case);
         Shares {

@@ -228,7 +228,7 @@ fn head(out: &mut String, title: &str, tool: &str) {
 /// Characters of a long name or command that are shown, so that cautions stay in sight.
 const ROOM: usize = 60;
 
-/// Both ends of a long command, in whole words: a part of an option is another one.
+/// Both ends of a long command, cut between words: half of an option could be read as another one.
 fn shorten_command(command: &str) -> String {
     if command.chars().count() <= ROOM {
         return command.to_string();

@@ -24,17 +24,10 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let reading = || Ok::<_, Failure>(Reading::of(&args.reading, Timing::None)?.keeping_nameless());
     // A replay names no processes.
     let mut replay = open(std::slice::from_ref(&args.replay), &reading()?.of_all_processes())?;
-    let open_recording = || open(std::slice::from_ref(&args.recording), &reading()?);
-    let mut recording = open_recording()?;
-    let mut clock = Clock::of(&args.replay, &args.recording)?;
+    let mut recording = open(std::slice::from_ref(&args.recording), &reading()?)?;
+    let clock = Clock::of(&args.replay, &args.recording)?;
     let mut wanted = Seen::of(&mut replay, None, &[])?;
     let mut seen = Seen::of(&mut recording, clock.span(), &[SIGNATURES_THREAD])?;
-    if clock.begins_after(seen.last) {
-        // It cannot have seen the run: the run's load comes from it.
-        clock = Clock::Later;
-        recording = open_recording()?;
-        seen = Seen::of(&mut recording, None, &[])?;
-    }
     if wanted.keys.is_empty() && seen.keys.is_empty() {
         return Err(Failure::refused(anyhow!(
             "{} and {} hold no read or write that could be compared",
@@ -162,7 +155,7 @@ enum Clock {
     Apart,
     /// Both are of one start of one machine.
     Same(Span),
-    /// Both are of one start, and the recording had ended before the run began: it is the load.
+    /// Both are of one start, and the recording had ended before the run began. It has not seen the run: it is taken for its load.
     Later,
     /// Of different ones.
     Different,
@@ -187,7 +180,13 @@ impl Clock {
         ran.for_each_record(&mut |record| end = end.max(record.completed.unwrap_or_default()))
             .map_err(Failure::refused)?;
         let span = (Nanos(begin), Nanos(begin.saturating_add(end.0)));
-        Ok(if boots.0.is_some() && boots.1.is_some() { Clock::Same(span) } else { Clock::Untold(span) })
+        let has_one_boot = boots.0.is_some() && boots.1.is_some();
+        let ended = seen.run().recorded.map(|recorded| recorded.duration_ns).filter(|ns| *ns > 0);
+        Ok(match has_one_boot {
+            true if ended.is_some_and(|ended| ended < begin) => Clock::Later,
+            true => Clock::Same(span),
+            false => Clock::Untold(span),
+        })
     }
 
     fn span(&self) -> Option<Span> {
@@ -195,11 +194,6 @@ impl Clock {
             Clock::Same(span) | Clock::Untold(span) => Some(*span),
             Clock::Apart | Clock::Later | Clock::Different => None,
         }
-    }
-
-    /// Whether the run began after the last request of the recording.
-    fn begins_after(&self, last: Option<Nanos>) -> bool {
-        self.span().zip(last).is_some_and(|((begin, _), last)| last < begin)
     }
 
     fn word(&self) -> Option<&'static str> {
@@ -244,8 +238,6 @@ struct Seen {
     /// Reads of threads that were not wanted.
     own: u64,
     flushes: FlushCounts,
-    /// When the last of them was requested, those outside of the span too; none where there is none.
-    last: Option<Nanos>,
 }
 
 impl Seen {
@@ -254,9 +246,8 @@ impl Seen {
         let (mut keys, mut devices, mut outside, mut own_reads) = (Vec::new(), Devices::default(), 0, 0);
         let is_own = |request: &Traced| !own.is_empty() && own.contains(&&*request.process.name());
         let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
-        let (mut flushes, mut last) = (FlushCounts::default(), None);
+        let mut flushes = FlushCounts::default();
         let bad = trace.each(|request, device| {
-            last = last.max(Some(request.time));
             if is_inside(request.time) && flushes.add(request) {
                 return Ok(());
             }
@@ -270,7 +261,7 @@ impl Seen {
             }
             Ok(())
         })?;
-        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads, flushes, last })
+        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads, flushes })
     }
 
     fn renumber(&mut self, number: impl Fn(usize) -> u16) {

@@ -74,6 +74,7 @@ fn figures_and_cautions(table: &Table, matrix: Option<&Matrix>) -> String {
 fn grid_text(grid: &Grid) -> String {
     let repeats = grid.cells.iter().flatten().map(Vec::len).max().unwrap_or(0);
     let title = grid.title();
+    let title = one_line(&title);
     let mut text = format!("{title}: median of {repeats} in MiB/s, file size by record size\n");
     text += &format!("{:>10}", "");
     for record in &grid.records {
