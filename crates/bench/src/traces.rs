@@ -69,6 +69,8 @@ pub fn make(form: &str, path: &Path, count: u64) -> Result<()> {
         "msr" => each(&mut out, all, |out, _, r| msr(out, r))?,
         "alibaba" => each(&mut out, all, |out, _, r| alibaba(out, r))?,
         "tencent" => each(&mut out, all, |out, _, r| tencent(out, r))?,
+        "spc" => each(&mut out, all, |out, _, r| spc(out, r))?,
+        "fiu" => each(&mut out, all, |out, _, r| fiu(out, r))?,
         "blkparse" => events(all, |n, event| blkparse(&mut out, n, event))?,
         "ftrace" => events(all, |_, event| ftrace(&mut out, event))?,
         other => return Err(format!("{other}: there is no such form").into()),
@@ -141,6 +143,15 @@ fn alibaba(out: &mut Out, r: Made) -> std::io::Result<()> {
 fn tencent(out: &mut Out, r: Made) -> std::io::Result<()> {
     let time = SECONDS_OF_2018 + r.time / 1_000_000_000;
     writeln!(out, "{time},{},{},{},1063", r.sector, r.sectors, u8::from(r.op.is_write()))
+}
+
+fn spc(out: &mut Out, r: Made) -> std::io::Result<()> {
+    let (seconds, micros) = (r.time / 1_000_000_000, r.time % 1_000_000_000 / 1000);
+    writeln!(out, "0,{},{},{},{seconds}.{micros:06}", r.sector, r.sectors * SECTOR, r.op.letter())
+}
+
+fn fiu(out: &mut Out, r: Made) -> std::io::Result<()> {
+    writeln!(out, "{} 1234 fio {} {} {} 6 0 0a1b2c3d", r.time, r.sector, r.sectors, r.op.letter())
 }
 
 /// When somebody requested a request, or when it ended.

@@ -298,7 +298,7 @@ impl Table {
     }
 
     /// Which figures have the page cache in them, though reads were to be cold, or direct.
-    fn cache_cautions(&self, matrix: &Matrix) -> Vec<String> {
+    pub fn cache_cautions(&self, matrix: &Matrix) -> Vec<String> {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let warm = count(&|r| r.cached_before.is_some_and(|bytes| bytes > 0));
         let through = count(&|r| r.cached_after.is_some_and(|bytes| bytes > 0));

@@ -317,7 +317,7 @@ fn report(
         ..table
     };
     table
-        .cautions(matrix)
+        .cache_cautions(matrix)
         .iter()
         .for_each(|caution| print_message(format_args!("iozone: caution: {caution}")));
     // Cells on standard output are for a program, which the table would disturb.

@@ -57,9 +57,13 @@ pub fn answer_of(dir: &Path, cells: &str) -> Result<String, Failure> {
         Table::from_json(cells).map_err(|why| Failure::refused(anyhow!("{}: {why}", shown(&path))))?;
     let matrix = Study::asked(dir).and_then(|question| question.matrix(0).ok());
     let mut text = figures_and_cautions(&table, matrix.as_ref());
+    if matrix.is_none() {
+        text += "What to know of these figures is not told: matrix.json, the question, cannot be read.\n";
+    }
     if table.missing_cells > 0 {
+        let (missing, dir) = (table.missing_cells, shown(&dir));
         text +=
-            &format!("The measurement did not end in order: {} cells are missing.\n", table.missing_cells);
+            &format!("Cells that are missing: {missing}; to measure them: iosonar matrix --resume {dir}\n");
     }
     Ok(text)
 }
