@@ -1,4 +1,5 @@
-//! The text of the kernel's block tracepoints: a tracefs `trace` file, or what `perf script` and `trace-cmd report` print.
+//! The text of the kernel's block tracepoints: a tracefs `trace` file, or what `perf script`, `perf trace` and `trace-cmd report`
+//! print.
 //!
 //! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, in the form that
 //! the kernel's own format files give (`include/trace/events/block.h`).
@@ -30,7 +31,7 @@ pub(crate) fn action(name: &str) -> Option<Action> {
 
 /// Whether a line tells of a block event.
 pub fn recognises(line: &str) -> bool {
-    parts(line).is_some()
+    parts(line).is_some() || perf_trace_parts(line).is_some()
 }
 
 /// Head, name and fields of a line that tells of a block event.
@@ -87,6 +88,15 @@ impl<R: BufRead> Events for Ftrace<R> {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
+            if let Some((head, name, fields)) = perf_trace_parts(line) {
+                return Ok(Some(match perf_trace_event(at, head, name, fields) {
+                    Ok(event) => {
+                        self.event = event;
+                        Entry::One(&self.event)
+                    }
+                    Err(why) => Entry::Bad(Bad::line(at, why, line)),
+                }));
+            }
             let Some((head, name, fields)) = parts(line) else {
                 match lost_events(text) {
                     Some(lost) => self.lost += lost,
@@ -128,7 +138,7 @@ fn glance(line: &[u8]) -> Option<Action> {
     })?;
     // The first of all colons is after the time; a comment has one, too.
     let name = &begins[..memchr(b':', begins)?];
-    let other = || action(std::str::from_utf8(name).ok().filter(|name| !name.contains(' '))?);
+    let other = || action(std::str::from_utf8(name).ok().filter(|name| !name.contains([' ', '(']))?);
     usual_action(name).or_else(other).filter(|_| line.first() != Some(&b'#'))
 }
 
@@ -315,6 +325,67 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Head, name and fields of a line of `perf trace -e 'block:*'`:
+/// `0.210 fio/1234 block:block_rq_issue(dev: 8388608, sector: 2048, nr_sector: 8, bytes: 4096, rwbs: "R", comm: "fio", cmd: "")`.
+fn perf_trace_parts(line: &str) -> Option<(&str, &str, &str)> {
+    let (head, event) = line.split_once(" block:")?;
+    let (name, fields) = event.trim_end().strip_suffix(')')?.split_once('(')?;
+    (name.starts_with("block_") && !name.contains([' ', ':'])).then_some((head.trim(), name, fields))
+}
+
+fn perf_trace_event(at: u64, head: &str, name: &str, fields: &str) -> Result<Event, String> {
+    let (time, task) = head.split_once(char::is_whitespace).unwrap_or((head, ""));
+    // Milliseconds with a fraction.
+    let time = seconds(time).ok_or("there is no time before the event's name")? / 1000;
+    let (task, pid) = task.trim().rsplit_once('/').unwrap_or((task.trim(), ""));
+    let value = |name: &str| {
+        let (_, behind) = fields.split_once(&format!("{name}: ")).filter(|(before, _)| is_begin(before))?;
+        Some(behind.split(", ").next().unwrap_or(behind).trim_matches('"'))
+    };
+    let number = |name: &str| {
+        let text = value(name).ok_or_else(|| format!("the field {name} is missing"))?;
+        whole(text).ok_or_else(|| format!("the field {name} '{text}' is no number"))
+    };
+    let mut event = Event {
+        at,
+        time: Nanos(time),
+        action: action(name).ok_or("it is no block event")?,
+        device: Device::default(),
+        sector: 0,
+        bytes: 0,
+        rwbs: Rwbs::parse(value("rwbs").unwrap_or_default().as_bytes()),
+        process: Process::new(pid.parse().unwrap_or(0), task.as_bytes()),
+        error: 0,
+    };
+    if event.action == Action::Other {
+        return Ok(event);
+    }
+    // The kernel's own number of a device: 12 bits and 20.
+    let device = number("dev")?;
+    event.device = u32::try_from(device)
+        .ok()
+        .and_then(|device| Device::new(device >> 20, device & 0xf_ffff))
+        .ok_or_else(|| format!("the device '{device}' is none"))?;
+    event.sector = number("sector")?;
+    // A split tells where the second part starts, and no length.
+    if event.action != Action::Split {
+        let sectors = number("nr_sector")?;
+        event.bytes =
+            sectors.checked_mul(SECTOR).ok_or_else(|| format!("the length '{sectors}' is too large"))?;
+        event.rwbs = event.rwbs.in_events(event.bytes);
+    }
+    if event.action == Action::Complete {
+        event.error =
+            value("error").and_then(|error| error.parse::<i32>().ok()).unwrap_or(0).saturating_abs();
+    }
+    if event.is_possible() { Ok(event) } else { Err(BEYOND.into()) }
+}
+
+/// Whether a field of `perf trace` begins after this.
+fn is_begin(before: &str) -> bool {
+    before.is_empty() || before.ends_with(", ")
+}
+
 /// The name in brackets at the end, where the head has none.
 fn name_of_task(event: &mut Event, fields: &str) {
     if event.process.name == [0; 16]
@@ -368,6 +439,23 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_perf_trace_are_read() {
+        let line = "     0.210 swapper/0/0 block:block_rq_complete(dev: 8388624, sector: 2048, nr_sector: 8, error: -5, rwbs: \"WS\", cmd: \"\")";
+        let event = one(line).unwrap();
+        assert_eq!((event.time.0, event.action, event.error), (210_000, Action::Complete, 5));
+        assert_eq!((event.sector, event.bytes, event.rwbs.kind), (2048, 4096, Kind::Write));
+        assert_eq!(
+            (event.device.to_string(), event.process.to_string()),
+            ("8,16".into(), "swapper/0-0".into())
+        );
+        assert!(recognises(line) && glance(line.as_bytes()).is_none());
+        assert!(
+            one("1.0 dd/7 block:block_rq_issue(dev: 8388608, sector: 1)").unwrap_err().contains("nr_sector")
+        );
+        assert_eq!(one("1.0 dd/7 block:block_plug(comm: \"dd\")").unwrap().action, Action::Other);
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_line() {
         for (fields, why) in [
             ("block_rq_issue: 7 WS 1 + 8 [a]", "the device '7'"),
@@ -416,6 +504,11 @@ mod tests {
         #[test]
         fn any_text_is_read_without_panic(text in "[a-z0-9 ,.:()+/\\[\\]<>-]{0,20}(block_rq_issue|block_)?:[0-9A-Z ,.:()+/\\[\\]-]{0,40}") {
             let _ = one(&text);
+        }
+
+        #[test]
+        fn any_text_of_perf_trace_is_read_without_panic(fields in "(dev: [0-9]{0,12}, )?(sector: [0-9]{0,21}, )?(nr_sector: [0-9]{0,21})?[a-z\", :()]{0,9}") {
+            let _ = one(&format!("1.5 a/1 block:block_rq_issue({fields})"));
         }
     }
 }
