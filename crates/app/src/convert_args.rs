@@ -56,7 +56,7 @@ pub struct ReadingArgs {
     /// Use --timing guessed
     #[arg(long, conflicts_with = "timing")]
     pub guess_timing: bool,
-    /// Select requests of these devices, as the trace names them (8,16; a host and disk; a file)
+    /// Select requests of these devices, as the trace names them (8,16; a partition's 8,18; a host and disk; a file)
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
     /// Select requests of these processes, by name or number
@@ -65,6 +65,9 @@ pub struct ReadingArgs {
     /// Set the form of blkparse's lines, as its -f takes it
     #[arg(long, value_name = "FORM", allow_hyphen_values = true)]
     pub blkparse_format: Option<String>,
+    /// Set what all requests do where blkparse's lines do not show it (no %d in its -f; blkparse -a selected them)
+    #[arg(long, value_enum, value_name = "OPERATION")]
+    pub direction: Option<DirectionArg>,
     /// Set the bytes of a block of XDD's seek lists
     #[arg(long, value_name = "SIZE", default_value = "1KiB")]
     pub block_size: ByteSize,
@@ -91,6 +94,17 @@ pub enum ToArg {
     Archive,
     /// The archive's records alone
     Parquet,
+}
+
+/// What all requests of a trace do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum DirectionArg {
+    /// They read
+    Read,
+    /// They write
+    Write,
+    /// They discard
+    Discard,
 }
 
 /// By what an output is split.

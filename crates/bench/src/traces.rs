@@ -71,6 +71,7 @@ pub fn make(form: &str, path: &Path, count: u64) -> Result<()> {
         "tencent" => each(&mut out, all, |out, _, r| tencent(out, r))?,
         "spc" => each(&mut out, all, |out, _, r| spc(out, r))?,
         "fiu" => each(&mut out, all, |out, _, r| fiu(out, r))?,
+        "netapp" => each(&mut out, all, |out, _, r| net_app(out, r))?,
         "blkparse" => events(all, |n, event| blkparse(&mut out, n, event))?,
         "ftrace" => events(all, |_, event| ftrace(&mut out, event))?,
         other => return Err(format!("{other}: there is no such form").into()),
@@ -148,6 +149,12 @@ fn tencent(out: &mut Out, r: Made) -> std::io::Result<()> {
 fn spc(out: &mut Out, r: Made) -> std::io::Result<()> {
     let (seconds, micros) = (r.time / 1_000_000_000, r.time % 1_000_000_000 / 1000);
     writeln!(out, "0,{},{},{},{seconds}.{micros:06}", r.sector, r.sectors * SECTOR, r.op.letter())
+}
+
+fn net_app(out: &mut Out, r: Made) -> std::io::Result<()> {
+    let micros = |nanos: u64| format!("{}.{:03}", nanos / 1000, nanos % 1000);
+    let (time, op, took) = (micros(r.time), if r.op.is_write() { "WR" } else { "RD" }, micros(r.latency));
+    writeln!(out, "28,{time},0,{op},1,0,7,3,0,0,{},{},0,7,3,{took}", r.sector, r.sectors)
 }
 
 fn fiu(out: &mut Out, r: Made) -> std::io::Result<()> {

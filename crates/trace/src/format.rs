@@ -31,7 +31,7 @@ pub enum Format {
 
 impl Format {
     /// The names by which a form is chosen.
-    pub const NAMES: [&str; 14] = [
+    pub const NAMES: [&str; 15] = [
         "load",
         "blktrace",
         "blkparse",
@@ -45,6 +45,7 @@ impl Format {
         "tencent",
         "spc",
         "fiu",
+        "netapp",
         "parquet",
     ];
 
@@ -64,6 +65,7 @@ impl Format {
             "tencent" => Format::Table(Table::Tencent),
             "spc" => Format::Table(Table::Spc),
             "fiu" => Format::Table(Table::Fiu),
+            "netapp" => Format::Table(Table::NetApp),
             "parquet" => Format::Parquet,
             _ => return None,
         })
@@ -84,6 +86,9 @@ impl Format {
             Format::Table(Table::Tencent) => "1538323200,12910952,128,0,1063",
             Format::Table(Table::Spc) => "0,20941264,8192,W,0.551706",
             Format::Table(Table::Fiu) => "89966346617 4892 syslogd 904265560 8 W 6 0 0a1b2c3d",
+            Format::Table(Table::NetApp) => {
+                "4124,50,822590674,RD,2,822590674,5001,6,0,0,2048,8,426600,7,6,200.5"
+            }
         })
     }
 
@@ -167,6 +172,7 @@ impl fmt::Display for Format {
             Format::Table(Table::Tencent) => "a table of Tencent's block traces",
             Format::Table(Table::Spc) => "a trace in the form of the Storage Performance Council (UMass)",
             Format::Table(Table::Fiu) => "a table of FIU's block traces (SNIA)",
+            Format::Table(Table::NetApp) => "a table of NetApp's hfplayer",
             Format::Parquet => "records of a run as Parquet",
         })
     }
@@ -200,6 +206,7 @@ mod tests {
             ("1538323200,12910952,128,0,1063\n", "a table of Tencent"),
             ("0,20941264,8192,W,0.551706\n", "a trace in the form of the Storage Performance Council"),
             ("89966346617 4892 syslogd 904265560 8 W 6 0 0a1b2c3d\n", "a table of FIU"),
+            ("4124,50,822590674,RD,2,822590674,5001,6,0,0,2048,8,426600,7,6,200.5\n", "a table of NetApp"),
             ("1, 115234, 0, 4096, 0, 0x0000, 885000\n", "a latency log of fio"),
             ("PAR1....", "records of a run"),
         ] {

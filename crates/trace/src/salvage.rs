@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::input::{is_damage, is_trailing_garbage};
-use crate::kernel::{Counts, Event, Events};
+use crate::kernel::{Counts, Event, Events, Origin};
 use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
 use std::io::ErrorKind;
 
@@ -115,6 +115,10 @@ impl<T: Events> Events for Salvage<T> {
 
     fn count(&mut self, counts: &mut Counts) {
         self.trace.count(counts);
+    }
+
+    fn moved_from(&self) -> Option<Origin> {
+        self.trace.moved_from()
     }
 
     fn name_of(&self, pid: u32) -> Option<[u8; 16]> {

@@ -1,8 +1,8 @@
 //! Traces that are tables, a request in a row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block
-//! traces, SPC (UMass), FIU (SNIA).
+//! traces, SPC (UMass), FIU (SNIA), NetApp.
 
 use crate::request::{Bad, Entry, Kind, Names, Next, Pairing, Process, Requests, Traced};
-use crate::text::{Lines, seconds, whole, words};
+use crate::text::{Lines, micros, seconds, whole, words};
 use iosonar_plan::{Extent, Nanos};
 use std::io::BufRead;
 
@@ -23,6 +23,9 @@ pub enum Table {
     /// `timestamp pid process lba size op major minor md5` of FIU, as published by SNIA: times in nanoseconds of a clock that started
     /// before, places and sizes in sectors.
     Fiu,
+    /// A dump of NetApp's E-Series, as hfplayer replays it: its 16 columns, or 17 with `ABS_SECS.D` as the second one. Times in
+    /// microseconds since the start, places in blocks of 512 bytes.
+    NetApp,
 }
 
 /// From 1601, where Windows starts to count, to 1970, in units of 100 ns.
@@ -30,12 +33,12 @@ const TICKS_TO_1970: u64 = 116_444_736_000_000_000;
 
 impl Table {
     /// Every table, in the order in which they are tried.
-    pub const ALL: [Table; 6] =
-        [Table::Msr, Table::Alibaba, Table::Tencent, Table::Spc, Table::Fiu, Table::DiskMon];
+    pub const ALL: [Table; 7] =
+        [Table::Msr, Table::Alibaba, Table::Tencent, Table::Spc, Table::Fiu, Table::NetApp, Table::DiskMon];
 
     /// Whether times count from a date, not from the trace's begin.
     pub fn is_dated(self) -> bool {
-        !matches!(self, Table::DiskMon | Table::Spc)
+        !matches!(self, Table::DiskMon | Table::Spc | Table::NetApp)
     }
 
     /// The request of a row and the name of its device.
@@ -47,6 +50,7 @@ impl Table {
             Table::Tencent => tencent(at, text),
             Table::Spc => spc(at, text),
             Table::Fiu => fiu(at, text),
+            Table::NetApp => net_app(at, text),
         }
     }
 
@@ -200,6 +204,32 @@ fn fiu(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
     Ok((Traced { process, ..Traced::new(at, begin, read_or_write(operation)?, extent) }, (major, minor)))
 }
 
+/// `DUMP_OFFSET, ELAPSED_USECS, ELAPSED_TICKS, CMD, INFLIGHT_IOS, TS, SEQID, LUN_SSID, OP, PHASE, LBA, NBLKS, LATENCY_TICKS, HOST_ID,
+/// HOST_LUN, LATENCY_USECS`. Commands are RD and WR, some with an ending (RD_IN).
+fn net_app(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    const COLUMNS: usize = 16;
+    let columns: Vec<&str> = text.split(',').map(str::trim).collect();
+    let column = match columns.len() {
+        COLUMNS => |number: usize| number,
+        // The absolute time is the second column.
+        17 => |number: usize| number + 1,
+        count => return Err(format!("it has {count} columns, neither 16 nor 17")),
+    };
+    let [elapsed, command, lun, sector, length, latency] = [1, 3, 7, 10, 11, 15].map(|n| columns[column(n)]);
+    let time = |name: &str, text: &str| {
+        micros(text).map(Nanos).ok_or_else(|| format!("the {name} '{text}' is no number of microseconds"))
+    };
+    let (begin, latency) = (time("elapsed time", elapsed)?, time("latency", latency)?);
+    let extent = sectors(number("sector (LBA)", sector)?, number("number of blocks", length)?)?;
+    number("number of the LUN", lun)?;
+    let kind = match command.split('_').next() {
+        Some("RD") => Kind::Read,
+        Some("WR") => Kind::Write,
+        _ => return Err(format!("the command '{command}' is neither RD nor WR")),
+    };
+    Ok((ended(Traced::new(at, begin, kind, extent), latency), ("lun", lun)))
+}
+
 /// Reads the rows of a table.
 pub struct Rows<R> {
     lines: Lines<R>,
@@ -292,6 +322,13 @@ mod tests {
             (1_011_732_000, 3_436_288 * 512, 15_872, Kind::Read, 0),
         ];
         assert_eq!(all(Table::Spc, text), (want.to_vec(), vec![], vec!["asu0".into(), "asu1".into()]));
+        let text = "#DUMP_OFFSET.I,ELAPSED_USECS.D\n4124,50.5,822,RD_IN,2,822,5001,6,0,0,2048,8,426600,7,6,200.25\n\
+                    4152,0.000,100,822,WR,3,822,5002,6,0,0,4,2,426600,7,6,200\n";
+        let want = vec![
+            (50_500, 2048 * 512, 4096, Kind::Read, 200_250),
+            (100_000, 2048, 1024, Kind::Write, 200_000),
+        ];
+        assert_eq!(all(Table::NetApp, text), (want, vec![], vec!["lun6".into()]));
         let text = "89966346617 4892 syslogd 904265560 8 W 6 0 0a1b2c3d\n";
         let want = [(89_966_346_617, 904_265_560 * 512, 4096, Kind::Write, 0)];
         assert_eq!(all(Table::Fiu, text), (want.to_vec(), vec![], vec!["6,0".into()]));
@@ -310,6 +347,8 @@ mod tests {
             (Table::DiskMon, "1 0.5 0.1 1 Read 5", "6 columns"),
             (Table::Spc, "1,5,512,x,0.5", "neither a read"),
             (Table::Spc, "1,5,512,r", "timestamp is missing"),
+            (Table::NetApp, "1,2,3,RD,5,6,7,8,9,10,11,12,13,14,15", "15 columns"),
+            (Table::NetApp, "1,2,3,FL,5,6,7,8,9,10,11,12,13,14,15,16", "'FL' is neither RD"),
             (Table::Fiu, "1 2 a 5 8 W 6", "7 columns"),
             (Table::Fiu, "1 9999999999 a 5 8 W 6 0 x", "number is too large"),
         ] {

@@ -150,12 +150,22 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
 
 /// Seconds with a fraction as nanoseconds; digits below a nanosecond are cut off.
 pub(crate) fn seconds(text: &str) -> Option<u64> {
+    nanos(text, 1_000_000_000)
+}
+
+/// Microseconds with a fraction as nanoseconds, likewise.
+pub(crate) fn micros(text: &str) -> Option<u64> {
+    nanos(text, 1000)
+}
+
+/// A number with a fraction of units of so many nanoseconds, a second at most. Digits after the ninth of the fraction are cut off.
+fn nanos(text: &str, unit: u64) -> Option<u64> {
     let (whole_part, fraction) = text.split_once('.').unwrap_or((text, ""));
     let kept = fraction.get(..fraction.len().min(9))?;
     if !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let nanos = if kept.is_empty() { 0 } else { whole(kept)? * 10u64.pow(9 - kept.len() as u32) };
+    let part = if kept.is_empty() { 0 } else { whole(kept)? * unit / 10u64.pow(kept.len() as u32) };
     // Half of what 64 bits hold, so that later sums never overflow.
-    whole(whole_part)?.checked_mul(1_000_000_000)?.checked_add(nanos).filter(|n| *n < 1 << 63)
+    whole(whole_part)?.checked_mul(unit)?.checked_add(part).filter(|n| *n < 1 << 63)
 }

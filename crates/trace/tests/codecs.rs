@@ -38,7 +38,7 @@ fn units(table: Table) -> (u64, u64) {
         Table::Msr => (100, 116_444_736_000_000_000),
         Table::Alibaba => (1000, 0),
         Table::Tencent => (1_000_000_000, 0),
-        Table::Spc => (1000, 0),
+        Table::Spc | Table::NetApp => (1000, 0),
         Table::Fiu => (1, 0),
     }
 }
@@ -59,6 +59,10 @@ fn line(table: Table, row: &Row) -> String {
         Table::Tencent => format!("{time},{sector},{sectors},{},{device}", u8::from(is_write)),
         Table::Spc => {
             format!("{device},{sector},{length},{letter},{}.{:06}", time / 1_000_000, time % 1_000_000)
+        }
+        Table::NetApp => {
+            let (command, latency) = (if is_write { "WR" } else { "RD_IN" }, latency % (1 << 43));
+            format!("28,{time}.000,0,{command},1,0,7,{device},0,0,{sector},{sectors},0,7,3,{latency}.000")
         }
         Table::Fiu => format!("{time} 12 fio {sector} {sectors} {letter} 8 {device} 00ff"),
     }
@@ -232,6 +236,7 @@ fn blkparse(form: &str, event: &Event) -> String {
             'M' => (event.device.0 >> 20).to_string(),
             'm' => (event.device.0 & 0xf_ffff).to_string(),
             'n' => (event.bytes / SECTOR).to_string(),
+            'N' => event.bytes.to_string(),
             'p' => event.process.pid.to_string(),
             's' => "42".into(),
             'S' => event.sector.to_string(),
@@ -253,8 +258,9 @@ fn told_by(form: &str, event: &Event) -> Event {
     Event {
         device: if has("%D") || has("%M") { event.device } else { Device::default() },
         error: if form == COMMON[0] { event.error } else { 0 },
+        rwbs: if has("%d") || has("%3d") { event.rwbs } else { Rwbs::parse(b"") },
         process: Process {
-            pid: if has("p ") { event.process.pid } else { 0 },
+            pid: if has("p ") || has("p,") { event.process.pid } else { 0 },
             name: if has("%C") && !is_end { event.process.name } else { [0; 16] },
         },
         ..*event
@@ -295,11 +301,12 @@ proptest! {
             }
             let want = |row: &Row| {
                 let (unit, _) = units(table);
-                let latency = matches!(table, Table::DiskMon | Table::Msr).then(|| Nanos(row.latency * unit));
+                let latency = matches!(table, Table::DiskMon | Table::Msr | Table::NetApp).then(|| Nanos(row.latency * unit));
                 let device = match table {
                     Table::DiskMon => format!("disk{}", row.device),
                     Table::Msr => format!("host{}", row.device),
                     Table::Spc => format!("asu{}", row.device),
+                    Table::NetApp => format!("lun{}", row.device),
                     Table::Fiu => format!("8,{}", row.device),
                     _ => row.device.to_string(),
                 };

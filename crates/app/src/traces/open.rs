@@ -3,7 +3,7 @@
 use super::archive;
 use super::devices::{DeviceNames, refuse_unknown};
 use crate::commands::recorded_requests;
-use crate::convert_args::{ReadingArgs, TimingArg};
+use crate::convert_args::{DirectionArg, ReadingArgs, TimingArg};
 use crate::exit::Failure;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
@@ -12,14 +12,15 @@ use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::fio_latency::LatencyLog;
+use iosonar_trace::kernel;
 use iosonar_trace::kernel::blkparse::{Blkparse, Form};
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
-use iosonar_trace::kernel::{At, Counts, Events, Merged, Paired, Timing};
+use iosonar_trace::kernel::{At, Counts, Events, Merged, OnPartitions, Paired, Timing};
 use iosonar_trace::tables::Rows;
 use iosonar_trace::{
-    Entry, Format, FromFirst, InOrder, Joined, Load, Next, Pairing, Requests, Salvage, SeekList, TraceError,
-    Traced, decompress, explain, is_damage,
+    Entry, Format, FromFirst, InOrder, Joined, Kind, Load, Next, Pairing, Requests, Salvage, SeekList,
+    TraceError, Traced, decompress, explain, is_damage,
 };
 use std::fs::File;
 use std::io::{BufRead, Chain, Cursor, Read};
@@ -28,6 +29,8 @@ use std::path::{Path, PathBuf};
 /// How traces are read.
 pub struct Reading {
     from: Option<Format>,
+    /// What requests of blkparse's lines do that do not say it.
+    direction: Option<Kind>,
     at: Option<At>,
     timing: Timing,
     block: u64,
@@ -69,6 +72,11 @@ impl Reading {
         let from = args.from.as_deref().and_then(Format::of_name);
         Ok(Reading {
             from: form.map(Format::Blkparse).or(from),
+            direction: args.direction.map(|direction| match direction {
+                DirectionArg::Read => Kind::Read,
+                DirectionArg::Write => Kind::Write,
+                DirectionArg::Discard => Kind::Discard,
+            }),
             at,
             timing,
             block: args.block_size.0,
@@ -84,6 +92,7 @@ impl Reading {
     pub fn plain() -> Reading {
         Reading {
             from: None,
+            direction: None,
             at: None,
             timing: Timing::Exact,
             block: 1024,
@@ -240,6 +249,10 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
             ))
         })?,
     };
+    let format = match format {
+        Format::Blkparse(form) => Format::Blkparse(with_direction(form, reading.direction, path)?),
+        other => other,
+    };
     if format == Format::FioLatency {
         refuse_other_logs(path)?;
     }
@@ -255,6 +268,23 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     // Both lie in a buffer already: one around them would copy everything again.
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(text);
     Ok(Opened::Text(format, Box::new(whole)))
+}
+
+/// The form with the direction that was typed, which its lines lack.
+fn with_direction(form: Form, direction: Option<Kind>, path: &Path) -> Result<Form, Failure> {
+    match direction {
+        Some(_) if form.has_direction() => Err(Failure::refused(anyhow!(
+            "--direction: the lines of {} say what each request does: leave the option out",
+            shown(&path)
+        ))),
+        Some(direction) => Ok(form.of_direction(direction)),
+        None if form.has_direction() => Ok(form),
+        None => Err(Failure::refused(anyhow!(
+            "{}: its lines do not say whether a request reads or writes (blkparse -f without %d): if blkparse -a selected one \
+             direction, name it with --direction read, --direction write or --direction discard",
+            shown(&path)
+        ))),
+    }
 }
 
 /// fio's logs of other figures look the same: only their names tell what stands in them.
@@ -380,6 +410,10 @@ fn blktrace(
 }
 
 fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen) {
+    // A device that was chosen can be a partition, of which only remaps tell.
+    let chosen: Vec<_> = reading.devices.iter().filter_map(|device| kernel::Device::parse(device)).collect();
+    let events: Box<dyn Events> =
+        if chosen.is_empty() { events } else { Box::new(OnPartitions::new(events, chosen)) };
     let timing = if at == At::COMPLETE { Timing::None } else { reading.timing };
     let paired = Paired::new(events, at, timing);
     // Time begins with the first event, or with an earlier request that is brought to its place.

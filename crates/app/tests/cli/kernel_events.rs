@@ -224,6 +224,7 @@ fn a_text_of_which_no_line_is_read_is_refused() {
         "tencent",
         "spc",
         "fiu",
+        "netapp",
     ] {
         for command in [format!("info --from {form} {name}"), format!("convert --from {form} {name} x.load")]
         {
@@ -235,6 +236,44 @@ fn a_text_of_which_no_line_is_read_is_refused() {
             );
         }
     }
+}
+
+#[test]
+fn requests_of_a_partition_have_their_places_on_it() {
+    let lab = lab();
+    trace(&lab, "partition.blkparse");
+    let ended = lab.expect(0, "convert partition.blkparse - --device 8,18 --at queue");
+    let requests: Vec<&str> = ended.out.lines().skip(2).map(str::trim).collect();
+    assert_eq!(requests.len(), 1, "{}", ended.out);
+    assert!(requests[0].contains("2047952") && requests[0].contains("R"), "{}", ended.out);
+    // The disk's own numbers select both requests, at their places on the disk.
+    assert_eq!(lab.expect(0, "convert partition.blkparse - --device 8,16").out.lines().count(), 2 + 2);
+    let ended = lab.expect(2, "convert partition.blkparse - --device 8,19");
+    assert!(ended.err.contains("no such device"), "{}", ended.err);
+}
+
+#[test]
+fn dumps_of_hfplayer_have_requests_of_blocks_with_latencies() {
+    let lab = lab();
+    lab.expect(0, &format!("convert {} a", trace(&lab, "netapp.csv")));
+    let requests = sorted(&lab, "a");
+    assert_eq!(requests.iter().map(|r| r.requested.offset).collect::<Vec<_>>(), [1024, 2048]);
+    assert_eq!(latencies_us(&lab, "a"), [Some(200), Some(200)]);
+}
+
+#[test]
+fn lines_without_a_direction_need_one() {
+    let lab = lab();
+    trace(&lab, "commas.blkparse");
+    let ended = lab.expect(2, "info commas.blkparse");
+    assert!(ended.err.contains("--direction write"), "{}", ended.err);
+    let ended = lab.expect(0, "convert commas.blkparse a --direction write --at queue");
+    assert!(!ended.err.contains("damaged"), "{}", ended.err);
+    let summary = summary(&lab, "a");
+    assert_eq!(summary["counts"]["write"]["completed"], 2, "{summary}");
+    trace(&lab, "partition.blkparse");
+    let ended = lab.expect(2, "info partition.blkparse --direction write");
+    assert!(ended.err.contains("leave the option out"), "{}", ended.err);
 }
 
 // What the recorded programs wrote is not known.

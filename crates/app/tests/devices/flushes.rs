@@ -121,7 +121,7 @@ fn flushes_beside_fio(lab: &Lab, device: &LoopDevice, threads: u32, out: &str) -
         "--name=x --filename={} --ioengine=psync --direct=1 --rw=randwrite --bs=4k --fdatasync=1 --numjobs={threads} \
          --number_ios={} --group_reporting --output-format=json --output={}",
         device.text(),
-        4_000 / threads,
+        2_000 / threads,
         report.display()
     );
     tool("fio", &words.split_whitespace().collect::<Vec<_>>());
@@ -141,31 +141,56 @@ fn flushes_beside_fio(lab: &Lab, device: &LoopDevice, threads: u32, out: &str) -
     })
 }
 
+/// A device whose flushes take long: its file lies in a file system on such a device, so that each flush writes all their journals.
+struct Stacked {
+    device: LoopDevice,
+    /// The uppermost first, which is the order of their removal.
+    _below: Vec<(Mounted, LoopDevice)>,
+}
+
+impl Stacked {
+    fn of(levels: u64) -> Stacked {
+        let mut below: Vec<(Mounted, LoopDevice)> = Vec::new();
+        let mut device = LoopDevice::of(Image::sparse(64 * (levels + 1)), &["--direct-io=off"]);
+        for level in (1..=levels).rev() {
+            tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device.text()]);
+            let mounted = Mounted::new(device.path(), "rw");
+            let file = mounted.path().join("image");
+            std::fs::File::create(&file).and_then(|file| file.set_len((64 * level) << 20)).unwrap();
+            let upper = LoopDevice::buffered(&file);
+            below.insert(0, (mounted, std::mem::replace(&mut device, upper)));
+        }
+        Stacked { device, _below: below }
+    }
+}
+
 /// The kernel joins flushes that wait at the same time: each of them still ends when its own thread goes on. fio sees the way back to the
-/// thread, too, which takes as long as other programs let it.
+/// thread, too, some 20 us of each flush, which no event of the block layer shows: the flushes here take a hundred times as long.
 #[test]
 fn flushes_of_one_and_of_many_threads_take_as_long_as_fio_has_seen() {
-    needs!("fio");
-    let (lab, device) = (lab(), LoopDevice::of(Image::sparse(64), &[]));
-    or_skip!(check_kernel(&lab, &device));
+    needs!("fio", "mkfs.ext4");
+    let lab = lab();
+    let stacked = Stacked::of(3);
+    let device = &stacked.device;
+    or_skip!(check_kernel(&lab, device));
     for threads in [1, 4, 16] {
         let mut attempts = 0;
         let mut name = String::new();
         let is_alike = |both: &Value| {
             ["mean", "p99"].iter().all(|figure| {
                 let [fio, ours] = ["fio", "ours"].map(|side| both[side][figure].as_f64().unwrap());
-                (0.75..1.05).contains(&(ours / fio))
+                (0.95..1.05).contains(&(ours / fio))
             })
         };
         let both = comes_to_say(is_alike, || {
             attempts += 1;
             name = format!("seen-{threads}-{attempts}");
-            flushes_beside_fio(&lab, &device, threads, &name)
+            flushes_beside_fio(&lab, device, threads, &name)
         });
         println!("{threads} threads: {both}");
         // fio does not flush after the last write of a thread.
         let [seen, ours] = ["fio", "ours"].map(|side| both[side]["count"].as_u64().unwrap());
-        assert!(seen <= ours && ours <= seen + u64::from(threads) && seen > 3_900, "{both}");
+        assert!(seen <= ours && ours <= seen + u64::from(threads) && seen > 1_950, "{both}");
         assert_eq!(both["cancelled"], 0, "{both}");
         assert!(both["in_flight"].as_f64().unwrap() <= f64::from(threads), "{both}");
         lab.expect(0, &format!("convert {name} {name}.load"));

@@ -3,7 +3,7 @@
 //! The form is a text with fields (`%D`, `%T` …); a line is read by finding its fields again. What is left of a line
 //! after the form is passed over, so that the default form reads all the actions that it prints differently.
 
-use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Device, Event, Events, Origin, Rwbs};
 use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Kind, Next, Process};
 use crate::text::{Lines, whole};
@@ -16,13 +16,15 @@ use std::str::FromStr;
 const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n [%C]";
 
 /// Forms that are tried where none is told: blkparse's own, and common ones of scripts.
-pub const COMMON: [&str; 6] = [
+pub const COMMON: [&str; 8] = [
     DEFAULT,
     "%T.%t %p %C %a %d %S %n",
     "%T.%t %a %d %S %n",
     "%D %T.%t %a %d %S %n",
     "%a %d %T.%t %S %n",
     "%M %m %a %T.%t %S %n %d",
+    "%T.%t, %p, %C, %a, %d, %S, %n, %N",
+    "%T.%t, %p, %C, %a, %S, %n, %N",
 ];
 
 /// One field of a form.
@@ -84,6 +86,8 @@ enum Part {
 pub struct Form {
     parts: Vec<Part>,
     is_default: bool,
+    /// What all requests do, where the lines do not say it.
+    direction: Option<Kind>,
 }
 
 impl Default for Form {
@@ -119,8 +123,8 @@ impl FromStr for Form {
             }
         }
         let has = |f: Field| parts.contains(&Part::Field(f));
-        if !(has(Field::Action) && has(Field::Rwbs) && has(Field::Sector)) {
-            return Err("it needs %a (action), %d (what is done) and %S (sector)".into());
+        if !(has(Field::Action) && has(Field::Sector)) {
+            return Err("it needs %a (action) and %S (sector)".into());
         }
         if !(has(Field::Sectors) || has(Field::Bytes)) {
             return Err("it needs %n (sectors) or %N (bytes)".into());
@@ -128,7 +132,20 @@ impl FromStr for Form {
         if !has(Field::Seconds) {
             return Err("it needs the time, as %T.%t".into());
         }
-        Ok(Form { parts, is_default })
+        Ok(Form { parts, is_default, direction: None })
+    }
+}
+
+impl Form {
+    /// Whether lines say what requests do (`%d`); else [`Form::of_direction`] has to.
+    pub fn has_direction(&self) -> bool {
+        self.parts.contains(&Part::Field(Field::Rwbs))
+    }
+
+    /// The form of lines of which `blkparse -a` selected one direction, so that they need not say it.
+    #[must_use]
+    pub fn of_direction(self, direction: Kind) -> Form {
+        Form { direction: Some(direction), ..self }
     }
 }
 
@@ -181,8 +198,15 @@ impl Form {
         let action = if letter.len() == 1 { Action::of_letter(letter.as_bytes()[0]) } else { Action::Other };
         let mut event = self.head(at, &found, action)?;
         // Plugs, messages and the like have no place, splits no length.
-        if matches!(action, Action::Other | Action::Split | Action::Remap) {
+        if matches!(action, Action::Other | Action::Split) {
             return Ok(Some(event));
+        }
+        if action == Action::Remap {
+            // Of a remap only the place matters, and not all forms have it.
+            let (sector, sectors) = (found.number(Field::Sector), found.number(Field::Sectors));
+            let bytes = sectors.and_then(|sectors| sectors.checked_mul(SECTOR));
+            let moved = Event { sector: sector.unwrap_or(0), bytes: bytes.unwrap_or(0), ..event };
+            return Ok(Some(if moved.is_possible() { moved } else { event }));
         }
         let sector = found.text(Field::Sector);
         // Flushes have no place, only a name or an error.
@@ -214,6 +238,11 @@ impl Form {
         Ok(Some(event))
     }
 
+    fn rwbs(&self, letters: &str) -> Rwbs {
+        let told = Rwbs::parse(letters.as_bytes());
+        Rwbs { kind: self.direction.filter(|_| letters.is_empty()).unwrap_or(told.kind), ..told }
+    }
+
     fn head(&self, at: u64, found: &Found<'_>, action: Action) -> Result<Event, String> {
         let seconds = found.number(Field::Seconds).ok_or("the time is no number")?;
         let fraction = match (found.text(Field::Nanos), found.text(Field::Micros)) {
@@ -242,7 +271,7 @@ impl Form {
             device,
             sector: 0,
             bytes: 0,
-            rwbs: Rwbs::parse(found.text(Field::Rwbs).as_bytes()),
+            rwbs: self.rwbs(found.text(Field::Rwbs)),
             process: Process::new(pid, name.as_bytes()),
             error: error.map_or(0, errno),
         })
@@ -396,6 +425,7 @@ pub struct Blkparse<R> {
     /// The process whose name was kept last: mostly it is the next one's, too.
     last: Process,
     event: Event,
+    moved_from: Option<Origin>,
 }
 
 impl<R: BufRead> Blkparse<R> {
@@ -403,7 +433,7 @@ impl<R: BufRead> Blkparse<R> {
     pub fn new(input: R, form: Form) -> Blkparse<R> {
         let (names, last) = (HashMap::new(), Process::default());
         let (lines, event) = (Lines::new(input), Event::default());
-        Blkparse { lines, form, others: 0, summary: false, names, last, event }
+        Blkparse { lines, form, others: 0, summary: false, names, last, event, moved_from: None }
     }
 
     /// Lines that are no events.
@@ -448,7 +478,10 @@ impl<R: BufRead> Events for Blkparse<R> {
                 continue;
             }
             match form.read(at, line) {
-                Ok(Some(event)) => return Ok(Some(Entry::One(self.show(event)))),
+                Ok(Some(event)) => {
+                    self.moved_from = Origin::parse(line).filter(|_| event.action == Action::Remap);
+                    return Ok(Some(Entry::One(self.show(event))));
+                }
                 Ok(None) => self.others += 1,
                 Err(why) => return Ok(Some(Entry::Bad(Bad::line(at, why, line)))),
             }
@@ -457,6 +490,10 @@ impl<R: BufRead> Events for Blkparse<R> {
 
     fn shown(&self) -> &Event {
         &self.event
+    }
+
+    fn moved_from(&self) -> Option<Origin> {
+        self.moved_from.filter(|_| self.event.action == Action::Remap)
     }
 
     fn glance(&mut self) -> Option<Action> {
@@ -548,6 +585,20 @@ CPU0 (8,0):
             let told = bad.parse::<Form>().unwrap_err();
             assert!(told.contains(why), "{bad}: {told}");
         }
+    }
+
+    #[test]
+    fn lines_without_a_direction_have_that_of_blkparse_a() {
+        let line = "    0.000000000,  1234, Web Content, Q, 2048, 8, 4096\n";
+        let form = recognise(line.lines()).unwrap();
+        assert!(!form.has_direction());
+        let (events, bad, _) = all(line, form.of_direction(Kind::Write));
+        assert_eq!((bad.len(), events[0].rwbs.kind, events[0].sector), (0, Kind::Write, 2048));
+        assert_eq!(events[0].process.to_string(), "Web Content-1234");
+        let told = "0.000000000,  1234, fio, Q, R, 2048, 8, 4096\n";
+        let form = recognise(told.lines()).unwrap();
+        assert!(form.has_direction());
+        assert_eq!(all(told, form.of_direction(Kind::Write)).0[0].rwbs.kind, Kind::Read);
     }
 
     #[test]

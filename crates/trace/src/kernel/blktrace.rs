@@ -3,7 +3,7 @@
 //! `struct blk_io_trace` and the categories are those of the kernel's `include/uapi/linux/blktrace_api.h`. A write of
 //! zeroes has no category of its own in this version: it counts as a write.
 
-use super::event::{Action, BEYOND, Counts, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Counts, Device, Event, Events, Origin, Rwbs};
 use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
 use crate::text::explain;
 use iosonar_plan::Nanos;
@@ -73,6 +73,7 @@ pub struct Blktrace<R> {
     last: Option<Process>,
     notes: Notes,
     event: Event,
+    moved_from: Option<Origin>,
 }
 
 impl<R: Read> Blktrace<R> {
@@ -91,6 +92,7 @@ impl<R: Read> Blktrace<R> {
             last: None,
             notes: Notes::default(),
             event: Event::default(),
+            moved_from: None,
         }
     }
 
@@ -242,11 +244,22 @@ impl<R: Read> Blktrace<R> {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 
+    fn data_behind_group(&self, head: &Head) -> Range<usize> {
+        (self.data.start + head.group_bytes()).min(self.data.end)..self.data.end
+    }
+
+    /// `struct blk_io_trace_remap`: where the request was, its present device, and its sector there, all with the most significant byte
+    /// first.
+    fn origin(&self, head: &Head) -> Option<Origin> {
+        let data = &self.buffer[self.data_behind_group(head)];
+        let device = Device(u32::from_be_bytes(*data.first_chunk()?));
+        let sector = u64::from_be_bytes(*data.get(8..)?.first_chunk()?);
+        Some(Origin { device, sector })
+    }
+
     fn notice(&mut self, head: &Head) {
         let Head { action, pid, .. } = *head;
-        // Bit 8 tells that the number of a control group stands before the data.
-        let group = if action & 0x100 == 0 { 0 } else { 8 };
-        let data = (self.data.start + group).min(self.data.end)..self.data.end;
+        let data = self.data_behind_group(head);
         match action & 0xff {
             0 => {
                 self.notes.processes += 1;
@@ -329,6 +342,11 @@ impl Head {
     fn is_notice(&self) -> bool {
         self.action >> 16 & category::NOTIFY != 0
     }
+
+    /// Bytes of the data that are the number of a control group: bit 8 says that it stands before what belongs to the action.
+    fn group_bytes(&self) -> usize {
+        if self.action & 0x100 == 0 { 0 } else { 8 }
+    }
 }
 
 impl<R: Read> Events for Blktrace<R> {
@@ -356,6 +374,9 @@ impl<R: Read> Events for Blktrace<R> {
                 process: self.process(head.pid),
                 error: i32::from(head.error as i16).abs(),
             };
+            if self.event.action == Action::Remap {
+                self.moved_from = self.origin(&head);
+            }
             if !self.event.is_possible() {
                 let at = Place::Byte(self.before + (self.data.start - HEAD) as u64);
                 return Ok(Some(Entry::Bad(Bad { at, why: BEYOND.into(), text: None })));
@@ -366,6 +387,10 @@ impl<R: Read> Events for Blktrace<R> {
 
     fn shown(&self) -> &Event {
         &self.event
+    }
+
+    fn moved_from(&self) -> Option<Origin> {
+        self.moved_from.filter(|_| self.event.action == Action::Remap)
     }
 
     fn count(&mut self, counts: &mut Counts) {
@@ -508,6 +533,25 @@ mod tests {
             assert_eq!(events[0].process.to_string(), "dd-42");
             assert_eq!(events[0].device.to_string(), "7,4");
             assert_eq!(events[0].rwbs.kind, Kind::Write);
+        }
+    }
+
+    #[test]
+    fn remaps_say_where_the_request_was() {
+        let remap =
+            [&(8u32 << 20 | 18).to_be_bytes()[..], &(8u32 << 20 | 16).to_be_bytes(), &77u64.to_be_bytes()]
+                .concat();
+        let group = [&[9; 8][..], &remap].concat();
+        let want = Some(Origin { device: Device::new(8, 18).unwrap(), sector: 77 });
+        for big in [false, true] {
+            for (action, data, want) in
+                [(15, &remap, want), (15 | 0x100, &group, want), (1, &remap, None), (15, &vec![1; 9], None)]
+            {
+                let bytes = event(big, 5, 2125, 4096, category::READ << 16 | action, data);
+                let mut reader = Blktrace::new(bytes.as_slice());
+                assert!(matches!(reader.next(), Ok(Some(Entry::One(_)))));
+                assert_eq!(reader.moved_from(), want, "{big} {action}");
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! One event of the block layer.
 
 use crate::request::{Entry, Flags, Kind, Next, Process};
+use crate::text::whole;
 use iosonar_plan::{Nanos, SECTOR};
 use std::fmt;
 
@@ -221,6 +222,23 @@ impl Default for Event {
     }
 }
 
+/// The place of a request before a remap (`A`) moved it to another device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The device that it was requested of.
+    pub device: Device,
+    /// Its first sector there.
+    pub sector: u64,
+}
+
+impl Origin {
+    /// The place at the end of a remap in a text: `<- (8,18) 2047952`.
+    pub(crate) fn parse(text: &str) -> Option<Origin> {
+        let (device, sector) = text.trim().rsplit_once("<- (")?.1.split_once(')')?;
+        Some(Origin { device: Device::parse(device)?, sector: whole(sector.trim())? })
+    }
+}
+
 /// How often each action was met, in the order of [`Action::ALL`].
 pub type Counts = [u64; Action::ALL.len()];
 
@@ -258,6 +276,11 @@ pub trait Events {
         Vec::new()
     }
 
+    /// From where the remap that is shown moved its request; `None` of other events, and where the trace does not say it.
+    fn moved_from(&self) -> Option<Origin> {
+        None
+    }
+
     /// The name of a process, where this source told it apart from events.
     fn name_of(&self, _pid: u32) -> Option<[u8; 16]> {
         None
@@ -290,6 +313,10 @@ impl<E: Events + ?Sized> Events for Box<E> {
 
     fn besides(&self) -> Vec<(String, u64)> {
         (**self).besides()
+    }
+
+    fn moved_from(&self) -> Option<Origin> {
+        (**self).moved_from()
     }
 }
 

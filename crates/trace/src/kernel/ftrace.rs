@@ -4,7 +4,7 @@
 //! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, in the form that
 //! the kernel's own format files give (`include/trace/events/block.h`).
 
-use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Device, Event, Events, Origin, Rwbs};
 use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Next, Process};
 use crate::text::{Lines, seconds, whole};
@@ -56,12 +56,13 @@ pub struct Ftrace<R> {
     others: u64,
     lost: u64,
     event: Event,
+    moved_from: Option<Origin>,
 }
 
 impl<R: BufRead> Ftrace<R> {
     /// Reads decompressed text.
     pub fn new(input: R) -> Ftrace<R> {
-        Ftrace { lines: Lines::new(input), others: 0, lost: 0, event: Event::default() }
+        Ftrace { lines: Lines::new(input), others: 0, lost: 0, event: Event::default(), moved_from: None }
     }
 
     /// Lines of other events.
@@ -92,6 +93,7 @@ impl<R: BufRead> Events for Ftrace<R> {
                 return Ok(Some(match perf_trace_event(at, head, name, fields) {
                     Ok(event) => {
                         self.event = event;
+                        self.moved_from = perf_trace_origin(fields);
                         Entry::One(&self.event)
                     }
                     Err(why) => Entry::Bad(Bad::line(at, why, line)),
@@ -107,6 +109,7 @@ impl<R: BufRead> Events for Ftrace<R> {
             return Ok(Some(match event(at, head, name, fields) {
                 Ok(event) => {
                     self.event = event;
+                    self.moved_from = Origin::parse(fields);
                     Entry::One(&self.event)
                 }
                 Err(why) => Entry::Bad(Bad::line(at, why, line)),
@@ -116,6 +119,10 @@ impl<R: BufRead> Events for Ftrace<R> {
 
     fn shown(&self) -> &Event {
         &self.event
+    }
+
+    fn moved_from(&self) -> Option<Origin> {
+        self.moved_from.filter(|_| self.event.action == Action::Remap)
     }
 
     fn glance(&mut self) -> Option<Action> {
@@ -338,10 +345,7 @@ fn perf_trace_event(at: u64, head: &str, name: &str, fields: &str) -> Result<Eve
     // Milliseconds with a fraction.
     let time = seconds(time).ok_or("there is no time before the event's name")? / 1000;
     let (task, pid) = task.trim().rsplit_once('/').unwrap_or((task.trim(), ""));
-    let value = |name: &str| {
-        let (_, behind) = fields.split_once(&format!("{name}: ")).filter(|(before, _)| is_begin(before))?;
-        Some(behind.split(", ").next().unwrap_or(behind).trim_matches('"'))
-    };
+    let value = |name: &str| perf_trace_value(fields, name);
     let number = |name: &str| {
         let text = value(name).ok_or_else(|| format!("the field {name} is missing"))?;
         whole(text).ok_or_else(|| format!("the field {name} '{text}' is no number"))
@@ -360,12 +364,8 @@ fn perf_trace_event(at: u64, head: &str, name: &str, fields: &str) -> Result<Eve
     if event.action == Action::Other {
         return Ok(event);
     }
-    // The kernel's own number of a device: 12 bits and 20.
-    let device = number("dev")?;
-    event.device = u32::try_from(device)
-        .ok()
-        .and_then(|device| Device::new(device >> 20, device & 0xf_ffff))
-        .ok_or_else(|| format!("the device '{device}' is none"))?;
+    event.device = number("dev")
+        .and_then(|device| kernel_device(device).ok_or_else(|| format!("the device '{device}' is none")))?;
     event.sector = number("sector")?;
     // A split tells where the second part starts, and no length.
     if event.action != Action::Split {
@@ -379,6 +379,23 @@ fn perf_trace_event(at: u64, head: &str, name: &str, fields: &str) -> Result<Eve
             value("error").and_then(|error| error.parse::<i32>().ok()).unwrap_or(0).saturating_abs();
     }
     if event.is_possible() { Ok(event) } else { Err(BEYOND.into()) }
+}
+
+/// A device by the kernel's own number: 12 bits and 20.
+fn kernel_device(number: u64) -> Option<Device> {
+    let number = u32::try_from(number).ok()?;
+    Device::new(number >> 20, number & 0xf_ffff)
+}
+
+/// A field of an event, without quotation marks.
+fn perf_trace_value<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
+    let (_, behind) = fields.split_once(&format!("{name}: ")).filter(|(before, _)| is_begin(before))?;
+    Some(behind.split(", ").next().unwrap_or(behind).trim_matches('"'))
+}
+
+fn perf_trace_origin(fields: &str) -> Option<Origin> {
+    let number = |name| perf_trace_value(fields, name).and_then(whole);
+    Some(Origin { device: kernel_device(number("old_dev")?)?, sector: number("old_sector")? })
 }
 
 /// Whether a field of `perf trace` begins after this.
@@ -408,6 +425,22 @@ mod tests {
             Some(Entry::Bad(bad)) => Err(bad.to_string()),
             None => Err("nothing".into()),
         }
+    }
+
+    #[test]
+    fn remaps_say_where_the_request_was() {
+        let kernel = " dd-1 [001] d..1. 5.000001: block_bio_remap: 8,16 R 4096000 + 16 <- (8,18) 2047952";
+        let perf_trace = " 0.210 dd/1 block:block_bio_remap(dev: 8388624, sector: 4096000, nr_sector: 16, old_dev: 8388626, \
+                          old_sector: 2047952, rwbs: \"R\")";
+        for line in [kernel, perf_trace] {
+            let mut reader = Ftrace::new(line.as_bytes());
+            assert!(matches!(reader.next(), Ok(Some(Entry::One(_)))), "{line}");
+            let want = Origin { device: Device::new(8, 18).unwrap(), sector: 2_047_952 };
+            assert_eq!(reader.moved_from(), Some(want), "{line}");
+        }
+        let queue = " dd-1 [001] d..1. 5.000002: block_bio_queue: 8,16 R 4096000 + 16 [dd]";
+        let mut reader = Ftrace::new(queue.as_bytes());
+        assert!(reader.next().is_ok() && reader.moved_from().is_none());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Events of several files of one trace, by time.
 
-use super::event::{Counts, Event, Events};
+use super::event::{Counts, Event, Events, Origin};
 use crate::request::{Bad, Entry, Next, Process, TraceError};
 use iosonar_plan::Nanos;
 use std::collections::HashMap;
@@ -121,6 +121,10 @@ impl<E: Events> Events for Merged<E> {
 
     fn shown(&self) -> &Event {
         self.sources[self.last.unwrap_or(0)].source.shown()
+    }
+
+    fn moved_from(&self) -> Option<Origin> {
+        self.sources[self.last?].source.moved_from()
     }
 
     fn count(&mut self, counts: &mut Counts) {

@@ -9,12 +9,14 @@ pub mod ftrace;
 mod merge;
 mod order;
 mod pairing;
+mod partition;
 mod retry;
 pub mod ring;
 pub mod segment;
 
-pub use event::{Action, Counts, Device, Event, Events, Rwbs};
+pub use event::{Action, Counts, Device, Event, Events, Origin, Rwbs};
 pub use merge::{Merged, SharedNames};
 pub use order::IssueOrder;
 pub use pairing::{At, Paired, Timing};
+pub use partition::OnPartitions;
 pub use retry::RETRIED;
