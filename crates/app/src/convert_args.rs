@@ -56,7 +56,9 @@ pub struct ReadingArgs {
     /// Use --timing guessed
     #[arg(long, conflicts_with = "timing")]
     pub guess_timing: bool,
-    /// Select requests of these devices, as the trace names them (8,16; a partition's 8,18; a host and disk; a file)
+    /// Select requests of these devices, as the trace names them (8,16; a host and disk; a file)
+    ///
+    /// The number of a partition (8,18) selects its requests, with their places on it.
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
     /// Select requests of these processes, by name or number
@@ -65,7 +67,9 @@ pub struct ReadingArgs {
     /// Set the form of blkparse's lines, as its -f takes it
     #[arg(long, value_name = "FORM", allow_hyphen_values = true)]
     pub blkparse_format: Option<String>,
-    /// Set what all requests do where blkparse's lines do not show it (no %d in its -f; blkparse -a selected them)
+    /// Set what all requests do, where blkparse's lines do not show it
+    ///
+    /// They do not where blkparse -f had no %d: blkparse -a had selected one direction.
     #[arg(long, value_enum, value_name = "OPERATION")]
     pub direction: Option<DirectionArg>,
     /// Set the bytes of a block of XDD's seek lists

@@ -3,6 +3,7 @@
 use iosonar_archive::ArchiveError;
 use iosonar_inputs::{FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
+use iosonar_runner::Error;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -23,6 +24,17 @@ pub enum Exit {
     Miscompared,
     /// 128 + n: signal n ended the run.
     Signal(i32),
+}
+
+impl Exit {
+    /// The end by a signal of this name.
+    pub fn of_signal(name: &str) -> Exit {
+        Exit::Signal(match name {
+            "SIGINT" => 2,
+            "SIGHUP" => 1,
+            _ => 15,
+        })
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -62,9 +74,16 @@ impl Failure {
 
     /// A signal asked for the end, and what was made is removed.
     pub fn ended_by(signal: i32) -> Failure {
-        Failure {
-            exit: Exit::Signal(signal),
-            error: anyhow::anyhow!("stopped by a signal; what was made is removed"),
+        Failure::of_verb(Error::stopped(signal))
+    }
+
+    /// Why a verb of the library has no answer.
+    fn of_verb(error: Error) -> Failure {
+        use iosonar_runner::ErrorKind;
+        match error.kind() {
+            ErrorKind::Refused => Failure::refused(error.into_cause()),
+            ErrorKind::Broke => Failure::broke(error.into_cause()),
+            ErrorKind::Stopped(signal) => Failure { exit: Exit::Signal(signal), error: error.into_cause() },
         }
     }
 
@@ -132,7 +151,10 @@ fn kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
 /// command is refused; anything else broke the work.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
-        let error = error.into();
+        let error = match error.into().downcast::<Error>() {
+            Ok(error) => return Failure::of_verb(error),
+            Err(other) => other,
+        };
         let is_refused = error.is::<OpenError>() || is_damaged_archive(&error) || is_of_temporary(&error);
         if is_refused { Failure::refused(error) } else { Failure::broke(error) }
     }

@@ -465,13 +465,7 @@ fn fit(fields: &[(Option<String>, u8)], width: usize) -> String {
 }
 
 pub fn clock(time: Nanos) -> String {
-    let seconds = time.0 / 1_000_000_000;
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes:02}:{seconds:02}")
-    }
+    units::clock(time.0)
 }
 
 /// Two digits and a unit: 4.9k.
@@ -600,8 +594,6 @@ mod tests {
         assert_eq!(short(7.4), "7");
         assert_eq!(brief(Nanos(8_100_000)), "8.1ms");
         assert_eq!(brief(Nanos(240_000)), "240us");
-        assert_eq!(clock(Nanos::from_secs(700)), "11:40");
-        assert_eq!(clock(Nanos::from_secs(7_205)), "2:00:05");
     }
 
     #[test]

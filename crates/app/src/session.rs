@@ -1,33 +1,23 @@
 //! A run from plan to printed summary: what is told about it, and how it ends the program.
 
 use crate::analysis::deskew;
-use crate::args::{ProgressArg, SessionArgs};
+use crate::args::{ProgressArg, ProgressArgs, SessionArgs};
 use crate::exit::{Exit, Failure};
-use crate::order_watch::OrderWatch;
 use crate::output::{self, print_message};
-use crate::preflight;
 use crate::progress::{self, ProgressOptions};
-use crate::signals::{Listener, Phase};
+use crate::signals::{Listener, Phase, PresentPhase};
 use crate::timings::Timings;
 use crate::together;
-use crate::write_back;
 use anyhow::anyhow;
 use iosonar_analyze::{CautionId, Limits, Passing, Summary, Verdict};
 use iosonar_archive::{Archive, RunInfo, RunState, TOOL, Verified};
-use iosonar_engine::{Alone, Control, Prepared, TargetReady};
-use iosonar_evidence::Environment;
-use iosonar_host::Root;
-use iosonar_host::ledger::Ledger;
+use iosonar_engine::{Control, Prepared};
 use iosonar_inputs::{Figures, Input};
-use iosonar_load::Notice;
 use iosonar_plan::Plan;
-use iosonar_runner::{CarryOutError, Concluded, Ended, Problem, Purpose, Ready, Scene};
+use iosonar_runner::{Concluded, Ended, Notice, Observer, Purpose, Scene, Session, Stage};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Bytes of records whose finishing takes so long that it is told: some seconds.
-const TOLD_ABOVE: u64 = 64 << 20;
 
 /// Carries a plan out and says what came of it. `check` may refuse what is prepared, before anything is touched.
 pub fn execute(
@@ -40,7 +30,7 @@ pub fn execute(
         output::print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
-    let mut timings = Timings::new();
+    let timings = Timings::new();
     let name = |prepared: &Prepared| args.out.clone().unwrap_or_else(|| new_name(&prepared.info(TOOL, "")));
     if args.live && args.progress.progress != ProgressArg::Auto {
         return Err(Failure::refused(anyhow!(
@@ -52,7 +42,7 @@ pub fn execute(
     }
     let wish = ProgressOptions { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let (ended, _listener) = perform(plan, check, name, show, &mut timings)?;
+    let (ended, _listener) = perform(plan, check, name, show, &timings)?;
     finish(ended, args, timings)
 }
 
@@ -63,16 +53,16 @@ fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
             "--live shows the requests of this process, and the plan has `executor`: remove one of them"
         )));
     }
-    let mut timings = Timings::new();
+    let timings = Timings::new();
     let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
-    let (ended, _listener) = together::perform(&plan, &args.progress, check, &mut timings)?;
+    let (ended, _listener) = together::perform(&plan, &args.progress, check, &timings)?;
     finish(ended, args, timings)
 }
 
 /// Sums up what was executed, and prints it.
-fn finish(ended: Ended, args: &SessionArgs, mut timings: Timings) -> Result<Exit, Failure> {
+fn finish(ended: Ended, args: &SessionArgs, timings: Timings) -> Result<Exit, Failure> {
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
-    let concluded = conclude(ended, &limits, &mut timings)?;
+    let concluded = conclude(ended, &limits, &timings)?;
     let exit = tell_result(args, concluded)?;
     if args.timings {
         timings.tell();
@@ -119,7 +109,7 @@ pub fn perform(
     check: impl FnOnce(&Prepared) -> Result<(), Failure>,
     name: impl FnOnce(&Prepared) -> PathBuf,
     show: impl Fn(&Scene<'_>) + Sync,
-    timings: &mut Timings,
+    timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
     perform_kept(Kept::Result, Purpose::Measure, plan, check, name, show, timings)
 }
@@ -132,91 +122,80 @@ pub fn perform_kept(
     check: impl FnOnce(&Prepared) -> Result<(), Failure>,
     name: impl FnOnce(&Prepared) -> PathBuf,
     show: impl Fn(&Scene<'_>) + Sync,
-    timings: &mut Timings,
+    timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
-    let control = Arc::new(Control::default());
-    let listener = Listener::start(control.clone())?;
+    let (session, listener) = begin_session(timings)?;
     if kept == Kept::Nothing {
         listener.set_kept("no result is kept");
     }
-    let notice = |path: &Path, notice: &Notice| print_message(notice.text(path));
-    let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?.with_purpose(purpose);
+    let ready = session.prepare(plan).map_err(Failure::refused)?.with_purpose(purpose);
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
-    let (environment, cautions) = look_ahead(&ready, &control, &listener)?;
-    let dir = name(ready.prepared());
-    let order = match ready.prepared().plan().watch_order {
-        true => Some(OrderWatch::start(&environment, ready.prepared().workers())?),
-        false => None,
-    };
-    let mut begun = ready.begin(environment, &dir, &command_line()).map_err(Failure::refused)?;
-    if let Some(order) = order {
-        begun = begun.noting(move |after| after.issue_order = order.end());
-    }
-    announcement(begun.prepared()).iter().for_each(print_message);
-    cautions.iter().for_each(print_message);
-    listener.set_phase(Phase::Running);
-    timings.end("prepare");
-    let ended = begun.execute(&control, &Alone, show);
-    listener.set_phase(Phase::Finishing);
-    timings.end("run");
-    let ended = ended.map_err(|error| match error {
-        CarryOutError::NotBegun(error) => Failure::refused(error),
-        CarryOutError::Unwritten(error) => Failure::broke(error),
-    })?;
+    let ended = session.execute_showing(ready, name, show)?;
     Ok((ended, listener))
 }
 
-/// What is done before a run: it is refused if that is worth nothing, what waits in memory is written back, and targets are looked at. Gives
-/// the machine as it is then, and what is to be said.
-fn look_ahead(
-    ready: &Ready,
-    control: &Control,
-    listener: &Listener,
-) -> Result<(Environment, Vec<String>), Failure> {
-    let root = Root::default();
-    let prepared = ready.prepared();
-    preflight::refuse(prepared, || ready.environment(&root))?;
-    listener.set_phase(Phase::LookingAhead);
-    let written_back = write_back::before(prepared.plan(), control);
-    let mut environment = Environment { written_back, ..ready.environment(&root) };
-    let mut cautions = preflight::look(prepared, &mut environment, &|| control.signal().is_some());
-    if prepared.plan().engine.is_real() {
-        cautions.extend(Ledger::of_user().foreign().map(|notice| format!("iosonar: {notice}")));
-    }
-    match control.signal() {
-        Some(signal) => Err(Failure::ended_by(signal)),
-        None => {
-            listener.set_phase(Phase::Preparing);
-            Ok((environment, cautions))
-        }
-    }
+/// A session of this command, and what listens to signals while it lasts.
+pub fn begin_session(timings: &Timings) -> Result<(Session, Listener), Failure> {
+    let control = Arc::new(Control::default());
+    let listener = Listener::start(control.clone())?;
+    let observer = Arc::new(terminal(&listener, timings));
+    Ok((Session { control, observer, command: command_line() }, listener))
 }
 
-/// What somebody should know of the targets before the run, a line each.
-pub fn announcement(prepared: &Prepared) -> Vec<String> {
-    let of = |target: TargetReady<'_>| {
-        let mut lines = vec![describe(&target)];
-        lines.extend(target.notices().map(|notice| format!("  {notice}")));
-        lines.extend(target.statement().map(|statement| format!("  {statement}")));
-        if target.is_removed() {
-            lines.push(format!("  {} will be removed at the end", shown(&target.path())));
-        }
-        lines
-    };
-    prepared.targets().into_iter().flat_map(of).collect()
+/// A session of this command that shows progress as the options say, and what listens to signals while it lasts.
+pub fn with_progress(progress: &ProgressArgs) -> Result<(Session, Listener), Failure> {
+    let (session, listener) = begin_session(&Timings::new())?;
+    let terminal = Terminal { progress: Some(progress.clone()), ..terminal(&listener, &Timings::new()) };
+    Ok((Session { observer: Arc::new(terminal), ..session }, listener))
 }
 
-fn describe(target: &TargetReady<'_>) -> String {
-    let size = target.size();
-    let mut text = format!("target {}: {size} bytes", shown(&target.path()));
-    if let (Some(load), Some(factor)) = (target.load(), target.wraparound_factor()) {
-        text += &format!(", {} requests, wraparound factor {factor:.3}", load.requests);
-        if iosonar_analyze::is_wraparound_suspicious(factor) {
-            text += " (CAUTION: far from 1, so distances differ from those of the recorded device)";
+/// A session that prints what it reports, for what is no run.
+pub fn printing() -> Session {
+    Session::new(Arc::new(Terminal::default()))
+}
+
+/// The observer of this command's sessions.
+pub fn terminal(listener: &Listener, timings: &Timings) -> Terminal {
+    Terminal { phase: listener.phase(), timings: timings.clone(), progress: None }
+}
+
+/// Prints what a session reports, and keeps the listener and the timings up to date.
+#[derive(Debug, Default)]
+pub struct Terminal {
+    phase: PresentPhase,
+    timings: Timings,
+    /// `None`: the run has a progress display of its own.
+    progress: Option<ProgressArgs>,
+}
+
+impl Observer for Terminal {
+    fn notice(&self, notice: &Notice<'_>) {
+        print_message(notice);
+    }
+
+    fn scene(&self, scene: &Scene<'_>) {
+        if let Some(progress) = &self.progress {
+            progress::show(&ProgressOptions::line(progress), scene);
         }
     }
-    text
+
+    fn stage(&self, stage: Stage) {
+        match stage {
+            Stage::LookingAhead => self.phase.set(Phase::LookingAhead),
+            Stage::Preparing => self.phase.set(Phase::Preparing),
+            Stage::Running => {
+                self.phase.set(Phase::Running);
+                self.timings.end("prepare");
+            }
+            Stage::Finishing => {
+                self.phase.set(Phase::Finishing);
+                self.timings.end("run");
+            }
+            Stage::SummingUp => self.timings.end("encode"),
+            Stage::Concluded => self.timings.end("summary"),
+        }
+    }
 }
 
 /// `LOAD-DATE-TIME.iosonar`, and a number after it if that exists.
@@ -249,30 +228,10 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Turns the records of a run into Parquet and sums up; tells what cannot be kept.
-pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<Concluded, Failure> {
-    if ended.archive.log_bytes() > TOLD_ABOVE {
-        print_message("iosonar: the run is over; its records are turned into Parquet and summed up");
-    }
-    let encoded = ended.encode(limits);
-    timings.end("encode");
-    let concluded = encoded.sum_up()?;
-    timings.end("summary");
-    let dir = shown(&concluded.dir);
-    for problem in &concluded.problems {
-        print_message(match problem {
-            Problem::NotConverted(error) => format!(
-                "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {dir}' converts them"
-            ),
-            Problem::SummaryNotKept(error) => format!(
-                "iosonar: {error}; the summary is not kept: make room, then 'iosonar show {dir}' writes it"
-            ),
-            Problem::StateNotKept(error) => {
-                format!("iosonar: {error}; run.json still says that the run finished")
-            }
-        });
-    }
-    Ok(concluded)
+/// Turns the records of a run into Parquet and sums up; prints which parts cannot be stored.
+pub fn conclude(ended: Ended, limits: &Limits, timings: &Timings) -> Result<Concluded, Failure> {
+    let observer = Arc::new(Terminal { timings: timings.clone(), ..Terminal::default() });
+    Ok(Session::new(observer).conclude(ended, limits)?)
 }
 
 /// The summary of a run whose result nobody keeps: its records were all `seen` when its reports were written.
@@ -316,16 +275,11 @@ fn has_verified_nothing(info: &RunInfo) -> bool {
 /// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any,
 /// `fake` whether the figures are not what they claim to be.
 pub fn exit(info: &RunInfo, failed: bool, doubtful: bool, fake: bool) -> Exit {
-    let signal = |name: &str| match name {
-        "SIGINT" => 2,
-        "SIGHUP" => 1,
-        _ => 15,
-    };
     let miscompared = info.targets.iter().filter_map(|t| t.checks.as_ref()).any(|c| c.miscompared > 0)
         || info.verified.as_ref().is_some_and(|verified| verified.total() > 0);
     let is_unverified = has_verified_nothing(info);
     match &info.state {
-        RunState::Interrupted(name) => Exit::Signal(signal(name)),
+        RunState::Interrupted(name) => Exit::of_signal(name),
         _ if miscompared => Exit::Miscompared,
         RunState::Broken(_) | RunState::Running | RunState::Unconverted(_) => Exit::Failed,
         RunState::Finished if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,

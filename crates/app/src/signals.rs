@@ -5,6 +5,7 @@ use crate::output::{print_lines, print_message};
 use crate::screen;
 use iosonar_engine::Control;
 use iosonar_os::is_ignored;
+use iosonar_runner::abort;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
@@ -46,26 +47,10 @@ pub fn survive_file_size_limit() {
     }
 }
 
-/// What must not be left undone where a signal ends the program.
-static UNDO: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
-
-/// Says what must not be left undone where a signal ends the program: it is done once, before the end.
-pub fn undo_on_abort(undo: impl Fn() + Send + 'static) {
-    *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(undo));
-}
-
-/// Nothing is left to undo.
-pub fn nothing_to_undo() {
-    *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = None;
-}
-
 /// Ends the program. Several threads may hear of a signal: the others wait until all is undone.
 fn end_program(signal: i32) -> ! {
-    let mut undo = UNDO.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(undo) = undo.take() {
-        undo();
-    }
-    std::process::exit(128 + signal)
+    abort::undo_and(|| std::process::exit(128 + signal));
+    unreachable!("the process has ended")
 }
 
 /// Ends what changes no target when a signal asks for it: `end` is set, to its number; the second one ends the program, once
@@ -119,6 +104,17 @@ pub enum Phase {
     Running = 1,
     /// The run is over, and its result is finished.
     Finishing = 2,
+}
+
+/// What a signal meets at present.
+#[derive(Debug, Clone, Default)]
+pub struct PresentPhase(Arc<AtomicU8>);
+
+impl PresentPhase {
+    /// Sets it.
+    pub fn set(&self, phase: Phase) {
+        self.0.store(phase as u8, Relaxed);
+    }
 }
 
 impl Listener {
@@ -178,9 +174,14 @@ impl Listener {
         Ok(Listener { handle, thread: Some(thread), phase, kept })
     }
 
-    /// Says what a signal meets from now on.
+    /// Sets what a signal meets from now on.
     pub fn set_phase(&self, phase: Phase) {
-        self.phase.store(phase as u8, Relaxed);
+        self.phase().set(phase);
+    }
+
+    /// What a signal meets, to be set from elsewhere.
+    pub fn phase(&self) -> PresentPhase {
+        PresentPhase(self.phase.clone())
     }
 
     /// Says what is left from now on where a second signal ends the program.

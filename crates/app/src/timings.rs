@@ -1,30 +1,44 @@
-//! CPU time of the phases of a run, told with the hidden option `--timings`: what `./bench` counts apart.
+//! CPU time of the phases of a run, printed with the hidden option `--timings`: what `./bench` counts apart.
 
 use crate::output::print_message;
 use iosonar_os::usage::own_cpu_time;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Phases that have ended, and when the present one began.
-pub struct Timings {
+/// Phases that have ended, and when the present one began. Clones are handles of the same.
+#[derive(Debug, Clone)]
+pub struct Timings(Arc<Mutex<Phases>>);
+
+#[derive(Debug)]
+struct Phases {
     begun_ns: u64,
-    phases: serde_json::Map<String, serde_json::Value>,
+    ended: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Default for Timings {
+    fn default() -> Timings {
+        Timings::new()
+    }
 }
 
 impl Timings {
-    /// The first phase began with the process.
+    /// Starts with the process.
     pub fn new() -> Timings {
-        Timings { begun_ns: 0, phases: serde_json::Map::new() }
+        Timings(Arc::new(Mutex::new(Phases { begun_ns: 0, ended: serde_json::Map::new() })))
     }
 
     /// Ends the present phase, which had this name.
-    pub fn end(&mut self, phase: &str) {
+    pub fn end(&self, phase: &str) {
         let cpu = own_cpu_time();
         let now_ns = cpu.user_ns + cpu.system_ns;
-        self.phases.insert(format!("{phase}_ns"), (now_ns - self.begun_ns).into());
-        self.begun_ns = now_ns;
+        let mut phases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let took = now_ns - phases.begun_ns;
+        phases.ended.insert(format!("{phase}_ns"), took.into());
+        phases.begun_ns = now_ns;
     }
 
-    /// One line of JSON on standard error.
+    /// Prints one line of JSON on standard error.
     pub fn tell(self) {
-        print_message(format_args!("timings: {}", serde_json::Value::Object(self.phases)));
+        let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner).ended.clone();
+        print_message(format_args!("timings: {}", serde_json::Value::Object(ended)));
     }
 }

@@ -3,12 +3,10 @@
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print_message;
-use crate::preflight;
 use crate::progress::clock;
-use crate::session::{announcement, command_line};
+use crate::session::{command_line, terminal};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
-use crate::write_back;
 use anyhow::anyhow;
 use iosonar_archive::PARTS;
 use iosonar_archive::RunInfo;
@@ -17,7 +15,7 @@ use iosonar_cluster::{Assembled, Executed, Launch, PhaseProgress, TogetherError,
 use iosonar_engine::Control;
 use iosonar_load::Notice;
 use iosonar_plan::{Nanos, Plan};
-use iosonar_runner::Ended;
+use iosonar_runner::{Ended, announcement, preflight, write_back};
 use iosonar_text::shown;
 use std::ffi::OsString;
 use std::io::BufReader;
@@ -49,7 +47,7 @@ pub fn perform(
     plan: &Plan,
     progress: &ProgressArgs,
     check: impl FnOnce(&RunInfo) -> Result<PathBuf, Failure>,
-    timings: &mut Timings,
+    timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
     if progress.progress == ProgressArg::Json {
         return Err(Failure::refused(anyhow!(
@@ -68,7 +66,7 @@ pub fn perform(
     listener.set_kept(format!("what each process recorded until now is in {}", shown(&parts)));
     listener.set_phase(Phase::Running);
     timings.end("prepare");
-    let written_back = write_back::before(plan, &control);
+    let written_back = write_back::before(plan, &control, &terminal(&listener, timings));
     let mut lines = PhaseLines::new(progress);
     let executed = assembled.run(&dir, written_back, &control, |now| lines.show(now));
     listener.set_phase(Phase::Finishing);

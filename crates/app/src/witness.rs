@@ -1,12 +1,12 @@
 //! Looks at the counters of the machine each second of a run, for signs that its result is going to be doubtful.
 
-use crate::quiet::look;
 use iosonar_engine::{Prepared, TargetReady};
 use iosonar_evidence::{CpuState, DeviceCounter, Series, TargetFacts, TargetKind, Throttling};
 use iosonar_host::Root;
 use iosonar_host::sampler::Sampler;
 use iosonar_judge::{Bottom, Growth, Sign, bottoms_of};
 use iosonar_plan::{Claim, SECTOR};
+use iosonar_runner::foreign_io::look;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 

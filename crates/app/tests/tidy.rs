@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 30] = [
+const ARROWS: [(&str, &[&str]); 31] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -42,8 +42,15 @@ const ARROWS: [(&str, &[&str]); 30] = [
     ("dialect-xdd", &["analyze", "archive", "plan", "text", "trace"]),
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
     ("inputs", &["analyze", "archive", "dialect-blkreplay", "judge", "os", "plan", "text", "trace"]),
-    ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan", "text"]),
+    (
+        "runner",
+        &[
+            "analyze", "archive", "capture", "engine", "evidence", "host", "inputs", "judge", "load", "os",
+            "plan", "text", "trace",
+        ],
+    ),
     ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"]),
+    ("studies", &["analyze", "archive", "engine", "host", "os", "plan", "runner", "text"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
@@ -69,6 +76,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
             "plan",
             "runner",
             "scratch",
+            "studies",
             "text",
             "trace",
             "view",
@@ -282,6 +290,41 @@ fn things_are_removed_in_one_place() {
         let code = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
         for (line, word) in code.flat_map(|line| REMOVE.iter().map(move |word| (line, word))) {
             assert!(!line.contains(word), "{name}: {word}: use os::made");
+        }
+    }
+    assert!(judged > 200);
+}
+
+/// Rooms below the command can be embedded: they report to an observer, and only the command knows arguments, a terminal and exit codes.
+#[test]
+fn rooms_below_the_command_know_no_terminal() {
+    const TERMINAL: [&str; 8] = [
+        "io::stdout",
+        "io::stderr",
+        "println!(",
+        "eprintln!(",
+        "print!(",
+        "process::exit",
+        "clap",
+        "std::env::args",
+    ];
+    // Standard output is one of the outputs that a user may name: `-`.
+    let may = ["host/src/output.rs", "host/src/output/reserved.rs"];
+    let mut judged = 0;
+    for (path, text) in product_sources() {
+        let name = path.to_string_lossy();
+        if name.contains("crates/app/")
+            || name.contains("/fuzz/")
+            || may.iter().any(|file| name.ends_with(file))
+        {
+            continue;
+        }
+        judged += 1;
+        // Measurements that tests print are marked as tests themselves.
+        let code = product(&text).split("#[test]").next().unwrap_or_default();
+        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for (line, word) in code.flat_map(|line| TERMINAL.iter().map(move |word| (line, word))) {
+            assert!(!line.contains(word), "{name}: {word}: report it to the observer");
         }
     }
     assert!(judged > 200);

@@ -4,7 +4,7 @@
 use crate::launch::{Event, Launch, Participant, What};
 use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
 use crate::offset::{Offset, RoundTrip};
-use crate::outset::{Found, Intent, MachineBefore, machines};
+use crate::outset::{Found, machines};
 use crate::protocol::{Order, PROTOCOL, Report, harmless};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
 use iosonar_archive::{PARTS, remove_archive};
@@ -14,7 +14,7 @@ use iosonar_host::{Root, environment};
 use iosonar_os::made::Made;
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
-use iosonar_runner::Ended;
+use iosonar_runner::{Ended, Intent, MachineBefore};
 use iosonar_text::{one_line, shown};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

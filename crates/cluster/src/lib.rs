@@ -20,4 +20,3 @@ pub mod protocol;
 pub use coordinator::{Assembled, Executed, PhaseProgress, TogetherError};
 pub use launch::Launch;
 pub use member::take_part;
-pub use outset::{Intent, MachineBefore, TargetUse};

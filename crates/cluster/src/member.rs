@@ -1,6 +1,5 @@
 //! One process of several: it prepares its part of the plan, waits for the others where phases start, and keeps its records.
 
-use crate::outset::Intent;
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
 use iosonar_archive::remove_archive;
 use iosonar_archive::{LOG, TOOL};
@@ -9,7 +8,7 @@ use iosonar_host::Root;
 use iosonar_load::Notice;
 use iosonar_os::{monotonic_ns, temporary};
 use iosonar_plan::Plan;
-use iosonar_runner::{Ended, Ready};
+use iosonar_runner::{Ended, Intent, Ready};
 use iosonar_text::shown;
 use std::collections::HashMap;
 use std::fs::{self, File};

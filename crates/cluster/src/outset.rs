@@ -1,61 +1,8 @@
 //! A run before its first request, as its processes found their machines and targets.
 
-use iosonar_archive::{RunInfo, TargetInfo};
-use iosonar_engine::{Prepared, TargetReady};
+use iosonar_archive::RunInfo;
 use iosonar_evidence::Environment;
-use iosonar_plan::Nanos;
-use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
-use std::path::PathBuf;
-
-/// What a process is going to do.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Intent {
-    /// What it does to each of its targets.
-    pub targets: Vec<TargetUse>,
-    /// How long that takes, where it is known.
-    pub span: Option<Nanos>,
-}
-
-/// What a process is going to do to a target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TargetUse {
-    /// Its number in the plan.
-    pub number: u16,
-    /// The file that it is, by its one name without links.
-    pub file: PathBuf,
-    /// Whether it is read.
-    pub is_read: bool,
-    /// Whether it is written.
-    pub is_written: bool,
-}
-
-impl Intent {
-    /// What is known of a prepared run, or of a part of one.
-    pub fn of(prepared: &Prepared) -> Intent {
-        let one = |target: TargetReady<'_>| {
-            let file = target.path().canonicalize().unwrap_or(target.path().clone());
-            let number = u16::try_from(target.number()).ok()?;
-            Some(TargetUse { number, file, is_read: target.is_read(), is_written: target.is_written() })
-        };
-        let mut targets: Vec<TargetUse> = prepared.targets().into_iter().filter_map(one).collect();
-        share_writes(targets.iter_mut().collect());
-        Intent { targets, span: prepared.expected_span() }
-    }
-}
-
-/// A machine with the targets that are executed there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MachineBefore {
-    /// Its name; none: this machine.
-    pub host: Option<String>,
-    /// What its first process found, with the targets of all of them.
-    pub environment: Environment,
-    /// What is known of each target, and what is going to be done to it.
-    pub targets: Vec<(TargetInfo, TargetUse)>,
-    /// The longest time that a process there is going to take, where one knows that.
-    pub span: Option<Nanos>,
-}
+use iosonar_runner::{Intent, MachineBefore, TargetUse, share_writes};
 
 /// What a process has found, before it starts.
 pub(crate) struct Found<'a> {
@@ -83,21 +30,16 @@ pub(crate) fn machines<'a>(found: impl Iterator<Item = Found<'a>>) -> Vec<Machin
         machine.span = machine.span.max(intent.span);
     }
     for machine in &mut machines {
-        share_writes(machine.targets.iter_mut().map(|(_, own)| own).collect());
+        share_writes(machine.targets.iter_mut().map(|(_, own)| own));
     }
     machines
-}
-
-/// Several targets may be one file: what one of them writes, the others find written.
-fn share_writes(targets: Vec<&mut TargetUse>) {
-    let written: HashSet<PathBuf> =
-        targets.iter().filter(|own| own.is_written).map(|own| own.file.clone()).collect();
-    targets.into_iter().for_each(|own| own.is_written = written.contains(&own.file));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_archive::TargetInfo;
+    use iosonar_plan::Nanos;
 
     fn info() -> RunInfo {
         let target = |path: &str| TargetInfo { path: path.into(), ..TargetInfo::default() };

@@ -1,7 +1,7 @@
 //! What coordinator and processes say to each other: one JSON value a line.
 
-use crate::outset::Intent;
 use iosonar_archive::RunInfo;
+use iosonar_runner::Intent;
 use iosonar_text::one_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

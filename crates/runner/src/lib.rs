@@ -43,8 +43,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod abort;
 mod conclude;
+mod error;
+pub mod foreign_io;
+mod intent;
+mod observer;
+mod order_watch;
+pub mod preflight;
+pub mod probe;
 mod run;
+mod session;
+pub mod write_back;
 
 pub use conclude::{ConcludeError, Concluded, Encoded, Problem, conclude_late, finish, keep};
-pub use run::{Begun, CarryOutError, Ended, Purpose, Ready, Scene};
+pub use error::{Error, ErrorKind};
+pub use intent::{Intent, MachineBefore, TargetUse, share_writes};
+pub use observer::{Notice, Observer, Silent, Stage};
+pub use run::{Begun, CarryOutError, Ended, Purpose, Ready, Scene, new_run_id};
+pub use session::{Session, announcement};

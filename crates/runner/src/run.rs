@@ -13,6 +13,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+/// A number for a run: different for each one, below 2^63.
+pub fn new_run_id() -> u64 {
+    let pid = u64::from(std::process::id());
+    (iosonar_os::realtime_ns() ^ pid.rotate_left(40)) & (u64::MAX >> 1)
+}
+
 /// A plan that can be executed.
 pub struct Ready {
     prepared: Unbegun,

@@ -30,7 +30,6 @@ mod stamps;
 mod svg;
 mod text;
 mod text_report;
-pub mod units;
 mod verify_text;
 
 pub use charts::{
@@ -45,6 +44,7 @@ pub use demand_text::{show_demand, show_findings};
 pub use examination::{Examination, show_examination};
 pub use extent_text::show_extent_latencies;
 pub use free_text::show_free;
+pub use iosonar_text::units;
 pub use judgement_text::{explain, show_judgement};
 pub use layout_text::{MapUnit, show_map, show_maps};
 pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};

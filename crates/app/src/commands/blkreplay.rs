@@ -2,7 +2,6 @@
 //! the result goes to standard output in blkreplay's form, and everything else to standard error.
 
 use super::called_as;
-use super::replay::new_run_id;
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
@@ -20,7 +19,7 @@ use iosonar_engine::{PrepareError, Prepared};
 use iosonar_os::made::OwnDir;
 use iosonar_os::temporary;
 use iosonar_plan::Nanos;
-use iosonar_runner::{Ended, Scene};
+use iosonar_runner::{Ended, Scene, new_run_id};
 use iosonar_text::shown;
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -66,12 +65,12 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     }
     settings.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let place = Place::new(settings.out.as_deref());
-    let mut timings = Timings::new();
+    let timings = Timings::new();
     let ready = |_: &Prepared| place.make();
     let show = |scene: &Scene<'_>| show_progress(settings, scene);
-    let ran = session::perform(plan, ready, |_| place.dir(), show, &mut timings);
+    let ran = session::perform(plan, ready, |_| place.dir(), show, &timings);
     let (ended, _listener) = ran.map_err(|failure| in_own_words(&settings.device, failure))?;
-    conclude(settings, ended, place, &mut timings)
+    conclude(settings, ended, place, &timings)
 }
 
 /// Where the archive of a run is.
@@ -146,7 +145,7 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
 }
 
 /// Writes the result. What cannot be written is not lost.
-fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
+fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timings) -> Result<Exit, Failure> {
     let mut info = ended.info.clone();
     info.means.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(ended.archive.dir())?;

@@ -4,8 +4,6 @@ use super::judge::about;
 use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::preflight::foreseen;
-use crate::{probe, quiet};
 use anyhow::{Context, anyhow};
 use iosonar_analyze::{Detection, Level};
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, Layer, RegularFile, Role};
@@ -17,7 +15,8 @@ use iosonar_os::made::OwnDir;
 use iosonar_plan::{
     Access, ByteSize, Claim, Engine, Generator, Job, Order, Pace, Phase, Plan, Target, Workload,
 };
-use iosonar_runner::Ready;
+use iosonar_runner::preflight::foreseen;
+use iosonar_runner::{Ready, foreign_io, probe};
 use iosonar_text::shown;
 use iosonar_view::{Examination, show_examination, units};
 use serde_json::json;
@@ -38,7 +37,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     ready.prepared().info("", "");
     place.remove_sample();
     let time = Duration::from_nanos(args.quiet.0);
-    let others = if time.is_zero() { Vec::new() } else { quiet::watch(&environment.targets, time) };
+    let others = if time.is_zero() { Vec::new() } else { foreign_io::watch(&environment.targets, time) };
     // After the look at what others do: its reads would be taken for theirs.
     if place.is_file() {
         probe::probe(ready.prepared(), &mut environment, &|| false);
@@ -208,7 +207,7 @@ fn quiet_text(others: &[OthersUse], time: Duration) -> Option<String> {
         return None;
     }
     let disturbing: Vec<String> =
-        others.iter().filter(|other| other.disturbs()).map(quiet::sentence).collect();
+        others.iter().filter(|other| other.disturbs()).map(foreign_io::sentence).collect();
     Some(match (others.is_empty(), disturbing.is_empty()) {
         (true, _) => "not known: its devices have no counters here".into(),
         (false, true) => format!("nobody uses its devices (watched for {} s)", time.as_secs_f64()),

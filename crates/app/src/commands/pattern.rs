@@ -3,7 +3,7 @@
 
 use super::coordination::{check_options, coordination, file_lifecycle, options};
 use super::means::{self, engine};
-use super::replay::{new_run_id, overlap_policy};
+use super::replay::overlap_policy;
 use super::typed_words::check_run;
 use crate::exit::Failure;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
@@ -12,6 +12,7 @@ use iosonar_plan::{
     AtEnd, BlockSizes, ByteSize, Decimal, FlushOp, FlushRule, Generator, Job, Nanos, Order, Overlap,
     OverlapPolicy, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, ThinkTime, Workload,
 };
+use iosonar_runner::new_run_id;
 use std::path::PathBuf;
 
 /// The plan that the options ask for.

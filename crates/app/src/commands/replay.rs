@@ -13,6 +13,7 @@ use iosonar_plan::{
     Backward, Job, LoadPace, Nanos, Overlap, OverlapPolicy, Phase, Plan, Strong, Target, TraceReplay, Window,
     Workload,
 };
+use iosonar_runner::new_run_id;
 use iosonar_text::shown;
 use std::path::Path;
 
@@ -88,12 +89,6 @@ fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-/// Different for each run, below 2^63.
-pub(super) fn new_run_id() -> u64 {
-    let pid = u64::from(std::process::id());
-    (iosonar_os::realtime_ns() ^ pid.rotate_left(40)) & (u64::MAX >> 1)
 }
 
 fn load(args: &ReplayArgs, index: usize) -> TraceReplay {

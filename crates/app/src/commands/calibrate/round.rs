@@ -1,6 +1,5 @@
 //! One round: a plan that runs as any other, and what its records say.
 
-use crate::commands::replay::new_run_id;
 use crate::session::command_line;
 use anyhow::{Context, anyhow};
 use iosonar_archive::remove_archive;
@@ -11,7 +10,7 @@ use iosonar_plan::{
     Access, ByteSize, Decimal, Engine, Generator, Job, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing,
     Phase, Plan, Process, Stop, Target, Workload,
 };
-use iosonar_runner::Ready;
+use iosonar_runner::{Ready, new_run_id};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a request.

@@ -4,7 +4,6 @@ mod offsets;
 mod outputs;
 
 use super::cells::{count_until, errors_in_files, failure_of, state_of, stats_of};
-use super::replay::new_run_id;
 use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
@@ -29,7 +28,7 @@ use iosonar_inputs::{Figures, Input};
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::temporary;
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
-use iosonar_runner::{Concluded, Ended, Scene};
+use iosonar_runner::{Concluded, Ended, Scene, new_run_id};
 use iosonar_text::shown;
 use iosonar_trace::read_telemetry;
 use outputs::Reservations;
@@ -93,8 +92,8 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     check_files(&matrix)?;
     let scratch = temporary::directory("iozone")?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
-    let mut timings = Timings::new();
-    let (ended, reservations, _listener) = match perform(settings, &matrix, plan, dir.clone(), &mut timings) {
+    let timings = Timings::new();
+    let (ended, reservations, _listener) = match perform(settings, &matrix, plan, dir.clone(), &timings) {
         Ok(performed) => performed,
         Err(failure) => {
             if dir.join(PARTS).exists() {
@@ -105,7 +104,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
         }
     };
     scratch.remove_leftovers();
-    report(settings, &matrix, ended, reservations, &mut timings)
+    report(settings, &matrix, ended, reservations, &timings)
 }
 
 /// Carries the plan out, by one process or several. All outputs are tested before the first I/O.
@@ -114,7 +113,7 @@ fn perform(
     matrix: &Matrix,
     plan: Plan,
     dir: PathBuf,
-    timings: &mut Timings,
+    timings: &Timings,
 ) -> Result<(Ended, Reservations, Listener), Failure> {
     let args = ProgressArgs {
         progress: ProgressArg::Auto,
@@ -289,7 +288,7 @@ fn report(
     matrix: &Matrix,
     ended: Ended,
     mut reservations: Reservations,
-    timings: &mut Timings,
+    timings: &Timings,
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
     let (info, summary) = match settings.out {

@@ -3,7 +3,6 @@
 use super::{Folder, is_signal};
 use crate::args::BackwardArg;
 use crate::commands::means;
-use crate::commands::replay::new_run_id;
 use crate::exit::Failure;
 use crate::knee_args::KneeArgs;
 use crate::progress::{self, ProgressOptions};
@@ -19,7 +18,7 @@ use iosonar_plan::{
     Backward, ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy,
     Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Workload,
 };
-use iosonar_runner::{Concluded, Scene};
+use iosonar_runner::{Concluded, Scene, new_run_id};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -93,7 +92,7 @@ pub fn execute(
     let is_timed = !matches!(plan.engine, Engine::Sim(_));
     let dir = out.path.join(name);
     let wish = ProgressOptions::line(&args.result.progress);
-    let mut timings = Timings::new();
+    let timings = Timings::new();
     let named = |_: &_| {
         out.create();
         dir.clone()
@@ -105,8 +104,8 @@ pub fn execute(
             progress::show(&wish, scene);
         });
     };
-    let (ended, _listener) = perform(plan, |_| Ok(()), named, show, &mut timings)?;
-    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &mut timings)?;
+    let (ended, _listener) = perform(plan, |_| Ok(()), named, show, &timings)?;
+    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &timings)?;
     judge(name, dir, rising, info, figures.summary)
 }
 

@@ -6,7 +6,6 @@ use super::stage::{self, Stage};
 use super::{TOOL, pictures};
 use crate::commands::cells::{failure_of, stats_of};
 use crate::commands::matrix::machine;
-use crate::commands::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::layout_args::RunArgs;
 use crate::new_load::check_absent;
@@ -28,7 +27,7 @@ use iosonar_layout::{Map, MapsJson};
 use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::page_cache::page_bytes;
 use iosonar_plan::Plan;
-use iosonar_runner::{Concluded, Scene};
+use iosonar_runner::{Concluded, Scene, new_run_id};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
 use std::collections::BTreeMap;
@@ -160,10 +159,10 @@ fn perform_part(
     check: impl FnOnce(&Prepared) -> Result<(), Failure>,
     dir: &Path,
 ) -> Result<Part, Failure> {
-    let (wish, mut timings) = (ProgressOptions::line(&args.progress), Timings::new());
+    let (wish, timings) = (ProgressOptions::line(&args.progress), Timings::new());
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let (ended, _listener) = perform(plan, check, |_| dir.to_path_buf(), show, &mut timings)?;
-    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &mut timings)?;
+    let (ended, _listener) = perform(plan, check, |_| dir.to_path_buf(), show, &timings)?;
+    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &timings)?;
     let is_fake = tell_verdict("iosonar", &figures.summary);
     let archive = Archive::open(dir)?;
     let machine = machine(&archive).words;

@@ -5,7 +5,6 @@ use super::run::Stop;
 use crate::exit::Failure;
 use crate::layout_args::RunArgs;
 use crate::output::print_message;
-use crate::signals;
 use anyhow::{Context, anyhow};
 use iosonar_campaign::creation::{Experiment, Files, Method};
 use iosonar_engine::MadeFiles;
@@ -13,6 +12,7 @@ use iosonar_os::create::new_dirs;
 use iosonar_os::made::Made;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
+use iosonar_runner::abort;
 use iosonar_scratch::{Aged, Leftovers, Scratch, ScratchError, Spec, remove_aged_leftovers};
 use iosonar_text::shown;
 use std::cell::RefCell;
@@ -92,7 +92,7 @@ impl Stage {
         ));
         let mut scratch = Scratch::create(dir).map_err(Failure::refused)?;
         let remover = scratch.remover();
-        signals::undo_on_abort(move || tell_failed(remover.at_once()));
+        abort::undo_on_abort(move || tell_failed(remover.at_once()));
         for (number, method) in experiment.methods.iter().enumerate() {
             stop.check()?;
             let name = format!("fs-{}", number + 1);
@@ -121,7 +121,7 @@ impl Stage {
         let is_own = remover.is_none() && !self.keep;
         let dirs = if is_own { self.made.clone() } else { Vec::new() };
         let files = if is_own { self.made_files.borrow().clone() } else { Vec::new() };
-        signals::undo_on_abort(move || {
+        abort::undo_on_abort(move || {
             let files = files.iter().flat_map(MadeFiles::list);
             files.chain(dirs.iter().rev().cloned()).for_each(|made| drop(made.remove()));
             aged.iter().for_each(|remove| remove());
@@ -152,7 +152,7 @@ impl Stage {
         removed.extend(scratch.map(|scratch| Ok(scratch.remove()?)));
         removed.extend(aged.map(|aged| Ok(aged.remove()?)));
         self.files.clear();
-        signals::nothing_to_undo();
+        abort::nothing_to_undo();
         removed.into_iter().collect()
     }
 }

@@ -6,7 +6,6 @@ mod pictures;
 mod study;
 
 use super::cells::{count_until, errors_in_files, failure_of, state_of, stats_of};
-use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::matrix_args::{CacheArg, MatrixArgs};
 use crate::output::{print, print_message};
@@ -20,7 +19,7 @@ use iosonar_campaign::{Machine, Matrix, Question, Timed, Unit};
 use iosonar_engine::Prepared;
 use iosonar_host::Root;
 use iosonar_host::environment::memory;
-use iosonar_runner::{Concluded, Scene};
+use iosonar_runner::{Concluded, Scene, new_run_id};
 use iosonar_text::shown;
 use iosonar_view::units::number;
 use std::path::PathBuf;
@@ -134,16 +133,16 @@ fn measure(
     leftover::remove(study)?;
     let cells = missing.len() * matrix.tests.len();
     print_message(format_args!("iosonar: {cells} cells to measure, results in {}", shown(&study.dir)));
-    let (dir, mut timings) = (study.next_part(), Timings::new());
+    let (dir, timings) = (study.next_part(), Timings::new());
     let wish = ProgressOptions::line(&args.result.progress);
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let created = |_: &Prepared| study.create();
-    let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &mut timings)?;
+    let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &timings)?;
     // Nothing but cells is shown of a part: who wants its requests has its archive.
     let (info, is_fake) = match args.result.no_records {
         true => (ended.info, false),
         false => {
-            let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &mut timings)?;
+            let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &timings)?;
             (info, tell_verdict("iosonar", &figures.summary))
         }
     };

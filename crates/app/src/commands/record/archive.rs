@@ -96,7 +96,7 @@ impl Begun {
         };
         run.targets = devices.iter().map(of).collect();
         plan.on_each(run.targets.iter().map(|info| info.path.as_str().into()));
-        plan.run_id = super::super::replay::new_run_id();
+        plan.run_id = iosonar_runner::new_run_id();
         run.command = command_line();
         run.started_unix_ns = iosonar_os::realtime_ns();
         run.origin_monotonic_ns = iosonar_os::monotonic_ns();

@@ -6,7 +6,6 @@ mod sections;
 mod sinks;
 mod stamps;
 
-use super::replay::new_run_id;
 use super::{called_as, processors};
 use crate::exit::{Exit, Failure};
 use crate::help;
@@ -19,7 +18,7 @@ use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::temporary;
-use iosonar_runner::{Ended, Scene};
+use iosonar_runner::{Ended, Scene, new_run_id};
 use reports::Reports;
 use sinks::Reservations;
 use std::cell::RefCell;
@@ -68,17 +67,17 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let scratch = temporary::directory("xdd")?;
     let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let reservations = RefCell::new(None);
-    let mut timings = Timings::new();
+    let timings = Timings::new();
     let open = |prepared: &iosonar_engine::Prepared| {
         // Not before it is sure that the run is possible: nothing is lost by one that is refused.
         *reservations.borrow_mut() = Some(Reservations::of(settings, setups, &prepared.targets())?);
         Ok(())
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
-    let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
+    let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &timings)?;
     scratch.remove_leftovers();
     let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it started"))?;
-    report(settings, ended, reservations, &mut timings)
+    report(settings, ended, reservations, &timings)
 }
 
 /// A directory and a name are put one after the other as they are; where that can hardly be meant, it is said.
@@ -107,7 +106,7 @@ fn report(
     settings: &Settings,
     ended: Ended,
     reservations: Reservations,
-    timings: &mut Timings,
+    timings: &Timings,
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();

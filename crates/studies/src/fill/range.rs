@@ -1,10 +1,9 @@
 //! Which bytes are filled.
 
-use crate::exit::Failure;
-use crate::fill_args::FillArgs;
-use anyhow::anyhow;
+use super::Question;
 use iosonar_host::{Root, TargetError, TargetFacts, TargetKind, identify_growing};
 use iosonar_plan::{ByteSize, SECTOR, Space};
+use iosonar_runner::Error;
 use iosonar_text::shown;
 use std::io::ErrorKind;
 
@@ -26,22 +25,19 @@ pub struct Range {
 
 impl Range {
     /// What the options mean on this target.
-    pub fn of(args: &FillArgs) -> Result<Range, Failure> {
-        let wanted = Wanted { name: shown(&args.target).to_string(), ..Wanted::of(args) };
-        let found = match identify_growing(&args.target, &Root::default()) {
+    ///
+    /// # Errors
+    /// The target cannot be filled, or has no such bytes.
+    pub fn of(question: &Question) -> Result<Range, Error> {
+        let wanted = Wanted::of(question);
+        let found = match identify_growing(&question.target, &Root::default()) {
             Ok(facts) => wanted.on(&facts),
             Err(TargetError::Unreachable { error, .. }) if error.kind() == ErrorKind::NotFound => {
                 wanted.on_new(SECTOR, "does not exist")
             }
-            Err(error) => return Err(Failure::refused(error)),
+            Err(error) => return Err(Error::refused(error)),
         };
-        found.map_err(|why| Failure::refused(anyhow!(why)))
-    }
-
-    /// Of a target that exists, from its start.
-    #[cfg(test)]
-    pub fn whole(length: u64) -> Range {
-        Range { start: 0, length, is_new: false, block: SECTOR }
+        found.map_err(Error::refused_because)
     }
 
     /// Whether it is not made of whole blocks, so that direct I/O cannot write it.
@@ -61,13 +57,9 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(args: &FillArgs) -> Wanted {
-        let range = &args.range;
-        let (length, option) = match range.percent {
-            Some(percent) => (Some(Space::Percent(percent)), "--percent"),
-            None => (range.size, "--size"),
-        };
-        Wanted { name: String::new(), offset: range.offset.0, length, option }
+    fn of(question: &Question) -> Wanted {
+        let (length, option) = question.length.parts();
+        Wanted { name: shown(&question.target).to_string(), offset: question.offset.0, length, option }
     }
 
     fn on(&self, facts: &TargetFacts) -> Result<Range, String> {

@@ -1,6 +1,6 @@
 //! What waits in memory to be written is written back before a run, which it would disturb.
 
-use crate::output::print_message;
+use crate::{Notice, Observer};
 use iosonar_engine::Control;
 use iosonar_evidence::WrittenBack;
 use iosonar_host::Root;
@@ -19,7 +19,7 @@ const VARIABLE: &str = "IOSONAR_WRITE_BACK";
 
 /// Writes back what waits, if it is much, and says so. Not before runs without I/O, not where memory is what is measured, and not on
 /// other machines.
-pub fn before(plan: &Plan, control: &Control) -> Option<WrittenBack> {
+pub fn before(plan: &Plan, control: &Control, observer: &dyn Observer) -> Option<WrittenBack> {
     let is_here = plan.targets.iter().any(|target| !matches!(target.executor, Executor::Host(_)));
     let is_needed = is_here && plan.engine.is_real() && plan.claim() != Claim::Cache;
     let root = Root::default();
@@ -31,19 +31,17 @@ pub fn before(plan: &Plan, control: &Control) -> Option<WrittenBack> {
     let (begun, was_told) = (Instant::now(), Cell::new(false));
     let is_stopped = || {
         if begun.elapsed() >= TOLD_AFTER && !was_told.replace(true) {
-            print_message(format_args!(
-                "iosonar: what waits in memory is written back before the run, for at most {} s",
-                LONGEST.as_secs()
-            ));
+            observer.notice(&Notice::WritingBack { longest: LONGEST });
         }
         control.signal().is_some()
     };
     let done = write_back(&root, LONGEST, &is_stopped).filter(|_| control.signal().is_none())?;
-    print_message(format_args!("iosonar: {}", sentence(&done)));
+    observer.notice(&Notice::WrittenBack(&done));
     Some(done)
 }
 
-fn sentence(done: &WrittenBack) -> String {
+/// How much was written back, in a sentence.
+pub(crate) fn sentence(done: &WrittenBack) -> String {
     let mib = |bytes: u64| bytes >> 20;
     let (waited, left, seconds) = (mib(done.waited_bytes), mib(done.left_bytes), done.took_ns as f64 / 1e9);
     match done.is_complete {

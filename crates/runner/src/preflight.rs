@@ -1,16 +1,13 @@
 //! What is said before the first request: what would spoil the result, and whether a run is worth its time.
 
-use crate::exit::Failure;
-use crate::progress::clock;
-use crate::{probe, quiet};
-use anyhow::anyhow;
+use crate::{Error, Intent, MachineBefore, TargetUse, foreign_io, probe};
 use iosonar_analyze::Detection;
 use iosonar_archive::TargetInfo;
-use iosonar_cluster::{Intent, MachineBefore, TargetUse};
 use iosonar_engine::Prepared;
 use iosonar_host::environment::Environment;
 use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
 use iosonar_plan::{Claim, Nanos, Plan};
+use iosonar_text::units;
 use std::time::Duration;
 
 /// A run of at least this time is refused if its figures will be fake, and is worth a look at what others do.
@@ -42,7 +39,7 @@ fn planned<'a>(targets: impl Iterator<Item = (&'a TargetInfo, &'a TargetUse)>) -
 ///
 /// # Errors
 /// It is one.
-pub fn refuse(prepared: &Prepared, environment: impl FnOnce() -> Environment) -> Result<(), Failure> {
+pub fn refuse(prepared: &Prepared, environment: impl FnOnce() -> Environment) -> Result<(), Error> {
     match expects_long(prepared) {
         None => Ok(()),
         long => {
@@ -75,7 +72,7 @@ pub fn look(
 }
 
 /// The same before a run of several processes. What others do is looked at on this machine only.
-pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<String>, Failure> {
+pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<String>, Error> {
     // The processes work at the same time, so the run takes no less than the slowest of them.
     let long = machines.iter().filter_map(|machine| machine.span).max().filter(|span| *span >= LONG);
     let mut lines = Vec::new();
@@ -91,12 +88,12 @@ pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<Str
     Ok(lines)
 }
 
-fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<(), Failure> {
+fn refuse_fake(plan: &Plan, long: Option<Nanos>, found: &[Detection]) -> Result<(), Error> {
     let proof = found.iter().find(|one| one.is_told() && one.definitional);
     let Some((span, proof)) = long.zip(proof).filter(|_| !plan.anyway) else { return Ok(()) };
-    Err(Failure::refused(anyhow!(
+    Err(Error::refused_because(format_args!(
         "this run would take {}, and its figures would be FAKE as a {} result: {}; to start it all the same, use --anyway",
-        clock(span),
+        units::clock(span.0),
         plan.claim(),
         proof.line().trim_end_matches('.')
     )))
@@ -109,7 +106,7 @@ fn cautions(found: &[Detection], machine: &str) -> Vec<String> {
 }
 
 fn use_by_others(environment: &Environment) -> Vec<String> {
-    let others = quiet::watch(&environment.targets, QUIET);
+    let others = foreign_io::watch(&environment.targets, QUIET);
     let disturbing = others.iter().filter(|other| other.disturbs());
-    disturbing.map(|other: &OthersUse| format!("  caution: {}", quiet::sentence(other))).collect()
+    disturbing.map(|other: &OthersUse| format!("  caution: {}", foreign_io::sentence(other))).collect()
 }

@@ -1,8 +1,7 @@
 //! Watches by the kernel's tracepoints whether requests overtake others between the system call and the driver.
 
-use crate::exit::Failure;
-use crate::signals::{nothing_to_undo, undo_on_abort};
-use anyhow::anyhow;
+use crate::Error;
+use crate::abort::{nothing_to_undo, undo_on_abort};
 use iosonar_capture::{CaptureError, Interface, Recorder, Settings, Watch};
 use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{DevNumber, Environment, Fact, IssueOrder, TargetFacts};
@@ -33,7 +32,7 @@ impl OrderWatch {
     ///
     /// # Errors
     /// A target is on no device, or the kernel does not let us watch.
-    pub fn start(environment: &Environment, threads: usize) -> Result<OrderWatch, Failure> {
+    pub fn start(environment: &Environment, threads: usize) -> Result<OrderWatch, Error> {
         let mut devices = Vec::new();
         for target in &environment.targets {
             devices.extend(numbers(target)?);
@@ -45,7 +44,9 @@ impl OrderWatch {
             buffer_bytes: BUFFERS,
         };
         let recorder = Recorder::start(&settings).map_err(|why| {
-            Failure::refused(anyhow!("--watch-order: {why}; without it, only the order stays unknown"))
+            Error::refused_because(format_args!(
+                "--watch-order: {why}; without it, only the order stays unknown"
+            ))
         })?;
         let (is_over, is_undone) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let [told, tells] = [&is_over, &is_undone].map(Arc::clone);
@@ -110,10 +111,10 @@ fn count(
 
 /// The device that a target's requests reach first. Which number the events of a partition's requests have, its own or that of its
 /// disk, depends on the kernel.
-fn numbers(target: &TargetFacts) -> Result<Vec<kernel::Device>, Failure> {
+fn numbers(target: &TargetFacts) -> Result<Vec<kernel::Device>, Error> {
     let path = shown(&target.path);
     let device = device_of(target).ok_or_else(|| {
-        Failure::refused(anyhow!(
+        Error::refused_because(format_args!(
             "--watch-order: {path} is not on one block device, so there is no order to watch"
         ))
     })?;

@@ -136,6 +136,16 @@ pub fn moment(ns: u64, charset: Charset) -> String {
     if ns < 1_000_000_000 { duration(ns, charset) } else { format!("{:.2} s", ns as f64 / 1e9) }
 }
 
+/// Time on a run's clock in whole seconds: `11:40`, `2:00:05`.
+pub fn clock(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes:02}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
 /// A count with blanks between groups of three digits: `510 176`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -212,6 +222,7 @@ mod tests {
         assert_eq!(duration(1_500, Charset::Unicode), "1.50 µs");
         assert_eq!(grouped(510_176), "510 176");
         assert_eq!(grouped(12), "12");
+        assert_eq!((clock(700_000_000_000), clock(7_205_000_000_000)), ("11:40".into(), "2:00:05".into()));
         assert_eq!(byte_rate(38_400_000.0), "38.4 MB/s");
         assert_eq!(bytes(65_536), "64.0 KiB");
         assert_eq!(share(1, 1_000_000), "< 0.01 %");

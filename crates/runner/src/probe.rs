@@ -6,7 +6,7 @@ use iosonar_host::environment::Environment;
 use iosonar_host::reread;
 use iosonar_judge::why_not_reread;
 use iosonar_text::shown;
-use iosonar_view::units::{self, Charset};
+use iosonar_text::units::{self, Charset};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,0 +1,89 @@
+//! Why a verb has no answer.
+
+use iosonar_os::temporary::is_explained;
+use std::fmt;
+
+/// Which end a verb comes to without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The question, or an input of it, was refused. Nothing was changed.
+    Refused,
+    /// The work broke.
+    Broke,
+    /// A signal of this number stopped the work, and what was made is removed.
+    Stopped(i32),
+}
+
+/// Why a verb has no answer: a kind and a cause. It displays its cause.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    cause: anyhow::Error,
+}
+
+impl Error {
+    /// Refuses a question before anything was changed.
+    pub fn refused(cause: impl Into<anyhow::Error>) -> Error {
+        Error { kind: ErrorKind::Refused, cause: cause.into() }
+    }
+
+    /// Refuses a question for a reason in words.
+    pub fn refused_because(reason: impl fmt::Display) -> Error {
+        Error::refused(anyhow::anyhow!("{reason}"))
+    }
+
+    /// Reports that the work broke.
+    pub fn broke(cause: impl Into<anyhow::Error>) -> Error {
+        Error { kind: ErrorKind::Broke, cause: cause.into() }
+    }
+
+    /// Reports that a signal stopped the work, and that what was made is removed.
+    pub fn stopped(signal: i32) -> Error {
+        let cause = anyhow::anyhow!("stopped by a signal; what was made is removed");
+        Error { kind: ErrorKind::Stopped(signal), cause }
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The cause, with its own causes.
+    pub fn into_cause(self) -> anyhow::Error {
+        self.cause
+    }
+}
+
+/// Without a place for temporary files a question is refused; any other error breaks the work.
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Error {
+        if is_explained(&error) { Error::refused(error) } else { Error::broke(error) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.source()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displays_its_cause_and_keeps_the_chain() {
+        let cause =
+            anyhow::Error::from(std::io::Error::from(std::io::ErrorKind::NotFound)).context("cannot open x");
+        let error = Error::refused(cause);
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Refused, "cannot open x".to_string()));
+        assert!(std::error::Error::source(&error).is_some());
+        assert_eq!(Error::stopped(2).kind(), ErrorKind::Stopped(2));
+    }
+}

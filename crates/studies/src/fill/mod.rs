@@ -1,0 +1,10 @@
+//! Makes sure that a target holds data, so that later measurements are of data that is stored.
+
+mod answer;
+mod question;
+mod range;
+mod run;
+
+pub use answer::{Answer, Stored};
+pub use question::{Length, Question};
+pub use run::{plan, run};
