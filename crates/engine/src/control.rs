@@ -1,4 +1,4 @@
-//! How the outside stops a run.
+//! Stops a run from outside.
 
 use iosonar_plan::Nanos;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 /// target's part only.
 #[derive(Debug)]
 pub struct Control {
-    /// The signal that asks for the stop; 0: none.
+    /// The signal that requested the stop; 0 if there was none yet.
     signal: AtomicI32,
     stop_at: AtomicU64,
 }
@@ -19,7 +19,7 @@ impl Default for Control {
 }
 
 impl Control {
-    /// Lets nothing more be submitted because of a signal; what is in flight is awaited.
+    /// Stops all submission because of a signal; requests in flight are awaited.
     pub fn stop(&self, signal: i32) {
         self.signal.store(signal, Relaxed);
     }
@@ -34,12 +34,12 @@ impl Control {
         self.stop_at.store(time.0, Relaxed);
     }
 
-    /// When it stops by itself; the end of time, where it does not.
+    /// When it stops by itself; the end of time where it does not.
     pub(crate) fn stop_time(&self) -> Nanos {
         Nanos(self.stop_at.load(Relaxed))
     }
 
-    /// Whether to stop, now that it is `now`.
+    /// Whether to stop at time `now`.
     pub fn is_stopped(&self, now: Nanos) -> bool {
         self.signal.load(Relaxed) != 0 || now.0 >= self.stop_at.load(Relaxed)
     }

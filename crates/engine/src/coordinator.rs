@@ -1,9 +1,8 @@
 //! How issuing loops wait for each other within a pass: turns, meetings, start and stop triggers, lockstep.
 //!
-//! A loop asks before each request, and tells when one has completed. Waiting is a condition variable, which costs a
-//! wake-up; nothing here is touched by runs whose jobs do not wait for each other. Whoever waits is let go at some
-//! time: plans with a circle are refused, a loop that ends or dies leaves, and a condition that can no longer come true
-//! ends the wait with its reason.
+//! A loop asks before each request, and reports each completion. Waiting is a condition variable, which costs a wake-up; runs whose
+//! jobs do not wait for each other touch nothing here. Every wait ends at some time: plans with a cycle are refused, a loop that
+//! ends or dies leaves, and a condition that can no longer come true ends the wait with its reason.
 
 use iosonar_plan::{
     Amount, Begins, Coordination, Decimal, Ends, Generator, Lockstep, Nanos, Phase, Trigger, Workload,
@@ -11,31 +10,31 @@ use iosonar_plan::{
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a wait lasts before it looks whether the run is stopped.
+/// Interval of checking for a stop while waiting.
 const POLL: Duration = Duration::from_millis(50);
 /// The shortest wait for a time: one that has come already may need another loop to see it, too.
 const SHORTEST: Duration = Duration::from_micros(20);
 
-/// What a loop may do.
+/// Permission of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// Issue its next request. The time is that of what it waited for: no earlier, on a clock that does not go by itself.
+    /// Issue the next request. The time is that of the awaited event: on a simulated clock, no earlier.
     Go(Nanos),
-    /// End the pass: it has done what it was to do.
+    /// End the pass: its work is done.
     EndPass,
-    /// End its job: it could never go.
+    /// End the job: its condition can never come true.
     Never(String),
     /// The run is stopped.
     Stopped,
 }
 
-/// What all loops of a run know of each other.
+/// State shared by all loops of a run.
 #[derive(Debug)]
 pub(crate) struct Coordinator {
     coordination: Coordination,
-    /// Requests of a pass of each job, where they are counted.
+    /// Requests per pass of each job, where they are counted.
     counts: Vec<Option<u64>>,
-    /// Whether clocks go by themselves; otherwise each job has one of its own.
+    /// Whether clocks advance by themselves; otherwise each job has a separate one.
     is_timed: bool,
     state: Mutex<State>,
     changed: Condvar,
@@ -44,18 +43,18 @@ pub(crate) struct Coordinator {
 #[derive(Debug)]
 struct State {
     progress: Vec<PassProgress>,
-    /// Passes that each job has ended, where others look at it: they may be behind, if passes are free.
+    /// Ended passes of each job, where other jobs depend on them: those may lag if passes are free.
     ended: Vec<Vec<PassProgress>>,
-    /// For each lockstep.
+    /// Tasks of each lockstep.
     tasks: Vec<Tasks>,
     meeting: Barrier,
     turn: Turn,
 }
 
-/// How far a job has come.
+/// Progress of a job.
 #[derive(Debug, Clone, Copy, Default)]
 struct PassProgress {
-    /// 0: none has started yet; otherwise the number of the pass, from 1.
+    /// Number of the pass, from 1; 0 before the first.
     pass: u32,
     start: Nanos,
     ops: u64,
@@ -69,7 +68,7 @@ struct PassProgress {
 }
 
 impl State {
-    /// How far a job has come in pass `pass`, from 1; none: it has not started it.
+    /// Progress of a job in pass `pass`, from 1; `None` if it has not started it.
     fn progress(&self, job: u16, pass: u32) -> Option<PassProgress> {
         let progress = self.progress[usize::from(job)];
         if progress.pass == pass {
@@ -87,8 +86,8 @@ impl State {
             || (progress.pass < pass && progress.jobs == 0)
     }
 
-    /// What keeps a job from its next request, where jobs take turns: those that have ended the pass are skipped. The turn
-    /// passes on when the request has completed.
+    /// Reason for a job to wait where jobs take turns; jobs that have ended the pass are skipped. The turn passes when the request
+    /// has completed.
     fn take_turn(&mut self, asker: Asker) -> Wait {
         while self.turn.job != asker.job && self.has_ended(self.turn.job, asker.next.pass + 1) {
             self.turn.job = self.job_after(self.turn.job);
@@ -104,17 +103,17 @@ impl State {
     }
 }
 
-/// Whose request is next, where jobs take turns.
+/// The job whose request is next, where jobs take turns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     /// As in [`PassProgress`].
     pass: u32,
     job: u16,
-    /// When the request before it completed.
+    /// Completion time of the request before it.
     last: Nanos,
 }
 
-/// What a slave has started.
+/// Amount that a slave has started.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tasks {
     ops: u64,
@@ -123,39 +122,39 @@ struct Tasks {
     until: Nanos,
 }
 
-/// Loops that meet every so many requests.
+/// Loops that meet after a fixed number of requests.
 #[derive(Debug, Default)]
 struct Barrier {
     members: u32,
     arrived: u32,
-    /// Members that wait for something else: nobody waits for them.
+    /// Members waiting elsewhere; the barrier excludes them.
     elsewhere: u32,
     round: u64,
     latest: Nanos,
     opened_at: Nanos,
 }
 
-/// The request that a loop asks for.
+/// The request that a loop wants to issue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Next {
     /// Number of the pass, from 0.
     pub(crate) pass: u32,
-    /// Number of the request among those of this loop and pass.
+    /// Number of the request within this loop and pass.
     pub(crate) index: u64,
     /// Its length.
     pub(crate) bytes: u64,
 }
 
-/// Who asks, and for what.
+/// The asking loop and its request.
 #[derive(Debug, Clone, Copy)]
 struct Asker {
     job: u16,
     next: Next,
 }
 
-/// What keeps a loop waiting.
+/// Reason for a loop to wait.
 enum Wait {
-    /// Nothing; what it waited for came at this time.
+    /// No wait; the awaited event came at this time.
     No(Nanos),
     /// Until something changes, or this time comes.
     Until(Nanos),
@@ -164,7 +163,7 @@ enum Wait {
 }
 
 impl Coordinator {
-    /// For a phase whose jobs wait for each other.
+    /// Coordinates the jobs of a phase that wait for each other.
     pub(crate) fn new(phase: &Phase, is_timed: bool) -> Coordinator {
         let loops: Vec<u32> = phase.jobs.iter().map(|job| job.workload.jobs()).collect();
         let count = |workload: &Workload| workload.generator().and_then(Generator::count);
@@ -185,7 +184,7 @@ impl Coordinator {
         }
     }
 
-    /// Whether another job looks at how far this one has come.
+    /// Whether another job depends on the progress of this one.
     fn is_looked_at(&self, job: u16) -> bool {
         let stops = self.coordination.stop.iter().map(|t| (t.leader, t.follower));
         self.coordination.waits().chain(stops).any(|(leader, _)| leader == job)
@@ -195,7 +194,7 @@ impl Coordinator {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place of a loop of `job`, from the start of the run on.
+    /// A participant for a loop of `job`, from the start of the run on.
     pub(crate) fn participant(&self, job: u16) -> Participant<'_> {
         Participant { coordinator: self, job, is_member: true, last: Nanos(0) }
     }
@@ -229,7 +228,7 @@ impl Coordinator {
         self.changed.notify_all();
     }
 
-    /// A request completed, with so many bytes.
+    /// Counts a completed request of `bytes`.
     fn completed(&self, job: u16, bytes: u64, now: Nanos) {
         let mut state = self.lock();
         let progress = &mut state.progress[usize::from(job)];
@@ -303,7 +302,7 @@ impl Coordinator {
         permit
     }
 
-    /// Waits for all other members that do not wait elsewhere; the time at which the last one came.
+    /// Waits for all other members that do not wait elsewhere; returns the time at which the last one arrived.
     fn meet<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -327,7 +326,7 @@ impl Coordinator {
         Some((state, at))
     }
 
-    /// What keeps a loop from its next request, if anything.
+    /// Returns the reason for a loop to wait, if any.
     fn look(&self, state: &mut State, asker: Asker, now: Nanos) -> Wait {
         if self.coordination.in_turn {
             return state.take_turn(asker);
@@ -359,7 +358,7 @@ impl Coordinator {
         Wait::No(latest)
     }
 
-    /// Whether a leader has come so far in a pass; `Some(false)`: it never will, because it has ended it.
+    /// Whether a leader has reached the trigger in a pass; `Some(false)` if it never will, because it has ended it.
     fn reached(&self, state: &State, trigger: &Trigger, pass: u32, now: Nanos) -> Option<bool> {
         let leader = state.progress(trigger.leader, pass + 1);
         if leader.is_some_and(|leader| self.times(&leader, trigger.leader, trigger.when, now) > 0) {
@@ -368,7 +367,7 @@ impl Coordinator {
         state.has_ended(trigger.leader, pass + 1).then_some(false)
     }
 
-    /// How many times a job has come that far in its pass.
+    /// Number of times that a job has completed `amount` in its pass.
     fn times(&self, progress: &PassProgress, job: u16, amount: Amount, now: Nanos) -> u64 {
         match amount {
             Amount::Ops(n) => progress.ops / n.max(1),
@@ -387,7 +386,7 @@ impl Coordinator {
         }
     }
 
-    /// When a job comes that far for the `nth` time, if time alone brings it there.
+    /// Time at which a job reaches `amount` for the `nth` time, if time alone brings it there.
     fn wake(&self, progress: &PassProgress, amount: Amount, nth: u64) -> Nanos {
         match amount {
             Amount::Time(t) if self.is_timed && progress.pass > 0 => {
@@ -397,7 +396,7 @@ impl Coordinator {
         }
     }
 
-    /// What keeps a slave from its next request.
+    /// Returns the reason for a slave to wait.
     fn step(&self, state: &mut State, number: usize, l: &Lockstep, asker: Asker, now: Nanos) -> Wait {
         let has_ended = state.has_ended(l.master, asker.next.pass + 1);
         let progress = state.progress(l.master, asker.next.pass + 1);
@@ -421,7 +420,7 @@ impl Coordinator {
         if may_go || (has_ended && l.ends == Ends::Complete) {
             tasks.ops += 1;
             tasks.bytes += asker.next.bytes;
-            // What goes only because the master is through goes after it.
+            // A request that goes only because the master has ended goes after that.
             let ended = if may_go { Nanos(0) } else { master.last };
             return Wait::No(at.max(ended));
         }
@@ -432,12 +431,12 @@ impl Coordinator {
     }
 }
 
-/// The place of a loop among those that wait for each other. Nobody waits for it any more when it is dropped.
+/// Membership of a loop among those that wait for each other. Dropping it ends all waiting for the loop.
 #[derive(Debug)]
 pub(crate) struct Participant<'a> {
     coordinator: &'a Coordinator,
     job: u16,
-    /// It counts at meetings.
+    /// Whether it counts at meetings.
     is_member: bool,
     last: Nanos,
 }
@@ -448,7 +447,7 @@ impl Participant<'_> {
         self.coordinator.begin(self.job, pass, start);
     }
 
-    /// Waits until the loop may issue its next request. `now` tells the time, `is_stopped` whether the run is.
+    /// Waits until the loop may issue its next request. `now` returns the time, `is_stopped` whether the run is stopped.
     pub(crate) fn await_turn(
         &self,
         next: Next,
@@ -458,7 +457,7 @@ impl Participant<'_> {
         self.coordinator.await_turn(Asker { job: self.job, next }, now, is_stopped)
     }
 
-    /// A request completed, with so many bytes.
+    /// Counts a completed request of `bytes`.
     pub(crate) fn completed(&self, bytes: u64, now: Nanos) {
         self.coordinator.completed(self.job, bytes, now);
     }

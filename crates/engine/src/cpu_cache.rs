@@ -1,4 +1,4 @@
-//! Memory that is read to fill the CPU cache with what no request uses.
+//! Memory that is read to fill the CPU cache with data that no request uses.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ const LINE: usize = 64 / 8;
 pub(crate) struct CpuCache(Vec<u64>);
 
 impl CpuCache {
-    /// None for no bytes. Each page is written: untouched ones would be one page of zeros, in the cache after its first line.
+    /// `None` for 0 bytes. Each page is written: untouched ones would be one page of zeros, in the cache after its first line.
     pub(crate) fn new(bytes: u64) -> Option<CpuCache> {
         let words = usize::try_from(bytes / 8).ok().filter(|words| *words > 0)?;
         Some(CpuCache(vec![1; words]))

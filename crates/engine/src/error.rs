@@ -1,4 +1,4 @@
-//! Why a plan cannot be executed, in sentences for whoever wrote it.
+//! Errors of plans that cannot be executed, in sentences for the plan's author.
 
 use iosonar_host::TargetError;
 use iosonar_host::guard::Refusal;
@@ -10,10 +10,10 @@ use iosonar_trace::InputError;
 /// Why a plan cannot be executed. Nothing was touched.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// A signal came first. What was made was taken back.
+    /// A signal came first. Files made so far were removed.
     #[error("the run was stopped before it started")]
     Stopped,
-    /// The same, of a plan with several phases.
+    /// The error of one phase, of a plan with several.
     #[error("phase {phase}: {why}")]
     InPhase {
         /// Its name.
@@ -36,9 +36,9 @@ pub enum PrepareError {
     /// A target cannot be opened.
     #[error("{path}: {error}")]
     Open {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: std::io::Error,
     },
     /// A target cannot be opened for direct I/O.
@@ -51,17 +51,17 @@ pub enum PrepareError {
         "target {path}: {bytes} bytes cannot be allocated before the run: {error}; use another file system, or no preallocation"
     )]
     Preallocate {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// How many were requested.
+        /// Bytes requested.
         bytes: u64,
-        /// What the kernel said.
+        /// The kernel's error.
         error: std::io::Error,
     },
     /// A seek list cannot be followed.
     #[error("seek list {path}: {why}")]
     SeekList {
-        /// As typed.
+        /// Path as typed.
         path: String,
         /// Where and why, with the remedy.
         why: String,
@@ -71,7 +71,7 @@ pub enum PrepareError {
         "target {path} holds {size} bytes, and its workload writes up to byte {end}: write less, start earlier, or use a larger target"
     )]
     Series {
-        /// As typed.
+        /// Path as typed.
         path: String,
         /// First byte after the requests.
         end: u64,
@@ -98,11 +98,11 @@ pub enum PrepareError {
         "target {target}: {file}, the file of pass {pass}, exists and would be overwritten: move it away, name another target, or allow it with --destroy"
     )]
     PassFileExists {
-        /// As typed.
+        /// Path of the target as typed.
         target: String,
         /// Its name.
         file: String,
-        /// From 1.
+        /// Number of the pass, from 1.
         pass: u32,
     },
     /// Only files are created, truncated and allocated.
@@ -114,9 +114,9 @@ pub enum PrepareError {
     /// A load cannot be opened.
     #[error("load {path}: {error}")]
     Input {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What is wrong.
+        /// The error.
         error: InputError,
     },
     /// A load is a pipe or the like: reading it once, to check it, would use it up.
@@ -124,13 +124,13 @@ pub enum PrepareError {
         "load {path}: it is no regular file, and a load is read wholly before it is replayed: save it to a file, or pipe it to standard input and name -"
     )]
     OnlyOnce {
-        /// As typed.
+        /// Path as typed.
         path: String,
     },
     /// A load cannot be replayed.
     #[error("load {path}: {error}")]
     Load {
-        /// As typed.
+        /// Path as typed.
         path: String,
         /// Where and why, with the remedy.
         error: LoadError,
@@ -138,17 +138,17 @@ pub enum PrepareError {
     /// A load, or its window, is empty.
     #[error("load {path}: {why}")]
     Empty {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What was found instead, and the remedy.
+        /// Reason, with the remedy.
         why: String,
     },
     /// A target has no usable block.
     #[error("target {path}: {error}")]
     Placement {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What is wrong.
+        /// The error.
         error: PlacementError,
     },
     /// A request is larger than the target.
@@ -156,7 +156,7 @@ pub enum PrepareError {
         "target {path} holds {size} bytes, and {source_name} contains a request of {length} bytes: use a larger target"
     )]
     TooSmall {
-        /// As typed.
+        /// Path as typed.
         path: String,
         /// Usable bytes.
         size: u64,
@@ -168,9 +168,9 @@ pub enum PrepareError {
     /// A workload discards or zeroes ranges, and the engine or the target cannot.
     #[error("target {path}: {why}")]
     NoDiscard {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What cannot, and the remedy.
+        /// The missing capability, and the remedy.
         why: String,
     },
     /// A pattern's region ends after the target.
@@ -178,7 +178,7 @@ pub enum PrepareError {
         "target {path} holds {size} bytes, and the pattern's region ends at {end}: use a smaller --offset or --size (offset and region in a plan), or a larger target"
     )]
     Region {
-        /// As typed.
+        /// Path as typed.
         path: String,
         /// First byte after the region.
         end: u64,
@@ -193,32 +193,32 @@ pub enum PrepareError {
     /// The path led elsewhere when the target was opened.
     #[error("target {0} is no longer what it was a moment ago; start again")]
     Moved(String),
-    /// The run would need more of something than the kernel gives this process.
+    /// The run exceeds a limit of the kernel for this process.
     #[error(
         "the run has {targets} targets and needs {needed} {what}; this process may have {limit}: {remedy}, or use fewer targets"
     )]
     Limit {
-        /// How many targets.
+        /// Number of targets.
         targets: u64,
-        /// What they need.
+        /// Needed amount.
         needed: u64,
-        /// Of what.
+        /// Name of the limited resource.
         what: &'static str,
-        /// What there is.
+        /// The limit.
         limit: u64,
-        /// What helps.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// The run would need more memory than there is.
+    /// The run would need more memory than is available.
     #[error(
         "the run needs {needed} MiB of memory ({what}), and {available} MiB are available: use a smaller --depth (depth in a plan), fewer targets, or smaller requests"
     )]
     Memory {
-        /// MiB.
+        /// Needed MiB.
         needed: u64,
-        /// MiB.
+        /// Available MiB.
         available: u64,
-        /// What takes most of it.
+        /// The largest consumer.
         what: String,
     },
     /// A request does not fit into the memory for data.
@@ -226,9 +226,9 @@ pub enum PrepareError {
         "target {path}: requests of up to {length} bytes do not fit into its share of memory for data, {share} bytes: raise --buffer-memory (memory.buffers in a plan), or use fewer targets"
     )]
     Buffers {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// Bytes.
+        /// Bytes of its share of the memory.
         share: u64,
         /// Bytes of the longest request.
         length: u64,
@@ -236,12 +236,12 @@ pub enum PrepareError {
     /// Standard input feeds more than one target.
     #[error("standard input can feed only one target: save the load to a file")]
     SharedInput,
-    /// What would be written is a load, or another target.
+    /// A target to be written is also a load, or another target.
     #[error("target {path} and {other} are the same: name another target")]
     Same {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What it is too: `load` or `target`, and its path as typed.
+        /// Its other role: `load` or `target`, and the path as typed.
         other: String,
     },
     /// Several streams of the C library over one file, whose data is to be verified.
@@ -251,15 +251,15 @@ pub enum PrepareError {
          are acknowledged. Use one job, or --engine sync, or remove --verify"
     )]
     SharedStream {
-        /// As typed.
+        /// Path as typed.
         path: String,
     },
     /// A pattern does not fit its target.
     #[error("target {path}: {why}")]
     Pattern {
-        /// As typed.
+        /// Path as typed.
         path: String,
-        /// What does not fit.
+        /// The mismatch.
         why: PatternError,
     },
     /// Block sizes do not fit the target's direct I/O.
@@ -267,7 +267,7 @@ pub enum PrepareError {
         "target {path}: block_size and offset of its workload must be multiples of the target's logical blocks of {block} bytes, or use --buffered"
     )]
     Unaligned {
-        /// As typed.
+        /// Path as typed.
         path: String,
         /// Logical block size.
         block: u64,

@@ -1,33 +1,33 @@
-//! Where a pass gets its requests from.
+//! Source of a pass's requests.
 
 use iosonar_load::{Item, LoadError, Next, ReadAhead, Source};
 use iosonar_plan::Nanos;
 use std::time::Duration;
 
-/// How long a pass waits at a time for the first request of its source.
+/// Interval of checking for a stop while a pass waits for the first request of its source.
 const PRIME: Duration = Duration::from_millis(50);
 
-/// Where a pass gets its requests from.
+/// Source of a pass's requests.
 pub(crate) enum Feed {
-    /// At once, in the issuing loop: patterns, and everything on a simulated clock, which must not go on alone.
+    /// At once, in the issuing loop: patterns, and everything on a simulated clock, which must not advance alone.
     Direct(Box<dyn Source>),
     /// From a thread that reads ahead.
     Ahead(ReadAhead),
 }
 
-/// What became of asking for the next request.
+/// Result of asking for the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It was shown.
+    /// A request was shown.
     Seen,
-    /// There is none yet; ask again.
+    /// No request yet; ask again.
     NotYet,
     /// There are no more.
     End,
 }
 
 impl Feed {
-    /// Shows the next request to `see`; anything else is the answer.
+    /// Shows the next request to `see`; otherwise returns the reason.
     ///
     /// It is shown and not given: a request that was just written costs more to copy than to make.
     #[inline]
@@ -48,7 +48,7 @@ impl Feed {
         Ok(Answer::Seen)
     }
 
-    /// The next request, where it can be known without waiting; it stays the next, and may still not go.
+    /// The next request, where it can be known without waiting; it stays the next, and may still not be issued.
     pub(crate) fn upcoming(&mut self, now: Nanos) -> Option<Item> {
         match self {
             Feed::Direct(source) => source.upcoming(now),

@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-/// How often a lock that somebody else has is tried again: the wait can be stopped, which that of the kernel cannot.
+/// Interval of lock attempts while another process holds the lock: this wait can be stopped, the kernel's cannot.
 const TRY_AGAIN: Duration = Duration::from_millis(1);
 
-/// What operations need to know, beside the file.
+/// Context of file operations, beside the file.
 pub(crate) struct Surroundings<'a> {
     pub(crate) access: Access,
     /// Whether the job writes.
@@ -25,15 +25,15 @@ pub(crate) struct Surroundings<'a> {
 /// The file as one issuing loop has it.
 #[derive(Debug, Default)]
 pub(crate) struct FileSession {
-    /// Opened by this loop; none: it uses what was opened with the target.
+    /// The file as opened by this loop; `None` if it uses the one opened with the target.
     own: Option<File>,
 }
 
-/// Hears of each part of an operation when that is over.
+/// Receives each part of an operation when it has ended.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(Step, Option<&io::Error>);
 
 impl FileSession {
-    /// Does one operation, but for closing.
+    /// Executes one operation, except closing.
     pub(crate) fn execute(
         &mut self,
         step: FileStep,
@@ -63,7 +63,7 @@ impl FileSession {
             }
             FileStep::Truncate(length) => {
                 let file = self.file(target)?;
-                // Its record says to what length.
+                // The record of a truncation has the new length.
                 let tell = &mut |told: Step, error: Option<&io::Error>| {
                     tell(Step { length: length.0, ..told }, error);
                 };
@@ -76,8 +76,8 @@ impl FileSession {
         }
     }
 
-    /// Closes the file. `release` gives back what lies over it, and makes sure that nobody else has its descriptor; whether
-    /// that belongs to the time is its answer.
+    /// Closes the file. `release` releases its users, and ensures that no other descriptor of it is open; its result is `Some` if
+    /// this counts in the measured time.
     pub(crate) fn close(
         &mut self,
         now: &mut dyn FnMut() -> Nanos,
@@ -95,7 +95,7 @@ impl FileSession {
         done
     }
 
-    /// The file that requests use: one more descriptor of it.
+    /// One more descriptor of the file, for requests.
     pub(crate) fn file(&self, target: &TargetFile) -> io::Result<File> {
         self.own.as_ref().map_or_else(|| target.shared(), File::try_clone)
     }
@@ -115,7 +115,7 @@ fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Re
     }
 }
 
-/// What an error of a step means, after the words of the kernel.
+/// Explains an error of a step, after the kernel's message.
 pub(crate) fn reason(step: FileStep, error: &io::Error) -> &'static str {
     match (step, error.raw_os_error()) {
         (FileStep::ExtentHint(_), Some(libc::EOPNOTSUPP | libc::ENOTTY)) => {
@@ -128,7 +128,7 @@ pub(crate) fn reason(step: FileStep, error: &io::Error) -> &'static str {
     }
 }
 
-/// Length and result of its record. The page cache is told to owners of a file only.
+/// Evicts the file; returns length and result of the record. The kernel reports the page cache to owners of a file only.
 fn evict_and_count(file: &File) -> io::Result<(u64, i64)> {
     let before = cached_bytes(file).ok();
     file.sync_all()?;
@@ -137,7 +137,7 @@ fn evict_and_count(file: &File) -> io::Result<(u64, i64)> {
     Ok(before.zip(stays).unwrap_or((0, -i64::from(libc::EPERM))))
 }
 
-/// Does something and tells its times.
+/// Executes a step and reports its times.
 fn timed<T>(
     op: Op,
     around: &mut Surroundings<'_>,

@@ -16,7 +16,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How a target is opened.
+/// Options for opening a target.
 pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
     options_with(access, writes, 0)
 }
@@ -24,7 +24,7 @@ pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
 /// Creates a target for writing.
 ///
 /// # Errors
-/// `AlreadyExists` for whatever has that name.
+/// `AlreadyExists` for anything with that name.
 pub(crate) fn create(path: &Path, access: Access) -> io::Result<(File, Made)> {
     let file = options(access, true).create_new(true).open(path)?;
     let made = Made::created(path, &file)?;
@@ -58,12 +58,12 @@ pub(crate) fn name_of_pass(path: &Path, lifecycle: &FileLifecycle, pass: u32) ->
     }
 }
 
-/// Whether two are the same file.
+/// Whether two names lead to the same file.
 fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     one.dev() == other.dev() && one.ino() == other.ino()
 }
 
-/// What was opened by a name, if that still leads to the file that was judged.
+/// Returns `opened` if it is the file that was judged.
 fn same_file(opened: File, judged: &File) -> io::Result<File> {
     match is_same(&opened.metadata()?, &judged.metadata()?) {
         true => Ok(opened),
@@ -93,8 +93,7 @@ pub(crate) struct TargetFile {
     current: Mutex<Current>,
 }
 
-/// The files that a run has made for a target so far. A clone sees those, too, that are made later: files may be deleted and made
-/// again while the run lasts.
+/// The files that a run has made for a target so far, shared by clones: files may be deleted and made again during the run.
 #[derive(Debug, Clone)]
 pub struct MadeFiles(Arc<Mutex<Vec<(u32, Made)>>>);
 
@@ -103,12 +102,12 @@ impl MadeFiles {
         MadeFiles(Arc::new(Mutex::new(first.into_iter().map(|made| (0, made)).collect())))
     }
 
-    /// Those that exist now, unless somebody has removed them.
+    /// Lists the files that exist now, unless others have removed them.
     pub fn list(&self) -> Vec<Made> {
         self.lock().iter().map(|(_, made)| made.clone()).collect()
     }
 
-    /// With their passes.
+    /// Locks the list, which includes the passes.
     fn lock(&self) -> MutexGuard<'_, Vec<(u32, Made)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +127,7 @@ struct Current {
 #[derive(Debug)]
 enum OpenFile {
     Open(File),
-    /// Closed while its file system is mounted again; what it was.
+    /// Closed while its file system is remounted; with its earlier metadata.
     Closed(fs::Metadata),
 }
 
@@ -159,15 +158,15 @@ impl Current {
     }
 }
 
-/// Something that was done with a file between two passes, on the run's clock.
+/// A file operation between two passes, on the run's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) op: Op,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// Length in its record: of an eviction the bytes that were in the page cache, of a truncation the new length, else 0.
+    /// Length in its record: of an eviction the bytes in the page cache before it, of a truncation the new length, else 0.
     pub(crate) length: u64,
-    /// Result in its record, if it does not fail: of an eviction the bytes that stay in the page cache, else 0. Negative: not told.
+    /// Result in its record, if it does not fail: of an eviction the bytes that stay in the page cache, else 0. Negative: unknown.
     pub(crate) result: i64,
 }
 
@@ -181,9 +180,9 @@ impl Step {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) file: File,
-    /// How long it took to open it.
+    /// Duration of opening it.
     pub(crate) open_time: Nanos,
-    /// What this worker did for that; nothing where another one was first.
+    /// Steps of this worker for opening it; empty where another worker was first.
     pub(crate) steps: Vec<Step>,
 }
 
@@ -209,18 +208,18 @@ impl TargetFile {
         TargetFile { path, lifecycle, access, writes, current }
     }
 
-    /// Whether each pass has a file or a descriptor of its own.
+    /// Whether each pass has a separate file or descriptor.
     pub(crate) fn changes(&self) -> bool {
         self.lifecycle.between_passes != BetweenPasses::Keep
     }
 
-    /// Whether another file takes the place of the one of the pass before.
+    /// Whether the file of each pass replaces that of the pass before.
     pub(crate) fn makes_files(&self) -> bool {
         self.lifecycle.between_passes.makes_files()
     }
 
-    /// The same file for reading past the page cache, where its file system can; what was written is flushed first, and gone from
-    /// the page cache.
+    /// The same file for reading with direct I/O, where its file system can; written data is flushed first, and dropped from the
+    /// page cache.
     pub(crate) fn for_scan(&self) -> io::Result<File> {
         let shared = self.shared()?;
         // A target that is only read has nothing to flush, and need not allow it.
@@ -232,7 +231,7 @@ impl TargetFile {
         self.for_look()
     }
 
-    /// The same file for reading before the run. What is in the page cache stays there.
+    /// The same file for reading before the run. Cached pages stay in the page cache.
     pub(crate) fn for_look(&self) -> io::Result<File> {
         let shared = self.shared()?;
         let direct = Access { buffered: false, ..self.access };
@@ -250,8 +249,8 @@ impl TargetFile {
         Ok(())
     }
 
-    /// Bytes to whose multiples direct reads of the open file must be brought, where its file system reports them: a file that the run
-    /// has made was not there to be inspected.
+    /// Alignment of direct reads of the open file, where its file system reports it: a file that the run has made could not be
+    /// inspected before.
     pub(crate) fn direct_block(&self) -> Option<u64> {
         let file = self.shared().ok()?;
         let name = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -269,8 +268,8 @@ impl TargetFile {
         Ok(())
     }
 
-    /// Opens the file again after [`TargetFile::let_go`]. The number of the device may be another one by now; what the file system
-    /// itself keeps of a file may not.
+    /// Opens the file again after [`TargetFile::let_go`]. The device number may have changed by now; the file system's attributes
+    /// of the file may not.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let mut current = self.current();
         let OpenFile::Closed(known) = &current.opened else { return Ok(()) };
@@ -294,13 +293,13 @@ impl TargetFile {
         self.size_of_file().is_some()
     }
 
-    /// Bytes of the file that is open; none of a device.
+    /// Bytes of the open file; `None` of a device.
     pub(crate) fn size_of_file(&self) -> Option<u64> {
         let current = self.current();
         current.file().ok()?.metadata().ok().filter(fs::Metadata::is_file).map(|m| m.len())
     }
 
-    /// Where the blocks of the open file are; `name_of_pass` is the name that it was opened by.
+    /// The block map of the open file; `name_of_pass` is the name that it was opened by.
     pub(crate) fn map(&self, reader: &mut MapReader) -> io::Result<Map> {
         let current = self.current();
         reader.read(&name_of_pass(&self.path, &self.lifecycle, current.pass), current.file()?)
@@ -316,7 +315,7 @@ impl TargetFile {
         self.path.display().to_string()
     }
 
-    /// The file of a pass for one more worker, opened as its job requires. The first worker of a pass opens it for all.
+    /// Opens the file of a pass for one more worker, as its job requires. The first worker of a pass opens it for all.
     pub(crate) fn of_pass(
         &self,
         pass: u32,
@@ -343,12 +342,12 @@ impl TargetFile {
         Ok(Opened { file: self.opened_again(&shared, access)?, open_time, steps })
     }
 
-    /// Flushes what was written in the present pass. The file that was open before reports errors of earlier writes, too.
+    /// Flushes the writes of the present pass. The file that was open before reports errors of earlier writes, too.
     pub(crate) fn flush(&self) -> io::Result<()> {
         self.shared()?.sync_all()
     }
 
-    /// Reads what has just been written in the present pass.
+    /// Reads data just written in the present pass.
     pub(crate) fn read_back(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.shared()?.read_exact_at(buffer, offset)
     }
@@ -358,11 +357,11 @@ impl TargetFile {
         self.current().file()?.try_clone()
     }
 
-    /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at
-    /// each request, so each opens it for itself, as the threads of fio and XDD do. Of a device, the time of the last
-    /// access to its name is not kept, as in fio: it is none of the device's work.
+    /// The same file for one more loop. Loops on several CPUs would bounce the use count of one open file at each request, so each
+    /// opens it for itself, as the threads of fio and XDD do. The access time of a device node is not updated, as in fio: that is
+    /// no work of the device.
     fn opened_again(&self, file: &File, access: Access) -> io::Result<File> {
-        // Whatever happened to the name, this is the file that was judged.
+        // This is the file that was judged, wherever its name leads now.
         let same = format!("/proc/self/fd/{}", file.as_raw_fd());
         let is_device = file.metadata()?.file_type().is_block_device();
         let flags: &[i32] = if is_device { &[libc::O_NOATIME, 0] } else { &[0] };
@@ -375,7 +374,7 @@ impl TargetFile {
         }
     }
 
-    /// Opens the file by its name once more.
+    /// Opens the file by its name again.
     pub(crate) fn open_by_name(&self, access: Access) -> io::Result<File> {
         let current = self.current();
         same_file(options(access, self.writes).open(&self.path)?, current.file()?)
@@ -390,7 +389,7 @@ impl TargetFile {
     pub(crate) fn create_again(&self, access: Access) -> io::Result<File> {
         let mut current = self.current();
         let (file, made) = create(&self.path, access)?;
-        // Another opening, so that what closes the file closes the last use of its own.
+        // A separate open, so that the step that closes the file closes its last use.
         let shared = self.opened_again(&file, self.access)?;
         let pass = current.pass;
         current.note_made(pass, made);
@@ -403,7 +402,7 @@ impl TargetFile {
         Made::permitted(&self.path, last, "the plan recreates or deletes the target that it names")?.remove()
     }
 
-    /// A name is never followed to what was not judged: a file is recreated, or is one that the guard has seen.
+    /// A name never leads to a file that was not judged: a file is recreated, or is one that the guard has seen.
     fn open(&self, pass: u32, current: &mut Current) -> io::Result<File> {
         let path = name_of_pass(&self.path, &self.lifecycle, pass);
         let options = options(self.access, self.writes);
@@ -432,7 +431,7 @@ impl TargetFile {
         }
     }
 
-    /// Whether what a job has written is flushed at the end of a pass, from 0.
+    /// Whether the writes of a job are flushed at the end of a pass, from 0.
     pub(crate) fn syncs(&self, pass: u32) -> bool {
         let FileLifecycle { sync_each_pass, sync_every_passes, .. } = self.lifecycle;
         sync_each_pass || sync_every_passes > 0 && (pass + 1).is_multiple_of(sync_every_passes)
@@ -443,8 +442,8 @@ impl TargetFile {
         self.current().made.clone()
     }
 
-    /// Deletes what the plan wants deleted; what could not be, in words. Where each pass has a file of its own, those that the run
-    /// has made go; else the target does.
+    /// Deletes the files that the plan wants deleted; returns failures in words. Where each pass has a separate file, those that
+    /// the run has made are deleted; else the target.
     pub(crate) fn clean_up(&self) -> Option<String> {
         if !self.lifecycle.delete {
             return None;

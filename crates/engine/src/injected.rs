@@ -1,4 +1,4 @@
-//! Faults that the plan injects: a wrapper around each backend, and the ledger of what was done.
+//! Faults that the plan injects: a wrapper around each backend, and the ledger of the injected faults.
 
 use crate::prepare::{Fitted, Prepared};
 use iosonar_archive::ArchiveWriter;
@@ -9,12 +9,12 @@ use iosonar_plan::{Access, AtEnd, Extent, Fill, Job};
 /// The injections of a run.
 pub(crate) struct Injected {
     injector: Injector,
-    /// By the number of the target.
+    /// The targets with faults, by number.
     targets: Vec<FaultyTarget>,
 }
 
 impl Injected {
-    /// None where the plan injects nothing.
+    /// `None` where the plan injects nothing.
     pub(crate) fn new(prepared: &Prepared) -> Option<Injected> {
         let plan = &prepared.plan;
         if plan.inject.is_empty() {
@@ -33,12 +33,12 @@ impl Injected {
         Some(Injected { injector, targets })
     }
 
-    /// A backend of a target with its faults.
+    /// Wraps a backend with the faults of its target.
     pub(crate) fn wrap(&self, target: u16, inner: Box<dyn Backend>) -> Box<dyn Backend> {
         Box::new(self.faulty(target, inner))
     }
 
-    /// A backend of a job with the faults of its target.
+    /// Wraps a backend of a job with the faults of its target.
     pub(crate) fn wrap_job(&self, job: &Job, access: Access, inner: Box<dyn Backend>) -> Box<dyn Backend> {
         let is_synchronous = job.access(access).sync.is_set();
         Box::new(self.faulty(job.target, inner).synchronous(is_synchronous))
@@ -48,12 +48,12 @@ impl Injected {
         Faulty::new(inner, self.targets[usize::from(target)].clone())
     }
 
-    /// Injects nothing more. What cannot be read stays so, and a device that has crashed too.
+    /// Injects no more faults. Unreadable sectors and a crashed device stay as they are.
     pub(crate) fn disarm(&self) {
         self.targets.iter().for_each(|target| target.arm(false));
     }
 
-    /// Keeps the ledger of what was injected; says why not.
+    /// Keeps the ledger of injected faults; returns the reason for a failure.
     pub(crate) fn keep_ledger(&self, archive: &ArchiveWriter) -> Option<String> {
         let kept = archive.write_injected(|to| self.injector.ledger().write_lines(to));
         kept.err().map(|error| format!("the ledger of injected faults was not kept: {error}"))
@@ -79,7 +79,7 @@ fn other_run(run_id: u64, filled: Fill) -> OtherRun {
     })
 }
 
-/// The end of a target that no request covers; nothing where that is not known.
+/// The end of a target that no request covers; empty where unknown.
 fn outside(jobs: &[&Fitted]) -> Extent {
     let end = |job: &&Fitted| {
         let generator = job.job.workload.generator()?;

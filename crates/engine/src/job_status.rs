@@ -1,4 +1,4 @@
-//! What the loops of one job know of each other: how many requests failed, and whether the job is over.
+//! State shared by the loops of one job: how many requests failed, and whether the job is over.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -6,29 +6,29 @@ use std::sync::{Mutex, PoisonError};
 /// The issuing loops of one job.
 #[derive(Debug, Default)]
 pub(crate) struct JobStatus {
-    /// Loops that have done all that was asked of them.
+    /// Loops that have done all their work.
     done: AtomicU32,
     failed: AtomicU64,
     is_over: AtomicBool,
     why: Mutex<Option<String>>,
-    /// Pass, and how many requests failed in it.
+    /// A pass, and the number of requests that failed in it.
     pass_failed: Mutex<(u32, u64)>,
     /// 1 + the last pass that is over for all loops.
     passes_over: AtomicU32,
 }
 
 impl JobStatus {
-    /// A loop has done all that was asked of it; returns how many have.
+    /// Counts a loop that has done all its work; returns the number of these.
     pub(crate) fn count_done(&self) -> u32 {
         self.done.fetch_add(1, Relaxed) + 1
     }
 
-    /// Counts a failed request; returns how many of the job's have failed.
+    /// Counts a failed request; returns the number of the job's failed requests.
     pub(crate) fn count_failed(&self) -> u64 {
         self.failed.fetch_add(1, Relaxed) + 1
     }
 
-    /// Counts a failed request of a pass; returns how many of the job's have failed in it.
+    /// Counts a failed request of a pass; returns the number of the job's failed requests in it.
     pub(crate) fn count_failed_in(&self, pass: u32) -> u64 {
         let mut failed = self.pass_failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.0 != pass {
@@ -55,7 +55,7 @@ impl JobStatus {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Why the job is over, if it is. Costs a look at a flag where it is not.
+    /// Reason why the job is over, if it is. Costs a look at a flag where it is not.
     pub(crate) fn over(&self) -> Option<String> {
         if !self.is_over.load(Relaxed) {
             return None;

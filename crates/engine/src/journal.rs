@@ -1,5 +1,5 @@
-//! The journal of a run, which survives the process: what an issuing loop hands over is there before it goes, and its end before
-//! anything builds on it. See [`iosonar_archive::read_journal`] for the file.
+//! The journal of a run, which survives the process: a request is in it before it is submitted, and its end before anything builds
+//! on it. See [`iosonar_archive::read_journal`] for the file.
 
 use iosonar_archive::{
     JOURNAL_HEAD, JOURNAL_SLOTS, Outcome, Record, SLOT_WORDS, journal_head, slot_ended, slot_of,
@@ -39,18 +39,18 @@ impl Journal {
         Ok(Journal { words, made })
     }
 
-    /// Removes the file: nothing was started, so there is nothing that it could tell of.
+    /// Removes the file: no request was started, so it has no content.
     pub(crate) fn discard(&self) {
         // Ignore removal errors; report the original one.
         let _ = self.made.remove();
     }
 
-    /// The part of one of `loops` issuing loops.
+    /// The lane of one of `loops` issuing loops.
     pub(crate) fn lane(&self, index: usize, loops: usize, depth: u32) -> Lane<'_> {
         let each = JOURNAL_SLOTS / loops.max(1);
         let slots = &self.words.words()[JOURNAL_HEAD..];
         let own = &slots[index * each * SLOT_WORDS..][..each * SLOT_WORDS];
-        // What an earlier phase has left there is in the log.
+        // Entries of an earlier phase are in the log.
         Lane {
             slots: own,
             unused: 0,
@@ -60,14 +60,14 @@ impl Journal {
     }
 }
 
-/// The part of an issuing loop.
+/// The part of the journal that belongs to an issuing loop.
 pub(crate) struct Lane<'a> {
     slots: &'a [AtomicU64],
-    /// Slots from here on had no request yet.
+    /// First slot that had no request yet.
     unused: usize,
     /// Slots whose request is over, and how many records of the loop have to be in the log before they may be used again.
     over: VecDeque<(usize, u64)>,
-    /// Where the request of a scheduler's slot is.
+    /// Place of the request of each scheduler slot.
     by_slot: Vec<Option<usize>>,
 }
 
@@ -77,7 +77,7 @@ fn matters(op: Op) -> bool {
 }
 
 impl Lane<'_> {
-    /// Notes a request that is about to be handed over at `now`.
+    /// Notes a request that is about to be submitted at `now`.
     #[inline]
     pub(crate) fn begin(
         &mut self,
@@ -95,7 +95,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Notes that it has ended.
+    /// Notes that a request has ended.
     #[inline]
     pub(crate) fn end(&mut self, slot: Slot, outcome: Outcome, completed: Nanos) {
         let Some(place) = self.by_slot[slot.0 as usize] else { return };
@@ -105,7 +105,7 @@ impl Lane<'_> {
         own[0].store(first.to_le(), Release);
     }
 
-    /// Its record was given to the recorder: when that is in the log, its place is free.
+    /// Notes that its record went to the recorder: when that is in the log, its place is free.
     #[inline]
     pub(crate) fn recorded(&mut self, slot: Slot, recorder: &Recorder) {
         if let Some(place) = self.by_slot[slot.0 as usize].take() {
@@ -113,7 +113,7 @@ impl Lane<'_> {
         }
     }
 
-    /// Notes a step that is over and whose record was given to the recorder: a flush at the end of a pass, for example.
+    /// Notes a completed step whose record went to the recorder: a flush at the end of a pass, for example.
     pub(crate) fn step(&mut self, record: &Record, recorder: &mut Recorder) -> Result<(), WriterGone> {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return Ok(()) };
         if !matters(record.op) {
@@ -153,7 +153,7 @@ impl Lane<'_> {
     #[inline]
     fn store(&self, place: usize, words: [u64; SLOT_WORDS]) {
         let own = &self.slots[place * SLOT_WORDS..][..SLOT_WORDS];
-        // Whoever reads it between these stores sees no request: that of before is in the log.
+        // A reader between these stores sees no request: the previous one is in the log.
         own[0].store(0, Release);
         own[1..].iter().zip(&words[1..]).for_each(|(word, value)| word.store(value.to_le(), Relaxed));
         own[0].store(words[0].to_le(), Release);
@@ -217,7 +217,7 @@ mod tests {
         writer.finish().unwrap();
     }
 
-    /// `cargo test --release -p iosonar-engine journal -- --nocapture --ignored` prints what it costs.
+    /// `cargo test --release -p iosonar-engine journal -- --nocapture --ignored` prints the cost.
     #[test]
     #[ignore = "prints a time, which depends on the machine"]
     fn cost_of_a_request() {

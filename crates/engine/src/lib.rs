@@ -4,8 +4,9 @@
 //! guard. [`Prepared::run`] does the run: one issuing thread for each target or job, one writer of records, one
 //! sampler of counters. This room knows no arguments and prints nothing.
 //!
-//! To read it: `prepare` (what can be known before), `means` (what carries it out here), `run` (phases, time zero, the end),
-//! `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `job_status`.
+//! To read it: `prepare` (all that is known before the start), `means` (the means of execution here), `run` (phases, time zero, the
+//! end), `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`,
+//! `pass_barrier` and `job_status`.
 
 mod control;
 mod coordinator;

@@ -1,5 +1,5 @@
-//! What carries a plan out on this machine: backends, memory for data, pacing. Where the plan leaves something open, or
-//! the machine does not allow it, it is decided here and said.
+//! The means to execute a plan on this machine: backends, memory for data, pacing. Where the plan leaves something open, or the
+//! machine does not allow it, this module decides and reports it.
 
 use crate::injected::Injected;
 use crate::job_status::JobStatus;
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
-/// Longest request that memory is made for where nobody knows the lengths before the start.
+/// Longest request that memory is made for where lengths are unknown before the start.
 const UNKNOWN_LENGTH: u64 = 1 << 20;
 
 /// One issuing loop of a job.
@@ -42,11 +42,11 @@ pub(crate) fn parts(phase: &Phase) -> Vec<Part> {
     phase.jobs.iter().enumerate().flat_map(loops).collect()
 }
 
-/// An engine, or what takes its place here, and why.
+/// An engine, or its replacement on this machine, and why.
 pub(crate) fn usable(engine: Engine) -> (Engine, Option<String>) {
     match engine {
         Engine::Uring(_) => {
-            // Asked for each job, and the answer is that of the kernel.
+            // Asked for each job, with the same result from the kernel.
             static PROBED: OnceLock<Option<String>> = OnceLock::new();
             let obstacle =
                 PROBED.get_or_init(|| Uring::probe().err().map(|unavailable| unavailable.to_string()));
@@ -74,7 +74,7 @@ pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
     // A buffer that starts after a page reaches into one more.
     let is_shifted = options.align.0 > 0;
     let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
-    // What reads gave stays until it is checked.
+    // Read data stays in memory until it is checked.
     let depth = if plan.verify.modes.read { job.job.depth.saturating_mul(2) } else { job.job.depth };
     BufferPool::needed(depth, longest).max(options.buffer_set.0).min(share).max(4096)
 }
@@ -85,14 +85,14 @@ impl Prepared {
         self.plan.phases.iter().map(Phase::loops).max().unwrap_or(0)
     }
 
-    /// How long before a due time issuing threads stop sleeping: what the plan says, or what the CPUs allow.
+    /// How long before a due time issuing threads stop sleeping: as the plan sets it, or as the CPUs allow.
     fn spin(&self, workers: usize) -> Nanos {
         let free = available_parallelism().map_or(1, usize::from);
         let auto = if workers < free { DEFAULT_SPIN } else { Nanos(0) };
         if self.is_timed() { self.plan.pacing.spin.unwrap_or(auto) } else { Nanos(0) }
     }
 
-    /// The plan's engine, and those that jobs have of their own.
+    /// The plan's engine, and engines that jobs set.
     fn engine_names(&self, engine: Engine) -> String {
         let own = self.plan.jobs().map(|(_, job)| job.options.engine.map_or(engine, |own| usable(own).0));
         let mut names: Vec<&str> = Vec::new();
@@ -104,7 +104,7 @@ impl Prepared {
         names.join(", ")
     }
 
-    /// What is the same for the whole run.
+    /// The part of the setup that is the same for the whole run.
     pub(crate) fn means(&self, clock: &Clock) -> ResolvedSetup {
         let (engine, fallback) = usable(self.plan.engine);
         let mut means = ResolvedSetup {
@@ -131,7 +131,7 @@ impl Prepared {
         means
     }
 
-    /// A simulated device. It has content where somebody looks at that.
+    /// A simulated device. It keeps content where a check needs it.
     pub(crate) fn simulated(
         &self,
         model: SimModel,
@@ -162,7 +162,7 @@ impl Prepared {
         }
     }
 
-    /// What makes a loop's backend on the file of another pass.
+    /// Returns a function that makes a loop's backend on the file of another pass.
     pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, shared: Shared<'a>) -> Remake<'a> {
         let clock = shared.clock;
         Box::new(move |file, pool| match file {
@@ -175,7 +175,7 @@ impl Prepared {
     }
 }
 
-/// What one issuing loop works with.
+/// Everything that one issuing loop works with.
 pub(crate) struct Equipment {
     pub(crate) part: Part,
     pub(crate) settings: Settings,
@@ -184,7 +184,7 @@ pub(crate) struct Equipment {
     pub(crate) job_status: Arc<JobStatus>,
 }
 
-/// Makes everything that the issuing loops of a phase work with, and notes in `means` what it is.
+/// Makes everything that the issuing loops of a phase work with, and notes it in `means`.
 pub(crate) fn equip(
     stage: Stage<'_>,
     shared: Shared<'_>,
@@ -213,7 +213,7 @@ pub(crate) fn equip(
 }
 
 impl Stage<'_> {
-    /// Memory for the data of a loop; none where the engine needs none.
+    /// Memory for the data of a loop; `None` where the engine needs no memory.
     fn pool(self, part: Part, workers: usize, pools: &Pools) -> Result<Option<BufferPool>, RunError> {
         let plan = &self.prepared.plan;
         if !plan.transfers_data() {
@@ -265,7 +265,7 @@ impl Stage<'_> {
             think_time,
             max_errors: self.prepared.plan.faults.max_errors,
             writes: fitted.workload.writes(),
-            // Of a load with a rising rate not all may be requested.
+            // With a rising rate, a part of the load may stay unrequested.
             expected: fitted.workload.facts().and_then(|_| fitted.expected_requests(1)),
             rules: PassRules::new(&self.prepared.plan, self.phase(), part.job),
         }
@@ -296,7 +296,7 @@ impl Stage<'_> {
                 let made = on_file(plan, fitted, file, clock, pool);
                 let (backend, new) =
                     made.map_err(|error| RunError::of_engine(usable(job.engine(plan.engine)).0, error))?;
-                // Many targets mostly have the same to say.
+                // Many targets mostly have the same notices.
                 notices
                     .extend(new.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>());
                 Ok(backend)
@@ -334,7 +334,7 @@ fn on_file(
     real(engine, Setup { file, clock: clock.clone(), depth, extra, reach, writes, short, locks, pool })
 }
 
-/// Sets the calling thread apart from others as the plan asks; says what was refused.
+/// Isolates the calling thread as set in the plan; returns refused settings.
 pub(crate) fn isolate(pacing: &Pacing, cpu: Option<u32>, worker: usize) -> Vec<String> {
     let mut refused = Vec::new();
     let mut note = |what: String, done: std::io::Result<()>| {

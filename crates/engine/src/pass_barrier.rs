@@ -3,10 +3,10 @@
 use iosonar_plan::Nanos;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// When a pass starts whose last member arrived at a time: not before other processes are there, too.
+/// Start of a pass whose last member arrived at a time: not before other processes have arrived, too.
 pub(crate) type Opening<'a> = &'a (dyn Fn(Nanos) -> Nanos + Sync);
 
-/// Lets its members through only together. A member that ends early leaves, so that nobody waits for it.
+/// Lets its members through only together. A member that ends early leaves, so that others do not wait for it.
 pub(crate) struct PassBarrier<'a> {
     state: Mutex<State>,
     changed: Condvar,
@@ -18,9 +18,9 @@ struct State {
     members: usize,
     arrived: usize,
     opened: u64,
-    /// Latest time at which a member arrived; each has a clock of its own in a simulation.
+    /// Latest time at which a member arrived; in a simulation each has a separate clock.
     latest: Nanos,
-    /// When the pass that was let through last starts.
+    /// Start of the last pass that was let through.
     start: Nanos,
 }
 
@@ -46,7 +46,7 @@ impl<'a> PassBarrier<'a> {
         state.start
     }
 
-    /// One member's part; it leaves when this is dropped, also by a panic.
+    /// Adds a member, which leaves when the handle is dropped, also by a panic.
     pub(crate) fn member(&self) -> Member<'_> {
         Member(self)
     }

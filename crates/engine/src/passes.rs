@@ -1,4 +1,4 @@
-//! What happens around passes: delays, files that are reopened, loops that wait for each other.
+//! Work around passes: delays, files that are reopened, loops that wait for each other.
 
 use crate::coordinator::Participant;
 use crate::file_session::FileSession;
@@ -15,12 +15,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What of plan and target says so.
+/// Rules of a pass that follow from plan and target.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PassRules {
-    /// A read that finds nothing ends the pass of its loop.
+    /// A read of no data ends the pass of its loop.
     pub(crate) ends_with_file: bool,
-    /// Something of each completed request is looked at beside its record.
+    /// Each completed request is inspected beyond its record.
     pub(crate) is_watched: bool,
     /// The pass may end before its requests do, for other reasons than a stop.
     pub(crate) may_end_early: bool,
@@ -32,17 +32,17 @@ pub(crate) struct PassRules {
     pub(crate) runtime: Option<Nanos>,
     /// Time from the start of the others to the first request.
     pub(crate) start_delay: Nanos,
-    /// Nothing but its thread can make its first request late.
+    /// Only its thread can make its first request late.
     pub(crate) begins_at_once: bool,
     /// When a pass ends at the latest, counted from its start.
     pub(crate) time_limit: Option<Nanos>,
-    /// After so many failed requests in a pass no more of it go.
+    /// Number of failed requests in a pass after which no more of it are issued.
     pub(crate) max_errors: Option<u64>,
-    /// Loops of the phase do something before each pass, and start it together.
+    /// Loops of the phase execute file steps before each pass, and start it together.
     pub(crate) has_steps: bool,
-    /// Loops of the phase do something between two passes, and start the next one together.
+    /// Loops of the phase execute file steps between two passes, and start the next one together.
     pub(crate) has_steps_between: bool,
-    /// What is checked.
+    /// Parameters of verification.
     pub(crate) verify: Option<Verify>,
 }
 
@@ -91,8 +91,8 @@ impl PassRules {
     }
 }
 
-/// By how much the first requests of loops without a start delay came late, at most, because their threads did. Whoever
-/// starts some time after them counts that time from when they have started, not from when they should have.
+/// Maximum lateness of the first requests of loops without a start delay, due to their threads. A loop that starts some time after
+/// them counts that time from their actual start, not from the planned one.
 #[derive(Debug, Default)]
 pub(crate) struct FirstLateness(AtomicU64);
 
@@ -106,11 +106,11 @@ impl FirstLateness {
     }
 }
 
-/// Makes the backend of a loop on another file; `None`: one that has no file, and only tells the time.
+/// Makes the backend of a loop on another file; `None` makes one without a file that only keeps time.
 pub(crate) type Remake<'a> =
     Box<dyn Fn(Option<File>, Option<&BufferPool>) -> io::Result<Box<dyn Backend>> + Send + 'a>;
 
-/// What a loop shares with others.
+/// Context that a loop shares with others.
 pub(crate) struct WorkerContext<'a> {
     /// Checks the data of the loop, where the plan wants that.
     pub(crate) checker: Option<Checker<'a>>,
@@ -118,28 +118,28 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) journal: Option<Lane<'a>>,
     /// The loops of the same job.
     pub(crate) job_status: Arc<JobStatus>,
-    /// How many those are.
+    /// Number of these loops.
     pub(crate) loops: u32,
-    /// Whether its backend is given back open. Closing a file can write it back (NFS does), which is not to count as done when the
-    /// run ended. What goes past the page cache closes at once: only the thread that used a ring can let its file go.
+    /// Whether to keep the backend open after the run. Closing a file can write it back (NFS does), which must not count as done
+    /// when the run ended. Direct I/O closes at once: only the thread that used a ring can release its file.
     pub(crate) stays_open: bool,
     /// How they open the target.
     pub(crate) access: Access,
     /// A job of the phase is done.
     pub(crate) first_done: &'a AtomicBool,
-    /// Who is told when it is a job of this process.
+    /// The other processes, which learn when a job of this process is done.
     pub(crate) others: &'a dyn Rendezvous,
     /// Its place among loops that wait for each other, if any do; given up when this is dropped, also by a panic.
     pub(crate) participant: Option<Participant<'a>>,
-    /// The file of the target; none where nothing is opened.
+    /// The file of the target; `None` where no file is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,
     /// File operations before and after the requests of each pass.
     pub(crate) before: &'a [FileStep],
     pub(crate) after: &'a [FileStep],
-    /// The file as these leave it.
+    /// The file after these operations.
     pub(crate) session: FileSession,
-    /// Of all loops of the phase.
+    /// Shared by all loops of the phase.
     pub(crate) lateness: &'a FirstLateness,
     /// Pauses before its requests, by their numbers.
     pub(crate) delays: Option<Arc<[Nanos]>>,

@@ -1,4 +1,4 @@
-//! The data of requests: memory for all of them, and what is written.
+//! The data of requests: memory for all of them, and the written content.
 
 use crate::cpu_cache::CpuCache;
 use crate::pools::Pools;
@@ -6,29 +6,29 @@ use iosonar_content::{SectorHeader, fill, named};
 use iosonar_os::{Buffer, BufferPool};
 use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 
-/// Whose data it is.
+/// Identity of the data.
 #[derive(Debug, Clone)]
 pub(crate) struct DataSource {
     pub(crate) run_id: RunId,
     pub(crate) target: u16,
     pub(crate) phase: u16,
     pub(crate) fill: Fill,
-    /// What is written in place of sectors with headers, and the seed of what is random in it.
+    /// The data that replaces sectors with headers, and the seed of its random part.
     pub(crate) data: Option<Data>,
     pub(crate) seed: u64,
 }
 
-/// What of a request its data depends on.
+/// The properties of a request that its data depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DataRequest {
     pub(crate) sequence: u64,
     pub(crate) op: Op,
     pub(crate) extent: Extent,
-    /// From the start of the pass; 0 without a time of its own. Nothing of the clock: equal runs write equal bytes.
+    /// Time from the start of the pass; 0 without a due time. Not from the clock: equal runs write equal bytes.
     pub(crate) due: Nanos,
 }
 
-/// Bytes that are made at a time, some microseconds: completions are looked at in between.
+/// Bytes that are made at a time, some microseconds: completions are reaped in between.
 pub(crate) const SLICE: usize = 16 << 10;
 
 /// Data of the next write, as far as it is made.
@@ -50,10 +50,10 @@ impl Ahead {
 pub(crate) struct Payloads {
     data_source: DataSource,
     pass: u32,
-    /// None where the backend needs no data.
+    /// `None` where the backend needs no data.
     pool: Option<BufferPool>,
     ahead: Option<Ahead>,
-    /// Where the pool goes at the end.
+    /// Destination of the pool at the end.
     home: Option<Pools>,
     cpu_cache: Option<CpuCache>,
 }
@@ -73,13 +73,13 @@ impl Payloads {
         Payloads { data_source, pass: 0, pool, ahead: None, home, cpu_cache: None }
     }
 
-    /// With so many bytes of other memory, for [`Payloads::purge_cpu_cache`].
+    /// Sets the bytes of other memory for [`Payloads::purge_cpu_cache`].
     pub(crate) fn purging(mut self, bytes: u64) -> Payloads {
         self.cpu_cache = CpuCache::new(bytes);
         self
     }
 
-    /// Fills the CPU cache with what no request uses, where that is asked for.
+    /// Fills the CPU cache with memory that no request uses, where requested.
     pub(crate) fn purge_cpu_cache(&self) {
         if let Some(cache) = &self.cpu_cache {
             cache.purge();
@@ -98,7 +98,7 @@ impl Payloads {
         }
     }
 
-    /// The memory; none where requests have no data.
+    /// The memory; `None` where requests have no data.
     pub(crate) fn pool(&self) -> Option<&BufferPool> {
         self.pool.as_ref()
     }
@@ -114,7 +114,7 @@ impl Payloads {
         self.pool.as_ref().is_none_or(fits)
     }
 
-    /// Whether the data of a request still has to be made: that takes time.
+    /// Whether the data of a request still has to be made, which takes time.
     pub(crate) fn is_to_be_made(&self, content: &DataRequest) -> bool {
         let is_made = |ahead: &Ahead| ahead.is_whole() && ahead.content == *content;
         content.op == Op::Write && self.pool.is_some() && !self.ahead.as_ref().is_some_and(is_made)
@@ -147,14 +147,14 @@ impl Payloads {
         self.ahead.insert(Ahead { content, buffer, made }).is_whole()
     }
 
-    /// The data of a request; none: all memory is in use, and some comes back with the next completion.
+    /// The data of a request; `None` while all memory is in use (some is freed by the next completion).
     pub(crate) fn take(&mut self, content: DataRequest) -> Option<Buffer> {
         let (mut buffer, mut made) = match self.ahead.take() {
             Some(ahead) if ahead.content == content => (ahead.buffer, ahead.made),
             other => {
                 self.ahead = other;
                 let buffer = self.buffer(content).or_else(|| {
-                    // What was made for another must not keep this one from going.
+                    // Data made for another request must not block this one.
                     self.forget_ahead();
                     self.buffer(content)
                 })?;
@@ -202,7 +202,7 @@ impl Payloads {
         named::Place { offset: extent.offset, target, seed }
     }
 
-    /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
+    /// Seed of a random request: different for each request of a run, the same in an equal run.
     fn seed_of(&self, sequence: u64) -> u64 {
         let pass = u64::from(self.data_source.phase) << 32 | u64::from(self.pass);
         let words = [self.data_source.seed, self.data_source.target.into(), pass, sequence];
@@ -233,7 +233,7 @@ impl Payloads {
         named::is_spoiled(data, what, self.data_source.data.as_ref(), self.place(extent, sequence), bad)
     }
 
-    /// Compares data with what the request should hold; none: it is right.
+    /// Compares data with the expected data of the request; `None` if it is right.
     pub(crate) fn check(
         &self,
         data: &[u8],

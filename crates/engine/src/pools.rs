@@ -1,4 +1,4 @@
-//! Memory for data that no issuing loop has: that of one phase serves the next, because new memory costs page faults.
+//! Memory for data that no issuing loop uses: that of one phase serves the next, because new memory costs page faults.
 
 use iosonar_os::BufferPool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ impl Pools {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One of `bytes`, or a larger one if `or_larger`; none: there is no such pool.
+    /// Takes a pool of `bytes`, or a larger one if `or_larger`; `None` if there is no such pool.
     pub(crate) fn take(&self, bytes: u64, or_larger: bool) -> Option<BufferPool> {
         let mut pools = self.lock();
         let fits = |pool: &BufferPool| pool.bytes() == bytes || or_larger && pool.bytes() > bytes;
@@ -20,14 +20,14 @@ impl Pools {
         Some(pools.swap_remove(place))
     }
 
-    /// Keeps one for later. One that lacks a buffer is freed when that comes back.
+    /// Keeps a pool for later use. A pool that lacks a buffer is freed when that comes back.
     pub(crate) fn put_back(&self, mut pool: BufferPool) {
         if pool.is_complete() {
             self.lock().push(pool);
         }
     }
 
-    /// Frees what nobody took.
+    /// Frees the pools that no loop took.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }

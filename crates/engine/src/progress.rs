@@ -1,6 +1,6 @@
-//! What can be seen of a run while it goes on, without disturbing it.
+//! Progress of a run, visible without disturbing it.
 //!
-//! Response times are always counted, by class; latencies only while somebody watches them ([`Progress::watch`]).
+//! Response times are always counted, by class; latencies only while a display watches them ([`Progress::watch`]).
 
 use crate::verify::ScanProgress;
 use iosonar_archive::{Outcome, Record};
@@ -14,26 +14,26 @@ const BUCKETS: usize = 64 * STEPS;
 /// Reads, writes, and requests that were pushed back.
 const CLASSES: usize = 3;
 
-/// Counts of times: those of a worker, which grow.
+/// Histograms of a worker, which grow.
 type Growing = Box<[[AtomicU64; BUCKETS]; CLASSES]>;
 
 fn growing() -> Growing {
     Box::new([const { [const { AtomicU64::new(0) }; BUCKETS] }; CLASSES])
 }
 
-/// Gauges that workers set and anybody may read.
+/// Gauges that workers set and any thread may read.
 #[derive(Debug)]
 pub struct Progress {
     gauges: Vec<Gauge>,
-    /// What the gauges' histograms showed when the present interval began.
+    /// Counts of the gauges' histograms at the start of the present interval.
     before: Mutex<Histogram>,
-    /// CPU time of whoever looks at this.
+    /// CPU time of the progress display.
     watching_ns: AtomicU64,
     scan: ScanProgress,
 }
 
-/// What one worker tells. It alone counts, so a count needs no locked instruction: a load and a store are enough. (Whoever
-/// shows progress takes the longest response away.) Workers share no cache line.
+/// Counts of one worker. It alone counts, so a count needs no locked instruction: a load and a store are enough. (The progress
+/// display takes the longest response away.) Workers share no cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Gauge {
@@ -41,7 +41,7 @@ pub struct Gauge {
     waiting: AtomicU32,
     late_ns: AtomicU64,
     now_ns: AtomicU64,
-    /// Its part is over.
+    /// The worker has ended.
     ended: AtomicBool,
     pass: AtomicU32,
     completed: AtomicU64,
@@ -113,7 +113,7 @@ impl Gauge {
         add(&self.bytes, record.result.max(0) as u64);
         if let (Some(response), true) = (record.response(), record.op.is_transfer()) {
             let class = if record.is_pushed() { CLASSES - 1 } else { record.op.direction().index() };
-            // First the longest: it bounds what is shown of the histogram.
+            // First the longest: it bounds the displayed histogram.
             let longest = &self.longest_ns[class];
             if response.0 > longest.load(Relaxed) {
                 longest.store(response.0, Relaxed);
@@ -151,17 +151,17 @@ impl Histogram {
         self.counts[usize::from(bucket)] += n;
     }
 
-    /// Counts what `other` counts, too.
+    /// Adds the counts of `other`.
     pub fn absorb(&mut self, other: &Histogram) {
         self.counts.iter_mut().zip(other.counts.iter()).for_each(|(sum, n)| *sum += n);
     }
 
-    /// How many it counts.
+    /// Number of counted times.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// What came since `earlier`.
+    /// Counts added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let mut counts = self.counts.clone();
@@ -169,7 +169,7 @@ impl Histogram {
         Histogram { counts }
     }
 
-    /// The time that so many percent do not exceed, a bucket's width too high at most, and never above `max`.
+    /// The `percent` percentile, a bucket's width too high at most, and never above `max`.
     pub fn percentile(&self, percent: u64, max: Nanos) -> Nanos {
         percentile(&self.counts, percent, max)
     }
@@ -192,7 +192,7 @@ pub struct Times {
     pub latencies: [Histogram; CLASSES],
 }
 
-/// A moment of an issuing loop.
+/// Progress of an issuing loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopProgress {
     /// Number of its pass, from 0.
@@ -205,12 +205,12 @@ pub struct LoopProgress {
     pub ended: bool,
 }
 
-/// A moment of a run.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Snapshot {
-    /// The run's own time: that of the target that is furthest behind, of those that still go on.
+    /// The run's own time: that of the slowest target still running.
     pub now: Nanos,
-    /// Requests that completed wholly.
+    /// Requests that completed fully.
     pub completed: u64,
     /// Requests that failed.
     pub failed: u64,
@@ -222,7 +222,7 @@ pub struct Snapshot {
     pub in_flight: u64,
     /// Requests that wait for a conflict now.
     pub waiting: u64,
-    /// How late the latest request of any target was handed over.
+    /// Maximum issue delay of the latest request of each target.
     pub late: Nanos,
     /// 50th percentile of the response times since the last snapshot.
     pub p50: Nanos,
@@ -244,12 +244,12 @@ impl Progress {
         }
     }
 
-    /// Whoever shows progress tells what that has cost so far, in CPU time: it is part of the run's health.
+    /// Sets the CPU time of the progress display so far: it is part of the run's health.
     pub fn note_watching(&self, cpu_ns: u64) {
         self.watching_ns.store(cpu_ns, Relaxed);
     }
 
-    /// How far the scan at the end is.
+    /// Progress of the scan at the end.
     pub fn scan(&self) -> &ScanProgress {
         &self.scan
     }
@@ -258,7 +258,7 @@ impl Progress {
         self.watching_ns.load(Relaxed)
     }
 
-    /// What each issuing loop has come to, those of a target together, in the order of [`Prepared::workers`].
+    /// Progress of each issuing loop, those of a target together, in the order of [`Prepared::workers`].
     ///
     /// [`Prepared::workers`]: crate::Prepared::workers
     pub fn loops(&self) -> impl Iterator<Item = LoopProgress> + '_ {
@@ -270,7 +270,7 @@ impl Progress {
         })
     }
 
-    /// So many issuing loops begin a phase; the others have nothing to do in it.
+    /// Starts a phase with `loops` issuing loops; the others are idle in it.
     pub(crate) fn begin_phase(&self, loops: usize) {
         self.gauges.iter().enumerate().for_each(|(i, g)| g.ended.store(i >= loops, Relaxed));
     }
@@ -279,7 +279,7 @@ impl Progress {
         &self.gauges[worker]
     }
 
-    /// The time of the worker that is furthest behind, of those that still go on.
+    /// The time of the slowest worker still running.
     fn now(&self) -> Nanos {
         let times = |ended: bool| {
             let gauges = self.gauges.iter().filter(move |g| g.ended.load(Relaxed) == ended);
@@ -313,14 +313,13 @@ impl Progress {
         Times { responses: self.gather(|g| &g.responses), latencies: self.gather(|g| &g.latencies) }
     }
 
-    /// The longest response of each class since this was asked last. Who asks it takes it away from
-    /// [`snapshot`](Progress::snapshot).
+    /// The longest response of each class since the last call. A call takes it away from [`snapshot`](Progress::snapshot).
     pub fn take_longest(&self) -> [Nanos; CLASSES] {
         let of = |class: usize| self.gauges.iter().map(|g| g.longest_ns[class].swap(0, Relaxed)).max();
         std::array::from_fn(|class| Nanos(of(class).unwrap_or_default()))
     }
 
-    /// The present moment; with `next_interval` the histogram starts again.
+    /// Progress at the present moment; with `next_interval` the histogram starts again.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
         let small =
             |f: fn(&Gauge) -> &AtomicU32| self.gauges.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();

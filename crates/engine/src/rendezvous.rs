@@ -1,43 +1,43 @@
-//! Where several processes that execute parts of one plan meet: to begin each phase together, and to go on together.
+//! Meeting of several processes that execute parts of one plan: they start each phase together, and continue only together.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The other processes, as one of them sees them. A process alone has [`Alone`].
 ///
-/// Who waits here for others also has to look at the [`Control`](crate::Control) of its own run: a stop must not wait for
-/// somebody else's phase.
+/// A process that waits here also has to check the [`Control`](crate::Control) of its run: a stop must not wait for another
+/// process's phase.
 pub trait Rendezvous: Sync {
     /// Whether there are other processes, which begin a phase at the same time.
     fn has_others(&self) -> bool {
         true
     }
 
-    /// All issuing loops of this process are ready for a phase. Returns when the phase starts in all processes, as
-    /// `CLOCK_MONOTONIC` of this machine shows it, in nanoseconds; not before `earliest`.
+    /// Reports that all issuing loops of this process are ready for a phase. Returns when the phase starts in all processes, in
+    /// nanoseconds of this machine's `CLOCK_MONOTONIC`; not before `earliest`.
     ///
     /// # Errors
     /// The phase starts in no process, with the reason.
     fn begin(&self, phase: u16, earliest: u64) -> Result<u64, String>;
 
-    /// This process has ended its part of a phase; `is_whole`: all of it was done. Returns whether the next phase is to come,
-    /// which is so where all processes did all of it.
+    /// Reports that this process has ended its part of a phase; `is_whole`: all of it was done. Returns whether the next phase is
+    /// to follow: where all processes did all of it.
     fn end(&self, phase: u16, is_whole: bool) -> bool;
 
-    /// All issuing loops of this process have done their file operations before the requests of a phase, the last of them at
-    /// `arrived`. Returns when the requests start in all processes; both are `CLOCK_MONOTONIC` of this machine.
+    /// Reports that all issuing loops of this process have done their file operations before the requests of a phase, the last of
+    /// them at `arrived`. Returns when the requests start in all processes; both are `CLOCK_MONOTONIC` of this machine.
     fn meet(&self, phase: u16, arrived: u64) -> u64 {
         let _ = phase;
         arrived
     }
 
-    /// Says that the first job of a phase is done, in whichever process: read by issuing loops, so it must cost them nothing.
+    /// Whether the first job of a phase is done, in any process: read by issuing loops, so it must cost them nothing.
     fn first_done(&self, phase: u16) -> Arc<AtomicBool> {
         let _ = phase;
         Arc::default()
     }
 
-    /// A job of this process is done, and the phase ends with the first one.
+    /// Reports that a job of this process is done, and the phase ends with the first one.
     fn tell_first_done(&self, phase: u16) {
         let _ = phase;
     }

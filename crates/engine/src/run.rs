@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How the reason begins why a run broke that lacks records.
+/// Start of the reason why a run lacks records.
 pub(crate) const UNWRITTEN: &str = "the records could not be written";
 
 /// Extents of a file whose map is kept: some 100 MiB of memory while it is read and written.
@@ -42,22 +42,22 @@ const MOST_EXTENTS: usize = 1 << 20;
 /// Why a run could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The archive.
+    /// An error of the archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Threads, or descriptors for them.
+    /// No threads, or no descriptors for them.
     #[error(
         "cannot start the threads of the run ({0}): use fewer jobs or fewer targets, or raise the limits on threads and open files (ulimit -u, \
          ulimit -n, pids.max of the control group)"
     )]
     Threads(std::io::Error),
-    /// Memory for data.
+    /// No memory for data.
     #[error("{0}: use a smaller --buffer-memory, or fewer targets")]
     Memory(std::io::Error),
-    /// The engine.
+    /// An error of the engine.
     #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
     Engine(std::io::Error),
-    /// The threads of the engine.
+    /// The threads of the engine cannot be started.
     #[error(
         "the engine cannot start its threads ({0}): use fewer jobs or fewer targets, or raise the limits on threads (ulimit -u, pids.max of \
          the control group, kernel.threads-max)"
@@ -71,16 +71,16 @@ pub enum RunError {
         /// Why, with the remedy.
         why: String,
     },
-    /// A later phase does not fit what the phases before it have left.
+    /// A later phase does not fit the state after the phases before it.
     #[error(transparent)]
     Phase(#[from] PrepareError),
-    /// Another process that executes a part of the plan.
+    /// An error of another process that executes a part of the plan.
     #[error("{0}")]
     Others(String),
 }
 
 impl RunError {
-    /// Why this engine cannot be used.
+    /// The error of an engine that cannot be used.
     pub(crate) fn of_engine(engine: Engine, error: std::io::Error) -> RunError {
         match engine {
             Engine::Threads => RunError::EngineThreads(error),
@@ -89,23 +89,23 @@ impl RunError {
     }
 }
 
-/// How a run went on.
+/// Outcome of a run.
 #[derive(Default)]
 struct RunOutcome {
     loops: Vec<LoopEnd>,
-    /// Reasons why it could not.
+    /// Reasons why the run was aborted.
     broken: Vec<String>,
-    /// It was stopped.
+    /// Whether it was stopped.
     stopped: bool,
 }
 
 impl RunOutcome {
-    /// Closes what the loops have left open.
+    /// Closes the backends that the loops kept open.
     fn close(&mut self) {
         self.loops.iter_mut().for_each(|end| end.worker.open = None);
     }
 
-    /// Adds a phase that is over; returns its log where another one follows. `names` are those of both.
+    /// Adds a phase that is over; returns its log where another one follows. `names` are those of both phases.
     fn take(&mut self, ended: StageEnd, names: Option<(&String, &String)>) -> Option<LogWriter> {
         let (is_whole, is_stopped) = (ended.is_whole(), ended.is_stopped());
         self.stopped |= is_stopped;
@@ -125,7 +125,7 @@ impl RunOutcome {
 }
 
 impl Prepared {
-    /// What is known before the start; [`Prepared::run`] gives it back completed.
+    /// Facts known before the start; [`Prepared::run`] returns them completed.
     pub fn info(&self, tool: &str, command: &str) -> RunInfo {
         let targets = self.targets.iter().zip(self.jobs_by_target());
         let targets = targets.map(|(claimed, jobs)| self.target_info(claimed, &jobs)).collect();
@@ -174,15 +174,15 @@ impl Prepared {
         }
     }
 
-    /// Whether a job may find in the page cache what it reads, and that would be no result.
+    /// Whether a job may find in the page cache the data that it reads, and that would be no result.
     fn may_hit_the_page_cache(&self, phase: &Phase, job: &Fitted) -> bool {
         let is_emptied = phase.remount.is_some() || job.job.options.before.contains(&FileStep::Evict);
         let is_of_device = matches!(self.plan.claim(), Claim::Device | Claim::Replay);
         is_of_device && job.workload.reads() && self.plan.is_buffered(&job.job) && !is_emptied
     }
 
-    /// Carries the plan out. Whatever happens on the way is in the archive and in the state of the result; an
-    /// error means that nothing was started. `info` is what [`Prepared::info`] gave.
+    /// Executes the plan. Failures during the run are in the archive and in the state of the result; an error means that nothing
+    /// was started. `info` is the result of [`Prepared::info`].
     pub fn run(
         &self,
         archive: &ArchiveWriter,
@@ -193,7 +193,7 @@ impl Prepared {
         self.run_with(archive, info, control, progress, &Alone)
     }
 
-    /// The same together with other processes, on real time.
+    /// [`Prepared::run`] together with other processes, on real time.
     pub fn run_with(
         &self,
         archive: &ArchiveWriter,
@@ -290,12 +290,12 @@ impl Prepared {
         }
     }
 
-    /// What simulated targets hold: those of one name hold the same.
+    /// Contents of simulated targets; targets of one name share them.
     fn stores(&self) -> Vec<Store> {
         self.by_path(|_| Store::within(self.content.clone()))
     }
 
-    /// Why writes to simulated targets have failed, if they had no room.
+    /// The reason for failed writes to simulated targets, if they had no room.
     fn full_content(&self) -> Option<String> {
         self.content.is_full().then(|| {
             format!(
@@ -314,8 +314,8 @@ impl Prepared {
             .collect()
     }
 
-    /// Keeps the extent maps of files, as the run leaves them; says why not. They are an addition: what cannot be kept costs no
-    /// result. Nothing is flushed for them: that would be more I/O than the plan has.
+    /// Keeps the extent maps of files at the end of the run; returns reasons for failures. Maps are an addition: their failure
+    /// costs no result. Nothing is flushed for them: that would be more I/O than the plan has.
     fn keep_maps(&self, archive: &ArchiveWriter) -> Vec<String> {
         let mut reader = MapReader::new(false, Keep::ExtentsUpTo(MOST_EXTENTS));
         let mut told = Vec::new();
@@ -324,7 +324,7 @@ impl Prepared {
             match file.map(&mut reader) {
                 Ok(map) => Some(TargetMap { target: number as u16, map }),
                 Err(error) => {
-                    // Many file systems have no maps, and nobody has asked for one.
+                    // Many file systems have no maps, and the user has not asked for one.
                     let is_common = error.kind() == std::io::ErrorKind::Unsupported;
                     told.extend((!is_common).then(|| format!("{}: no extent map: {error}", file.path())));
                     None
@@ -341,7 +341,7 @@ impl Prepared {
         !matches!(self.plan.engine, Engine::Sim(_))
     }
 
-    /// Executes one phase after the other; returns how they went, and how the sampling did.
+    /// Executes one phase after the other; returns their outcome, and that of the sampling.
     fn execute(
         &self,
         archive: &ArchiveWriter,
@@ -377,7 +377,7 @@ impl Prepared {
         })
     }
 
-    /// The same beside the sampler. An error means that the first phase did not begin.
+    /// Executes the phases beside the sampler. An error means that the first phase did not begin.
     fn run_phases(
         &self,
         mut log: LogWriter,
@@ -422,7 +422,7 @@ impl Prepared {
         Ok(outcome)
     }
 
-    /// Executes one phase. `start` is asked for its start when all of it is ready.
+    /// Executes one phase. `start` returns its start when all of it is ready.
     fn run_phase(
         &self,
         number: u16,
@@ -454,7 +454,7 @@ impl Prepared {
         stage.execute(equipment, log, shared, || start(info))
     }
 
-    /// When a phase starts that follows one which ended at `last`.
+    /// Start of a phase that follows one which ended at `last`.
     fn next_begin(&self, number: u16, shared: Shared<'_>, last: Nanos) -> Result<Nanos, RunError> {
         if !self.is_timed() {
             return Ok(last);
@@ -501,7 +501,7 @@ impl Prepared {
             *most = (*most).max(Some(together));
         }
         info.passes.sort_by_key(|p| (p.phase, p.pass, p.target, p.job));
-        // Where every target has ended early, there is nothing that went on.
+        // If every target has ended early, the run was aborted.
         if info.targets.iter().all(|t| t.ended_early.is_some()) {
             let early =
                 |t: &TargetInfo| t.ended_early.as_ref().map(|why| format!("target {}: {why}", t.path));
@@ -514,15 +514,15 @@ impl Prepared {
     }
 }
 
-/// The range that jobs may change, each in so many passes.
+/// The range that jobs may change, each in its number of passes.
 fn written<'a>(jobs: impl Iterator<Item = (&'a Fitted, u32)>) -> Option<WrittenRange> {
     let writing = jobs.filter(|(job, _)| job.workload.writes()).map(|(job, passes)| job.range(passes));
     let ranges = writing.filter(|range| !range.is_empty());
     ranges.map(|range| WrittenRange { start: range.start, end: range.end }).reduce(WrittenRange::with)
 }
 
-/// Nanoseconds in which all issuing loops of a phase wake up, so that their first requests come in time. A single loop without
-/// due times and without other processes has nothing to be in time for, and where file operations come first, loops meet after them.
+/// Nanoseconds in which all issuing loops of a phase wake up, so that their first requests come in time. A single loop without due
+/// times and without other processes needs no lead, and where file operations come first, loops meet after them.
 fn wake_up_time(phase: &Phase, others: &dyn Rendezvous) -> u64 {
     const ENOUGH: u64 = 1_000_000;
     let meets_later = phase.jobs.iter().any(|job| job.options.has_steps_before());
@@ -531,7 +531,7 @@ fn wake_up_time(phase: &Phase, others: &dyn Rendezvous) -> u64 {
     if is_awaited && !meets_later { ENOUGH } else { 0 }
 }
 
-/// Adds what one issuing loop counted to the facts about its target.
+/// Adds the counters of one issuing loop to the facts about its target.
 fn add_counters(target: &mut TargetInfo, counters: &WorkerCounters) {
     target.max_requested_end = target.max_requested_end.max(counters.max_requested_end);
     target.input_lines = target.input_lines.max(counters.lines);
@@ -553,13 +553,13 @@ fn signal_name(signal: i32) -> String {
     }
 }
 
-/// What everybody in a run shares.
+/// State shared by all threads of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub(crate) clock: &'a Clock,
     pub(crate) control: &'a Control,
     pub(crate) progress: &'a Progress,
-    /// What the machine refused, one sentence each.
+    /// Refusals of the machine, one sentence each.
     pub(crate) notices: &'a Mutex<Vec<String>>,
     /// Counts the threads that issue requests.
     pub(crate) threads: &'a ThreadTimes,
@@ -569,18 +569,18 @@ pub(crate) struct Shared<'a> {
     pub(crate) frames: &'a Frames,
     /// Memory for data between phases.
     pub(crate) pools: &'a Pools,
-    /// What simulated targets hold, by their numbers.
+    /// Contents of simulated targets, by their numbers.
     pub(crate) stores: &'a [Store],
-    /// Makes faults, where the plan wants that.
+    /// Injects faults, where the plan wants that.
     pub(crate) injected: Option<&'a Injected>,
     /// Checks data, where the plan wants that.
     pub(crate) verifier: Option<&'a Verifier>,
-    /// Survives the process, where the plan wants that.
+    /// The journal, where the plan wants one.
     pub(crate) journal: Option<&'a Journal>,
 }
 
 impl Shared<'_> {
-    /// Keeps a sentence for whoever reads the result.
+    /// Adds a notice to the result.
     pub(crate) fn note(self, text: String) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }

@@ -1,4 +1,4 @@
-//! Series of samples, taken while a run goes on.
+//! Time series, sampled during a run.
 
 use iosonar_archive::SeriesLog;
 use iosonar_evidence::{OwnUse, Series};
@@ -10,25 +10,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A sampler that has not begun by then is not waited for: the series are an addition.
+/// Longest wait for the sampler's first sample: the series are an addition.
 const FIRST_SAMPLE: Duration = Duration::from_secs(1);
 
-/// The sampler wakes up at least so often, to know whether the process runs at all. Threads that wait for the target tell nothing of
-/// that: it may be the target that stands still.
+/// Wake-up interval of the sampler, to detect halts of the process. Threads that wait for the target cannot detect them: the target
+/// itself may halt.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// A thread that wakes up later than that was not only waiting for its turn: threads share a CPU in slices of some milliseconds.
+/// Minimum wake-up delay that counts as a halt, not as scheduling: threads share a CPU in slices of some milliseconds.
 const LATE: Duration = Duration::from_millis(100);
 
-/// The sample of time zero is taken so long before it: the growth of counters before the first request is to be small, and a slow machine is
-/// to have taken the sample by then.
+/// Lead of the sample of time zero: counters must grow little before the first request, and a slow machine must have taken the
+/// sample by then.
 const BEFORE_ZERO: Duration = Duration::from_millis(20);
 
-/// The clock needs no more corrections than this.
+/// Interval of clock corrections.
 const CORRECTED_EVERY: Duration = Duration::from_secs(1);
 
-/// Something that happens once, and that others wait for. Waiting goes to sleep at once: a channel would first spin, and yield, at
-/// each sample.
+/// An event that happens once, and that others wait for. Waiting sleeps at once: a channel would first spin, and yield, at each
+/// sample.
 #[derive(Debug, Default)]
 pub(crate) struct Event {
     has_come: Mutex<bool>,
@@ -46,7 +46,7 @@ impl Event {
         drop(self.changed.wait_while(has_come, |has_come| !*has_come));
     }
 
-    /// Waits until a time, or until it has come; whether it has.
+    /// Waits until a time, or until the event; returns whether it has happened.
     fn wait_until(&self, time: Instant) -> bool {
         let has_come = self.has_come.lock().unwrap_or_else(PoisonError::into_inner);
         let left = time.saturating_duration_since(Instant::now());
@@ -55,22 +55,22 @@ impl Event {
     }
 }
 
-/// What the sampler and the run tell each other.
+/// Events that synchronise the sampler and the run.
 #[derive(Debug, Default)]
 pub(crate) struct RunMoments {
     first_sample: Event,
-    /// Time zero is known.
+    /// Set when time zero is known.
     begin: Event,
     end: Event,
 }
 
 impl RunMoments {
-    /// Waits for the first sample: what counters count of the run is to lie between it and the last.
+    /// Waits for the first sample: counters of the run must start at it or later.
     pub(crate) fn await_first_sample(&self) {
         self.first_sample.wait_until(Instant::now() + FIRST_SAMPLE);
     }
 
-    /// Says that the clock knows time zero.
+    /// Announces that the clock knows time zero.
     pub(crate) fn begin(&self) {
         self.begin.come();
     }
@@ -88,7 +88,7 @@ impl Drop for EndsRun<'_> {
     }
 }
 
-/// Why a wait is over.
+/// Reason why a wait is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Woken {
     /// Its time came.
@@ -104,7 +104,7 @@ enum Woken {
 pub(crate) struct Halts(Arc<AtomicU64>);
 
 impl Halts {
-    /// Waits until a time, or until the run is over, and notes when nobody lets this thread run.
+    /// Waits until a time, or until the run is over, and adds late wake-ups of this thread.
     fn wait_until(&self, time: Instant, end: &Event) -> Woken {
         loop {
             let beat = (Instant::now() + BEAT).min(time);
@@ -133,16 +133,16 @@ impl Probe for Halts {
     }
 }
 
-/// How the sampling went.
+/// Outcome of the sampling.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sampled {
-    /// How far the clock was off at most.
+    /// Maximum error of the clock.
     pub(crate) clock_error: Nanos,
     /// CPU time of the thread.
     pub(crate) cpu_ns: u64,
 }
 
-/// Where samples come from, and where they go.
+/// Source and destination of samples.
 struct Samples {
     sampler: Sampler,
     log: SeriesLog,
@@ -156,21 +156,22 @@ impl Samples {
         Samples { sampler, log, names, values: Vec::new() }
     }
 
-    /// Asks all probes.
+    /// Queries all probes.
     fn take(&mut self) {
         self.values.clear();
         self.sampler.sample(&mut self.values);
     }
 
-    /// Writes down what was taken last.
+    /// Writes the last samples.
     fn keep(&mut self, time_ns: u64) {
         let samples = self.values.iter().map(|(id, value)| (self.names[usize::from(id.0)].as_str(), *value));
-        // A full disk ends the records too, and they tell.
+        // A full disk ends the records too, and they report it.
         let _ = self.log.append(time_ns, samples);
     }
 }
 
-/// Takes a sample at time zero and each `interval` from there, and corrects the clock, until the run has ended, in a thread of its own.
+/// Takes a sample at time zero and each `interval` from there, and corrects the clock, until the run has ended; runs in a separate
+/// thread.
 pub(crate) fn sample(
     mut sampler: Sampler,
     log: SeriesLog,
@@ -185,7 +186,7 @@ pub(crate) fn sample(
     moments.first_sample.come();
     moments.begin.wait();
     let zero = Instant::now() + Duration::from_nanos(clock.origin().saturating_sub(monotonic_ns()));
-    // What others do while the run waits for its start is not told as its own. Where it starts at once, the first sample serves.
+    // Foreign I/O before the start must not count as the run's. Where the run starts at once, the first sample serves.
     let is_early = zero.saturating_duration_since(Instant::now()) > BEFORE_ZERO;
     if is_early && !moments.end.wait_until(zero - BEFORE_ZERO) {
         samples.take();
@@ -207,7 +208,7 @@ pub(crate) fn sample(
         if woken == Woken::AtEnd {
             return Sampled { clock_error: error, cpu_ns: thread_cpu_ns() };
         }
-        // One that followed a halt came before its time.
+        // A sample after a halt comes before its time.
         if Instant::now() >= next {
             next = Instant::now().max(next + interval);
         }

@@ -1,4 +1,4 @@
-//! A phase that is executed: its issuing loops from their threads to their ends.
+//! Execution of a phase: its issuing loops from their threads to their ends.
 
 use crate::control::Control;
 use crate::coordinator::Coordinator;
@@ -20,7 +20,7 @@ use iosonar_record::{Recorder, start as start_recorder};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
-/// What became of an issuing loop.
+/// Outcome of an issuing loop.
 pub(crate) struct LoopEnd {
     pub(crate) phase: u16,
     pub(crate) target: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) prepared: &'a Prepared,
     /// Its jobs, fitted to the files as they are when it starts.
     pub(crate) jobs: &'a [JobReady],
-    /// Of the phase in the plan.
+    /// Number of the phase in the plan.
     pub(crate) number: u16,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What is left when a phase is over.
+/// Outcome of a phase.
 pub(crate) struct StageEnd {
     pub(crate) loops: Vec<LoopEnd>,
     pub(crate) log: std::io::Result<LogWriter>,
@@ -67,7 +67,7 @@ impl StageEnd {
     }
 }
 
-/// What the issuing loops of a phase share.
+/// State shared by the issuing loops of a phase.
 #[derive(Clone, Copy)]
 struct Together<'a> {
     /// Where loops wait for each other, if any do.
@@ -78,7 +78,7 @@ struct Together<'a> {
 }
 
 impl Stage<'_> {
-    /// Runs all issuing loops of the phase to their ends. `start` is asked for its start when all of them are ready.
+    /// Runs all issuing loops of the phase to their ends. `start` returns its start when all of them are ready.
     pub(crate) fn execute(
         self,
         equipment: Vec<Equipment>,
@@ -136,7 +136,7 @@ impl Stage<'_> {
         usize::from(self.number) + 1 == self.prepared.plan.phases.len()
     }
 
-    /// When the requests of a pass start, where the last loop of this process was ready for them at `latest`.
+    /// Start of the requests of a pass, where the last loop of this process was ready for them at `latest`.
     fn opening(self, latest: Nanos, shared: Shared<'_>) -> Nanos {
         let origin = shared.clock.origin();
         match self.prepared.is_timed() {
@@ -222,7 +222,7 @@ impl Stage<'_> {
             }
             Requests::Load(open) => Feed::Direct(open()?),
         };
-        // A load from standard input was not scanned: nobody knows when its producer starts.
+        // A load from standard input was not scanned, and the start of its producer is unknown.
         let is_scanned = self.job(part).workload.facts().is_some();
         feed.prime(!is_scanned, || control.is_stopped(Nanos(0)));
         Ok(feed)

@@ -1,4 +1,4 @@
-//! The start of a phase: everybody is ready, then its time is known, then everybody waits for it.
+//! The start of a phase: all loops get ready, then the start time is fixed, then all wait for it.
 
 use crate::control::Control;
 use iosonar_os::{Clock, monotonic_ns};
@@ -19,7 +19,7 @@ pub(crate) struct Start {
 #[derive(Debug, Default)]
 struct State {
     ready: usize,
-    /// When the phase starts, on the run's clock, or that it does not; none: nobody knows yet.
+    /// Start of the phase on the run's clock, `Some(None)` if it does not start; `None` while undecided.
     begins: Option<Option<Nanos>>,
 }
 
@@ -28,7 +28,7 @@ impl Start {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so many issuing loops are ready.
+    /// Waits until `loops` issuing loops are ready.
     pub(crate) fn await_ready(&self, loops: usize) {
         let mut state = self.lock();
         while state.ready < loops {
@@ -36,13 +36,13 @@ impl Start {
         }
     }
 
-    /// Lets everybody go at a time, or go home.
+    /// Releases all loops at a time, or cancels the phase.
     pub(crate) fn decide(&self, begins: Option<Nanos>) {
         self.lock().begins = Some(begins);
         self.decided.notify_all();
     }
 
-    /// One loop's part; it counts as ready when this is dropped, also by a panic, so that nobody waits for the dead.
+    /// Ticket of one loop; dropping it counts the loop as ready, also by a panic, so that others do not wait for a dead one.
     pub(crate) fn ticket(&self) -> StartTicket<'_> {
         StartTicket(self)
     }
@@ -63,12 +63,12 @@ impl Start {
     }
 }
 
-/// A loop on its way to the start.
+/// A loop before the start.
 #[derive(Debug)]
 pub(crate) struct StartTicket<'a>(&'a Start);
 
 impl StartTicket<'_> {
-    /// Says that this loop is ready, and waits for the start of the phase; none if it does not begin after all.
+    /// Reports that this loop is ready, and waits for the start of the phase; `None` if it does not start after all.
     pub(crate) fn wait(self, clock: &Clock, is_timed: bool, control: &Control) -> Option<Nanos> {
         let start = self.0;
         drop(self);
@@ -110,7 +110,7 @@ mod tests {
             let went = std::thread::scope(|scope| {
                 let loops: Vec<_> =
                     (0..3).map(|_| scope.spawn(|| start.ticket().wait(&clock, true, &control))).collect();
-                // One more never gets there.
+                // One more loop never gets there.
                 drop(start.ticket());
                 start.await_ready(4);
                 start.decide(begins);

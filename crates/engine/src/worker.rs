@@ -1,9 +1,9 @@
-//! The issuing loop: asks the scheduler, does what it says, records what happened.
+//! The issuing loop: asks the scheduler, executes its decisions, records the results.
 //!
-//! One thread runs it for one target, or for one job of several on a target. Each turn looks for completions, asks for
-//! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
-//! once. Between due times it sleeps, and spins at the end of a sleep; both see completions. Before it sleeps or waits it
-//! makes the data of the next write, slice by slice, with a look for completions after each slice; so it checks what long reads gave.
+//! One thread runs it for one target, or for one job of several on a target. Each turn looks for completions, reads the clock once,
+//! and then executes whatever the scheduler finds due, up to a batch; the backend submits a batch at once. Between due times it
+//! sleeps, and spins at the end of a sleep; both see completions. Before it sleeps or waits it makes the data of the next write,
+//! slice by slice, with a look for completions after each slice; in the same way it checks the data of long reads.
 
 mod verifying;
 
@@ -30,29 +30,29 @@ use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How often a waiting loop looks whether it should stop, and hands on records.
+/// How often a waiting loop checks for a stop, and passes on records.
 const POLL: Nanos = Nanos(50_000_000);
 
-/// How soon a source that had nothing yet is asked again.
+/// Interval of asking a source that had no request yet.
 const ASK_AGAIN: Nanos = Nanos(500_000);
 
-/// Nothing is checked so shortly before a request is due.
+/// Minimum idle time before a due request in which data is checked.
 const LEAST_IDLE: Nanos = Nanos(5_000);
 
 /// Most passes of a run that only time ends: their times are kept, and memory does not follow the length of a run.
 const MOST_PASSES: u32 = 1 << 20;
 
-/// Most requests that are handed to the kernel at once: the first of them waits until the last is ready. Each takes two
+/// Most requests that are submitted to the kernel at once: the first of them waits until the last is ready. Each takes two
 /// decisions, one that offers it and one that issues it.
 const BATCH: u32 = 32;
 
-/// What of the plan a worker needs.
+/// Settings of a worker, from the plan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) target: u16,
     /// Number of the phase in the plan.
     pub(crate) phase: u16,
-    /// Which of several loops of the job this is.
+    /// Number of the loop among several of the job.
     pub(crate) job: Option<u16>,
     pub(crate) depth: u32,
     pub(crate) overlap: Overlap,
@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-/// What goes with a request from its source to its record.
+/// Data that a request carries from its source to its record.
 #[derive(Debug, Clone, Copy, Default)]
 struct Origin {
     load_time: Nanos,
@@ -84,14 +84,14 @@ struct Origin {
     marks: Marks,
 }
 
-/// What became of a request that the scheduler issued.
+/// Result of issuing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Issued {
-    /// The backend has it.
+    /// The request is at the backend.
     Gone,
-    /// It has to wait for memory.
+    /// It waits for memory.
     NeedsMemory,
-    /// More of its data has to be made.
+    /// It needs more of its data.
     NeedsData,
 }
 
@@ -122,29 +122,29 @@ pub(crate) enum WorkerError {
     Writer(#[from] WriterGone),
 }
 
-/// How a worker ended.
+/// The end of a worker.
 pub(crate) struct WorkerEnd {
     pub(crate) counters: WorkerCounters,
     pub(crate) result: Result<(), WorkerError>,
-    /// What is to stay open until the last sample was taken; see [`WorkerContext::stays_open`].
+    /// The backend, if it stays open until the last sample was taken; see [`WorkerContext::stays_open`].
     pub(crate) open: Option<Box<dyn Backend>>,
 }
 
 impl WorkerEnd {
-    /// Of a worker that has done nothing.
+    /// The end of a worker that has done nothing.
     pub(crate) fn without_work(result: Result<(), WorkerError>) -> WorkerEnd {
         WorkerEnd { counters: WorkerCounters::default(), result, open: None }
     }
 }
 
-/// What a worker counted.
+/// Counters of a worker.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkerCounters {
     pub(crate) scheduler: Counters,
     pub(crate) max_requested_end: u64,
     pub(crate) lines: u64,
     pub(crate) issued: IssuedHash,
-    /// From the lowest to the highest byte that requests change.
+    /// Range from the lowest to the highest byte that requests change.
     pub(crate) written: Option<WrittenRange>,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
@@ -170,12 +170,12 @@ pub(crate) struct Worker<'a> {
     gauge: &'a Gauge,
     /// When the phase began, on the run's clock.
     origin: Nanos,
-    /// How long it took to open the file of this pass, and CPU time of the thread at its start.
+    /// Duration of opening the file of this pass, and CPU time of the thread at its start.
     open_ns: u64,
     cpu_ns: u64,
     pass: u32,
     is_last_pass: bool,
-    /// Start of the pass on the run's clock, and the end of what it has done so far.
+    /// Start of the pass on the run's clock, and the end of its work so far.
     start: Nanos,
     last_end: Nanos,
     scheduler: Scheduler<Origin>,
@@ -184,11 +184,11 @@ pub(crate) struct Worker<'a> {
     stalled: Option<(Slot, Nanos)>,
     /// A request that has its slot, and memory whose data is not whole yet.
     unmade: Option<Slot>,
-    /// Bytes of data made since requests were handed over last.
+    /// Bytes of data made since the last submission.
     made: u64,
-    /// Which slots' requests had to wait for memory.
+    /// Slots whose requests had to wait for memory.
     without_buffer: Vec<bool>,
-    /// Requests of the pass that its source has given.
+    /// Requests of the pass that its source has offered.
     offered: u64,
     /// Steps of the pass that are recorded.
     steps: u64,
@@ -235,7 +235,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Executes `passes` passes of a phase that starts at `origin`; `open` gives the requests of each, ready to go.
+    /// Executes `passes` passes of a phase that starts at `origin`; `open` returns the requests of each, ready to go.
     pub(crate) fn run(
         mut self,
         origin: Nanos,
@@ -296,7 +296,7 @@ impl<'a> Worker<'a> {
             self.scheduler = self.settings.scheduler(self.context.delays.clone());
             let ended = self.backend.now();
             let ended = member.await_others(ended);
-            // Not before all have ended the pass: whoever still met there would wait for this one.
+            // Rejoins only after all have ended the pass: a loop still at a meeting would wait for this one.
             if let Some(participant) = &mut self.context.participant {
                 participant.rejoin();
             }
@@ -338,7 +338,7 @@ impl<'a> Worker<'a> {
         self.settings.rules.ends_with_first && self.context.first_done.load(Relaxed)
     }
 
-    /// Ends the phase for all, where the plan says so, if all loops of this job have done what was asked of them.
+    /// Ends the phase for all, where the plan says so, if all loops of this job have done their work.
     fn tell_done(&self) {
         let is_done = self.error.is_none() && !self.counters.stopped && self.counters.ended_early.is_none();
         if self.settings.rules.ends_with_first
@@ -350,7 +350,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Goes on with the file of this pass, where each has one of its own.
+    /// Continues with the file of this pass, where passes have separate files.
     fn reopen(&mut self, pass: u32) -> Result<(), WorkerError> {
         let Some(file) = self.context.file.clone().filter(|file| file.changes()) else { return Ok(()) };
         let cannot = |error| WorkerError::File { pass: pass + 1, error };
@@ -364,7 +364,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Does file operations, in order, up to one that fails. Each is a record.
+    /// Executes file operations, in order, up to one that fails. Each is a record.
     fn execute_steps(&mut self, steps: &[FileStep]) -> Result<(), WorkerError> {
         let Some(target) = self.context.file.clone() else { return Ok(()) };
         for &step in steps {
@@ -419,7 +419,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Does nothing until a time, or until the run is stopped.
+    /// Idles until a time, or until the run is stopped.
     fn rest_until(&mut self, time: Nanos) {
         self.backend.skip_to(time);
         loop {
@@ -431,7 +431,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
+    /// Flushes written data, if the plan wants it, and keeps the times of the pass.
     fn end_pass(&mut self, is_empty: bool) {
         if let Some(file) = self
             .context
@@ -509,7 +509,7 @@ impl<'a> Worker<'a> {
         self.made = 0;
     }
 
-    /// Does what the scheduler finds due at this moment, up to a batch; `false` when the pass is over.
+    /// Executes the decisions due at this moment, up to a batch; `false` when the pass is over.
     fn act(&mut self, feed: &mut Feed, now: Nanos) -> bool {
         for _ in 0..2 * BATCH {
             match self.next(now) {
@@ -558,7 +558,7 @@ impl<'a> Worker<'a> {
 
     /// Sleeps until shortly before `until`, then spins.
     fn sleep(&mut self, until: Nanos) {
-        // What is due already must not wait for what is due next.
+        // Requests already due must not wait for the next due time.
         self.submit();
         let mut now = self.backend.now();
         if until <= now {
@@ -620,7 +620,7 @@ impl<'a> Worker<'a> {
         fits.then_some(DataRequest { sequence: item.sequence, op: item.op, extent, due })
     }
 
-    /// Spins until `until`, but not so long that a stop would go unnoticed.
+    /// Spins until `until`, for `POLL` at most, so that a stop is noticed.
     fn spin(&mut self, until: Nanos) {
         let until = until.min(Nanos(self.backend.now().0 + POLL.0));
         while !self.reap(Wait::No) && self.backend.now() < until {
@@ -628,7 +628,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for a completion, but not beyond `until`, and not so long that a stop would go unnoticed.
+    /// Waits for a completion, but not beyond `until`, and not long enough to miss a stop.
     fn wait(&mut self, until: Nanos) {
         if self.check_while_idle(until) {
             return;
@@ -639,10 +639,10 @@ impl<'a> Worker<'a> {
         let latest = if self.backend.is_timed() {
             Nanos(now.0 + POLL.0)
         } else if stop > now {
-            // A real clock goes on while a stop is noticed a little late; a simulated one must not pass its stop.
+            // A real clock advances while a stop is noticed a little late; a simulated one must not pass its stop.
             stop
         } else {
-            // It is past its stop: only what is in flight is still awaited.
+            // It is past its stop: only requests in flight are still awaited.
             until
         };
         // A simulated clock must not pass a place that is to be read again.
@@ -650,7 +650,7 @@ impl<'a> Worker<'a> {
         self.reap(Wait::Until(until.min(latest).min(due)));
     }
 
-    /// Lets nothing more go. A request that only waits for memory or data goes no more either.
+    /// Stops all issuing, also of a request that only waits for memory or data.
     fn stop(&mut self, now: Nanos) {
         self.scheduler.stop(now);
         let held = self.held();
@@ -667,21 +667,21 @@ impl<'a> Worker<'a> {
         self.cancel_checked(now);
     }
 
-    /// Ends the issuing; what is in flight is still awaited. The first reason counts.
+    /// Ends the issuing with an error; requests in flight are still awaited. The first reason counts.
     fn fail(&mut self, error: WorkerError) {
         self.error.get_or_insert(error);
         let now = self.backend.now();
         self.stop(now);
     }
 
-    /// Ends this target's part, which is a result like any other; other targets go on.
+    /// Ends this target's part, which is a normal result; other targets continue.
     fn end_early(&mut self, why: String, now: Nanos) {
         self.context.job_status.end(&why);
         self.counters.ended_early.get_or_insert(why);
         self.stop(now);
     }
 
-    /// Offers the scheduler the next request of the source; `false` if there is none yet.
+    /// Offers the scheduler the next request of the source; `false` if it has no request yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
         let now = self.scheduler.earliest(now);
         let rules = &self.settings.rules;
@@ -706,7 +706,7 @@ impl<'a> Worker<'a> {
 
     fn offer_item(&mut self, item: &Item) {
         if self.is_beyond_the_run(item) {
-            // Another pass would come no further: this one lasts until the run is over.
+            // Another pass would make no progress: this one lasts until the run is over.
             self.rest_until(self.settings.rules.runtime.unwrap_or_default());
             return self.scheduler.exhausted();
         }
@@ -787,7 +787,7 @@ impl<'a> Worker<'a> {
         DataRequest { sequence: request.sequence, op: request.op, extent: request.extent, due }
     }
 
-    /// Hands a slot's request to the backend, once it has memory and data.
+    /// Submits a slot's request to the backend, once it has memory and data.
     fn issue(&mut self, slot: Slot, now: Nanos) -> Issued {
         if self.payloads.are_empty() {
             self.push(slot, Buffer::empty(), now);
@@ -816,7 +816,7 @@ impl<'a> Worker<'a> {
         Issued::Gone
     }
 
-    /// Memory for a request with its data; none: some comes back with the next completion.
+    /// Memory for a request with its data; `None` until the next completion frees some.
     fn take_memory(&mut self, content: DataRequest) -> Option<Buffer> {
         loop {
             let taken = self.payloads.take(content);
@@ -828,8 +828,8 @@ impl<'a> Worker<'a> {
 
     /// Makes a slice of the data of a request that is due; `false` if more has to be made after a look at completions.
     ///
-    /// Data takes time, which must not be the delay of requests before this one: they are handed over after each slice,
-    /// and not before each request, because that would end batches of small ones.
+    /// Data takes time, which must not delay the requests before this one: they are submitted after each slice, and not before each
+    /// request, because that would end batches of small ones.
     fn make_now(&mut self, content: DataRequest) -> bool {
         if self.made >= SLICE as u64 || content.extent.length > SLICE as u64 {
             self.submit();
@@ -863,7 +863,7 @@ impl<'a> Worker<'a> {
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }
 
-    /// Keeps in the journal that a request is about to go.
+    /// Notes in the journal that a request is about to be issued.
     fn note_in_journal(&mut self, slot: Slot, request: &Request<Origin>, due: Nanos, now: Nanos) {
         let record = Record { due, marks: request.facts.marks, ..self.blank(request) };
         let Some(journal) = &mut self.context.journal else { return };
@@ -872,12 +872,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What a request that waited for a conflict is marked as.
+    /// The mark of a request that waited for a conflict.
     fn waited(&self) -> Marks {
         if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED }
     }
 
-    /// Takes what has completed; whether anything had.
+    /// Reaps completions; returns whether there were any.
     fn reap(&mut self, wait: Wait) -> bool {
         let mut done = std::mem::take(&mut self.done);
         self.backend.reap(wait, &mut done);
@@ -908,7 +908,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A request is over, and its slot is free.
+    /// Ends a request and frees its slot.
     fn end_request(&mut self, slot: Slot, record: &Record, result: i64, now: Nanos) {
         self.scheduler.complete(slot, now);
         self.keep(record, now);
@@ -920,8 +920,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What the plan wants to know of a request: whether its data is right, whether the file has ended, how far it has
-    /// come.
+    /// Inspects a completed request as the plan wants: whether its data is right, whether the file has ended, and the progress for
+    /// other loops.
     fn look_at(&mut self, record: &Record, buffer: &mut Buffer) {
         let transferred = u64::try_from(record.result).unwrap_or(0);
         if let (Some(verify), true) =
@@ -941,10 +941,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Checks the data of a request, outside its time. What was written is read back first.
+    /// Checks the data of a request, outside its time. Written data is read back first.
     fn verify(&mut self, verify: Verify, record: &Record, buffer: &mut Buffer, transferred: u64) {
         let length = usize::try_from(transferred).unwrap_or(usize::MAX).min(buffer.len());
-        // Which request wrote random data last, a read cannot know.
+        // A read cannot know which request wrote random data last.
         if record.op == Op::Read && self.payloads.differ_by_request() {
             return;
         }
@@ -954,7 +954,7 @@ impl<'a> Worker<'a> {
             }
             let Some(file) = &self.context.file else { return };
             named::spoil_written(&mut buffer[..length]);
-            // What is still in a buffer of the program is not in the file yet.
+            // Data in a buffer of the program is not in the file yet.
             let shown = self.backend.show_written();
             if shown.and_then(|()| file.read_back(&mut buffer[..length], record.executed.offset)).is_err() {
                 // An unreadable block counts as a miscompare.
@@ -983,7 +983,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A target that is gone ends its part; one that only fails does so as far as the plan allows.
+    /// Counts a failed request. A target that is gone ends its part; otherwise the plan's limits decide.
     #[cold]
     fn count_failed(&mut self, result: i64, now: Nanos) {
         let failed = self.context.job_status.count_failed();
@@ -1038,8 +1038,8 @@ impl<'a> Worker<'a> {
         self.keep(&record, now);
     }
 
-    /// Records a request that a stop kept from going. One that was not due yet belongs to the part after the stop: no figure
-    /// may count it.
+    /// Records a request that a stop prevented. One that was not due yet belongs to the part after the stop: no figure may count
+    /// it.
     fn cancel(&mut self, request: &Request<Origin>, now: Nanos) {
         if request.due.is_none_or(|due| due <= now) {
             self.record_unsent(request, Outcome::Cancelled, None, now);
@@ -1060,7 +1060,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Records a step of the pass, which is none of its requests.
+    /// Records a step of the pass, which does not count as a request.
     fn record_step(&mut self, step: Step, errno: Option<i32>) {
         let Step { op, start, end, length, result } = step;
         let number = u64::from(self.settings.job.unwrap_or(0)) << 8 | self.steps;

@@ -1,5 +1,5 @@
-//! Targets that wait for each other, on the simulated device, from seeds: nobody hangs, and what was promised holds. It is
-//! judged from the records alone. A failing case names its seed.
+//! Targets that wait for each other, on the simulated device, from seeds: no target hangs, and the rules hold. They are judged from
+//! the records alone. A failing case names its seed.
 
 mod common;
 
@@ -131,7 +131,7 @@ fn a_slave_keeps_behind_its_master() {
             let expected = if ends == Ends::Stop { slaves.min(asked) } else { slaves };
             assert_eq!(slave.len() as u64, expected, "seed {seed}, pass {pass}");
             for (j, record) in (0u64..).zip(slave) {
-                // Request j belongs to task j / task, which goes when so many intervals of the master are complete.
+                // Request j belongs to task j / task, which goes when `needed` requests of the master are complete.
                 let needed = ((j / task + 1).saturating_sub(extra) * every).min(masters);
                 let after = if needed == 0 { Nanos(0) } else { master_ends[needed as usize - 1] };
                 assert!(record.submitted.unwrap() >= after, "seed {seed}, pass {pass}, request {j}");
@@ -159,7 +159,7 @@ fn chains_triggers_and_meetings_end() {
             pass_delay: Nanos(dice.below(2) * 1_000_000),
             ..Coordination::default()
         };
-        // Whoever waits, waits for a target with a lower number: no circles.
+        // Every target waits for one with a lower number: no cycles.
         for follower in 1..count as u16 {
             let leader = dice.below(follower.into()) as u16;
             match dice.below(4) {

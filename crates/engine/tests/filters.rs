@@ -1,4 +1,4 @@
-//! What filters of loads hold in memory is known, and refused where there is no room for it, before a run.
+//! Memory that filters of loads hold is known before a run, and refused where it exceeds the available memory.
 
 use iosonar_engine::{PrepareError, filter_room, prepare};
 use iosonar_host::Root;
@@ -7,14 +7,14 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A machine with so much memory available, and nothing else.
+/// A machine with `mib` MiB of available memory, and nothing else.
 fn machine(dir: &Path, mib: u64) -> Root {
     std::fs::create_dir_all(dir.join("proc")).unwrap();
     std::fs::write(dir.join("proc/meminfo"), format!("MemAvailable: {} kB\n", mib << 10)).unwrap();
     Root::new(dir)
 }
 
-/// Replays a load of 1000 requests on so many pretended targets.
+/// Replays a load of 1000 requests on `targets` pretended targets.
 fn plan(dir: &Path, targets: usize, filter: &str) -> Plan {
     let load = dir.join("l.load");
     let lines: String = (0..1000).map(|i| format!("{i} ; 8 ; 8 ; R ; 0.0 ; 0.0\n")).collect();
@@ -42,7 +42,7 @@ fn requests_that_filters_hold_count_as_memory_of_the_run() {
     let error = refusal(held(2), &root).expect("too much");
     assert!(matches!(error, PrepareError::Memory { .. }), "{error}");
     assert!(error.to_string().contains("213 MiB of requests that filters hold"), "{error}");
-    // What is read again is not held.
+    // Requests that are read again are not held.
     assert!(refusal(plan(dir.path(), 2, "repeat:2000 | sample:2"), &root).is_none());
 }
 

@@ -111,7 +111,7 @@ fn a_stop_ends_the_run_in_any_phase() {
             assert!(matches!(ran.info.state, RunState::Interrupted(_)), "seed {seed}: {:?}", ran.info.state);
             assert!(ran.records.iter().all(|r| r.submitted.is_none_or(|at| at <= stop)), "seed {seed}");
             assert!(ran.info.phases.iter().all(|phase| phase.start <= stop), "seed {seed}");
-            // What went before the stop is what goes without one.
+            // Requests before the stop are the same as without one.
             let before = whole.records.iter().filter(|r| r.completed < Some(stop)).count();
             assert!(ran.records.iter().filter(|r| r.is_completed()).count() >= before, "seed {seed}");
         }

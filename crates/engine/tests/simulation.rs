@@ -1,5 +1,5 @@
-//! Whole runs on the simulated device, from seeds: every policy, every table of conflicts, every fault. What has
-//! to hold is judged from the records alone. A failing case names its seed, and is the same each time.
+//! Whole runs on the simulated device, from seeds: every policy, every table of conflicts, every fault. The invariants are judged
+//! from the records alone. A failing case names its seed, and is the same each time.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn once(mut plan: Plan) -> Plan {
     plan
 }
 
-/// The records of one target and pass, and what was asked for there.
+/// The records of one target and pass, and its requests.
 struct Part<'a> {
     records: &'a [Record],
     plan: &'a Plan,
@@ -98,7 +98,7 @@ impl Part<'_> {
         most
     }
 
-    /// What must hold whatever the policy.
+    /// Checks the invariants of every policy.
     fn holds(&self, what: &str) {
         assert!(self.most_in_flight() <= i64::from(self.plan.depth()), "{what}: depth");
         for r in self.records {
@@ -144,8 +144,8 @@ impl Part<'_> {
         assert!(policy == OverlapPolicy::Order || !any(|r| r.marks.has(Marks::ORDERED)), "{what}");
     }
 
-    /// Who goes later than it is due and released found every slot taken. Under `order`, and where the push-back
-    /// list may be full, it may also have stood behind another.
+    /// A request issued later than it is due and released found every slot taken. Under `order`, and where the push-back list may
+    /// be full, it may also have waited for another.
     fn nothing_waits_in_vain(&self, what: &str) {
         let Overlap { policy, max_waiting, .. } = self.plan.overlap;
         if policy == OverlapPolicy::Order || policy == OverlapPolicy::PushBack && max_waiting < 1_000 {
@@ -161,7 +161,7 @@ impl Part<'_> {
             let Some(at) = r.submitted.filter(|s| *s > r.due.max(r.released.unwrap_or_default())) else {
                 continue;
             };
-            // What completes at this very moment has made room for it.
+            // A completion at this very moment has made room for it.
             let flying = begun.partition_point(|t| *t < at) - ended.partition_point(|t| *t < at);
             assert!(
                 flying >= self.plan.depth() as usize,
@@ -170,7 +170,7 @@ impl Part<'_> {
         }
     }
 
-    /// Who is named as the reason of a wait or a drop was one: it conflicts, came before, and was in flight.
+    /// The request named as the reason of a wait or a drop was one: it conflicts, came before, and was in flight.
     fn blame_is_right(&self, what: &str) {
         for r in self.records {
             let Some(by) = r.blocked_by else { continue };
@@ -251,7 +251,7 @@ fn every_request_has_one_record_and_every_policy_holds() {
             seen[5] += u64::from(r.marks.has(Marks::ORDERED));
         }
     });
-    // The cases are none if nothing of this ever happens.
+    // The cases prove nothing if nothing of this ever happens.
     let [completed, failed, dropped, cancelled, pushed, ordered] = seen;
     assert!(completed > 0 && failed > 0 && dropped > 0 && pushed > 0 && ordered > 0, "{seen:?}");
     assert_eq!(cancelled, 0);

@@ -1,4 +1,4 @@
-//! Memory for what sectors may hold counts as memory of the run before it starts.
+//! Memory for expected state counts as memory of the run before it starts.
 
 use iosonar_engine::{PrepareError, prepare};
 use iosonar_host::Root;
@@ -6,7 +6,7 @@ use iosonar_plan::Plan;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A machine with so much memory available, and nothing else.
+/// A machine with `mib` MiB of available memory, and nothing else.
 fn machine(dir: &Path, mib: u64) -> Root {
     std::fs::create_dir_all(dir.join("proc")).unwrap();
     std::fs::write(dir.join("proc/meminfo"), format!("MemAvailable: {} kB\n", mib << 10)).unwrap();

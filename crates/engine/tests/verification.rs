@@ -133,7 +133,7 @@ impl Entry<'_> {
         self.value[name] == Value::Bool(true)
     }
 
-    /// The hit of this injection that a fault is about.
+    /// The hit of this injection that explains a fault.
     fn hit_by(&self, fault: &Fault) -> Option<Hit> {
         let (start, end) = (fault.offset / 512, (fault.offset + fault.length) / 512);
         let is_then = |hit: &Hit| {
@@ -147,7 +147,7 @@ impl Entry<'_> {
     /// Whether a read of the run must have seen it.
     fn must_be_found(&self, overlap: OverlapPolicy) -> bool {
         let is_known = self.value["due"].as_str().is_some_and(|due| due.bytes().any(|digit| digit != b'0'));
-        // Where writes overlap reads, what a read gave may have been right then.
+        // Where writes overlap reads, the result of a read may have been right then.
         let is_judged = |hit: &Hit| hit.is_read && overlap != OverlapPolicy::Allow;
         let stays = |hit: &Hit| hit.superseded_at.is_none() || is_judged(hit);
         let is_seen = [self.destination, self.place].iter().flatten().any(stays);
@@ -163,7 +163,7 @@ impl Entry<'_> {
     }
 }
 
-/// Whether a fault has the right name for what was done.
+/// Whether a fault has the right name for the injection.
 fn is_right(fault: &Fault, entry: &Entry<'_>) -> bool {
     let class = fault.class;
     let is_at_place = entry
@@ -175,7 +175,7 @@ fn is_right(fault: &Fault, entry: &Entry<'_>) -> bool {
         InjectionKind::Zeroed | InjectionKind::Ones | InjectionKind::Foreign | InjectionKind::OtherRun => {
             class == FaultClass::Lost && !fault.note.is_empty()
         }
-        // What is missing at home is lost, where the other place was overwritten.
+        // A misdirected write counts as lost at home, where the other place was overwritten.
         InjectionKind::Misdirected => class == FaultClass::Lost && is_at_place,
         // One of the two places was overwritten.
         InjectionKind::Swapped => matches!(class, FaultClass::Lost | FaultClass::Misdirected),
@@ -183,7 +183,7 @@ fn is_right(fault: &Fault, entry: &Entry<'_>) -> bool {
     }
 }
 
-/// Whether the place was overwritten before it could be read again: then the fault says what else it could be.
+/// Whether the place was overwritten before it could be read again: then the fault lists alternatives.
 fn is_open(fault: &Fault, kind: InjectionKind) -> bool {
     let may_be = fault.also_possible.iter().any(|class| class.name() == kind.name());
     // The same where other sectors of the write, or its home, were overwritten.
@@ -201,7 +201,7 @@ fn has_lost_home(fault: &Fault, entries: &[Entry<'_>]) -> bool {
     entries.iter().any(|entry| entry.kind == InjectionKind::Duplicated && entry.hit_by(&at_home).is_some())
 }
 
-/// So that some eight of so many are told.
+/// Step that selects about eight of `count`.
 fn matrix_step(count: usize) -> usize {
     count.div_ceil(8).max(1)
 }
@@ -210,7 +210,7 @@ fn matrix_step(count: usize) -> usize {
 struct Matrix {
     cells: BTreeMap<(InjectionKind, FaultClass), u64>,
     open: u64,
-    /// Writes in flight together over one place: what was there before them is not always known.
+    /// Concurrent writes over one place: its content before them is not always known.
     rare: Vec<String>,
     injected: BTreeMap<InjectionKind, u64>,
     wrong: Vec<String>,
@@ -228,7 +228,7 @@ impl Matrix {
                 self.wrong.push(format!("seed {seed}, {overlap:?}: not injected: {fault:?}"));
                 continue;
             };
-            // One fault may be about several.
+            // One fault may have several causes.
             entries.iter().zip(&mut found).for_each(|(entry, found)| *found |= entry.hit_by(fault).is_some());
             if is_right(fault, entry) {
                 *self.cells.entry((entry.kind, fault.class)).or_default() += 1;
@@ -246,7 +246,7 @@ impl Matrix {
         }
         for (entry, found) in entries.iter().zip(found) {
             *self.injected.entry(entry.kind).or_default() += 1;
-            // The same fault at the same place is told once.
+            // The same fault at the same place is reported once.
             let is_known = |fault: &Fault| fault.class.name() == entry.kind.name() && entry.covers(fault);
             if entry.must_be_found(overlap) && !found && !checked.faults.iter().any(is_known) {
                 let near: Vec<&Fault> =
@@ -273,7 +273,7 @@ impl Matrix {
     }
 }
 
-/// Does the same for one seed after the other, from `SEED` on, in as many threads as there are CPUs, until it says that it is over.
+/// Does the same for one seed after the other, from `SEED` on, in as many threads as there are CPUs, until `work` breaks.
 fn for_seeds(work: impl Fn(u64) -> ControlFlow<()> + Sync) {
     let next = AtomicU64::new(from_environment("SEED", 0));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -289,7 +289,7 @@ fn for_seeds(work: impl Fn(u64) -> ControlFlow<()> + Sync) {
 fn injected_faults_are_found_and_named() {
     let seeds = from_environment("SEEDS", 20);
     let matrix = Mutex::new(Matrix::default());
-    // What a crash leaves is judged from the result: `iosonar verify RESULT --mode after-crash`.
+    // Crash damage is judged from the result: `iosonar verify RESULT --mode after-crash`.
     let is_judged = |kind: &InjectionKind| !kind.is_of_cache();
     let kinds: Vec<InjectionKind> = InjectionKind::ALL.into_iter().filter(is_judged).collect();
     let first = from_environment("SEED", 0);
@@ -349,7 +349,7 @@ fn honest(seed: u64, requests: u64) -> Plan {
 /// The sectors that a run checked, or a fault that it should not have.
 fn check_honest(seed: u64, requests: u64) -> Result<u64, Box<Fault>> {
     let ran = run(&honest(seed, requests));
-    // A device that transfers less than it says is not honest.
+    // A device that reports more than it transferred is not honest.
     match ran.faults.into_iter().find(|fault| fault.class != FaultClass::Short) {
         None => {
             let verified = ran.info.verified.expect("it was verified");
@@ -431,7 +431,7 @@ fn a_device_that_crashes_fails_from_then_on() {
     }
 }
 
-/// Samples find some of the changes outside; what they miss is no fault of another name.
+/// Samples find some of the changes outside; those they miss cause no fault of another name.
 #[test]
 fn samples_outside_find_their_share() {
     let seeds = from_environment("SEEDS", 8);

@@ -1,4 +1,4 @@
-//! Claiming targets: the guard is asked, files are opened or made. Only when every target has been looked at.
+//! Claiming targets: the guard is asked, files are opened or made. Starts only after every target has been inspected.
 
 use super::fit::{Fitted, JobsByTarget, may_share};
 use super::inputs::name;
@@ -15,18 +15,18 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A target that this run may use, and nobody else in the meantime.
+/// A target claimed for this run alone.
 pub(crate) struct Claim {
-    /// Keeps the device from others while the run goes on; none where another target of the plan has it.
+    /// Locks the device during the run; `None` where another target of the plan has the lock.
     pub(crate) permit: Option<Permit>,
-    /// The target, opened after the guard has judged it, and proved to be what was judged.
+    /// The target, opened after the guard has judged it, and proved to be the judged one.
     pub(crate) file: Arc<TargetFile>,
     /// The file, if it was not there and has been made.
     pub(super) made: Option<Made>,
 }
 
-/// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused, or
-/// a signal comes.
+/// Claims all targets, in the plan's order; `None` where no target is opened. Made files are removed when a target is refused, or
+/// on a signal.
 pub(super) fn claim_all(
     plan: &Plan,
     targets: &mut [Looked],
@@ -40,7 +40,7 @@ pub(super) fn claim_all(
     }
     let jobs = JobsByTarget::of(phases, targets.len());
     let used = (0..targets.len()).filter(|target| !jobs.on(*target).is_empty());
-    // What others only read may be made by the one that writes it.
+    // Targets that only read a file come after the target that makes it.
     let (made, others): (Vec<usize>, Vec<usize>) = used.partition(|i| targets[*i].target.file.create);
     let (guard, files_root) = (Guard::new(root), root.remembering());
     let mut claimer = Claimer { plan, jobs, root: files_root, guard, devices: Vec::new() };
@@ -61,7 +61,7 @@ pub(super) fn claim_all(
 }
 
 impl Claim {
-    /// Takes back what was made for a run that is refused after all: an empty file. A run that has started keeps it.
+    /// Removes an empty file that was made for a run which is then refused. A run that has started keeps it.
     pub(super) fn withdraw(&self) {
         if let Some(made) = &self.made
             && made.path().symlink_metadata().is_ok_and(|m| m.is_file() && m.len() == 0)
@@ -75,10 +75,10 @@ impl Claim {
 struct Claimer<'a> {
     plan: &'a Plan,
     jobs: JobsByTarget<'a>,
-    /// For what describes files that are made; the guard looks by itself.
+    /// For descriptions of files that are made; the guard reads by itself.
     root: Root,
     guard: Guard<'a>,
-    /// Devices that are claimed and may be shared: who has claimed one for one of the targets has it for all.
+    /// Claimed devices that may be shared: a claim for one of the targets is valid for all.
     devices: Vec<DevNumber>,
 }
 
@@ -119,7 +119,7 @@ impl Claimer<'_> {
         Ok(Claim { permit, file: Arc::new(file), made })
     }
 
-    /// What is left to do with the open file of a target; returns later passes whose files are there already.
+    /// Completes the setup of an open target; returns later passes whose files exist already.
     fn finish(&mut self, index: usize, t: &Looked, file: &File) -> Result<Vec<u32>, PrepareError> {
         let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
         let is_odd = |fitted: &&Fitted| {
@@ -136,8 +136,7 @@ impl Claimer<'_> {
 }
 
 impl Looked {
-    /// Opens the target as the plan says, and makes sure that it is what was judged: a path may lead elsewhere by
-    /// now.
+    /// Opens the target as the plan says, and makes sure that it is the one that was judged: its path may lead elsewhere by now.
     fn open(&self, judged: &TargetFacts, access: Access, writes: bool) -> Result<File, PrepareError> {
         let path = || self.path();
         let first = self.first_name();
@@ -158,7 +157,7 @@ impl Looked {
         if same { Ok(file) } else { Err(PrepareError::Moved(path())) }
     }
 
-    /// What was opened is the copy that an overlay made of a file of its lower layer: what is known is that of the copy from now on.
+    /// Notes that an overlay has copied a file up from its lower layer: facts are those of the copy from now on.
     fn note_copy(&mut self, lower: FileSystem, root: &Root) {
         let Ok(mut found) = identify_growing(&self.first_name(), root) else { return };
         if let TargetKind::RegularFile(copy) = &mut found.kind {
@@ -167,7 +166,7 @@ impl Looked {
         self.facts = Some(found);
     }
 
-    /// Makes the file, which was not there when it was looked for.
+    /// Makes a file that did not exist when it was inspected.
     fn make(&mut self, access: Access, root: &Root) -> Result<(File, Made), PrepareError> {
         let first = self.first_name();
         let made = create(&first, access).map_err(|error| self.not_opened(error, access))?;
@@ -175,7 +174,7 @@ impl Looked {
         Ok(made)
     }
 
-    /// Refuses the file of the first pass where it is there already and passes have files of their own: nobody has named it.
+    /// Refuses an existing file of the first pass where passes have separate files: the user has not named it.
     fn check_first_pass(&self, plan: &Plan) -> Result<(), PrepareError> {
         match self.target.file.between_passes == BetweenPasses::NewFile && !plan.destroy {
             true => Err(self.exists(&self.first_name(), 0)),
@@ -195,8 +194,8 @@ impl Looked {
         }
     }
 
-    /// Files of later passes that are there already. Nobody has named them, so they are refused; with `--destroy` they are judged
-    /// as the target is.
+    /// Judges existing files of later passes. The user has not named them, so they are refused; with `--destroy` they are judged as
+    /// the target is.
     fn judge_later_files(
         &self,
         plan: &Plan,

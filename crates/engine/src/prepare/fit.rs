@@ -1,4 +1,4 @@
-//! Whether a job's workload can go to its target, and how.
+//! Fitting a job's workload to its target.
 
 use super::inputs::{is_stdin, name};
 use super::look::Looked;
@@ -16,22 +16,22 @@ use std::path::Path;
 /// Bytes beyond any file.
 const FAR: u64 = 1 << 62;
 
-/// A job that can go to its target.
+/// A job whose target is suitable.
 pub(crate) struct Fitted {
     pub(crate) job: Job,
-    /// Of the target, as typed.
+    /// Path of the target, as typed.
     path: String,
-    /// Of the target in bytes, when its phase starts; 0 of a file that is made by the run, [`FAR`] where it is yet unknown.
+    /// Size of the target in bytes when its phase starts; 0 of a file that the run makes, [`FAR`] where unknown yet.
     pub(crate) size: u64,
-    /// Where its requests go.
+    /// Placement of its requests.
     pub(crate) placement: Placement,
     pub(crate) workload: Known,
-    /// The target is a file that grows by what it writes beyond its end.
+    /// The target is a file that grows by writes beyond its end.
     pub(crate) grows: bool,
 }
 
 impl Fitted {
-    /// Bytes of its target among which its requests lie in so many passes, as far as that is known before the start.
+    /// Bytes of its target that hold its requests in `passes` passes, as far as that is known before the start.
     pub(crate) fn range(&self, passes: u32) -> Range<u64> {
         let size = self.placement.size();
         match &self.workload {
@@ -91,7 +91,7 @@ fn size_after(steps: &[FileStep], size: u64) -> u64 {
     steps.iter().fold(size, |size, step| step.size_after(size))
 }
 
-/// Whether a workload can go to a target at all.
+/// Checks whether a workload suits a target at all.
 fn check_workload(
     plan: &Plan,
     phase: &Phase,
@@ -101,7 +101,7 @@ fn check_workload(
     block: u64,
 ) -> Result<(), PrepareError> {
     if looked.target.file.between_passes.makes_files() {
-        // New files have names of their own: what stands under the target's own name says whether it is meant as a file.
+        // New files have other names: the file under the target's name shows whether a file is meant.
         let is_other = looked.target.path.metadata().is_ok_and(|m| !m.is_file());
         if !looked.is_file() || is_other {
             return Err(PrepareError::NoFile(looked.path()));
@@ -170,7 +170,7 @@ fn makes_files_before(plan: &Plan, phase: &Phase, job: &Job) -> bool {
         && before.filter(makes).count() > 0
 }
 
-/// How far requests may go whose addresses do not depend on the target. `room`: where it ends, if it does not grow.
+/// End of requests whose addresses do not depend on the target. `room`: its end, if it does not grow.
 fn reach(
     phase: &Phase,
     generator: &Generator,
@@ -179,16 +179,16 @@ fn reach(
     size: u64,
     block: u64,
 ) -> u64 {
-    // Where passes are added, nobody knows how far their offsets go.
+    // Where passes are added, the limit of their offsets is unknown.
     let is_open = phase.coordination.runtime.is_some() && generator.pass_offset.0 > 0;
     let end = workload.end(phase.passes).filter(|_| !is_open);
     let end = end.or(room).unwrap_or(FAR).min(FAR);
-    // Never around the end of a device: what lies after it is the kernel's to refuse.
+    // No wraparound at the end of a device: the kernel refuses requests beyond it.
     size.max(end).next_multiple_of(block.max(1))
 }
 
-/// What is written must be no load, and no other target: neither would know of the other's requests. Device and
-/// inode tell, because one file may have many names.
+/// A written target must be no load, and no other target: neither would know of the other's requests. Compares device and inode,
+/// because one file may have many names.
 pub(super) fn check_apart(
     plan: &Plan,
     looked: &[Looked],
@@ -213,7 +213,7 @@ pub(super) fn check_apart(
     let loads: Vec<_> = phases.iter().flatten().flat_map(loads).collect();
     let loads: HashMap<_, _> = loads.iter().rev().filter_map(|(own, name)| Some(((*own)?, name))).collect();
     let jobs = JobsByTarget::of(phases, looked.len());
-    // What another process executes, it judges itself; on another machine the name means another file.
+    // Another process judges its own targets; on another machine the name means another file.
     let here = plan.jobs_by_target().into_iter().map(|jobs| !jobs.is_empty());
     let known: Vec<_> = looked.iter().map(|t| identity(&t.target.path)).collect();
     let mut by_identity: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
@@ -237,7 +237,7 @@ pub(super) fn check_apart(
 pub(super) struct JobsByTarget<'a>(Vec<Vec<&'a Fitted>>);
 
 impl<'a> JobsByTarget<'a> {
-    /// Of so many targets.
+    /// Groups the jobs of `phases` by target.
     pub(super) fn of(phases: &'a [Vec<Fitted>], targets: usize) -> JobsByTarget<'a> {
         let mut all = vec![Vec::new(); targets];
         for fitted in phases.iter().flatten() {
@@ -257,14 +257,14 @@ impl<'a> JobsByTarget<'a> {
     }
 }
 
-/// Whether other targets of the plan may be the same file or device as the one with these jobs: what overlaps was requested.
+/// Whether other targets of the plan may be the same file or device as that of these jobs: overlaps were requested then.
 pub(super) fn may_share(plan: &Plan, jobs: &[&Fitted]) -> bool {
     let is_generated = |fitted: &&Fitted| fitted.job.workload.generator().is_some();
     plan.overlap.policy == OverlapPolicy::Allow && jobs.iter().all(is_generated)
 }
 
 impl Fitted {
-    /// Whether the requests fit into the target.
+    /// Checks that the requests fit into the target.
     fn check_fits(&self) -> Result<(), PrepareError> {
         if self.size >= FAR {
             return Ok(());
@@ -300,7 +300,7 @@ impl Fitted {
         &self.path
     }
 
-    /// Of the target in bytes at most, when its phase has ended; none of a target whose length does not change.
+    /// Maximum bytes of the target when its phase has ended; `None` of a target whose length does not change.
     pub(super) fn size_after(&self) -> Option<u64> {
         let size = if self.grows { self.placement.size() } else { self.size };
         let changes = self.grows || self.job.options.changes_file();
@@ -319,7 +319,7 @@ impl Fitted {
         requests.filter(is_certain).map(|n| n.saturating_mul(passes.into()))
     }
 
-    /// How long a pass is expected to take, where the plan tells.
+    /// Expected duration of a pass, where the plan determines it.
     pub(crate) fn span(&self) -> Option<Nanos> {
         self.workload.span(Some(self.size).filter(|size| *size < FAR))
     }
@@ -330,7 +330,7 @@ impl Fitted {
         self.workload.facts().map_or(0, in_a_pass).saturating_mul(passes.into())
     }
 
-    /// The usual length of a request in bytes: of a recorded load the mean one; none where that is not known.
+    /// The usual length of a request in bytes: of a recorded load the mean; `None` where unknown.
     pub(crate) fn usual_bytes(&self) -> Option<u64> {
         let mean = |facts: &Facts| facts.transfer_bytes.checked_div(facts.reads + facts.writes);
         self.workload.facts().map_or_else(|| self.workload.longest(), mean).filter(|bytes| *bytes > 0)
@@ -350,7 +350,7 @@ impl Fitted {
         self.workload.writes() || strong.conflict(Op::Read, Op::Read)
     }
 
-    /// What does not fit, in a sentence, though the run goes on.
+    /// Describes a mismatch that does not prevent the run.
     pub(crate) fn notice(&self) -> Option<String> {
         let Known::Generated { generator, list } = &self.workload else { return None };
         let path = &self.path;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::memory::filter_room;
 
-/// Finds out what can be known of each job's workload, phase by phase.
+/// Collects the facts that can be known about each job's workload, phase by phase.
 pub(super) fn read_all(
     plan: &Plan,
     notices: &NoticeSink,
@@ -42,7 +42,7 @@ pub(super) fn read_all(
 
 /// Reads loads before they are replayed.
 struct Scanner<'a> {
-    /// What was read.
+    /// Loads that were read, with their facts.
     scanned: Vec<(TraceReplay, Facts)>,
     notices: &'a NoticeSink,
     root: &'a Root,
@@ -50,8 +50,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// What can be known of a load before it is replayed; of standard input nothing, but that its filters can read what they
-    /// read beside it.
+    /// Facts of a load before it is replayed; of standard input none, but its filters' files must be readable.
     fn read_before(&mut self, load: &TraceReplay) -> Result<Option<Facts>, PrepareError> {
         load.filter.files().try_for_each(|file| open_load(Path::new(file), self.control).map(drop))?;
         if is_stdin(&load.file) { Ok(None) } else { self.scan_once(load).map(Some) }
@@ -157,7 +156,7 @@ fn read_list(generator: &Generator) -> Result<Option<Arc<[Listed]>>, PrepareErro
     Ok(Some(list.into()))
 }
 
-/// Reads the telemetry file that an order follows.
+/// Reads the telemetry file that defines an order.
 fn read_telemetry_of(generator: &Generator, file: &Path) -> Result<Arc<[Listed]>, PrepareError> {
     let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
     let text = read_text(file, LIST_LIMIT).map_err(|error| refuse(error.to_string()))?;
@@ -175,7 +174,7 @@ pub(super) fn open_requests(
     // A run that is stopped ends its loads itself.
     let input = open_load(&load.file, &Arc::default()).map_err(|error| LoadError::Open(error.to_string()))?;
     let path = load.file.clone();
-    // The scan of a file has told already what it found.
+    // The scan of a file has reported its notices already.
     let is_new = is_stdin(&path);
     let tell = move |notice: Notice| {
         if is_new {

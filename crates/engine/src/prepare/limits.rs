@@ -1,5 +1,5 @@
-//! Limits of the kernel that a plan of very many targets would meet: compared before anything is looked at, so that such a plan is
-//! refused at once.
+//! Limits of the kernel that a plan of very many targets would meet: compared before any target is inspected, so that such a plan
+//! is refused at once.
 
 use crate::error::PrepareError;
 use crate::means::{Part, parts, usable};
@@ -7,7 +7,7 @@ use iosonar_host::Root;
 use iosonar_os::{open_file_limit, raise_file_limit};
 use iosonar_plan::{Engine, Phase, Plan, Workload};
 
-/// What an issuing loop needs of things that the kernel limits.
+/// Needs of an issuing loop that the kernel limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Needs {
     files: u64,
@@ -62,14 +62,14 @@ fn needs_of(plan: &Plan, phase: &Phase) -> Needs {
         let job = &phase.jobs[part.job];
         let depth = u64::from(job.depth);
         let engine = usable(job.engine(plan.engine)).0;
-        // Its own descriptor of the target, and what the engine has beside it.
+        // Its descriptor of the target, and the engine's further needs.
         let (files, threads, maps) = match engine {
             Engine::Null | Engine::Sim(_) => (0, 0, 0),
             Engine::Uring(_) => (2, 0, 3),
             Engine::Threads if depth > 1 => (1, depth, 1),
             _ => (1, 0, 1),
         };
-        // A load is read while it is replayed, by a thread of its own.
+        // A load is read by a separate thread while it is replayed.
         let loads = u64::from(matches!(job.workload, Workload::Trace(_)));
         let threads = threads + loads + 1;
         Needs { files: files + loads, threads, maps: maps + threads * MAPS_OF_THREAD }

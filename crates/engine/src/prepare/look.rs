@@ -1,4 +1,4 @@
-//! What a target is: looked at, not touched.
+//! Inspects a target without touching it.
 
 use super::inputs::name;
 use crate::error::PrepareError;
@@ -14,16 +14,16 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A target that was looked at.
+/// An inspected target.
 pub(crate) struct Looked {
     pub(crate) target: Target,
-    /// None of a file that is yet to be made, and where nothing is opened.
+    /// `None` of a file that is yet to be made, and where no target is opened.
     pub(crate) facts: Option<TargetFacts>,
     /// Its size in bytes before the run.
     pub(crate) size: u64,
 }
 
-/// Looks at all targets of a plan that have jobs here. What the kernel says of itself is read once for all of them.
+/// Inspects all targets of a plan that have jobs here. The kernel's facts about itself are read once for all of them.
 pub(super) fn look_at_all(plan: &Plan, root: &Root) -> Result<Vec<Looked>, PrepareError> {
     let root = &root.remembering();
     let made = plan.targets.iter().filter(|target| target.file.create);
@@ -35,7 +35,7 @@ pub(super) fn look_at_all(plan: &Plan, root: &Root) -> Result<Vec<Looked>, Prepa
     plan.targets.iter().zip(plan.jobs_by_target()).map(look).collect()
 }
 
-/// Looks at one target of a plan. `is_made`: the run makes the file.
+/// Inspects one target of a plan. `is_made`: the run makes the file.
 fn look(plan: &Plan, target: &Target, is_made: bool, root: &Root) -> Result<Looked, PrepareError> {
     let may_be_empty = plan.engine.is_real() && is_made;
     let facts = look_at(plan, target, may_be_empty, root)?;
@@ -52,7 +52,7 @@ fn look(plan: &Plan, target: &Target, is_made: bool, root: &Root) -> Result<Look
     Ok(Looked { target: target.clone(), facts, size })
 }
 
-/// What stands under a target's name; nothing of a file that is made when everything has been looked at.
+/// Identifies the target under its name; `None` of a file that is made after all targets are inspected.
 fn look_at(
     plan: &Plan,
     target: &Target,
@@ -86,12 +86,12 @@ impl Looked {
         name(&self.target.path)
     }
 
-    /// Whether it is a regular file, or will be one; engines without I/O take what is not there for a file.
+    /// Whether it is a regular file, or will be one; engines without I/O take a missing target for a file.
     pub(super) fn is_file(&self) -> bool {
         self.facts.as_ref().is_none_or(|facts| matches!(facts.kind, TargetKind::RegularFile(_)))
     }
 
-    /// Bytes of the blocks to which requests are brought that go to the device directly.
+    /// Block size in bytes to which direct requests are aligned.
     pub(super) fn direct_block(&self) -> u64 {
         self.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes.max(SECTOR))
     }
@@ -101,26 +101,26 @@ impl Looked {
         name_of_pass(&self.target.path, &self.target.file, 0)
     }
 
-    /// Bytes of a range that hold no data: they were never written, or were discarded. 0 where nobody tells.
+    /// Bytes of a range that hold no data (never written, or discarded); 0 where unknown.
     pub(crate) fn hole_bytes(&self, range: Range<u64>) -> u64 {
         let told = self.facts.as_ref().and_then(|facts| emptiness(facts, range).ok());
         told.map_or(0, |told| told.empty)
     }
 
-    /// Bytes of a range that are in the page cache; none where nobody tells.
+    /// Bytes of a range that are in the page cache; `None` where unknown.
     pub(crate) fn cached_bytes(&self, range: Range<u64>) -> Option<u64> {
         cached(self.facts.as_ref()?, range).ok()
     }
 
-    /// How a range lies on the device, seen by requests of a size; none where nobody tells.
+    /// Layout of a range on the device for requests of a size; `None` where unknown.
     pub(crate) fn extents(&self, range: Range<u64>, request_bytes: u64) -> Option<ExtentRuns> {
         extent_runs(self.facts.as_ref()?, range, request_bytes).ok()
     }
 
-    /// What is done to it, where jobs write or only read: deleting is as bad as writing.
+    /// Intended use, given whether jobs write: deleting is as bad as writing.
     pub(super) fn intent(&self, writes: bool) -> Intent {
         let lifecycle = self.target.file;
-        // Of a device nothing is deleted.
+        // A device is never deleted.
         let removes = lifecycle.delete || lifecycle.between_passes == BetweenPasses::Recreate;
         let harms = writes || (removes && self.device().is_none());
         if harms { Intent::Write } else { Intent::ReadOnly }
@@ -135,7 +135,7 @@ impl Looked {
         }
     }
 
-    /// Its number, of a block device.
+    /// Its number, if it is a block device.
     pub(super) fn device(&self) -> Option<DevNumber> {
         match &self.facts.as_ref()?.kind {
             TargetKind::BlockDevice(device) => Some(device.number),

@@ -1,4 +1,4 @@
-//! Memory follows the plan, so it can be known before the start.
+//! Memory follows from the plan, so it is known before the start.
 
 use super::fit::Fitted;
 use crate::error::PrepareError;
@@ -10,13 +10,13 @@ use iosonar_record::bytes_each;
 use iosonar_verify::bound_of_chunks;
 use std::collections::BTreeMap;
 
-/// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
+/// Bytes of a request in flight or waiting: entries of the scheduler and its conflict tracker.
 const ENTRY: u64 = 512;
 const MIB: u64 = 1 << 20;
 /// Bytes of a target whose state is kept together.
 const CHUNK: u64 = 64 << 10;
 
-/// What a run may take of memory as it goes on.
+/// Memory that a run may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shares {
     /// The most requests that a push-back list may hold.
@@ -25,8 +25,8 @@ pub(super) struct Shares {
     pub(super) content: u64,
 }
 
-/// Compares what is requested with what the kernel calls available. Push-back lists get at most a quarter of that, the content of
-/// simulated devices another one.
+/// Compares the requested memory with the available memory of the kernel. Push-back lists get at most a quarter of that, the
+/// content of simulated devices another one.
 pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<Shares, PrepareError> {
     let available = available_memory(root);
     let state = state_bytes(plan, phases);
@@ -43,7 +43,7 @@ pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Re
     Ok(Shares { max_waiting: most, content: available.map_or(u64::MAX, |available| available / 4) })
 }
 
-/// The most memory for what sectors may hold, on all targets: what the written places need, up to what the plan allows.
+/// Maximum memory for the expected state of all targets: the needs of the written ranges, up to the plan's limit.
 fn state_bytes(plan: &Plan, phases: &[Vec<Fitted>]) -> u64 {
     if !plan.verify.is_on() {
         return 0;
@@ -58,7 +58,7 @@ fn state_bytes(plan: &Plan, phases: &[Vec<Fitted>]) -> u64 {
     bytes.fold(0, u64::saturating_add).min(plan.verify.memory.0)
 }
 
-/// What the jobs on a target may write at most.
+/// Maximum range that the jobs on a target may write.
 #[derive(Debug, Clone, Copy)]
 struct Touched {
     /// First byte after it.
@@ -96,7 +96,7 @@ impl Touched {
     }
 
     fn bytes(&self, limit: u64) -> u64 {
-        /// A chunk takes no less.
+        /// Minimum memory of a chunk.
         const LEAST: u64 = 80;
         let chunks = self.chunks.min(self.end / CHUNK + 1);
         if chunks.saturating_mul(LEAST) >= limit {
@@ -106,8 +106,8 @@ impl Touched {
     }
 }
 
-/// Compares what one phase needs with what is available: what the one before it needed is free by then. `state`: what the
-/// verification needs all the time.
+/// Compares the needs of one phase with the available memory: that of the phase before it is free by then. `state`: constant needs
+/// of verification.
 fn check_phase(
     plan: &Plan,
     jobs: &[Fitted],
@@ -115,9 +115,9 @@ fn check_phase(
     state: u64,
     available: u64,
 ) -> Result<(), PrepareError> {
-    /// Of a worker thread, as far as it is touched.
+    /// Bytes of a worker thread, as far as they are touched.
     const THREAD: u64 = 16 << 10;
-    /// Of an issuing loop beside its frames of records: read-ahead, gauges.
+    /// Bytes of an issuing loop beside its frames of records: read-ahead, gauges.
     const LOOP: u64 = 1 << 19;
     let of_part = |part: &Part| {
         let job = &jobs[part.job];
@@ -147,7 +147,7 @@ fn check_phase(
     Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
 }
 
-/// The longest request of each job must fit into its share of memory for data: it would wait for ever.
+/// Checks that the longest request of each job fits into its share of memory for data; otherwise it would wait for ever.
 fn check_buffers(plan: &Plan, jobs: &[Fitted], workers: usize) -> Result<(), PrepareError> {
     let short =
         |job: &&Fitted| plan.transfers_data() && buffer_bytes(plan, job, workers) < job.max_length() as u64;
@@ -166,14 +166,14 @@ pub fn filter_room(root: &Root) -> Room {
     available_memory(root).map_or(Room::default(), |bytes| Room::of_bytes(usable(bytes)))
 }
 
-/// `MemAvailable` of `/proc/meminfo`, in bytes; none where it cannot be read.
+/// `MemAvailable` of `/proc/meminfo`, in bytes; `None` where it cannot be read.
 fn available_memory(root: &Root) -> Option<u64> {
     let text = root.read("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Of memory that is available, what a run may take.
+/// Share of available memory that a run may take.
 fn usable(available: u64) -> u64 {
     available / 10 * 6
 }

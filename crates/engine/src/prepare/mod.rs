@@ -1,5 +1,5 @@
-//! Everything that can be found out before the first I/O, in stages: workloads are read ([`inputs`]), targets looked at
-//! ([`look`]), jobs fitted to them ([`fit`]), memory compared ([`memory`]), and only then targets claimed ([`claim`]).
+//! Everything that can be found out before the first I/O, in stages: workloads are read ([`inputs`]), targets inspected ([`look`]),
+//! jobs fitted to them ([`fit`]), memory compared ([`memory`]), and only then targets claimed ([`claim`]).
 
 mod claim;
 mod fit;
@@ -41,17 +41,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use streams::check_streams;
 
-/// ParseCounters of lines that are skipped and of shifted times, with the path of the load.
+/// Receives notices of skipped lines and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
 
 /// A plan that can be executed, with its targets claimed.
 pub struct Prepared {
     pub(crate) plan: Plan,
-    /// The plan that this is a part of; none: all of it is executed here.
+    /// The plan that this is a part of; `None` if all of it is executed here.
     whole: Option<Plan>,
     /// Most requests on the push-back list of an issuing loop, where memory allows fewer than the plan.
     pub(crate) max_waiting: u32,
-    /// Memory for what simulated targets hold.
+    /// Memory for the content of simulated targets.
     pub(crate) content: StoreRoom,
     pub(crate) targets: Vec<Claimed>,
     /// The jobs of each phase, in the plan's order.
@@ -59,35 +59,35 @@ pub struct Prepared {
     pub(crate) notices: NoticeSink,
 }
 
-/// A target that is this run's.
+/// A target claimed by this run.
 pub(crate) struct Claimed {
     pub(crate) looked: Looked,
-    /// None where nothing is opened.
+    /// `None` where no target is opened.
     claim: Option<Claim>,
-    /// Bytes without data where its requests lie. Looking for them takes time on a file of many extents, and they are told before the
-    /// run, in its facts and in its progress.
+    /// Bytes without data in the range of its requests. Finding them takes time on a file of many extents, and they are reported
+    /// before the run, in its facts and in its progress.
     pub(crate) hole_bytes: OnceLock<u64>,
     /// Bytes of that range in the page cache, before anything is read.
     pub(crate) cached_bytes: OnceLock<Option<u64>>,
-    /// How that range lies on the device; looked for once, too.
+    /// Layout of that range on the device; found once, too.
     pub(crate) extents: OnceLock<Option<ExtentRuns>>,
 }
 
 /// A job whose target is claimed.
 pub(crate) struct JobReady {
     pub(crate) fitted: Fitted,
-    /// What reading its load tells during the run.
+    /// Counters of parsing its load during the run.
     pub(crate) told: Arc<ParseCounters>,
 }
 
-/// A target that is ready, and what is done on it.
+/// A target that is ready, with its jobs.
 pub struct TargetReady<'a> {
     claimed: &'a Claimed,
     jobs: Vec<&'a Fitted>,
     range: Range<u64>,
 }
 
-/// The same for the part of a plan on some of its targets; other processes execute the rest. A signal in `control` ends it.
+/// Prepares the part of a plan on some of its targets; other processes execute the rest. A signal in `control` ends it.
 pub fn prepare_part(
     plan: Plan,
     targets: &[u16],
@@ -99,7 +99,7 @@ pub fn prepare_part(
     Ok(Prepared { whole: Some(plan), ..part })
 }
 
-/// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
+/// Checks everything and claims the targets. `notices` receives bad lines and shifts in loads.
 pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared, PrepareError> {
     prepare_until_stopped(plan, root, notices, &Arc::default())
 }
@@ -145,8 +145,8 @@ fn targets_by_path(plan: &Plan) -> HashMap<&Path, Vec<usize>> {
     all
 }
 
-/// Fits all jobs to their targets, as large as these can have become by then: what a phase writes beyond the end of a file
-/// is there in the next. Each phase is fitted again when it starts.
+/// Fits all jobs to their targets at the maximum size by then: data that a phase writes beyond the end of a file exists in the next
+/// phase. Each phase is fitted again when it starts.
 fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec<Vec<Fitted>>, PrepareError> {
     let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
     let (mut phases, by_path) = (Vec::new(), targets_by_path(plan));
@@ -168,7 +168,7 @@ fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec
     Ok(phases)
 }
 
-/// Fits the jobs of a phase. `target_of` gives what was found out about a target, and its bytes.
+/// Fits the jobs of a phase. `target_of` returns an inspected target, and its bytes.
 fn fit_phase<'a>(
     plan: &Plan,
     phase: &Phase,
@@ -199,12 +199,12 @@ pub(crate) enum Requests {
 }
 
 impl Claimed {
-    /// The open target; none where nothing is opened.
+    /// The open target; `None` where no target is opened.
     pub(crate) fn file(&self) -> Option<&Arc<TargetFile>> {
         self.claim.as_ref().map(|claim| &claim.file)
     }
 
-    /// Sectors to whose multiples direct reads must be brought, whatever the requests of the run are.
+    /// Unit of alignment of direct reads, for any requests of the run.
     pub(crate) fn direct_block(&self) -> u64 {
         let of_file = self.file().and_then(|file| file.direct_block()).unwrap_or(0);
         self.looked.direct_block().max(of_file) / SECTOR
@@ -242,27 +242,27 @@ impl TargetReady<'_> {
         self.range.clone()
     }
 
-    /// Whether jobs read it; where nobody knows, they do not.
+    /// Whether jobs read it; false where unknown.
     pub fn is_read(&self) -> bool {
         self.jobs.iter().any(|job| job.workload.reads())
     }
 
-    /// Whether jobs, or what lays a file out before them, may change it.
+    /// Whether jobs, or the layout of a file before them, may change it.
     pub fn is_written(&self) -> bool {
         self.claimed.looked.facts.is_none() || self.jobs.iter().any(|job| job.workload.writes())
     }
 
-    /// Whether jobs discard or zero ranges; where nobody knows, they do not.
+    /// Whether jobs discard or zero ranges; false where unknown.
     pub fn has_dataless_changes(&self) -> bool {
         self.jobs.iter().any(|job| job.workload.has_dataless_changes())
     }
 
-    /// What the scan of its first recorded load has counted; none of standard input and of generated workloads.
+    /// Facts from the scan of its first recorded load; `None` of standard input and of generated workloads.
     pub fn load(&self) -> Option<&Facts> {
         self.jobs.iter().find_map(|job| job.workload.facts())
     }
 
-    /// What will be overwritten, in words, if anything will.
+    /// Statement of the data that will be overwritten, if any.
     pub fn statement(&self) -> Option<&str> {
         match self.claimed.claim.as_ref()?.permit.as_ref()? {
             Permit::Write(permit) => Some(permit.statement()),
@@ -276,14 +276,14 @@ impl TargetReady<'_> {
         self.jobs.iter().filter_map(factor).reduce(f64::max)
     }
 
-    /// What does not fit, a sentence each, though the run goes on.
+    /// Mismatches that do not prevent the run, a sentence each.
     pub fn notices(&self) -> impl Iterator<Item = String> {
         self.jobs.iter().filter_map(|job| job.notice())
     }
 }
 
 impl Prepared {
-    /// What is executed here.
+    /// The part of the plan that is executed here.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -309,7 +309,7 @@ impl Prepared {
         targets
     }
 
-    /// The jobs of all phases by target: as many lists as there are targets.
+    /// The jobs of all phases, one list for each target.
     pub(crate) fn jobs_by_target(&self) -> Vec<Vec<(&Phase, &Fitted)>> {
         let mut all = vec![Vec::new(); self.targets.len()];
         for (phase, job) in self.jobs() {
@@ -324,7 +324,7 @@ impl Prepared {
         phases.flat_map(|(phase, jobs)| jobs.iter().map(move |job| (phase, job)))
     }
 
-    /// What is known about the targets that exist, for the environment. Files that preparation has made exist by now.
+    /// Facts about the targets that exist, for the environment. Files made by the preparation exist by now.
     pub fn facts(&self) -> Vec<TargetFacts> {
         let root = Root::default().remembering();
         let made = |t: &Claimed| {
@@ -334,14 +334,14 @@ impl Prepared {
         self.targets.iter().filter_map(|t| t.looked.facts.clone().or_else(|| made(t))).collect()
     }
 
-    /// The same as they are now.
+    /// The same facts as of now.
     pub fn facts_now(&self) -> Vec<TargetFacts> {
         let (known, root) = (self.facts(), Root::default().remembering());
         known.into_iter().map(|facts| identify_growing(&facts.path, &root).unwrap_or(facts)).collect()
     }
 
-    /// The jobs of a phase that follows another one, fitted to the files as they are now: what was to be written is not
-    /// always what was written. Passes are counted from 0 again.
+    /// The jobs of a phase that follows another one, fitted to the files as they are now: written data may differ from planned
+    /// data. Passes are counted from 0 again.
     pub(crate) fn begin_phase(&self, number: u16) -> Result<Vec<JobReady>, PrepareError> {
         let (phase, jobs) = (&self.plan.phases[usize::from(number)], &self.phases[usize::from(number)]);
         self.targets.iter().filter_map(Claimed::file).try_for_each(|file| {
@@ -364,7 +364,7 @@ impl Prepared {
         self.targets.iter().filter_map(|target| Some(target.file()?.made())).collect()
     }
 
-    /// Takes back what was made for a run that is refused after all: empty files. A run that has started keeps them.
+    /// Removes the empty files made for a run that is then refused. A run that has started keeps them.
     pub fn withdraw(&self) {
         self.targets.iter().filter_map(|t| t.claim.as_ref()).for_each(Claim::withdraw);
     }
@@ -374,14 +374,14 @@ impl Prepared {
         self.jobs().map(|(phase, job)| job.fitted.expected_requests(phase.passes)).sum()
     }
 
-    /// Requests of the first pass that are due by `now`; none where requests have no times of their own, and where a
-    /// second phase follows whose begin nobody knows.
+    /// Requests of the first pass that are due by `now`; `None` where requests have no due times, and where a second phase follows
+    /// at an unknown time.
     pub fn demanded_until(&self, now: Nanos) -> Option<u64> {
         let [jobs] = &self.phases[..] else { return None };
         jobs.iter().map(|job| job.fitted.workload.due_until(now)).sum()
     }
 
-    /// How long all passes of all phases are expected to take, where the plan tells: by the last due times, or its ends by time.
+    /// Expected duration of all passes of all phases, where the plan determines it: by the last due times, or by time limits.
     pub fn expected_span(&self) -> Option<Nanos> {
         let phases = self.plan.phases.iter().zip(&self.phases);
         phases
@@ -389,27 +389,27 @@ impl Prepared {
             .try_fold(Nanos(0), |all, span| Some(all.saturating_add(span?)))
     }
 
-    /// How a job's overlaps are treated, with no more effort than it needs.
+    /// Treatment of a job's overlaps, with no more effort than it needs.
     pub(crate) fn overlap(&self, job: &Fitted) -> Overlap {
         let mut overlap = self.plan.overlap;
-        // A request alone in flight meets no other, and some workloads never ask for what conflicts.
+        // A request alone in flight meets no other, and some workloads have no conflicting requests.
         if job.job.depth == 1 || !job.can_conflict(overlap.strong) {
             overlap.policy = OverlapPolicy::Allow;
         }
-        // No more can wait than there are.
+        // No more requests can wait than there are.
         let all = job.expected_requests(1).and_then(|all| u32::try_from(all).ok());
         overlap.max_waiting = self.max_waiting.min(all.unwrap_or(u32::MAX).max(1));
         overlap
     }
 }
 
-/// How long a phase is expected to take, where that is known.
+/// Expected duration of a phase, where known.
 fn span_of(phase: &Phase, jobs: &[JobReady]) -> Option<Nanos> {
     let coordination = &phase.coordination;
     if coordination.runtime.is_some() {
         return coordination.runtime;
     }
-    // How far others have come by then, nobody knows.
+    // The progress of other jobs by then is unknown.
     if !coordination.stop.is_empty() {
         return None;
     }
@@ -427,7 +427,7 @@ fn span_of(phase: &Phase, jobs: &[JobReady]) -> Option<Nanos> {
 }
 
 impl Stage<'_> {
-    /// The requests of one issuing loop in one pass: generated ones are there at once, a load has yet to be opened.
+    /// The requests of one issuing loop in one pass: generated ones are ready at once, a load has yet to be opened.
     pub(crate) fn requests(self, part: Part, pass: u32) -> Requests {
         let ready = &self.jobs[part.job];
         match &ready.fitted.workload {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Refuses what could not be done later, while nothing has been touched.
+/// Refuses impossible remounts before anything is touched.
 pub(super) fn check_remounts(plan: &Plan, root: &Root) -> Result<(), PrepareError> {
     let directories: BTreeSet<&Path> =
         plan.phases.iter().filter_map(|phase| phase.remount.as_deref()).collect();
@@ -36,7 +36,7 @@ impl Prepared {
         let opened = |file: &TargetFile, error| PrepareError::Open { path: file.path(), error };
         there.iter().try_for_each(|file| file.let_go().map_err(|error| opened(file, error)))?;
         let done = remount.execute(&root);
-        // What is still mounted is opened again, so that the run can end in order.
+        // Files of a mounted file system are opened again, so that the run can end in order.
         let back: Result<Vec<()>, PrepareError> =
             there.iter().map(|file| file.take_back().map_err(|error| opened(file, error))).collect();
         done.map_err(PrepareError::Remount).and(back.map(|_| ()))

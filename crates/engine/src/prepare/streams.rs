@@ -5,7 +5,7 @@ use crate::error::PrepareError;
 use crate::verify::{places_of, shared_stream};
 use iosonar_plan::Plan;
 
-/// Refuses to verify what several streams over one file write: the buffer of each answers its reads, and holds its writes.
+/// Refuses to verify data that several streams over one file write: the buffer of each serves its reads, and holds its writes.
 pub(super) fn check_streams(plan: &Plan, looked: &[Looked]) -> Result<(), PrepareError> {
     let is_verified = plan.verify.is_on() || plan.jobs().any(|(_, job)| job.options.verify.is_some());
     if !is_verified {

@@ -4,9 +4,10 @@
 //! the request has its slot, so that nothing else that conflicts with it is in flight. Bad places are read again, one at a time,
 //! beside the requests.
 //!
-//! What a short read gave is checked when it has ended. What a long one gave waits until the loop is idle, and is checked slice by
-//! slice: a request that becomes due meanwhile is not late by more than a slice. The state hears only then that the read has ended; a
-//! write of this loop over the same place, and the end of a later read of it, have it checked first, so that nothing comes in between.
+//! The data of a short read is checked when it has ended. The data of a long one waits until the loop is idle, and is checked slice
+//! by slice: a request that becomes due meanwhile is not late by more than a slice. Only then does the state learn that the read
+//! has ended; a write of this loop over the same place, and the end of a later read of it, have it checked first, so that nothing
+//! comes in between.
 
 use super::device::{Contents, Data};
 use super::{Place, Verifier};
@@ -20,17 +21,17 @@ use std::collections::VecDeque;
 
 /// Operations that a loop may have in flight beyond its depth.
 pub(crate) const EXTRA: u32 = 1;
-/// When a bad place is read again, counted from the read before: at once, before something else is written there; and later, because
-/// what is wrong now may be right then.
+/// When a bad place is read again, counted from the read before: at once, before something else is written there; and later,
+/// because wrong data may be right by then.
 pub(super) const AGAIN_AFTER: [Nanos; READS_AGAIN] = [Nanos(0), Nanos(100_000_000), Nanos(1_000_000_000)];
-/// Sectors on each side of a bad one that are read again with it, as far as they belong to the same write.
+/// Sectors on each side of a bad one that are read again with it, if they belong to the same write.
 const MOST_AROUND: u64 = 256;
 /// Bad places that wait to be read again.
 const MOST_WAITING: usize = 4096;
-/// Bytes that are checked at a time, a microsecond or two. Reads of so many are checked at once.
+/// Bytes that are checked at a time, a microsecond or two. Reads up to this size are checked at once.
 const SLICE: usize = 16 << 10;
 
-/// What became of a completion.
+/// Result of a completion.
 pub(crate) enum Completed {
     /// The request is over.
     Over(Buffer),
@@ -38,11 +39,11 @@ pub(crate) enum Completed {
     ReadBack(Buffer),
 }
 
-/// The part of a slot's request that the checks know.
+/// State of the checks of a slot's request.
 #[derive(Default)]
 struct SlotState {
     flight: Option<Flight>,
-    /// Nothing of the place of its read was written when that began.
+    /// No part of the place of its read was written when that began.
     is_untouched: bool,
     /// The place of its write was read and checked.
     is_checked: bool,
@@ -66,7 +67,7 @@ struct EndedRead {
 }
 
 impl EndedRead {
-    /// Bytes that it gave.
+    /// Bytes that it transferred.
     fn transferred(&self, buffer: &[u8]) -> usize {
         usize::try_from(self.record.result).unwrap_or(0).min(buffer.len())
     }
@@ -84,9 +85,9 @@ struct Waiting {
     /// Number of the observation on its device.
     observation: usize,
     round: usize,
-    /// On the target.
+    /// The sectors on the target.
     sectors: Sectors,
-    /// Whether it is the place that the header of what was found names.
+    /// Whether it is the place that the found header names.
     is_named: bool,
 }
 
@@ -96,15 +97,15 @@ struct Again {
     flight: Flight,
 }
 
-/// An issuing loop.
+/// Facts about an issuing loop, for its checks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoopFacts {
     pub(crate) target: u16,
     pub(crate) phase: u16,
     pub(crate) depth: u32,
-    /// Bytes to whose multiples its requests are brought.
+    /// Alignment of its requests in bytes.
     pub(crate) block: u64,
-    /// The unit in which it reads.
+    /// Unit of its reads.
     pub(crate) read_unit: Atomic,
 }
 
@@ -116,20 +117,20 @@ pub(crate) struct Checker<'a> {
     phase: u16,
     pass: u32,
     depth: u32,
-    /// Sectors of a block: what its loop reads begins and ends at multiples of it.
+    /// Sectors of a block: reads of its loop start and end at multiples of it.
     block: u64,
     /// The units in which the loop reads and writes.
     units: (Atomic, Atomic),
     slots: Vec<SlotState>,
     /// Slots whose place was checked: their writes may go.
     checked: VecDeque<Slot>,
-    /// By the round: each in the order of its due times.
+    /// By round, each in the order of due times.
     waiting: [VecDeque<Waiting>; READS_AGAIN],
     again: Option<Again>,
     contents: Contents,
-    /// In the order of their ends.
+    /// Ended reads, in the order of their ends.
     unchecked: VecDeque<Unchecked>,
-    /// Of the first of these, as far as it was looked at.
+    /// Contents of the first of these, as far as inspected.
     ahead: Contents,
     /// Memory of reads that were checked.
     free: Vec<Buffer>,
@@ -162,7 +163,7 @@ impl<'a> Checker<'a> {
         self.pass = pass;
     }
 
-    /// Nothing is known of the target any more: its file was changed or made again.
+    /// Forgets the target's content: its file was changed or made again.
     pub(crate) fn forget(&mut self) {
         self.verifier.forget(self.target);
     }
@@ -180,17 +181,17 @@ impl<'a> Checker<'a> {
         WriteId { target: self.target, phase: self.phase, pass: self.pass, sequence }
     }
 
-    /// The name of the read that belongs to a slot's write.
+    /// Token of the read that belongs to a slot's write.
     pub(crate) fn token(&self, slot: Slot) -> Token {
         Token(self.depth + slot.0)
     }
 
-    /// The name of a place that is read again.
+    /// Token of a place that is read again.
     fn token_of_again(&self) -> Token {
         Token(2 * self.depth)
     }
 
-    /// Whether an operation of this name belongs to the checks.
+    /// Whether an operation with this token belongs to the checks.
     pub(crate) fn is_own(&self, token: Token) -> bool {
         token.0 >= self.depth
     }
@@ -252,7 +253,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A slot's request has ended.
+    /// Ends a slot's request.
     pub(crate) fn end(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Completed {
         let state = &mut self.slots[slot.0 as usize];
         state.is_checked = false;
@@ -280,7 +281,7 @@ impl<'a> Checker<'a> {
         Completed::ReadBack(buffer)
     }
 
-    /// A read that belongs to a slot's write has ended; returns the record of the write if that is over with it.
+    /// Ends a read that belongs to a slot's write; returns the record of the write if that is over with it.
     pub(crate) fn end_own(&mut self, slot: Slot, read: &Record, buffer: &Buffer) -> Option<Record> {
         let state = &mut self.slots[slot.0 as usize];
         let (flight, record, is_untouched) = (state.flight.take(), state.record.take(), state.is_untouched);
@@ -344,8 +345,8 @@ impl<'a> Checker<'a> {
         self.verifier.device(self.place).stalls.add(time);
     }
 
-    /// Checks what was read from a place, before the state hears of a write over it, or of a later read: what that one may hold
-    /// depends on what the earlier one has seen.
+    /// Checks earlier reads of a place before the state learns of a write over it, or of a later read: the legal versions of that
+    /// depend on the earlier read.
     fn check_waiting(&mut self, extent: Extent) {
         let overlaps = |waits: &Unchecked| waits.read.record.executed.overlaps(extent);
         while self.unchecked.iter().any(overlaps) {
@@ -373,7 +374,7 @@ impl<'a> Checker<'a> {
             let missing = sectors.start + transferred / SECTOR..sectors.start + sectors.count;
             device.note_missing(reader, &looks, missing, Found::Short);
         }
-        // What may be parts of several writes is no fault yet.
+        // Data that may consist of parts of several writes is no fault yet.
         let new = (new.start..device.observations.len()).filter(|n| !device.observations[*n].is_suspect);
         let new: Vec<usize> = new.collect();
         if new.is_empty() {
@@ -417,7 +418,7 @@ impl<'a> Checker<'a> {
         self.again.is_some()
     }
 
-    /// A slot's write goes no more.
+    /// Drops a slot's write.
     pub(crate) fn let_go(&mut self, slot: Slot) {
         self.checked.retain(|checked| *checked != slot);
         self.slots[slot.0 as usize].is_checked = false;
@@ -431,7 +432,7 @@ impl<'a> Checker<'a> {
         let waiting = round.pop_front()?;
         let Sectors { start, count } = waiting.sectors;
         let extent = Extent { offset: start * SECTOR, length: count * SECTOR };
-        // Rare enough to have memory of its own.
+        // Rare enough for a separate allocation.
         let mut buffer = Buffer::zeroed(extent.length as usize);
         iosonar_content::poison(&mut buffer, self.verifier.poison);
         let on_device = Sectors { start: start + self.place.base, count };
@@ -443,7 +444,7 @@ impl<'a> Checker<'a> {
         Some((self.token_of_again(), extent, buffer))
     }
 
-    /// A place was read again.
+    /// Ends reading a place again.
     pub(crate) fn end_again(&mut self, result: i64, times: [Nanos; 2], buffer: &Buffer) {
         let [submitted, completed] = times;
         let Some(Again { waiting, flight }) = self.again.take() else { return };

@@ -1,4 +1,4 @@
-//! After a crash: which writes have to be there, which may, and what the devices may hold then. The rule is in
+//! State after a crash: which writes have to be there, which may, and which contents devices may have. The rule is in
 //! [`iosonar_verify::Crashed`].
 
 use super::later::{LaterError, LaterOptions};
@@ -10,12 +10,12 @@ use iosonar_plan::{BetweenPasses, ByteSize, Engine, FileStep, Job, Nanos, Op, Pl
 use iosonar_verify::{CrashWrite, Crashed, MOST_UNIT, bytes_of_crash_write};
 use std::path::PathBuf;
 
-/// What is known of a crash beside the records.
+/// Facts about a crash beside the records.
 #[derive(Debug, Clone, Default)]
 pub struct CrashOptions {
-    /// The journal of the run, as it was named. It must be one of this run, even if the records need none.
+    /// The journal of the run, as named by the user. It must be one of this run, even if the records need no journal.
     pub journal: Option<PathBuf>,
-    /// There is no journal any more: the records have to do.
+    /// There is no journal any more: the records have to suffice.
     pub has_no_journal: bool,
     /// Every acknowledged write has to be there: the device has no volatile cache, or only the process has ended.
     pub is_write_through: bool,
@@ -23,11 +23,11 @@ pub struct CrashOptions {
     pub atomic: Option<ByteSize>,
 }
 
-/// Which writes had to be on stable storage.
+/// Decides which writes had to be on stable storage.
 pub(crate) struct Durable<'a> {
     plan: &'a Plan,
     is_write_through: bool,
-    /// By target: when the last flush was submitted that was acknowledged.
+    /// Submission time of the last acknowledged flush, by target.
     last_flush: Vec<Option<Nanos>>,
     places: &'a [Place],
 }
@@ -50,20 +50,20 @@ impl<'a> Durable<'a> {
         Ok(Durable { plan, is_write_through, last_flush, places: &verifier.places })
     }
 
-    /// Whether a write has to be there, or what was written over it since.
+    /// Whether a write, or a later one over it, has to be there.
     pub(crate) fn holds(&self, record: &Record) -> bool {
         let Some(completed) = record.completed.filter(|_| record.outcome == Outcome::Completed) else {
             return false;
         };
-        // What a stream still held has ended with its process.
+        // Data still buffered in a stream is lost with its process.
         self.is_write_through && !self.is_streamed(record)
             || record.marks.has(Marks::FUA)
             || self.last_flush_for(record).is_some_and(|flush| completed < flush)
             || self.is_synchronous(record)
     }
 
-    /// When the last flush was submitted that reaches a write. Through the page cache that is one of the same target: those of another
-    /// partition do not write this one's pages.
+    /// Submission time of the last flush that covers a write. Through the page cache that is one of the same target: those of
+    /// another partition do not write this one's pages.
     fn last_flush_for(&self, record: &Record) -> Option<Nanos> {
         let own = usize::from(record.target);
         let is_buffered = self.jobs_of(record).any(|job| job.access(self.plan.access).buffered);
@@ -72,12 +72,12 @@ impl<'a> Durable<'a> {
         (0..self.places.len()).filter(reaches).filter_map(|target| self.last_flush[target]).max()
     }
 
-    /// Whether a buffer of the program may have held it.
+    /// Whether a buffer of the program may have held the write.
     fn is_streamed(&self, record: &Record) -> bool {
         self.jobs_of(record).any(|job| matches!(job.engine(self.plan.engine), Engine::Stdio(_)))
     }
 
-    /// Whether a buffer of the program may have held it whose end is not one of a sector.
+    /// Whether a buffer of the program may have held it, with an end inside a sector.
     fn may_be_cut(&self, record: &Record) -> bool {
         let cuts = |job: &Job| match job.engine(self.plan.engine) {
             Engine::Stdio(options) => !options.buffer.0.is_multiple_of(SECTOR),
@@ -96,14 +96,14 @@ impl<'a> Durable<'a> {
     fn is_synchronous(&self, record: &Record) -> bool {
         let waits = |job: &Job| {
             let is_set = job.access(self.plan.access).sync.is_set();
-            // The flag is one of write(2), neither of stores into a mapping nor of what a stream still holds.
+            // The flag applies to write(2), neither to stores into a mapping nor to buffered data of a stream.
             is_set && !matches!(job.engine(self.plan.engine), Engine::Mmap(_) | Engine::Stdio(_))
         };
         record.op == Op::Write && self.jobs_of(record).all(waits)
     }
 }
 
-/// Refuses plans whose files are made or cut while the run goes on: what is left of them after a crash is another question.
+/// Refuses plans whose files are made or truncated during the run: their state after a crash is undefined.
 pub(super) fn check_plan(plan: &Plan) -> Result<(), String> {
     let makes_files = plan.targets.iter().any(|target| target.file.between_passes == BetweenPasses::NewFile);
     let mut steps = plan.jobs().flat_map(|(_, job)| job.options.before.iter().chain(&job.options.after));
@@ -113,7 +113,7 @@ pub(super) fn check_plan(plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets up what each device may hold; returns the last time in the records, and which writes are durable.
+/// Sets up the possible contents of each device; returns the last time in the records, and which writes are durable.
 pub(super) fn expect<'a>(
     archive: &'a Archive,
     verifier: &'a Verifier,
@@ -164,8 +164,8 @@ pub(super) fn expect<'a>(
     Ok((end, durable))
 }
 
-/// Bytes that a device has written wholly or not at all: the smallest logical block that the run or this look has seen there. None of
-/// more than a sector where blocks do not begin at multiples of their size.
+/// Bytes that a device has written wholly or not at all: the smallest logical block seen there by the run or by this check. At most
+/// a sector where blocks do not begin at multiples of their size.
 fn block_of(archive: &Archive, verifier: &Verifier, facts: &[TargetFacts], device: usize) -> u64 {
     let of_target = |target: usize| {
         let seen = archive.run().targets.get(target).map(|info| info.block).filter(|block| *block > 0);
@@ -177,7 +177,7 @@ fn block_of(archive: &Archive, verifier: &Verifier, facts: &[TargetFacts], devic
     own.map(of_target).min().unwrap_or(SECTOR)
 }
 
-/// What became of the writes.
+/// Outcome of the writes.
 pub(super) fn facts(verifier: &Verifier, records: &Records<'_>) -> CrashFacts {
     let facts = verifier.each_device().filter_map(|device| device.crash_facts());
     facts.fold(CrashFacts { known_by: records.known_by, ..CrashFacts::default() }, CrashFacts::with)

@@ -1,4 +1,4 @@
-//! What one device should hold, and what was found instead.
+//! Expected content of one device, and the deviations found.
 
 use super::Place;
 use super::records::AfterCrash;
@@ -18,7 +18,7 @@ use std::ops::Range;
 const MOST_KEPT: usize = 2 * MOST_DUMPS;
 /// See [`MOST_KEPT`].
 pub(super) const MOST_KEPT_BYTES: usize = 64 << 10;
-/// The part of the memory for what sectors may hold that tells checked sectors apart: enough for 100 GiB of 1 GiB.
+/// The share of the memory for expected state that tracks checked sectors: enough for 100 GiB of 1 GiB.
 const CHECKED_SHARE: u64 = 32;
 /// The same after a crash, in bytes.
 const CHECKED_AFTER_CRASH: u64 = 32 << 20;
@@ -27,39 +27,39 @@ pub(super) const CHUNK: u64 = 128;
 /// Bad sectors that are remembered, so that each read of them does not count again.
 const MOST_REMEMBERED: usize = 1 << 20;
 
-/// How written sectors look.
+/// Appearance of written sectors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looks<'a> {
     pub(crate) run_id: u64,
     pub(crate) fill: Fill,
     pub(crate) poison: u64,
-    /// What is read was left by a crash.
+    /// State expected after a crash.
     pub(crate) after_crash: Option<AfterCrash>,
     /// The first sector of the target that is read.
     pub(crate) base: u64,
-    /// Where all targets lie: one device may be several.
+    /// Places of all targets: several may be on one device.
     pub(crate) places: &'a [Place],
 }
 
-/// What one device should hold, and what was found instead.
+/// Expected content of one device, and the deviations found.
 pub(crate) struct Device {
     expected: Expected,
-    /// What it may hold after a crash, in place of the expected state.
+    /// Possible contents after a crash, in place of the expected state.
     crashed: Option<Crashed>,
-    /// What sectors held before the run that it does not write.
+    /// Contents, before the run, of sectors that it does not write.
     pub(super) outside: Outside,
     pub(crate) observations: Vec<Observation>,
     /// The bytes of the first bad places are kept.
     pub(super) keeps_bytes: bool,
-    /// What targets of this device the scan has been through: the places that can be read by each of them.
+    /// Ranges of this device that the scan has covered: the places that can be read through each of its targets.
     pub(super) scanned: Vec<Sectors>,
-    /// Bad sectors, with what was found there.
+    /// Bad sectors, with the content found there.
     remembered: HashMap<u64, u64>,
-    /// Sectors that were compared with what they may hold.
+    /// Sectors that were compared with their legal versions.
     checked: Checked,
     unwritten: u64,
     unknown: u64,
-    /// Of the first reads of the scan.
+    /// Counts of the first reads of the scan.
     scan: ScanCounts,
     /// Faults beyond those that are kept.
     beyond: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Device {
     pub(crate) stalls: Stalls,
 }
 
-/// What the first reads of a scan found bad, also where an earlier read had found the same.
+/// Bad sectors and chunks of a scan's first reads, also where an earlier read had found the same.
 #[derive(Debug, Default)]
 pub(super) struct ScanCounts {
     is_on: bool,
@@ -120,7 +120,7 @@ impl Device {
         }
     }
 
-    /// What became of the writes; none where no crash is looked at.
+    /// Outcome of the writes; `None` where no crash is examined.
     pub(crate) fn crash_facts(&self) -> Option<CrashFacts> {
         self.crashed.as_ref().map(Crashed::facts)
     }
@@ -131,7 +131,7 @@ impl Device {
         self.crashed.iter_mut().for_each(|crashed| crashed.set_counting(are_first));
     }
 
-    /// What the first reads of the scan found bad since the last call.
+    /// Takes the counts of the scan's first reads since the last call.
     pub(super) fn take_scan_counts(&mut self) -> ScanCounts {
         std::mem::take(&mut self.scan)
     }
@@ -152,7 +152,7 @@ impl Device {
         }
     }
 
-    /// Whether it is known of any of these sectors what they hold.
+    /// Whether the content of any of these sectors is known.
     pub(crate) fn knows(&self, sectors: Sectors) -> bool {
         let is_known =
             |sector| matches!(self.expected.expected(sector).legal(), Legal::One(_) | Legal::Several(_));
@@ -163,7 +163,7 @@ impl Device {
         &mut self.expected
     }
 
-    /// A file was made again: what lies from here on is not known.
+    /// Forgets the content from `base` on: a file was made again.
     pub(crate) fn forget_from(&mut self, base: u64) {
         let ranges: Vec<Sectors> = self.expected.touched().filter(|range| range.start >= base).collect();
         ranges.into_iter().for_each(|range| self.expected.forget(range));
@@ -195,7 +195,7 @@ impl Device {
         self.outside.places().iter().copied().filter(is_unwritten).collect()
     }
 
-    /// Checks what a read gave; returns which observations are new.
+    /// Checks the data of a read; returns which observations are new.
     pub(crate) fn end_read(
         &mut self,
         flight: Flight,
@@ -206,7 +206,7 @@ impl Device {
         self.judge(flight, data, looks, reader, |_| true)
     }
 
-    /// The same; `see` is told of each sector, and says whether it is noted if it is bad.
+    /// Judges a read; `see` gets each sector, and returns whether to note it if it is bad.
     fn judge(
         &mut self,
         flight: Flight,
@@ -237,10 +237,10 @@ impl Device {
                 index += 1;
                 return Some(Tag::MIXED);
             }
-            // Whatever a sector may hold, it does not hold what the memory held before the read.
+            // No legal content equals the poison that memory held before the read.
             let mut is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
             match legal {
-                // The scan reads such sectors between others, and where they must be what they were.
+                // The scan reads such sectors between others, and where they must be unchanged.
                 Legal::Unwritten if is_scan => is_bad = is_bad || outside.look(place, bytes),
                 Legal::Unwritten => *unwritten += 1,
                 Legal::Unknown | Legal::Any => *unknown += 1,
@@ -286,7 +286,7 @@ impl Device {
         reader: Reader,
     ) {
         let Device { expected, crashed, observations, remembered, unknown, beyond, .. } = self;
-        // Beyond what can be kept, nobody knows whether they are right.
+        // Suspects beyond the limit count as unknown.
         let room = MOST_FAULTS.saturating_sub(observations.len());
         *unknown += suspects.len().saturating_sub(room) as u64;
         suspects.truncate(room);
@@ -300,7 +300,7 @@ impl Device {
         }
     }
 
-    /// Keeps what was found at new places. `first` is the first sector that was read, on the target.
+    /// Keeps the bytes found at new places. `first` is the first sector that was read, on the target.
     fn keep_bytes(&mut self, new: Range<usize>, read: &[Bytes], first: u64) {
         for observation in &mut self.observations[new.start..new.end.min(MOST_KEPT).max(new.start)] {
             let own = (observation.start - first) as usize..(observation.end() - first) as usize;
@@ -331,7 +331,7 @@ impl Device {
         observation.around = Some(Around { start: own - before - base, holds });
     }
 
-    /// Notes that a read gave nothing for sectors: those that the run has written are faults.
+    /// Notes that a read returned no data for sectors: those that the run has written are faults.
     pub(crate) fn note_missing(
         &mut self,
         reader: Reader,
@@ -371,7 +371,7 @@ impl Device {
         }
     }
 
-    /// Notes whether the place that the header of what was found names holds that write, too; not where it need not any more.
+    /// Notes whether the place that the found header names holds that write, too; not where a later write may cover it.
     pub(crate) fn end_read_named(
         &mut self,
         flight: Flight,
@@ -384,7 +384,7 @@ impl Device {
         let wanted = Tag::of(write_of(header));
         let mut is_there = None;
         self.judge(flight, data, looks, reader, |sector| {
-            // Where it holds what was written later, nobody can tell.
+            // Where the place holds a later write, this is undecidable.
             if sector.tags.contains(&wanted) && sector.tag.is_none_or(|tag| tag == wanted) {
                 is_there = Some(is_there.unwrap_or(true) && sector.tag.is_some());
             }
@@ -393,7 +393,7 @@ impl Device {
         self.observations[number].belongs_elsewhere_and_is_there = is_there;
     }
 
-    /// Notes what an observed place gave when sectors from `start` on the target were read again, and returns that.
+    /// Notes the result of reading an observed place again, sectors from `start` on the target, and returns it.
     pub(crate) fn end_read_again(
         &mut self,
         flight: Flight,
@@ -413,7 +413,7 @@ impl Device {
             if own.contains(&sector) {
                 seen.push(match (is_expected, judged.is_bad) {
                     (false, _) => ReadAgain::Superseded,
-                    // Of several that it might hold, this one may have come later.
+                    // If several versions are legal, this one may have come later.
                     (true, false) if legal.len() > 1 => ReadAgain::Superseded,
                     (true, false) => ReadAgain::Right,
                     (true, true) if sector > first => ReadAgain::Same,
@@ -423,7 +423,7 @@ impl Device {
                     },
                 });
             }
-            // A write that is in flight now may be there, too: that it is not says no more than the first read did.
+            // A write that is in flight now may be there, too: its absence proves no more than the first read did.
             let is_told = !is_expected && legal.iter().all(|tag| judged.tags.contains(tag));
             !(is_told && own.contains(&sector))
         });
@@ -450,27 +450,27 @@ impl Device {
 
 /// A sector of a read that holds no legal version.
 struct Unexpected {
-    /// On the device.
+    /// Sector on the device.
     place: u64,
-    /// In what the read gave.
+    /// Index in the read data.
     index: usize,
-    /// What it may hold.
+    /// Its legal versions.
     legal: Vec<Tag>,
 }
 
 /// A sector that was read.
 struct Judged<'a> {
-    /// On the device.
+    /// Sector on the device.
     place: u64,
-    /// What it may hold; nothing where that is not known.
+    /// Its legal versions; empty where unknown.
     tags: &'a [Tag],
-    /// Which of these it holds.
+    /// The one of these that it holds.
     tag: Option<Tag>,
     is_bad: bool,
     bytes: &'a Bytes,
 }
 
-/// What a read gave.
+/// Data of a read.
 struct Read<'a> {
     data: &'a [Bytes],
     /// The first sector on the device.
@@ -478,8 +478,8 @@ struct Read<'a> {
     looks: &'a Looks<'a>,
 }
 
-/// Ends a read of so many sectors; `judge` is told of each what is legal there, and after a crash what the run has written there.
-/// Returns the sectors that hold a torn part of a unit.
+/// Ends a read of `count` sectors; `judge` gets, for each, the legal versions, and after a crash the versions that the run has
+/// written there. Returns the sectors that hold a torn part of a unit.
 fn end_read_of(
     expected: &mut Expected,
     crashed: Option<&mut Crashed>,
@@ -496,7 +496,7 @@ fn end_read_of(
     crashed.end_read(range, judge)
 }
 
-/// Whether a read had seen what a place should hold, and whether the run has written it more than once.
+/// Whether a read had seen the expected content of a place, and whether the run has written it more than once.
 fn history_of(expected: &Expected, crashed: Option<&Crashed>, place: u64) -> (bool, bool) {
     match crashed {
         Some(crashed) => (false, crashed.expected(place).1),
@@ -541,12 +541,12 @@ fn kept(tags: &[Tag]) -> Vec<Tag> {
     }
 }
 
-/// Whether nothing was written since, nor has a write ended: the same may be there as before.
+/// Whether nothing was written since, and no write has ended: the same content as before is legal.
 fn is_same(tags: &[Tag], before: &[Tag]) -> bool {
     tags.len() == before.len() && tags.iter().all(|tag| before.contains(tag))
 }
 
-/// Whether the read has left in memory what was there before it.
+/// Whether the read has left the poison in memory.
 #[inline]
 fn is_poison(bytes: &Bytes, poison: u64) -> bool {
     bytes[..8] == poison.to_le_bytes()
@@ -557,7 +557,7 @@ fn may_be_mixed(legal: Legal<'_>, content: Content) -> bool {
     matches!((legal, content), (Legal::Mixed(_), Content::Other))
 }
 
-/// The versions that a sector may hold; none where that is not known.
+/// The versions that a sector may hold; empty where unknown.
 fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
     match legal {
         Legal::One(tag) => std::slice::from_ref(tag),
@@ -566,8 +566,8 @@ fn tags_of<'a>(legal: &'a Legal<'a>) -> &'a [Tag] {
     }
 }
 
-/// The version that a sector holds, if it is among the legal `tags`; none: it must not hold this. A write of the run that is not
-/// `known` there is one of which there is no record, where that is possible.
+/// The version that a sector holds, if it is among the legal `tags`; `None` if the content is illegal. A write of the run that is
+/// not `known` there is an unrecorded one, where that is possible.
 #[inline]
 fn legal_tag(
     content: Content,
@@ -583,10 +583,10 @@ fn legal_tag(
             if tags.contains(&tag) { Some(tag) } else { is_unrecorded.then_some(Tag::UNKNOWN) }
         }
         Content::Version { .. } | Content::Poison => None,
-        // What was there before the run may be anything but a version of this run.
+        // The content before the run may be anything but a version of this run.
         Content::Other => {
             let is_zero = || bytes.iter().all(|byte| *byte == 0);
-            // After a crash a sector may hold a part of what was in flight: that has a header of this run.
+            // After a crash a sector may hold a part of a write in flight: that has a header of this run.
             let is_part =
                 |found: Found| matches!(found, Found::Damaged(header, _) if header.run_id == looks.run_id);
             let is_initial =
@@ -594,19 +594,19 @@ fn legal_tag(
             let is_legal =
                 |tag: &&Tag| **tag == Tag::INITIAL && is_initial() || **tag == Tag::ZEROS && is_zero();
             let Some(crash) = looks.after_crash else { return tags.iter().find(is_legal).copied() };
-            // Zeros are rather those of a later write of zeros than what was there before.
+            // Zeros are attributed to a later write of zeros rather than to the initial content.
             let found = tags.iter().rev().find(is_legal).copied();
             found.or_else(|| (crash.lacks_changes && is_initial()).then_some(Tag::UNKNOWN))
         }
     }
 }
 
-/// What a sector that was read holds.
+/// Content of a sector that was read.
 #[derive(Debug, Clone, Copy)]
 enum Content {
     /// A version of this run, and where on the device that belongs, if its target is known.
     Version { tag: Tag, place: Option<u64> },
-    /// What the memory held before the read.
+    /// The poison that memory held before the read.
     Poison,
     /// Anything else.
     Other,
@@ -630,20 +630,20 @@ fn content_of(bytes: &Bytes, looks: &Looks<'_>) -> Content {
     Content::of(intact(bytes, looks.fill), bytes, looks)
 }
 
-/// Room for what the sectors of a read hold. To find that out is most of the work of a check, and needs no look at the state: so it is
+/// Contents of the sectors of a read. Determining them is most of the work of a check, and needs no access to the state: so it is
 /// done before that is locked.
 #[derive(Debug, Default)]
 pub(crate) struct Contents(Vec<Content>);
 
 impl Contents {
-    /// Looks at what a read gave.
+    /// Inspects the data of a read.
     pub(crate) fn look<'a>(&'a mut self, bytes: &'a [u8], looks: &Looks<'_>) -> Data<'a> {
         self.clear();
         self.look_on(bytes, bytes.len(), looks);
         self.data(bytes)
     }
 
-    /// Looks at so many more bytes of what a read gave, whole sectors; whether it has seen all of them.
+    /// Inspects up to `more` further bytes of a read, in whole sectors; returns whether all are inspected.
     pub(crate) fn look_on(&mut self, bytes: &[u8], more: usize, looks: &Looks<'_>) -> bool {
         let sectors = &bytes.as_chunks().0[self.0.len()..];
         let sectors = &sectors[..sectors.len().min(more / SECTOR as usize)];
@@ -653,7 +653,7 @@ impl Contents {
         self.0.len() == bytes.len() / SECTOR as usize
     }
 
-    /// What a read gave that was looked at.
+    /// The inspected data of a read.
     pub(crate) fn data<'a>(&'a self, bytes: &'a [u8]) -> Data<'a> {
         Data { sectors: bytes.as_chunks().0, contents: &self.0 }
     }
@@ -664,16 +664,16 @@ impl Contents {
     }
 }
 
-/// What a read gave.
+/// Data of a read.
 #[derive(Clone, Copy)]
 pub(crate) struct Data<'a> {
     sectors: &'a [Bytes],
-    /// What they hold; empty: nobody has looked yet.
+    /// Contents of the sectors; empty if not inspected yet.
     contents: &'a [Content],
 }
 
 impl<'a> Data<'a> {
-    /// To be looked at only where the state says that there is something to check.
+    /// Data that is inspected only where the state says that there is something to check.
     pub(crate) fn unseen(bytes: &'a [u8]) -> Data<'a> {
         Data { sectors: bytes.as_chunks().0, contents: &[] }
     }

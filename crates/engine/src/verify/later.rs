@@ -1,4 +1,4 @@
-//! Verification of what a run has written, later: from its plan and its records alone, on its targets or on copies of them.
+//! Verification of a run's writes, later: from its plan and its records alone, on its targets or on copies of them.
 
 use super::crash::{self, CrashOptions};
 use super::missing::missing_writes;
@@ -19,26 +19,26 @@ use iosonar_text::shown;
 use iosonar_verify::{Ended, Flight, Sectors, Tag};
 use std::path::{Path, PathBuf};
 
-/// From the last request of the run to the scan, on the clock that faults are told in: that of another boot cannot be compared.
+/// Pause between the last request of the run and the scan, on the clock of fault times: that of another boot cannot be compared.
 const PAUSE: u64 = 1_000_000_000;
 
-/// What is verified, and how.
+/// Options of a later verification.
 #[derive(Debug, Clone)]
 pub struct LaterOptions {
-    /// By the number of the target in the plan: where it is now.
+    /// Present paths of the targets, by their number in the plan.
     pub targets: Vec<PathBuf>,
-    /// The share of the places that is read, in percent; none: all.
+    /// The share of the places that is read, in percent; `None` means all.
     pub sample: Option<Decimal>,
-    /// For what sectors may hold.
+    /// Memory for expected state.
     pub memory: ByteSize,
-    /// What is known of a crash, where the targets were left by one.
+    /// Facts about the crash that ended the run, if one did.
     pub crash: Option<CrashOptions>,
 }
 
-/// What was found.
+/// Result of a later verification.
 #[derive(Debug)]
 pub struct Later {
-    /// What was counted.
+    /// The counters.
     pub verified: Verified,
     /// The faults.
     pub faults: Vec<Fault>,
@@ -47,7 +47,7 @@ pub struct Later {
 /// Why a result cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum LaterError {
-    /// It cannot be read.
+    /// The result cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// A target is not there.
@@ -58,15 +58,15 @@ pub enum LaterError {
     Open {
         /// As typed.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         error: std::io::Error,
     },
     /// The journal is not there, or is another one.
     #[error("--journal {path}: {error}", path = shown(&path))]
     Journal {
-        /// Which file.
+        /// Path of the journal.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: JournalError,
     },
     /// The journal that the run has written is not there.
@@ -74,15 +74,15 @@ pub enum LaterError {
         "the journal of the run is missing: {0}; give --journal FILE, or --journal none to verify with the records alone"
     )]
     NoJournal(Missing),
-    /// It is no run whose content is known; in one sentence, with the remedy if there is one.
+    /// The result is no run with known content; in one sentence, with the remedy if there is one.
     #[error("{0}")]
     Unsuitable(String),
 }
 
-/// Reads what a run has written and compares it with what its records say.
+/// Reads the written places of a run and compares them with its records.
 ///
 /// # Errors
-/// See [`LaterError`]; faults are none.
+/// See [`LaterError`]; faults are not errors.
 pub fn verify_later(
     archive: &Archive,
     options: &LaterOptions,
@@ -174,7 +174,7 @@ struct Change {
     forgets: bool,
 }
 
-/// Lets the expected state go through all writes of the run again; returns the last time in it.
+/// Repeats all writes of the run in the expected state; returns the last time in it.
 fn repeat(records: &Records<'_>, verifier: &Verifier) -> Result<Nanos, LaterError> {
     let mut changes: Vec<Change> = Vec::new();
     // Begins before ends: of equal times the requests count as concurrent.

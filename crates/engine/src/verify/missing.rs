@@ -1,4 +1,4 @@
-//! Whether a device lost all writes since some moment: a scan that finds this says more in one line than a list of lost writes.
+//! Detects whether a device lost all writes since some moment: one line then replaces a list of lost writes.
 
 use super::Verifier;
 use super::records::Records;
@@ -6,7 +6,7 @@ use iosonar_archive::{ArchiveError, Fault, FaultClass, MissingWrites, Outcome, R
 use iosonar_plan::{Nanos, Op};
 use iosonar_verify::Sectors;
 
-/// Fewer are told one by one.
+/// Minimum number of missing writes; fewer are reported one by one.
 const FEWEST: u64 = 2;
 
 /// Places of one device whose writes are missing, each with the time when the write that is due there was acknowledged.
@@ -40,7 +40,7 @@ impl Lost {
     }
 }
 
-/// The devices that lost all writes since some moment. Only a whole scan can tell.
+/// The devices that lost all writes since some moment. This needs a whole scan.
 pub(super) fn missing_writes(
     verifier: &Verifier,
     verified: &Verified,
@@ -76,13 +76,13 @@ pub(super) fn missing_writes(
     Ok(missing.collect())
 }
 
-/// By the number of the device.
+/// Lost places, by number of the device.
 fn lost_places(verifier: &Verifier, faults: &[Fault]) -> Vec<Lost> {
     let mut lost: Vec<Lost> = verifier.devices.iter().map(|_| Lost::default()).collect();
     for fault in faults.iter().filter(|fault| fault.class == FaultClass::Lost && !fault.transient) {
         let place = verifier.places[usize::from(fault.target)];
         let lost = &mut lost[place.device];
-        // What is there instead is not missing.
+        // A write found in place of the expected one is not missing.
         lost.last_there = lost.last_there.max(fault.found.and_then(|found| found.acknowledged));
         if let Some(due) = fault.expected.and_then(|write| write.acknowledged) {
             let sectors =

@@ -1,5 +1,6 @@
-//! Checks that targets give back what the run has written: what each device should hold ([`Device`]), the checks of one issuing
-//! loop ([`Checker`]), the scan at the end (`scan`), what the run must not change (`outside`), and the names of faults (`names`).
+//! Checks that targets return the data that the run has written: the expected content of each device ([`Device`]), the checks of
+//! one issuing loop ([`Checker`]), the scan at the end (`scan`), sectors that the run must not change (`outside`), and the names of
+//! faults (`names`).
 
 mod checker;
 mod crash;
@@ -33,12 +34,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What the first bytes of a sector are before it is read. No device holds them by chance: they are different in each run.
+/// The first bytes of a sector in memory before it is read. No device holds them by chance: they are different in each run.
 fn poison(run_id: u64) -> u64 {
     run_id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
 }
 
-/// Where a target lies on its device.
+/// Place of a target on its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Number among the devices.
@@ -55,29 +56,29 @@ pub(crate) struct Verifier {
     pub(crate) poison: u64,
     pub(crate) seed: u64,
     pub(crate) devices: Vec<Mutex<Device>>,
-    /// By the number of the target.
+    /// Places, by number of the target.
     pub(crate) places: Vec<Place>,
-    /// By the numbers of phase and target: the unit in which its jobs write.
+    /// Unit of the writes of its jobs, by numbers of phase and target.
     write_units: Vec<Vec<Atomic>>,
     stops_at_fault: bool,
-    /// What is read was left by a crash.
+    /// State expected after a crash.
     after_crash: Option<AfterCrash>,
     has_fault: AtomicBool,
 }
 
-/// What a device is known by.
+/// Identity of a device.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// Of a block device, or of the disk of a partition: its name.
+    /// A block device, or the disk of a partition: its name.
     Disk(String),
-    /// Of a file.
+    /// A file.
     File(u64, u64),
-    /// Of what does not exist.
+    /// A target that does not exist.
     Name(std::path::PathBuf),
 }
 
 impl Verifier {
-    /// None where the plan checks nothing.
+    /// `None` where the plan checks nothing.
     pub(crate) fn new(prepared: &Prepared) -> Option<Verifier> {
         let plan = &prepared.plan;
         let looked = prepared.targets.iter().map(|claimed| &claimed.looked);
@@ -93,7 +94,7 @@ impl Verifier {
         verifier
     }
 
-    /// Of targets that are known so, in the order of the plan.
+    /// A verifier for targets of these identities, in the order of the plan.
     fn of<'a>(
         plan: &Plan,
         targets: impl Iterator<Item = (&'a Path, Option<&'a TargetFacts>)>,
@@ -117,18 +118,18 @@ impl Verifier {
         }
     }
 
-    /// What the device of a place should hold. A loop that panicked has left it whole: each call changes all or nothing that
+    /// The expected state of a place's device. A loop that panicked has left it consistent: each call changes all or nothing that
     /// matters to others.
     pub(crate) fn device(&self, place: Place) -> MutexGuard<'_, Device> {
         self.devices[place.device].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What each device should hold, one after the other.
+    /// The expected state of each device, one after the other.
     pub(crate) fn each_device(&self) -> impl Iterator<Item = MutexGuard<'_, Device>> {
         self.devices.iter().map(|device| device.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A target's sectors on its device; none where an extent has no whole sectors.
+    /// A target's sectors on its device; `None` where an extent has no whole sectors.
     pub(crate) fn sectors(&self, target: u16, extent: Extent) -> Option<Sectors> {
         let is_whole =
             extent.offset.is_multiple_of(SECTOR) && extent.length.is_multiple_of(SECTOR) && extent.length > 0;
@@ -136,8 +137,8 @@ impl Verifier {
         is_whole.then(|| Sectors { start: base + extent.offset / SECTOR, count: extent.length / SECTOR })
     }
 
-    /// What a write, a discard or a write of zeros leaves, and in which sectors of the device. What it leaves in sectors that it covers
-    /// in part, nobody can tell.
+    /// The result of a write, a discard or a write of zeros, and its sectors on the device. In partly covered sectors, the result
+    /// is unknown.
     pub(crate) fn change(&self, id: WriteId, op: Op, extent: Extent) -> (Sectors, Tag) {
         match self.sectors(id.target, extent) {
             Some(sectors) if op == Op::WriteZeroes => (sectors, Tag::ZEROS),
@@ -156,7 +157,7 @@ impl Verifier {
         units.and_then(|units| units.get(usize::from(target))).copied().unwrap_or_default()
     }
 
-    /// How written sectors of a target look that lies there.
+    /// Appearance of written sectors of the target at `place`.
     pub(crate) fn looks(&self, place: Place) -> Looks<'_> {
         let Verifier { run_id, fill, poison, after_crash, .. } = *self;
         Looks { run_id, fill, poison, after_crash, base: place.base, places: &self.places }
@@ -171,7 +172,7 @@ impl Verifier {
         (0..self.places.len()).filter(is_first)
     }
 
-    /// Nothing is known of a target's content any more: its file was made again.
+    /// Forgets a target's content: its file was made again.
     pub(crate) fn forget(&self, target: u16) {
         let place = self.places[usize::from(target)];
         self.device(place).forget_from(place.base);
@@ -187,7 +188,7 @@ impl Verifier {
         self.stops_at_fault && self.has_fault.load(Relaxed)
     }
 
-    /// What was counted on all devices, with the scan and the faults.
+    /// Counts of all devices, with the scan and the faults.
     pub(crate) fn verified(&self, scan: Option<ScanFacts>, named: &Named) -> Verified {
         let outside = self.modes.outside.map(|_| OutsideFacts::default());
         let mut all = Verified { modes: self.modes.to_string(), scan, outside, ..Verified::default() };
@@ -198,7 +199,7 @@ impl Verifier {
     }
 }
 
-/// Where targets lie, in the order of the plan, and how many distinct devices they are.
+/// Places of targets, in the order of the plan, and the number of distinct devices.
 pub(crate) fn places_of<'a>(
     targets: impl Iterator<Item = (&'a Path, Option<&'a TargetFacts>)>,
 ) -> (Vec<Place>, usize) {
@@ -215,8 +216,8 @@ pub(crate) fn places_of<'a>(
     (places, known.len())
 }
 
-/// The target of a stream of the C library that another job of its phase disturbs, in the phases that `is_checked`: both use one device,
-/// and one of them writes. What such a stream reads and when its writes reach the file is decided by its buffer.
+/// The target of a stream of the C library that another job of its phase disturbs, in the phases that `is_checked`: both use one
+/// device, and one of them writes. The stream's buffer decides which data it reads and when its writes reach the file.
 pub(crate) fn shared_stream(
     plan: &Plan,
     places: &[Place],
@@ -234,7 +235,7 @@ pub(crate) fn shared_stream(
     })
 }
 
-/// The units in which jobs write, by the numbers of phase and target. A copy to a mapping has no other unit than a byte.
+/// Units of the writes of jobs, by numbers of phase and target. A copy to a mapping has no other unit than a byte.
 fn write_units(plan: &Plan) -> Vec<Vec<Atomic>> {
     let unit = |phase: &Phase, target: usize| {
         let mut jobs = phase.jobs.iter().filter(|job| usize::from(job.target) == target);
@@ -247,8 +248,8 @@ fn write_units(plan: &Plan) -> Vec<Vec<Atomic>> {
         .collect()
 }
 
-/// The unit in which a job reads: the page cache and mappings lock nothing against a write of the same page. The device of a loop device
-/// may be the page cache of its file.
+/// Unit of the reads of a job: the page cache and mappings lock nothing against a write of the same page. The device of a loop
+/// device may be the page cache of its file.
 pub(crate) fn read_unit(plan: &Plan, job: &Job, facts: Option<&TargetFacts>) -> Atomic {
     let is_cached = |device: &BlockDevice| matches!(&device.role, Role::Loop { direct_io, .. } if *direct_io != Fact::Known(true));
     let is_of_cached = || facts.is_some_and(|facts| facts.devices().into_iter().any(is_cached));
@@ -257,7 +258,7 @@ pub(crate) fn read_unit(plan: &Plan, job: &Job, facts: Option<&TargetFacts>) -> 
     if copies { Atomic::Byte } else { Atomic::Sector }
 }
 
-/// What a target is known by, and its first sector on that.
+/// Identity of a target's device, and the target's first sector there.
 fn identity(path: &Path, kind: Option<&TargetKind>) -> (Identity, u64) {
     match kind {
         Some(TargetKind::BlockDevice(device)) => of_device(device),

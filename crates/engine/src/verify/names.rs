@@ -1,4 +1,4 @@
-//! The names of what was found: the records of the run tell which writes a place had.
+//! The names of faults: the records of the run show which writes a place had.
 
 use super::Verifier;
 use super::crash::Durable;
@@ -14,11 +14,11 @@ use iosonar_plan::{Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{KnownWrite, Observation, RunOfFaults, Tag, due_bytes, is_mix, join, name};
 use std::collections::HashMap;
 
-/// Writes of bad places that are looked at, of all places together.
+/// Writes of bad places that are examined, of all places together.
 const MOST_WRITES: usize = 1 << 22;
 
 impl Prepared {
-    /// Names the faults, keeps them in the archive, and notes what was counted. What cannot be kept is told.
+    /// Names the faults, keeps them in the archive, and notes the counts. Failures to keep them become notices.
     pub(crate) fn name_faults(
         &self,
         verifier: &Verifier,
@@ -52,7 +52,7 @@ impl Prepared {
         let named = observed.named(faults);
         let mut verified = verifier.verified(scan, &named);
         if let Ok(records) = &records {
-            // Without the records each lost write is told for itself.
+            // Without the records each lost write is reported separately.
             verified.missing =
                 missing_writes(verifier, &verified, &named.faults, records).unwrap_or_default();
         }
@@ -60,26 +60,26 @@ impl Prepared {
     }
 }
 
-/// What names are made of beside what was observed.
+/// Input of naming beside the observations.
 pub(super) struct Known<'a> {
     pub(super) plan: &'a Plan,
     pub(super) records: &'a Records<'a>,
     pub(super) passes: &'a [PassTimes],
-    /// After a crash.
+    /// Durable writes, after a crash.
     pub(super) durable: Option<&'a Durable<'a>>,
 }
 
-/// What became of all that was observed.
+/// Result of all observations.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
     pub(super) faults: Vec<Fault>,
     /// Suspect sectors that are no faults.
     pub(super) mixed: u64,
-    /// Those of which nobody knows.
+    /// Suspect sectors that are undecided.
     pub(super) unproved: u64,
 }
 
-/// What was observed, as far as it is known what it is.
+/// Observations, split into faults and suspects.
 struct Observed {
     faults: Vec<Observation>,
     suspects: Vec<Observation>,
@@ -115,7 +115,7 @@ impl Observed {
     }
 }
 
-/// Names what was observed, by the records of the run.
+/// Names the observations, by the records of the run.
 pub(super) fn name_all(
     known: &Known<'_>,
     verifier: &Verifier,
@@ -163,7 +163,7 @@ fn bytes_of(
         let first = observations.iter().position(is_part)?;
         let mut found = Vec::new();
         for part in observations[first..].iter().filter(|part| is_part(part)) {
-            // What is not next to the bytes before it would stand at a wrong place.
+            // A part that is not next to the bytes before it would be misplaced.
             let is_next = part.start * SECTOR == fault.offset + found.len() as u64;
             found.extend_from_slice(if is_next { &part.kept } else { &[] });
         }
@@ -174,7 +174,7 @@ fn bytes_of(
     faults.iter().take(MOST_DUMPS).enumerate().filter_map(of_fault).collect()
 }
 
-/// The writes that cover the first sector of each observation, by the time of their submission; of a suspect one those that it may hold.
+/// The writes that cover the first sector of each observation, by submission time; of a suspect one only legal ones.
 fn writes_of(
     known: &Known<'_>,
     verifier: &Verifier,
@@ -203,7 +203,7 @@ fn writes_of(
         let from = wanted.partition_point(|(place, _)| *place < first);
         for (_, number) in wanted[from..].iter().take_while(|(place, _)| *place < behind) {
             let own = on_device(observations[*number].reader.target, 0).1;
-            // Of a write through another target that begins before this one, the place here is not told.
+            // A write through another target may begin before this target; then it has no place here.
             let Some(start_here) = first.1.checked_sub(own) else { continue };
             let start = starts.get(&(record.target, record.phase, record.pass)).copied();
             // A killed run has no times of its passes: the first one starts at time zero.
@@ -228,7 +228,7 @@ fn writes_of(
     Ok(found)
 }
 
-/// Whether the requests of a record's job have times of their own.
+/// Whether the requests of a record's job have due times.
 fn has_due_times(plan: &Plan, record: &Record) -> bool {
     let phase = &plan.phases[usize::from(record.phase)];
     phase.jobs.iter().any(|job| job.target == record.target && job.workload.has_timetable())

@@ -1,31 +1,31 @@
 //! Finds the unreadable blocks of areas that could not be read as a whole, with few reads.
 //!
-//! Each edge between blocks that can be read and blocks that cannot is exact. Among unreadable blocks the steps grow: after each
-//! one that is tried, an eighth of the unreadable blocks before it is skipped, 1 MiB at most. What lies between two blocks that
-//! cannot be read counts as unreadable; how much of it was not tried is counted. So a readable part that is shorter than a step
-//! may be taken for unreadable, and no unreadable block for readable.
+//! Each edge between readable and unreadable blocks is exact. Among unreadable blocks the steps grow: after each one that is tried,
+//! an eighth of the unreadable blocks before it is skipped, 1 MiB at most. Blocks between two unreadable ones count as unreadable;
+//! the untried ones among them are counted. So a readable part that is shorter than a step may be taken for unreadable, and no
+//! unreadable block for readable.
 
 use super::reads::PIECE;
 use iosonar_verify::Sectors;
 
-/// Reads that may fail while the areas of one target are narrowed down: a device that is slow to fail holds the scan up no longer.
+/// Reads that may fail while the areas of one target are narrowed down: limits the delay by a device that is slow to fail.
 pub(super) const MOST_FAILED: u32 = 4096;
-/// The share of the unreadable blocks before it that is skipped after a block.
+/// Divisor of the number of preceding unreadable blocks: this share is skipped after a block.
 const SKIPPED: u64 = 8;
 
 /// Reads the blocks of an area.
 pub(super) trait Area {
-    /// Reads sectors and checks them; whether they could be read.
+    /// Reads sectors and checks them; returns whether they could be read.
     fn check(&mut self, sectors: Sectors) -> bool;
     /// Whether sectors can be read. They are not checked.
     fn is_readable(&mut self, sectors: Sectors) -> bool;
-    /// Notes sectors that cannot be read; so many of them were not tried.
+    /// Notes unreadable sectors, `untried` of them untried.
     fn note_unreadable(&mut self, sectors: Sectors, untried: u64);
     /// Whether the scan was stopped.
     fn is_stopped(&mut self) -> bool;
 }
 
-/// Narrows areas down to logical blocks of so many sectors.
+/// Narrows areas down to logical blocks of `block` sectors.
 #[derive(Debug)]
 pub(super) struct Narrow {
     block: u64,
@@ -38,7 +38,7 @@ impl Narrow {
         Narrow { block, left: MOST_FAILED }
     }
 
-    /// Reads and checks what can be read of an area of whole blocks, and notes the rest.
+    /// Reads and checks the readable part of an area of whole blocks, and notes the rest.
     pub(super) fn narrow(&mut self, whole: Sectors, area: &mut impl Area) {
         let (mut at, mut step) = (whole.start, self.block);
         // Somewhere before this there is a block that cannot be read.

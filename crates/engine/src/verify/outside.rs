@@ -1,5 +1,5 @@
-//! Sectors that a run must not change: those next to what it is going to write, and samples elsewhere. They are read before the run,
-//! and again by the scan at its end.
+//! Sectors that a run must not change: those next to its planned writes, and samples elsewhere. They are read before the run, and
+//! again by the scan at its end.
 
 use super::Verifier;
 use super::reads::ScanSource;
@@ -14,32 +14,32 @@ use iosonar_plan::{AtEnd, Nanos, Phase, SECTOR};
 use iosonar_verify::{Ranges, Sectors, mix};
 use std::collections::BTreeSet;
 
-/// Requests that are looked at before the run, of all jobs: some seconds.
+/// Requests that are examined before the run, of all jobs: some seconds.
 const MOST_REQUESTS: u64 = 1 << 24;
-/// Ranges of one device that are told apart: 16 MiB of memory while the places are chosen, and 26 MiB for what is read next to them.
+/// Separate ranges of one device: 16 MiB of memory while the places are chosen, and 26 MiB for the sectors read next to them.
 const MOST_RANGES: usize = 1 << 20;
-/// How often a signal is looked for.
+/// Requests between two checks for a signal.
 const LOOK: u64 = 4096;
 
-/// Where a run is going to write on one device, as far as that is known.
+/// Places that a run is going to write on one device, as far as known.
 struct Foreseen {
-    /// What its requests write.
+    /// Ranges that its requests write.
     written: Ranges,
-    /// Regions that requests do not leave whose places are not known.
+    /// Regions of requests whose places are not known.
     regions: Vec<Sectors>,
 }
 
-/// Looks at the requests of a run before it begins.
+/// Examines the requests of a run before it begins.
 struct Survey<'a> {
     prepared: &'a Prepared,
     verifier: &'a Verifier,
     shared: Shared<'a>,
     devices: Vec<Foreseen>,
-    /// Requests that may still be looked at.
+    /// Requests that may still be examined.
     left: u64,
 }
 
-/// Why the places of a job are not known.
+/// Reason why the places of a job are not known.
 enum Unknown {
     StandardInput,
     NoEnd,
@@ -49,7 +49,7 @@ enum Unknown {
 }
 
 impl Prepared {
-    /// Reads the sectors that the run must not change. What cannot be known or read is told.
+    /// Reads the sectors that the run must not change. Unknown places and unreadable sectors become notices.
     pub(crate) fn remember_outside(&self, verifier: &Verifier, shared: Shared<'_>) {
         let Some(samples) = verifier.modes.outside else { return };
         let empty = || Foreseen { written: Ranges::new(MOST_RANGES), regions: Vec::new() };
@@ -84,12 +84,12 @@ impl Prepared {
         }
         for mut device in verifier.each_device() {
             device.scanned.clear();
-            // What could not be read is not compared.
+            // Sectors that could not be read are not compared.
             device.outside.drop_unread();
         }
     }
 
-    /// What is written, and the regions that are not left.
+    /// Written places, and regions of requests with unknown places.
     fn places_of(&self, device: Foreseen, shared: Shared<'_>) -> (Vec<Sectors>, Vec<Sectors>) {
         let (written, gap) = device.written.finish();
         if gap > 0 {
@@ -110,7 +110,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Reads a target before the run begins, on a clock of its own: that of the run has no time yet.
+    /// Reads a target before the run begins, on a separate clock: that of the run has no time yet.
     fn source_before(
         &self,
         target: usize,
@@ -128,7 +128,7 @@ impl Prepared {
         self.jobs().map(|(_, job)| &job.fitted).find(|job| usize::from(job.job.target) == target)
     }
 
-    /// Sectors of a target before the run; none where nothing is done on it here.
+    /// Sectors of a target before the run; `None` where no job here uses it.
     fn sectors_before(&self, target: usize) -> Option<u64> {
         let size = self.fitted_on(target)?.placement.size();
         let of_file = self.targets[target].file().and_then(|file| file.size_of_file());
@@ -148,7 +148,7 @@ impl Survey<'_> {
                 }
                 let Err(why) = self.part(stage, phase, part, fitted) else { continue };
                 self.add_region(part.target, fitted);
-                // Of several loops of a job, one tells.
+                // Of several loops of a job, the first reports it.
                 if part.number == 0 && !matches!(why, Unknown::Stopped) {
                     self.shared.note(told(fitted.path(), &why));
                 }
@@ -156,7 +156,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Looks at the requests of one issuing loop.
+    /// Examines the requests of one issuing loop.
     fn part(&mut self, stage: Stage<'_>, phase: &Phase, part: Part, fitted: &Fitted) -> Result<(), Unknown> {
         let passes = match &fitted.workload {
             Known::Trace(_, None) => return Err(Unknown::StandardInput),
@@ -194,7 +194,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Adds the region that a workload does not leave.
+    /// Adds the region of a workload with unknown places.
     fn add_region(&mut self, target: u16, fitted: &Fitted) {
         let Some(generator) = fitted.job.workload.generator() else { return };
         let Some(region) = generator.region.filter(|_| generator.at_end == AtEnd::Wrap) else { return };
@@ -205,7 +205,7 @@ impl Survey<'_> {
     }
 }
 
-/// What is done where the places of a job are not known.
+/// Notice that the places of a job are not known, and its consequence.
 fn told(path: &str, why: &Unknown) -> String {
     let why = match why {
         Unknown::StandardInput => "its load is read from standard input".into(),
@@ -219,13 +219,13 @@ fn told(path: &str, why: &Unknown) -> String {
     )
 }
 
-/// The sectors before and after each range that lie in `own`.
+/// The sectors just before and after each range, within `own`.
 fn beside(ranges: &[Sectors], own: Sectors) -> impl Iterator<Item = u64> {
     let sectors = ranges.iter().flat_map(|range| [range.start.checked_sub(1), Some(range.end())]);
     sectors.flatten().filter(move |sector| (own.start..own.end()).contains(sector))
 }
 
-/// Draws so many sectors of the ranges; all, if there are no more.
+/// Draws `samples` sectors of the ranges; all, if there are no more.
 fn draw(ranges: &[Sectors], samples: u64, seed: u64) -> BTreeSet<u64> {
     let total: u64 = ranges.iter().map(|range| range.count).sum();
     if total <= samples {

@@ -1,4 +1,4 @@
-//! Reads of a scan, many in flight; and the checks of what they give, which another thread makes where there is a CPU for it.
+//! Reads of a scan, many in flight; and the checks of their data, in another thread where there is a CPU for it.
 
 use super::device::{Contents, Looks};
 use super::{Place, Verifier};
@@ -13,15 +13,15 @@ use std::thread::available_parallelism;
 
 /// Reads in flight.
 pub(super) const DEPTH: u32 = 16;
-/// Sectors of a read at most: 1 MiB.
+/// Maximum sectors of a read: 1 MiB.
 pub(super) const PIECE: u64 = 2048;
-/// Reads that may wait for their check while as many as can be are in flight.
+/// Reads that may wait for their check while the maximum is in flight.
 const BEHIND: u32 = 8;
 
 /// The errno of a read that failed before the scan was stopped.
 const EIO: i32 = 5;
 
-/// What a scan reads from, and the memory that it reads into.
+/// Source of a scan, and the memory that it reads into.
 pub(super) struct ScanSource {
     pub(super) backend: Box<dyn Backend>,
     pub(super) memory: BufferPool,
@@ -62,7 +62,7 @@ impl Reads<'_> {
         Piece { sectors, flight }
     }
 
-    /// Reads with nothing else in flight.
+    /// Reads one piece with nothing else in flight.
     pub(super) fn one(&mut self, sectors: Sectors) -> (Piece, Completion) {
         let mut buffer = Buffer::zeroed((sectors.count * SECTOR) as usize);
         iosonar_content::poison(&mut buffer, self.verifier.poison);
@@ -77,7 +77,7 @@ impl Reads<'_> {
         }
     }
 
-    /// Forgets what a read gave.
+    /// Drops the data of a read.
     pub(super) fn let_go(&self, piece: Piece) {
         self.verifier.device(self.place).expected().end_read(piece.flight, 0, |_, _| None);
     }
@@ -87,15 +87,15 @@ impl Reads<'_> {
         self.control.is_stopped(now)
     }
 
-    /// Reads the pieces in their order, unless it is stopped; whether all were read. `see` is told how many bytes each read gave, or
-    /// its error, and says whether that is to be checked.
+    /// Reads the pieces in their order, unless it is stopped; returns whether all were read. `see` gets the result of each read
+    /// (bytes or error), and returns whether to check it.
     pub(super) fn all(
         &mut self,
         pieces: &[Sectors],
         checks: &mut Checks<'_>,
         mut see: impl FnMut(Sectors, i64) -> bool,
     ) -> bool {
-        // A simulation takes the same course each time.
+        // A simulation must be deterministic.
         if !self.source.backend.is_timed() || available_parallelism().map_or(1, usize::from) < 2 {
             return self.all_with(pieces, Checking::Here(checks), &mut see);
         }
@@ -125,7 +125,7 @@ impl Reads<'_> {
                 flying[slot] = Some(self.push(sectors, buffer, Token(slot as u32)));
             }
             if flying.iter().all(Option::is_none) {
-                // The next read has to wait for memory, or there is none.
+                // The next read has to wait for memory, or all memory is free.
                 let Some(buffer) = checking.take_back(true) else { break };
                 free.push(buffer);
                 continue;
@@ -146,7 +146,7 @@ impl Reads<'_> {
         next.peek().is_none()
     }
 
-    /// Buffers for so many reads, with the poison in all of their sectors.
+    /// Buffers for `reads` reads, with the poison in all of their sectors.
     fn buffers(&mut self, reads: usize) -> Vec<Buffer> {
         let count = reads.min((DEPTH + BEHIND) as usize);
         let mut buffers: Vec<Buffer> =
@@ -156,7 +156,7 @@ impl Reads<'_> {
     }
 }
 
-/// Checks what the reads of a scan gave.
+/// Checks the data of a scan's reads.
 pub(super) struct Checks<'a> {
     pub(super) verifier: &'a Verifier,
     pub(super) target: u16,
@@ -172,7 +172,7 @@ impl<'a> Checks<'a> {
         self.verifier.looks(self.place())
     }
 
-    /// Checks one; its buffer can be read into again.
+    /// Checks one read; returns its buffer for another read.
     pub(super) fn check(&mut self, piece: Piece, completion: Completion) -> Buffer {
         let Completion { mut buffer, submitted, completed, result, .. } = completion;
         let reader =
@@ -203,7 +203,7 @@ impl<'a> Checks<'a> {
         self.verifier.device(self.place()).note_missing(reader, &looks, places, Found::Unreadable(errno));
     }
 
-    /// Checks all that come, in their order.
+    /// Checks all reads from the channel, in their order.
     fn check_all(&mut self, works: Receiver<(Piece, Completion)>, back: &Sender<Buffer>) {
         for (piece, completion) in works {
             let buffer = self.check(piece, completion);
@@ -214,11 +214,11 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Where the checks are made.
+/// Place of the checks.
 enum Checking<'a, 'b> {
-    /// By the thread that reads.
+    /// In the reading thread.
     Here(&'b mut Checks<'a>),
-    /// By another one. The number of buffers bounds what waits for it.
+    /// In another thread. The number of buffers bounds its queue.
     Beside { work: Sender<(Piece, Completion)>, checked: Receiver<Buffer>, open: usize },
 }
 
@@ -235,7 +235,7 @@ impl Checking<'_, '_> {
         }
     }
 
-    /// A buffer of a read that was checked since; waits for one if that is wanted. None: none is there, or will be.
+    /// A buffer of a read that was checked since; waits for one if `waits`. `None` if no buffer is there, or will be.
     fn take_back(&mut self, waits: bool) -> Option<Buffer> {
         let Checking::Beside { checked, open, .. } = self else { return None };
         if *open == 0 {

@@ -1,4 +1,4 @@
-//! What is known of the requests of a run: the records of its result, and what a journal has beyond them.
+//! Facts about the requests of a run: the records of its result, and those that only a journal has.
 
 use super::later::LaterError;
 use crate::run::UNWRITTEN;
@@ -9,32 +9,32 @@ use iosonar_text::shown;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Of a run that was killed without a journal, what was submitted so shortly before the last record counts as in flight.
+/// Of a run that was killed without a journal, requests submitted within this time before the last record count as in flight.
 const LAST: Nanos = Nanos(500_000_000);
 
-/// All that is known of the requests of a run.
+/// All known requests of a run.
 pub(crate) struct Records<'a> {
     archive: &'a Archive,
-    /// What the journal has and the log has not.
+    /// Records of the journal that the log lacks.
     rest: Vec<Record>,
     pub(crate) known_by: KnownBy,
-    /// What was submitted from here on counts as in flight.
+    /// Requests submitted from here on count as in flight.
     open_from: Option<Nanos>,
-    /// It has changes of places that leave no data of their own.
+    /// It has discards or writes of zeros, which leave no data of the run.
     has_dataless: bool,
 }
 
-/// What is not known of a run that a crash has ended.
+/// Gaps in the records of a run that a crash has ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AfterCrash {
     /// It may have written more than its records say.
     pub(crate) lacks_writes: bool,
-    /// It may have changed places without a trace of who did.
+    /// It may have made changes without a trace of the writer.
     pub(crate) lacks_changes: bool,
 }
 
 impl<'a> Records<'a> {
-    /// Those of a run that came to its end.
+    /// Records of a finished run.
     pub(crate) fn of(archive: &'a Archive) -> Records<'a> {
         Records {
             archive,
@@ -45,8 +45,8 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Those of a run that may have been killed; a journal completes them, unless the machine has started again since: it was memory.
-    /// One that was `named` has to be there; that of the plan only where it is needed.
+    /// Records of a run that may have been killed; a journal completes them, unless the machine was rebooted since: it was in
+    /// memory. A `named` journal has to exist; the plan's only where it is needed.
     pub(crate) fn of_killed(
         archive: &'a Archive,
         named: Option<&Path>,
@@ -90,10 +90,10 @@ impl<'a> Records<'a> {
         Ok(Records { rest, known_by: KnownBy::Journal, ..all })
     }
 
-    /// Gives each record to `f`: those of the result first. One that was in flight has no `completed`.
+    /// Passes each record to `f`: those of the result first. One that was in flight has no `completed`.
     ///
     /// # Errors
-    /// What cannot be read, or belongs to no job of the plan.
+    /// Unreadable records, or records of a job that the plan lacks.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Record)) -> Result<(), ArchiveError> {
         let mut strangers = 0u64;
         self.archive.for_each_record(&mut |record| match self.open_from {
@@ -108,7 +108,7 @@ impl<'a> Records<'a> {
             let why = format!("{strangers} of its records belong to no job of its plan");
             return Err(ArchiveError::Damaged { path, why });
         }
-        // Whatever a journal has beyond the plan, no run has written.
+        // Journal entries that match no job of the plan come from no run.
         self.rest.iter().filter(|record| self.has_job(record)).for_each(f);
         Ok(())
     }
@@ -119,7 +119,7 @@ impl<'a> Records<'a> {
         phase.is_some_and(|phase| phase.jobs.iter().any(|job| job.target == record.target))
     }
 
-    /// What they do not say of a run that a crash has ended.
+    /// Gaps of these records in a run that a crash has ended.
     pub(crate) fn after_crash(&self) -> AfterCrash {
         let lacks_writes = self.known_by == KnownBy::LastRecord;
         AfterCrash { lacks_writes, lacks_changes: lacks_writes && self.has_dataless }

@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 
 /// Places of one unreadable area that are read again one by one, where some of it can be read by then.
 const MOST_AGAIN: usize = 1024;
-/// Gaps of so many sectors are read, too: fewer, longer reads are faster.
+/// Gaps up to this many sectors are read, too: fewer, longer reads are faster.
 const GAP: u64 = 128;
 
-/// How far the scan is, for whoever shows progress.
+/// Progress of the scan, for displays.
 #[derive(Debug, Default)]
 pub struct ScanProgress {
     begun: OnceLock<Instant>,
@@ -35,19 +35,19 @@ pub struct ScanProgress {
     done: AtomicU64,
 }
 
-/// A moment of the scan.
+/// Progress of the scan at a moment.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanMoment {
     /// Bytes that were read.
     pub done: u64,
     /// Bytes that are to be read, on all devices that are known so far.
     pub total: u64,
-    /// How long it has taken.
+    /// Elapsed time.
     pub elapsed: Duration,
 }
 
 impl ScanProgress {
-    /// None before it starts.
+    /// `None` before it starts.
     pub fn moment(&self) -> Option<ScanMoment> {
         let begun = self.begun.get()?;
         let bytes = |sectors: &AtomicU64| sectors.load(Relaxed) * SECTOR;
@@ -79,7 +79,7 @@ pub(crate) struct Scan<'a> {
 
 impl Prepared {
     /// Scans every device that the run has written, each place through the first target that has it.
-    /// A simulated clock goes on at `ended_at`.
+    /// A simulated clock continues at `ended_at`.
     pub(crate) fn scan_targets(
         &self,
         verifier: &Verifier,
@@ -123,7 +123,7 @@ impl Prepared {
         Ok(Scan::new(verifier, target, &mut source, control, progress, size, block).run())
     }
 
-    /// Reads past the page cache.
+    /// Opens a source of direct reads.
     fn scan_source(&self, target: u16, claimed: &Claimed, shared: Shared<'_>) -> std::io::Result<ScanSource> {
         match claimed.file() {
             Some(file) => reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH),
@@ -133,7 +133,7 @@ impl Prepared {
 
     pub(super) fn simulated_for_scan(&self, target: u16, shared: Shared<'_>) -> std::io::Result<ScanSource> {
         let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
-        // A scan that fails at random would say nothing of the device.
+        // A scan that fails at random would prove nothing about the device.
         let model = SimModel { error_every: 0, short_every: 0, ..model };
         let backend = self.simulated(model, target, DEPTH, u64::from(target), shared);
         Ok(ScanSource { backend, memory: memory()? })
@@ -159,7 +159,7 @@ pub(super) fn reader(file: File, clock: &Clock, extra: u32) -> std::io::Result<S
     Ok(ScanSource { backend, memory })
 }
 
-/// A target for reading past the page cache, where its file system can; what of it is in the page cache is let go first.
+/// Opens a target for direct reads, where its file system can; drops its pages from the page cache first.
 pub(super) fn open_for_scan(path: &Path) -> std::io::Result<File> {
     let shared = File::open(path)?;
     // Another process may have written it; without the right to, there is nothing to flush.
@@ -169,7 +169,7 @@ pub(super) fn open_for_scan(path: &Path) -> std::io::Result<File> {
 }
 
 impl<'a> Scan<'a> {
-    /// Through a target of so many sectors, with logical blocks of so many.
+    /// Sets up the scan of a target of `size` sectors, with logical blocks of `block` sectors.
     pub(crate) fn new(
         verifier: &'a Verifier,
         target: u16,
@@ -192,7 +192,7 @@ impl<'a> Scan<'a> {
         self.checks.looks()
     }
 
-    /// What is to be read, on the device, and how many chunks that and the whole are.
+    /// The pieces to read, on the device, and the number of chunks in total and of those to read.
     fn pieces(&self) -> (Vec<Sectors>, u64, u64) {
         let device = self.verifier.device(self.place());
         let is_on = self.verifier.modes.final_scan;
@@ -212,7 +212,7 @@ impl<'a> Scan<'a> {
             while at < range.end() {
                 let chunk = at / CHUNK;
                 let end = ((chunk + 1) * CHUNK).min(range.end());
-                // In order: only the last one can come again.
+                // In order: only the last one can repeat.
                 let is_new = last.replace(chunk) != Some(chunk);
                 all += u64::from(is_new);
                 if is_chosen(chunk) {
@@ -225,8 +225,8 @@ impl<'a> Scan<'a> {
         (self.with_outside(chosen), all, read)
     }
 
-    /// The parts of a range that this target is to read: those that it has, and no target before it. What no target has any more,
-    /// the last one tries to read.
+    /// The parts of a range that this target has to read: those that it covers, and no target before it. The last target tries to
+    /// read the parts beyond all targets.
     fn own(&self, range: Sectors, scanned: &[Sectors]) -> Vec<Sectors> {
         let Place { device, base } = self.place();
         let mut later = self.verifier.places[usize::from(self.target) + 1..].iter();
@@ -235,7 +235,7 @@ impl<'a> Scan<'a> {
         if start < end { without(scanned, Sectors::between(start, end)) } else { Vec::new() }
     }
 
-    /// The same together with the sectors that the run must not have changed.
+    /// Adds the sectors that the run must not have changed.
     fn with_outside(&self, mut pieces: Vec<Sectors>) -> Vec<Sectors> {
         let device = self.verifier.device(self.place());
         let places = device.unwritten_outside().into_iter().map(|place| Sectors { start: place, count: 1 });
@@ -267,7 +267,7 @@ impl<'a> Scan<'a> {
         self.note_scanned();
     }
 
-    /// Other targets of the device need not go through the places of this one.
+    /// Notes the places of this target, which other targets of the device can skip.
     fn note_scanned(&self) {
         let own = Sectors { start: self.place().base, count: self.size };
         let mut device = self.verifier.device(self.place());
@@ -275,7 +275,7 @@ impl<'a> Scan<'a> {
         device.scanned.sort_unstable_by_key(|range| range.start);
     }
 
-    /// Reads and checks everything. What is bad is read again at the end.
+    /// Reads and checks everything. Bad places are read again at the end.
     pub(crate) fn run(mut self) -> ScanFacts {
         let start = self.reads.backend().now();
         let (pieces, chunks, read_chunks) = self.pieces();
@@ -296,7 +296,7 @@ impl<'a> Scan<'a> {
         facts
     }
 
-    /// Whether it came to its end.
+    /// Reads all pieces; returns whether that was completed.
     fn read_all(&mut self, pieces: &[Sectors], facts: &mut ScanFacts) -> bool {
         let (progress, block) = (self.progress, self.block);
         let mut failed: Vec<Sectors> = Vec::new();
@@ -348,7 +348,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// How many of these observations, from the first on, are one unreadable area: they follow each other, or were noted together.
+    /// Number of these observations, from the first on, that are one unreadable area: they follow each other, or were noted
+    /// together.
     fn unreadable_area(&self, numbers: &[usize]) -> usize {
         let device = self.verifier.device(self.place());
         let of = |number: &usize| &device.observations[*number];
@@ -363,7 +364,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads the first and the last block of an unreadable area again: if both fail, that is what all of it gave.
+    /// Reads the first and the last block of an unreadable area again: if both fail, all of it counts as failed.
     fn fails_again(&mut self, area: &[usize], round: usize) -> bool {
         let [first, last] = {
             let device = self.verifier.device(self.place());
@@ -412,7 +413,7 @@ impl<'a> Scan<'a> {
         (piece.flight, buffer[..transferred].to_vec(), reader)
     }
 
-    /// Lets time pass.
+    /// Waits for this time.
     fn rest(&mut self, time: Nanos) {
         let until = self.reads.backend().now().saturating_add(time);
         self.reads.backend().skip_to(until);
@@ -469,7 +470,7 @@ impl Area for FailedArea<'_, '_> {
     }
 }
 
-/// What lies in `whole` and in none of the ranges, which are in order.
+/// The parts of `whole` outside the ranges, which are in order.
 pub(super) fn without(ranges: &[Sectors], whole: Sectors) -> Vec<Sectors> {
     let (mut rest, mut at) = (Vec::new(), whole.start);
     let end = Sectors { start: whole.end(), count: 0 };
@@ -483,8 +484,7 @@ pub(super) fn without(ranges: &[Sectors], whole: Sectors) -> Vec<Sectors> {
     rest
 }
 
-/// Adds a range behind the others, joined with the last one where little lies between them. Ranges that were widened to whole blocks
-/// may have one in common.
+/// Appends a range, joined with the last one where the gap is small. Ranges that were widened to whole blocks may share one.
 fn join(ranges: &mut Vec<Sectors>, next: Sectors) {
     if let Some(last) = ranges.last_mut()
         && next.start <= last.end() + GAP

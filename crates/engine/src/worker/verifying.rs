@@ -1,4 +1,4 @@
-//! What the issuing loop does for the verification: see [`crate::verify`].
+//! The verification's part in the issuing loop: see [`crate::verify`].
 
 use super::{Issued, Worker};
 use crate::payload::DataRequest;
@@ -10,7 +10,7 @@ use iosonar_plan::{Durability, Extent, Nanos, Op};
 use iosonar_sched::{Issue, Slot};
 
 impl Worker<'_> {
-    /// Reads the place of a write before the write, where the plan wants that; none: the request may go.
+    /// Reads the place of a write before the write, where the plan wants that; `None` lets the write go.
     pub(super) fn check_first(&mut self, slot: Slot, now: Nanos) -> Option<Issued> {
         let request = &self.scheduler.issued(slot).request;
         let (sequence, op, extent) = (request.sequence, request.op, request.extent);
@@ -29,7 +29,7 @@ impl Worker<'_> {
         Some(Issued::Gone)
     }
 
-    /// Hands over a read that belongs to a slot's write.
+    /// Submits a read that belongs to a slot's write.
     fn push_own(&mut self, slot: Slot, extent: Extent, mut buffer: Buffer) {
         let Some(checker) = &mut self.context.checker else { return };
         checker.begin_own(slot, extent, &mut buffer);
@@ -41,11 +41,10 @@ impl Worker<'_> {
         self.backend.push(Operation { token, op: Op::Read, durability: Durability::NONE, extent, buffer });
     }
 
-    /// Checks what reads gave while nothing else is to be done; `true` if that came to an end because memory came back, something
-    /// completed, or it is `until`.
+    /// Checks read data while idle; returns `true` when memory was freed, a request completed, or `until` has come.
     pub(super) fn check_while_idle(&mut self, until: Nanos) -> bool {
         if self.context.checker.as_ref().is_some_and(Checker::has_unchecked) {
-            // What is due already must not wait for it.
+            // Due requests must not wait for it.
             self.submit();
         }
         while let Some(checker) = self.context.checker.as_mut().filter(|checker| checker.has_unchecked()) {
@@ -61,7 +60,7 @@ impl Worker<'_> {
         false
     }
 
-    /// Checks a read, for its memory: a request needs some, and waits. `false` if there is none.
+    /// Checks a read to free its memory for a waiting request. Returns `false` if no read is unchecked.
     pub(super) fn check_for_memory(&mut self) -> bool {
         let Some(checker) = self.context.checker.as_mut().filter(|checker| checker.has_unchecked()) else {
             return false;
@@ -73,7 +72,7 @@ impl Worker<'_> {
         true
     }
 
-    /// Checks all that still waits.
+    /// Checks all reads that still wait.
     pub(super) fn check_all(&mut self) {
         while let Some(checker) = self.context.checker.as_mut().filter(|checker| checker.has_unchecked()) {
             checker.check_first();
@@ -82,7 +81,7 @@ impl Worker<'_> {
         self.stop_at_fault();
     }
 
-    /// Takes the memory of reads that were checked.
+    /// Returns the memory of checked reads to the pool.
     pub(super) fn take_free(&mut self) {
         let Some(checker) = &mut self.context.checker else { return };
         while let Some(buffer) = checker.next_free() {
@@ -113,7 +112,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes the end of an operation that belongs to the checks; gives it back if it is a request's.
+    /// Processes the end of an operation that belongs to the checks; returns any other completion.
     pub(super) fn take_own(&mut self, completion: Completion) -> Option<Completion> {
         match &self.context.checker {
             Some(checker) if checker.is_own(completion.token) => self.complete_own(completion),
@@ -170,7 +169,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Awaits the one that is in flight.
+    /// Awaits the read in flight.
     fn await_again(&mut self) {
         self.backend.submit();
         while self.context.checker.as_ref().is_some_and(|checker| checker.is_reading_again()) {
@@ -184,7 +183,7 @@ impl Worker<'_> {
         self.context.checker.as_mut()?.next_checked()
     }
 
-    /// Whose place was read, and whose write goes no more: a stop came in between.
+    /// Cancels writes whose place was read before them, and which a stop prevents.
     pub(super) fn cancel_checked(&mut self, now: Nanos) {
         while let Some(slot) = self.checked_slot() {
             if let Some(checker) = &mut self.context.checker {

@@ -1,4 +1,4 @@
-//! What runs on the simulated device have in common: numbers from a seed, and a run from plan to records.
+//! Common parts of runs on the simulated device: numbers from a seed, and a run from plan to records.
 
 use iosonar_archive::{Archive, ArchiveWriter, Record, RunInfo};
 use iosonar_engine::{Control, Progress, prepare};
@@ -34,7 +34,7 @@ pub struct Ran {
     pub records: Vec<Record>,
 }
 
-/// Carries a plan out; the records come in the order of target, pass and source.
+/// Executes a plan; the records come in the order of target, pass and source.
 pub fn run(dir: &Path, plan: &Plan, stop_at: Option<Nanos>) -> Ran {
     let prepared =
         prepare(plan.clone(), &Root::default(), Arc::new(|_, _| {})).expect("a plan that can be carried out");
