@@ -1,8 +1,8 @@
-//! How requests are aligned.
+//! Alignment of requests.
 
 use crate::Extent;
 
-/// Alignments that are told apart: powers of two from 1 byte to 1 MiB.
+/// Distinct alignments: powers of two from 1 byte to 1 MiB.
 const POWERS: usize = 21;
 
 /// Requests, counted by the greatest power of two of which both their offset and their length are multiples.
@@ -10,23 +10,23 @@ const POWERS: usize = 21;
 pub struct Alignments([u64; POWERS]);
 
 impl Alignments {
-    /// Counts one more.
+    /// Counts one more request.
     pub fn add(&mut self, extent: Extent) {
         let power = (extent.offset | extent.length).trailing_zeros() as usize;
         self.0[power.min(POWERS - 1)] += 1;
     }
 
-    /// Counts all of `other` too.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Alignments) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// How many were counted.
+    /// Number of counted requests.
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Those that are no whole blocks of `block` bytes, a power of two of at most 1 MiB.
+    /// Requests that are no whole blocks of `block` bytes, a power of two of at most 1 MiB.
     pub fn misaligned(&self, block: u64) -> u64 {
         let power = block.max(1).trailing_zeros() as usize;
         self.0[..power.min(POWERS - 1)].iter().sum()

@@ -1,11 +1,11 @@
-//! What a run claims to measure: a figure is fake only against a claim.
+//! The claim of a run, the quantity that it measures: a figure is fake only against a claim.
 
 use crate::{Job, Plan, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What the figures of a run are said to be.
+/// The quantity that the figures of a run represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -13,9 +13,9 @@ pub enum Claim {
     Device,
     /// Speed of a file system with its caches, as applications see it.
     Filesystem,
-    /// Speed of memory: what is read is to be in a cache.
+    /// Speed of memory: reads are to hit a cache.
     Cache,
-    /// What a recorded load would have met on this device.
+    /// Behaviour of this device under a recorded load.
     Replay,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Claim {
     }
 }
 
-/// A word that is none of the claims.
+/// A word that names no claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownClaim(String);
 
@@ -61,8 +61,8 @@ impl FromStr for Claim {
 }
 
 impl Plan {
-    /// What the run claims to measure: as the plan says, otherwise what its jobs suggest. Recorded loads claim a replay; requests
-    /// through the page cache claim the file system with it; anything else claims the device.
+    /// The claim of the run: as the plan sets it, otherwise derived from its jobs. Recorded loads claim a replay; requests through
+    /// the page cache claim the file system with it; anything else claims the device.
     pub fn claim(&self) -> Claim {
         let is_recorded = |job: &Job| matches!(job.workload, Workload::Trace(_));
         self.claim.unwrap_or_else(|| {

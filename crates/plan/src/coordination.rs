@@ -1,5 +1,5 @@
-//! How the jobs of a phase wait for each other: between passes, every so many requests, in turn, in lockstep, by
-//! triggers; and what ends the phase.
+//! How the jobs of a phase wait for each other: between passes, after a number of requests, in turn, in lockstep, by triggers; and
+//! when the phase ends.
 
 use crate::strict::is_default;
 use crate::{ByteSize, Decimal, Nanos};
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coordination {
-    /// From the end of a pass to the start of the next; in no pass's time.
+    /// Time from the end of a pass to the start of the next; part of no pass.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pass_delay: Nanos,
     /// Jobs do not wait for each other between passes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub free_passes: bool,
-    /// The phase ends so long after its start, and passes are added until then.
+    /// The phase ends this long after its start, and passes are added until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
-    /// All issuing loops meet before their requests 0, n, 2n … of a pass; one that has no more does not hold up the others.
+    /// All issuing loops meet before their requests 0, n, 2n … of a pass; an exhausted one does not hold up the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meet_every: Option<u64>,
-    /// One request at a time, of one job after the other in the order of the phase: request 0 of each, then request 1 of each.
-    /// A request goes when the one before it has completed. A job that has no more is skipped.
+    /// One request at a time, of one job after the other in the order of the phase: request 0 of each, then request 1 of each. A
+    /// request is issued when the one before it has completed. An exhausted job is skipped.
     #[serde(default, skip_serializing_if = "is_default")]
     pub in_turn: bool,
-    /// What ends the phase before all its requests are done.
+    /// Condition that ends the phase before all its requests are done.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ends: PhaseEnd,
     /// Jobs that go in lockstep. Jobs are numbered from 0 in the order of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lockstep: Vec<Lockstep>,
-    /// Jobs that begin each pass when another has come so far.
+    /// Jobs that begin each pass when another has reached a point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<Trigger>,
-    /// Jobs that end their pass when another has come so far.
+    /// Jobs that end their pass when another has reached a point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<Trigger>,
 }
@@ -50,7 +50,7 @@ pub enum PhaseEnd {
     First,
 }
 
-/// How far a job has come in its pass, or has to come. Operations and bytes are those that completed.
+/// Progress of a job in its pass, reached or required. Operations and bytes are those that completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Amount {
@@ -64,15 +64,15 @@ pub enum Amount {
     Bytes(ByteSize),
 }
 
-/// One job does a task each time that another has come a certain way.
+/// Lockstep: one job does a task after each interval of another.
 ///
 /// Tasks queue up, and the master never waits: when interval k of the master is complete, task k may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lockstep {
-    /// Number of the job that asks for tasks.
+    /// Number of the job that requests tasks.
     pub master: u16,
-    /// Number of the job that does them.
+    /// Number of the job that does the tasks.
     pub slave: u16,
     /// An interval of the master.
     pub every: Amount,
@@ -81,7 +81,7 @@ pub struct Lockstep {
     /// Whether the slave starts with a task, or waits for the first interval.
     #[serde(rename = "starts", alias = "begins")]
     pub begins: Begins,
-    /// What the slave does when the master has ended its pass.
+    /// Behaviour of the slave when the master has ended its pass.
     pub ends: Ends,
 }
 
@@ -95,30 +95,30 @@ pub enum Begins {
     Run,
 }
 
-/// What a slave does when its master has ended its pass.
+/// Behaviour of a slave when its master has ended its pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ends {
-    /// All that is left of its pass.
+    /// It completes its pass.
     Complete,
-    /// The tasks that were requested, then it ends its pass, too.
+    /// It does the requested tasks, then it ends its pass, too.
     Stop,
 }
 
-/// Something that one job does when another has come so far.
+/// An action of one job when another has reached a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trigger {
-    /// Number of the job that is looked at.
+    /// Number of the observed job.
     pub leader: u16,
     /// Number of the job that starts or ends.
     pub follower: u16,
-    /// How far the leader has to come in its pass.
+    /// Required progress of the leader in its pass.
     pub when: Amount,
 }
 
 impl Coordination {
-    /// Whether issuing loops have to look at each other while they issue.
+    /// Whether issuing loops depend on each other while they issue.
     pub fn is_coupled(&self) -> bool {
         self.in_turn
             || self.meet_every.is_some()
@@ -127,7 +127,7 @@ impl Coordination {
             || !self.stop.is_empty()
     }
 
-    /// Who waits for whom, as (leader, follower).
+    /// Dependencies between jobs, as (leader, follower).
     pub fn waits(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         let lockstep = self.lockstep.iter().map(|l| (l.master, l.slave));
         lockstep.chain(self.start.iter().map(|t| (t.leader, t.follower)))

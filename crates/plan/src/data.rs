@@ -1,4 +1,4 @@
-//! What written blocks contain.
+//! Content of written blocks.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dedupe {
-    /// What shares are counted in, from the start of the target: a multiple of 8 bytes, at least 64.
+    /// Unit of the shares, from the start of the target: a multiple of 8 bytes, at least 64.
     pub unit: ByteSize,
-    /// Share of each unit, in percent, that is equal at equal places of all targets: its beginning. The rest of a unit is found
-    /// nowhere else.
+    /// Share of each unit, in percent, that is equal at equal places of all targets: its beginning. The rest of a unit is unique.
     pub percent: u8,
     /// Share of that beginning, in percent, that repeats one word, so that it is equal within a target, too, and compressible.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -21,7 +20,7 @@ pub struct Dedupe {
     /// Share of the constant part, in percent, that repeats a word of its target: it is equal within a target only.
     #[serde(default, skip_serializing_if = "is_default")]
     pub local_percent: u8,
-    /// Chooses what is equal. Below 2^63.
+    /// Seed of the equal content. Below 2^63.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub seed: u64,
     /// Added to the number of a target, so that runs on several hosts write different bytes where they are not equal.
@@ -38,7 +37,7 @@ fn is_one(seed: &u64) -> bool {
 }
 
 impl Dedupe {
-    /// So much of each unit is equal everywhere, and nothing within a target.
+    /// This share of each unit is equal everywhere, and nothing within a target.
     pub fn of(percent: u8, unit: ByteSize) -> Dedupe {
         Dedupe { unit, percent, constant_percent: 0, local_percent: 0, seed: 1, skew: 0 }
     }

@@ -1,10 +1,10 @@
-//! Which engine executes the requests.
+//! The engine that executes the requests.
 
 use crate::strict::{is_default, no_fields};
 use crate::{ByteSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// An engine, with what only it needs.
+/// An engine, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Engine {
@@ -28,13 +28,13 @@ pub enum Engine {
     Stdio(StdioOptions),
     /// The target is mapped into memory, and bytes are copied from and to it.
     Mmap(MmapOptions),
-    /// Asynchronous requests of the C library (`aio_read`), which it carries out with threads of its own.
+    /// Asynchronous requests of the C library (`aio_read`), which it executes with its own threads.
     #[serde(deserialize_with = "no_fields")]
     Posixaio,
-    /// No I/O at all: every request completes at once. Shows what the generator itself costs.
+    /// No I/O at all: every request completes at once. Shows the cost of the generator itself.
     #[serde(deserialize_with = "no_fields")]
     Null,
-    /// A model of a device on a clock of its own, seeded: no I/O, no waiting.
+    /// A seeded model of a device on a simulated clock: no I/O, no waiting.
     Sim(SimModel),
 }
 
@@ -50,7 +50,7 @@ impl Engine {
         !matches!(self, Engine::Null | Engine::Sim(_))
     }
 
-    /// Whether it carries out one request after the other, whatever the depth.
+    /// Whether it executes one request after the other, at any depth.
     pub fn is_serial(self) -> bool {
         matches!(
             self,
@@ -58,12 +58,12 @@ impl Engine {
         )
     }
 
-    /// Whether bytes go through the page cache whatever is asked for.
+    /// Whether bytes go through the page cache in any case.
     pub fn is_buffered(self) -> bool {
         matches!(self, Engine::Stdio(_) | Engine::Mmap(_))
     }
 
-    /// Whether it looks for completions without rest, so that its thread is busy whatever the target does.
+    /// Whether it polls for completions, so that its thread is always busy.
     pub fn is_polled(self) -> bool {
         matches!(self, Engine::Uring(options) if options.hipri)
     }
@@ -91,7 +91,7 @@ impl Engine {
     }
 }
 
-/// In how many pieces of memory the data of a request lies.
+/// Number of pieces of memory that hold the data of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
@@ -101,7 +101,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// Most pieces.
+    /// Maximum number of pieces.
     pub const MOST: u32 = 16;
 }
 
@@ -115,7 +115,7 @@ fn one_vector() -> u32 {
     1
 }
 
-/// What a stream of the C library is asked for.
+/// Options of a stream of the C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StdioOptions {
@@ -124,14 +124,14 @@ pub struct StdioOptions {
     pub buffer: ByteSize,
 }
 
-/// What a mapping is asked for.
+/// Options of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MmapOptions {
-    /// What follows each write.
+    /// The call after each write.
     #[serde(default)]
     pub msync: MsyncPolicy,
-    /// What the kernel is told of its use.
+    /// Advice to the kernel on its use.
     #[serde(default, skip_serializing_if = "is_default")]
     pub advice: MapAdvice,
     /// The first page is read through the descriptor before the target is mapped, and where requests write, written back: the file
@@ -140,11 +140,11 @@ pub struct MmapOptions {
     pub file_io_first: bool,
 }
 
-/// What the kernel is told of the use of a mapping (`madvise`).
+/// Advice to the kernel on the use of a mapping (`madvise`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapAdvice {
-    /// Nothing.
+    /// No advice.
     #[default]
     None,
     /// `MADV_NORMAL`.
@@ -159,11 +159,11 @@ pub enum MapAdvice {
     WillNeed,
 }
 
-/// What follows each write to a mapping.
+/// The call after each write to a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MsyncPolicy {
-    /// Nothing: the kernel writes pages back when it likes.
+    /// None: the kernel writes pages back when it likes.
     #[default]
     None,
     /// `msync` with `MS_ASYNC`.
@@ -172,7 +172,7 @@ pub enum MsyncPolicy {
     Sync,
 }
 
-/// What io_uring is asked for. Each of these changes what is measured, so none is chosen silently.
+/// Options of io_uring. Each of these changes the measurement, so none is chosen silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UringOptions {
@@ -180,13 +180,12 @@ pub struct UringOptions {
     /// poll queues, and the target direct I/O.
     #[serde(default)]
     pub hipri: bool,
-    /// A kernel thread takes submissions, so that submitting needs no system call (`IORING_SETUP_SQPOLL`). It uses
-    /// a CPU of its own.
+    /// A kernel thread takes submissions, so that submitting needs no system call (`IORING_SETUP_SQPOLL`). It occupies a CPU.
     #[serde(default)]
     pub sqpoll: bool,
 }
 
-/// How the simulated device behaves.
+/// Behaviour of the simulated device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimModel {
@@ -199,16 +198,16 @@ pub struct SimModel {
     /// Requests served at the same time; further ones queue in the device. 0, or above the depth: no limit.
     #[serde(default)]
     pub channels: u32,
-    /// One request in this many fails with EIO; 0: none.
+    /// One request in this many fails with EIO; 0 means never.
     #[serde(default)]
     pub error_every: u32,
-    /// One request in this many transfers less than asked; 0: none.
+    /// One request in this many transfers less than requested; 0 means never.
     #[serde(default)]
     pub short_every: u32,
-    /// Times at which nothing completes.
+    /// Recurring stalls.
     #[serde(default)]
     pub stall: Option<SimStall>,
-    /// A time from which on it is slower, or faster, for good.
+    /// A time from which on service times are different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<SimChange>,
 }
@@ -231,22 +230,22 @@ impl Default for SimModel {
     }
 }
 
-/// Another level from some time on, as of a cache that is full.
+/// Another level of service times from some time on, as of a cache that is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimChange {
-    /// From when on, by the run's clock.
+    /// Start of the new level, on the run's clock.
     pub at: Nanos,
     /// Service times from then on, in percent of those before; at least 1.
     pub percent: u32,
 }
 
-/// A stall that comes again and again: every `period` the device completes nothing for `length`.
+/// A recurring stall: every `period` the device completes nothing for `length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimStall {
     /// From the start of one stall to the start of the next; above `length`.
     pub period: Nanos,
-    /// How long nothing completes.
+    /// Duration of a stall.
     pub length: Nanos,
 }

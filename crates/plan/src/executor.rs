@@ -1,27 +1,27 @@
-//! Which process executes the jobs of a target.
+//! The process that executes the jobs of a target.
 
 use crate::{Plan, Target};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Who executes the jobs of a target.
+/// The process or threads that execute the jobs of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Executor {
-    /// Threads of one process, which executes all targets that say so.
+    /// Threads of one process, which executes all targets with this value.
     #[default]
     Thread,
-    /// A process of its own on this machine.
+    /// A separate process on this machine.
     Process,
-    /// A process of its own on another machine, started through the system's remote shell.
+    /// A separate process on another machine, started through the system's remote shell.
     Host(Host),
 }
 
-/// Where a process on another machine runs.
+/// Location of a process on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// What the remote shell is called with: `name`, or `user@name`.
+    /// Host argument of the remote shell: `name`, or `user@name`.
     pub name: String,
     /// Its working directory: the target's path starts there.
     pub dir: String,

@@ -4,7 +4,7 @@ use crate::validate::{Result, require};
 use crate::{ByteSize, Decimal, Extent, Generator, InvalidPlan};
 use serde::{Deserialize, Serialize};
 
-/// Two extra reads before every so many requests, the first one included: at the start of the target, and at
+/// Two extra reads before every [`ExtraReads::every`] requests, the first one included: at the start of the target, and at
 /// [`ExtraReads::SECOND`]. They disturb the kernel's read-ahead (IOzone's jitter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -16,9 +16,9 @@ pub struct ExtraReads {
 }
 
 impl ExtraReads {
-    /// Where the second one of a pair reads.
+    /// Offset of the second one of a pair.
     pub const SECOND: u64 = 4096;
-    /// Extra reads before every so many requests.
+    /// Extra reads before every [`ExtraReads::every`] requests.
     pub const PAIR: u64 = 2;
 
     /// First byte after both.
@@ -26,13 +26,13 @@ impl ExtraReads {
         ExtraReads::SECOND + self.size.0
     }
 
-    /// What the request of this number reads, if it is an extra one.
+    /// Extent of request `number`, if it is an extra read.
     pub fn extent(self, number: u64) -> Option<Extent> {
         let place = number % (self.every + ExtraReads::PAIR);
         (place < ExtraReads::PAIR).then(|| Extent { offset: place * ExtraReads::SECOND, length: self.size.0 })
     }
 
-    /// How many there are among so many other requests.
+    /// Number of extra reads among `requests` other requests.
     pub fn count(self, requests: u64) -> u64 {
         requests.div_ceil(self.every) * ExtraReads::PAIR
     }

@@ -28,13 +28,13 @@ pub enum FileStep {
     ExtentHint(ByteSize),
     /// Locks the whole file (`fcntl` with `F_OFD_SETLKW`): for writing if the job writes, else for reading.
     Lock,
-    /// Gives the lock back.
+    /// Releases the lock.
     Unlock,
     /// Brings the file's data to stable storage (`fdatasync`).
     Flush,
     /// Brings the file's data and all its metadata to stable storage (`fsync`).
     Fsync,
-    /// Removes the file from the page cache, after bringing its data to stable storage, and counts what was and what stays there.
+    /// Removes the file from the page cache, after bringing its data to stable storage, and counts the pages before and after.
     Evict,
     /// Closes the file.
     Close,
@@ -43,18 +43,18 @@ pub enum FileStep {
 /// Why a text names no file operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseFileStepError {
-    /// There is no such word.
+    /// The word is unknown.
     #[error(
         "'{0}' is no file operation: known are open, create, truncate:SIZE, allocate:SIZE, extend:SIZE, zero-range:SIZE, extent-hint:SIZE, lock, unlock, flush, fsync, evict and close"
     )]
     Unknown(String),
-    /// Its size is none.
+    /// The size is invalid.
     #[error(transparent)]
     Size(#[from] ParseUnitError),
 }
 
 impl FileStep {
-    /// What its record is called. Creating is a deletion and an opening.
+    /// The operation of its record. Creating is a deletion and an opening.
     pub fn op(self) -> Op {
         match self {
             FileStep::Open | FileStep::Create => Op::Open,
@@ -98,7 +98,7 @@ impl FileStep {
         self == FileStep::Create || self.size().is_some()
     }
 
-    /// Length of a file of `size` bytes after it.
+    /// Length of a file of `size` bytes after this operation.
     pub fn size_after(self, size: u64) -> u64 {
         match self {
             FileStep::Create => 0,

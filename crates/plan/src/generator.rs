@@ -16,14 +16,14 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generator {
-    /// In which order addresses follow each other.
+    /// Order of addresses.
     pub order: Order,
-    /// Bytes of each request; of each read, where writes have sizes of their own.
+    /// Bytes of each request; of each read, where writes have separate sizes.
     pub block_size: BlockSizes,
-    /// Bytes of each write; none: as `block_size`.
+    /// Bytes of each write; `None` means `block_size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_block_size: Option<BlockSizes>,
-    /// Share of reads in percent, 0 to 100; how exact it is, `sharing` says.
+    /// Share of reads in percent, 0 to 100; `sharing` determines how exact it is.
     #[serde(serialize_with = "plain")]
     pub read_percent: Decimal,
     /// Share of discards in percent; with reads and write zeroes at most 100. The rest of the requests are writes. Chance
@@ -33,33 +33,33 @@ pub struct Generator {
     /// Share of write zeroes in percent.
     #[serde(default, skip_serializing_if = "is_default", serialize_with = "plain")]
     pub zeroes_percent: Decimal,
-    /// Flushes between writes; none: there are none.
+    /// Flushes between writes; `None` means no flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushRule>,
-    /// Where the region starts.
+    /// Start of the region.
     #[serde(default)]
     pub offset: ByteSize,
-    /// What pass k, from 0, adds to every address k times.
+    /// Offset between passes: pass k, from 0, adds k times this to every address.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pass_offset: ByteSize,
-    /// Length of the region, in bytes or as a share of the target. None: to the end of the target; with
-    /// [`AtEnd::Extend`] the bytes of a pass, where the target has them.
+    /// Length of the region, in bytes or as a share of the target. `None` means up to the end of the target; with [`AtEnd::Extend`]
+    /// the bytes of a pass, where the target has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Space>,
-    /// Drawn and staggered addresses are multiples of this, counted from `offset`; none: of the smallest request.
+    /// Drawn and staggered addresses are multiples of this, counted from `offset`; `None` means of the smallest request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<ByteSize>,
-    /// What happens at the end of the region.
+    /// Behaviour at the end of the region.
     #[serde(default, skip_serializing_if = "is_default")]
     pub at_end: AtEnd,
-    /// Seed of its addresses, below 2^63: equal seeds give equal addresses on all targets. None: the plan's, with other
+    /// Seed of its addresses, below 2^63: equal seeds give equal addresses on all targets. `None` means the plan's, with other
     /// addresses on each target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// All passes draw the same addresses.
     #[serde(default, skip_serializing_if = "is_default")]
     pub same_each_pass: bool,
-    /// How many issuing loops share the requests, 1 to 1024. The plan's depth holds for each of them.
+    /// Number of issuing loops that share the requests, 1 to 1024. The plan's depth holds for each of them.
     #[serde(default = "one_job", skip_serializing_if = "is_one_job")]
     pub jobs: u32,
     /// How they share requests and reads.
@@ -68,10 +68,10 @@ pub struct Generator {
     /// When each request is due.
     #[serde(default)]
     pub pace: Pace,
-    /// Pauses between the requests of an issuing loop; none: the next one follows at once.
+    /// Pauses between the requests of an issuing loop; `None` means no pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinktime: Option<ThinkTime>,
-    /// Extra reads between its requests; none: there are none.
+    /// Extra reads between its requests; `None` means no extra reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_reads: Option<ExtraReads>,
     /// When a pass ends.
@@ -90,19 +90,19 @@ fn is_one_job(jobs: &u32) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlushRule {
-    /// A flush follows every so many writes of an issuing loop; at least 1. It covers the writes that have completed by then:
+    /// A flush follows after this many writes of an issuing loop; at least 1. It covers the writes that have completed by then:
     /// with a depth of 1 all of them.
     pub after_writes: u64,
-    /// What is called.
+    /// The call.
     #[serde(default)]
     pub op: FlushOp,
 }
 
-/// How what was written is brought to stable storage.
+/// Call that brings written data to stable storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlushOp {
-    /// `fdatasync`: the data, and what is needed to read it.
+    /// `fdatasync`: the data, and the metadata needed to read it.
     #[default]
     Flush,
     /// `fsync`: all metadata, too.
@@ -119,16 +119,16 @@ impl FlushOp {
     }
 }
 
-/// What happens at the end of the region.
+/// Behaviour at the end of the region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtEnd {
     /// Addresses begin again at the start of the region, which lies in the target.
     #[default]
     Wrap,
-    /// Addresses do not depend on the size of the target: a file grows by what is written beyond its end, and a read that
-    /// finds nothing there ends the pass of its job. In order they begin again at the end of a region that is given; where
-    /// none is, only time ends a pass, and the target does not grow, at its end.
+    /// Addresses do not depend on the size of the target: a file grows by writes beyond its end, and a read that finds no data
+    /// there ends the pass of its job. In order they begin again at the end of a given region; without a region, only time ends a
+    /// pass, and the target does not grow, at its end.
     Extend,
 }
 
@@ -136,8 +136,8 @@ pub enum AtEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// Each round gives every job one request, and chance decides who comes first. Reads are spread evenly: a whole
-    /// percentage is exact in every hundred requests, others over the pass.
+    /// Each round assigns every job one request, in random order. Reads are spread evenly: a whole percentage is exact in every
+    /// hundred requests, others over the pass.
     #[default]
     Rounds,
     /// Request i belongs to job i mod `jobs`, as XDD's queue threads have it (manual 10.3). Reads are exact over the pass,
@@ -153,7 +153,7 @@ pub enum Order {
     Sequential,
     /// Request i at i · `every` requests after the offset (XDD manual 4.6).
     Interleaved {
-        /// 1: each right after the one before.
+        /// Distance in requests; 1 is contiguous.
         every: u32,
     },
     /// From the last whole request of the region to the first, each right before the one before.
@@ -161,39 +161,39 @@ pub enum Order {
     /// Each `every` requests after the one before; at the end of the region it begins again, one request further on, so that
     /// a lap reads everything once.
     Strided {
-        /// From start to start, in requests; 1 is sequential.
+        /// Distance from start to start, in requests; 1 is sequential.
         every: u32,
     },
     /// In ascending order, spread evenly over the region: the last request ends before the region does (XDD manual 4.8).
     Staggered,
     /// All at the offset.
     Fixed,
-    /// As a list says, which tells operation and size of each request, too.
+    /// In the order of a list, which also defines operation and size of each request.
     List {
         /// A seek list in XDD's form.
         file: PathBuf,
     },
-    /// As a telemetry file of IOzone says, which tells the size of each request and the pause before it, too. All requests are
-    /// reads, or all are writes.
+    /// In the order of a telemetry file of IOzone, which also defines the size of each request and the pause before it. All
+    /// requests are reads, or all are writes.
     Telemetry {
         /// Lines `offset size [delay_ms]`, counted from the offset of the workload.
         file: PathBuf,
     },
     /// Uniformly at random, independent of each other: addresses repeat.
     Random,
-    /// At random without repeats: each block once in every lap through the region, each lap in an order of its own.
+    /// At random without repeats: each block once in every lap through the region, each lap in a different order.
     Shuffled,
-    /// At random without repeats, in the order of IOzone's random tests: the same in every run, whatever the seed.
+    /// At random without repeats, in the order of IOzone's random tests: the same in every run, for any seed.
     MersenneShuffled,
     /// The k-th hottest block is drawn with a probability proportional to k^-theta; hot blocks lie scattered.
     Zipf {
-        /// Above 0, at most 10.
+        /// Exponent: above 0, at most 10.
         theta: Decimal,
     },
     /// A share `h` of the blocks is drawn with a probability of 1 - `h`, and so again within that share; hot blocks
     /// lie scattered.
     Pareto {
-        /// Above 0, below 1.
+        /// The share: above 0, below 1.
         h: Decimal,
     },
     /// Normally distributed around the middle of the region, and cut off at its ends.
@@ -249,14 +249,14 @@ pub enum Pace {
         /// Requests per second, above 0, at most 1 000 000 000.
         #[serde(serialize_with = "plain")]
         iops: Decimal,
-        /// How the times are spread.
+        /// Spread of the times.
         process: Process,
     },
     /// Open loop by bytes: at times that do not depend on the target.
     Bandwidth {
         /// Bytes per second that are requested, 1 byte to 1 PiB.
         bytes_per_second: ByteSize,
-        /// How the times are spread.
+        /// Spread of the times.
         process: Process,
     },
     /// Open loop by requests, faster and faster.
@@ -269,41 +269,40 @@ pub enum Pace {
 pub enum Process {
     /// Equal distances; with a bandwidth, distances that follow the bytes requested before.
     Constant,
-    /// Exponentially distributed distances, whatever the sizes; with a bandwidth, their mean is that of the sizes
-    /// divided by it.
+    /// Exponentially distributed distances, independent of sizes; with a bandwidth, their mean is that of the sizes divided by it.
     Poisson,
     /// Equal distances, the first before request 0: request i is due after i + 1 of them (XDD's throttle).
     Trailing,
 }
 
-/// When a pass ends: at the first of what is given. Something is, but of a list, which ends by itself.
+/// When a pass ends: at the first limit that is set. At least one is, except for a list, which ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
     /// After this many requests, those of the ramp included; 0: only its file operations are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// After requests of so many bytes, those of the ramp included; the last request may go beyond. A share is that of the
+    /// After requests of this many bytes, those of the ramp included; the last request may go beyond. A share is that of the
     /// region, rounded down to whole requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Space>,
-    /// The last request is shorter where `bytes` is no multiple of its size.
+    /// The last request is cut where `bytes` is no multiple of its size.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cut_last: bool,
     /// When this much time has passed since the end of the ramp. Requests that are due before go, however late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
-    /// When this much time has passed since the start of the pass: what has not gone by then, does not go.
+    /// When this much time has passed since the start of the pass: requests not issued by then are not issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Nanos>,
-    /// From the start of the pass on: requests of this time are executed and recorded, but marked, so that figures
-    /// leave them out. Nothing is reset at its end.
+    /// From the start of the pass on: requests of this time are executed and recorded, but marked, so that figures exclude them.
+    /// Nothing is reset at its end.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ramp: Nanos,
 }
 
 impl Stop {
-    /// When the pass ends by time, counted from its start; none: by its requests only.
+    /// When the pass ends by time, counted from its start; `None` if only its requests end it.
     pub fn end(&self) -> Option<Nanos> {
         self.runtime.map(|runtime| Nanos(runtime.0.saturating_add(self.ramp.0)))
     }
@@ -336,7 +335,7 @@ impl Generator {
         }
     }
 
-    /// Sizes of reads, or of what changes data.
+    /// Sizes of reads, or of operations that change data.
     pub fn sizes(&self, op: Op) -> &BlockSizes {
         match &self.write_block_size {
             Some(sizes) if op.changes_data() => sizes,
@@ -354,7 +353,7 @@ impl Generator {
         self.discard_percent.parts().saturating_add(self.zeroes_percent.parts())
     }
 
-    /// Whether anything may be changed. What a list asks for is known only once it is read.
+    /// Whether data may be changed. The operations of a list are known only once it is read.
     pub fn writes(&self) -> bool {
         self.read_percent < Decimal::whole(100)
     }
@@ -398,7 +397,7 @@ impl Generator {
         (reads * self.sizes(Op::Read).mean() + (100.0 - reads) * self.sizes(Op::Write).mean()) / 100.0
     }
 
-    /// Which of its requests are reads, where they are exact over the pass; not of a list, which names the operation of
+    /// Determines which of its requests are reads, where they are exact over the pass; not of a list, which names the operation of
     /// each.
     pub fn read_mix(&self) -> ReadMix {
         let jobs = if self.sharing == Sharing::Striped { self.jobs } else { 1 };
@@ -412,7 +411,7 @@ impl Generator {
         self.requests_of(bytes)
     }
 
-    /// Requests after which a pass ends that ends after so many bytes, if that says so.
+    /// Number of requests of a pass that ends after `bytes`, if that limits it.
     fn requests_of(&self, bytes: Option<u64>) -> Option<u64> {
         let of_bytes = bytes.zip(self.fixed_size().filter(|length| *length > 0));
         let of_bytes = of_bytes.map(|(bytes, length)| bytes.div_ceil(length));
@@ -487,8 +486,8 @@ impl Generator {
         moved.into_iter().chain(unit).chain(extra).all(fits) && self.used_sizes().all(|sizes| sizes.all(fits))
     }
 
-    /// Highest byte that any pass of `passes` reaches, of addresses that do not depend on the target; none where only time
-    /// ends a pass, and of a list.
+    /// Highest byte that any pass of `passes` reaches, of addresses that do not depend on the target; `None` where only time ends a
+    /// pass, and of a list.
     pub fn end(&self, passes: u32) -> Option<u64> {
         let size = self.longest();
         let region = || match self.region {
@@ -520,13 +519,13 @@ impl Generator {
         Some(self.last_base(passes).saturating_add(span))
     }
 
-    /// Where the last of `passes` passes starts to count its addresses.
+    /// Base of the addresses of the last of `passes` passes.
     pub fn last_base(&self, passes: u32) -> u64 {
         let moved = self.pass_offset.0.saturating_mul(passes.saturating_sub(1).into());
         self.offset.0.saturating_add(moved)
     }
 
-    /// Requests per second on average, of a rising rate while it rises; none in a closed loop.
+    /// Requests per second on average, of a rising rate while it rises; `None` in a closed loop.
     pub fn mean_iops(&self) -> Option<f64> {
         match self.pace {
             Pace::Closed => None,
@@ -536,7 +535,7 @@ impl Generator {
         }
     }
 
-    /// Requests that are due before a time, on average; none in a closed loop.
+    /// Requests that are due before a time, on average; `None` in a closed loop.
     pub fn due_until(&self, now: Nanos) -> Option<u64> {
         match self.pace {
             Pace::Rising(rising) => Some(rising.until(now) as u64),
@@ -544,7 +543,7 @@ impl Generator {
         }
     }
 
-    /// When a request is due on average; `number` counts from 0. None in a closed loop.
+    /// When a request is due on average; `number` counts from 0. `None` in a closed loop.
     pub fn mean_due(&self, number: u64) -> Option<Nanos> {
         let distances = match self.pace {
             Pace::Rising(rising) => return Some(rising.due(number)),
@@ -557,7 +556,7 @@ impl Generator {
 }
 
 impl fmt::Display for Generator {
-    /// What results call it: `random 4KiB 70% read`, `zipf 1.1 4KiB-64KiB 100% read`.
+    /// Name of the workload in results: `random 4KiB 70% read`, `zipf 1.1 4KiB-64KiB 100% read`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.order.is_listed() {
             return self.order.fmt(f);

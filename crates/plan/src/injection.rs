@@ -1,4 +1,4 @@
-//! Faults that a run makes on purpose, so that what detects faults can be tested.
+//! Faults that a run injects on purpose, to test fault detection.
 
 use crate::{Durability, Extent, Op, SECTOR};
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,15 @@ use std::str::FromStr;
 /// The unit of [`InjectionKind::TornPage`], in bytes.
 const PAGE: u64 = 4096;
 
-/// What is done to an operation. The words are those of the fault classes that a verification reports.
+/// Kind of an injected fault. The words are those of the fault classes that a verification reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum InjectionKind {
     /// A write is acknowledged and not executed.
     Lost,
-    /// A read returns once what the place held before the last write.
+    /// A read returns once the content before the last write.
     Stale,
-    /// After a read has returned what a write wrote, the earlier content of the place is written again.
+    /// After a read has returned the data of a write, the earlier content of the place is written again.
     Reverted,
     /// Some 4096-byte pages of a write are not written.
     TornPage,
@@ -26,7 +26,7 @@ pub enum InjectionKind {
     TornInside,
     /// A write goes to another place.
     Misdirected,
-    /// A write goes to another place, too.
+    /// A write goes to another place in addition.
     Duplicated,
     /// A write exchanges its place with an earlier one.
     Swapped,
@@ -54,7 +54,7 @@ pub enum InjectionKind {
     Short,
     /// All reads of a place fail from now on.
     Unreadable,
-    /// The device stops, and its volatile write cache loses some of what it holds: it has one from its first operation on.
+    /// The device stops, and its volatile write cache loses some of its content: it has one from its first operation on.
     Crash,
     /// A flush, or a write that is to be on stable storage, is acknowledged and leaves its data in the volatile write cache.
     FlushIgnored,
@@ -88,7 +88,7 @@ impl InjectionKind {
         InjectionKind::FlushIgnored,
     ];
 
-    /// Its word.
+    /// Its word in plans.
     pub fn name(self) -> &'static str {
         match self {
             InjectionKind::Lost => "lost",
@@ -117,12 +117,12 @@ impl InjectionKind {
         }
     }
 
-    /// Whether it is about the volatile write cache of a device, and hits operations that have no place, too.
+    /// Whether it affects the volatile write cache of a device, and hits operations that have no place, too.
     pub fn is_of_cache(self) -> bool {
         matches!(self, InjectionKind::Crash | InjectionKind::FlushIgnored)
     }
 
-    /// Whether it happens to such an operation. Only whole sectors are hit; a crash hits any operation.
+    /// Whether it can hit this operation. Only whole sectors are hit; a crash hits any operation.
     pub fn suits(self, op: Op, durability: Durability, extent: Extent) -> bool {
         let is_flush = op.is_flush();
         match self {
@@ -201,16 +201,16 @@ impl TryFrom<String> for InjectionKind {
     }
 }
 
-/// Which of the operations that a kind [suits](InjectionKind::suits) are hit. Each target counts its own.
+/// The operations that are hit, of those that a kind [suits](InjectionKind::suits). Each target counts separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion {
-    /// One in so many, drawn from the plan's seed.
+    /// One in this many, drawn from the plan's seed.
     Every(u64),
-    /// Those of these numbers, from 0.
+    /// The operations with these numbers, from 0.
     At(Vec<u64>),
 }
 
-/// Faults of one kind that a run makes on purpose.
+/// Faults of one kind that a run injects on purpose.
 ///
 /// ```
 /// use iosonar_plan::{Injection, InjectionKind, Occasion};
@@ -224,13 +224,13 @@ pub enum Occasion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "InjectionText", into = "InjectionText")]
 pub struct Injection {
-    /// What is done.
+    /// Kind of the faults.
     pub kind: InjectionKind,
-    /// To which operations.
+    /// The operations that are hit.
     pub occasion: Occasion,
-    /// Index of the target; none: all.
+    /// Target index; `None` means all.
     pub target: Option<u16>,
-    /// The most sectors of an operation that are hit; none: all, or what the kind needs.
+    /// The most sectors of an operation that are hit; `None` means all, or as the kind needs.
     pub sectors: Option<u64>,
     /// The most injections on each target.
     pub limit: Option<u64>,

@@ -9,7 +9,7 @@ pub struct InvalidPlan(Box<Message>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Message {
-    /// From the outside in.
+    /// Enclosing places, from the outside in.
     places: Vec<String>,
     field: Option<Term>,
     rule: Phrase,
@@ -19,9 +19,9 @@ struct Message {
 /// A field of a plan, with a value where the message is about that value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// As a plan file has it: `coordination.lockstep`, `block_size`.
+    /// Name as in a plan file: `coordination.lockstep`, `block_size`.
     pub field: String,
-    /// As a plan file has it: `"staggered"`, `4KiB`.
+    /// Value as in a plan file: `"staggered"`, `4KiB`.
     pub value: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Term {
         }
     }
 
-    /// The option that sets it, with the value as it is typed; one that is either there or not has none.
+    /// The option that sets it, with the value as it is typed; a flag has no value.
     fn typed(&self, option: &str) -> String {
         match self.value.as_deref().map(|value| value.trim_matches('"')) {
             None | Some("true") => option.trim_end_matches(['=', ':']).into(),
@@ -87,8 +87,8 @@ impl Phrase {
 }
 
 impl InvalidPlan {
-    /// `field` breaks `rule`, which tells the remedy by itself, such as a range. Fields, with values or without, stand between
-    /// backquotes in a rule.
+    /// `field` breaks `rule`, which includes the remedy, such as a range. Fields, with values or without, stand between backquotes
+    /// in a rule.
     pub(crate) fn of(field: &str, rule: impl AsRef<str>) -> InvalidPlan {
         InvalidPlan(Box::new(Message {
             places: Vec::new(),
@@ -105,7 +105,7 @@ impl InvalidPlan {
         why
     }
 
-    /// What the field has.
+    /// Sets the value of the field.
     #[must_use]
     pub(crate) fn value(mut self, value: impl Display) -> InvalidPlan {
         if let Some(field) = &mut self.0.field {
@@ -114,26 +114,26 @@ impl InvalidPlan {
         self
     }
 
-    /// What helps; fields as in a rule.
+    /// Sets the remedy; fields as in a rule.
     #[must_use]
     pub(crate) fn remedy(mut self, remedy: impl AsRef<str>) -> InvalidPlan {
         self.0.remedy = Some(Phrase::read(remedy.as_ref()));
         self
     }
 
-    /// What it is in, one level further out.
+    /// Adds the enclosing place, one level further out.
     #[must_use]
     pub(crate) fn within(mut self, place: &str) -> InvalidPlan {
         self.0.places.insert(0, place.into());
         self
     }
 
-    /// The field that breaks the rule; none where it is the plan, or a part of it.
+    /// The field that breaks the rule; `None` where it is the plan, or a part of it.
     pub fn field(&self) -> Option<&Term> {
         self.0.field.as_ref()
     }
 
-    /// All fields that it names.
+    /// All fields that the message names.
     pub fn terms(&self) -> impl Iterator<Item = &Term> {
         let phrases = std::iter::once(&self.0.rule).chain(&self.0.remedy);
         self.0.field.iter().chain(phrases.flat_map(Phrase::terms))

@@ -1,4 +1,4 @@
-//! How a job opens, fills and checks its target, and what becomes of a file.
+//! How a job opens, fills and checks its target, and the lifecycle of a file.
 
 use crate::strict::is_default;
 use crate::{Access, ByteSize, Dedupe, Engine, FileStep, Nanos};
@@ -8,49 +8,49 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobOptions {
-    /// How it is opened; none: as the plan says for all.
+    /// How it is opened; `None` means as the plan sets it for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// What carries its requests out; none: what the plan says for all. Both are engines with real I/O.
+    /// Engine of its requests; `None` means the plan's. Both are engines with real I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
-    /// What is written; none: sectors that say whose they are, as the plan's `fill` says.
+    /// Written data; `None` means sectors that identify their writer, as set by the plan's `fill`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Data>,
     /// Each request locks its bytes of the file (`fcntl` with `F_OFD_SETLKW`): a write against all others, a read against writes.
     /// Taking the lock, with the wait for it, and giving it back are part of the request's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lock_requests: bool,
-    /// What is checked; none: nothing.
+    /// Checks of its data; `None` means no checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
-    /// File operations before the requests of each pass, by each of its issuing loops. Each is a record with times of its own,
-    /// and the pass starts when all loops of the phase are done with them.
+    /// File operations before the requests of each pass, by each of its issuing loops. Each is a record with its own times, and the
+    /// pass starts when all loops of the phase have completed them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub before: Vec<FileStep>,
     /// File operations after the requests of each pass; no part of its time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub after: Vec<FileStep>,
-    /// From the start of jobs without a delay to its first request; in no pass's time.
+    /// Time from the start of jobs without a delay to its first request; part of no pass.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start_delay: Nanos,
-    /// CPU of its issuing loops; none: as the plan's `pacing` says.
+    /// CPU of its issuing loops; `None` means as set by the plan's `pacing`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// After so many failed requests in a pass no more of that pass go.
+    /// Number of failed requests in a pass after which no more of that pass are issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_errors: Option<u64>,
     /// Its memory for data is shared memory, as of a segment.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_memory: bool,
-    /// Its memory for data starts so many bytes after a page.
+    /// Its memory for data starts this many bytes after a page boundary.
     #[serde(default, skip_serializing_if = "is_default")]
     pub align: ByteSize,
-    /// Requests use the parts of so much memory for data in turn, at most 1 GiB, instead of the same few again: no buffer is in a
+    /// Requests use the parts of this much memory for data in turn, at most 1 GiB, instead of the same few again: no buffer is in a
     /// CPU cache that is smaller. 0: as few as there are requests in flight.
     #[serde(default, skip_serializing_if = "is_default")]
     pub buffer_set: ByteSize,
-    /// Each issuing loop reads so much other memory before each pass, at most 1 GiB, so that no CPU cache of that size holds
+    /// Each issuing loop reads this much other memory before each pass, at most 1 GiB, so that no CPU cache of that size holds
     /// anything of use to the pass. No part of its time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub purge_cpu_cache: ByteSize,
@@ -62,7 +62,7 @@ impl JobOptions {
         self.before.iter().chain(&self.after).copied()
     }
 
-    /// Whether loops do something before the requests of a pass, and start these together.
+    /// Whether loops have file operations before the requests of a pass, and start these together.
     pub fn has_steps_before(&self) -> bool {
         !self.before.is_empty() || self.purge_cpu_cache > ByteSize(0)
     }
@@ -73,7 +73,7 @@ impl JobOptions {
     }
 }
 
-/// What is written: a function of place, and for `random` of the request, so that it can be checked.
+/// Written data: a function of place, and for `random` of the request, so that it can be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Data {
@@ -81,7 +81,7 @@ pub enum Data {
     Byte(u8),
     /// A text at the start of each request; the rest is zeros.
     Ascii(String),
-    /// Each eight bytes hold their own byte offset on the target, the least significant byte first.
+    /// Each eight bytes hold their byte offset on the target, the least significant byte first.
     Sequenced,
     /// Incompressible; different in every request, equal in two runs with the same seed.
     Random,
@@ -90,12 +90,12 @@ pub enum Data {
 }
 
 impl Data {
-    /// Whether each byte is a function of its place, whatever request writes it.
+    /// Whether each byte is a function of its place, for any request.
     pub fn is_by_place(&self) -> bool {
         matches!(self, Data::Byte(_) | Data::Sequenced | Data::Dedupe(_))
     }
 
-    /// The same with another unit, where it has one.
+    /// The same data with another unit, where it has one.
     pub fn in_units_of(self, unit: ByteSize) -> Data {
         match self {
             Data::Dedupe(dedupe) => Data::Dedupe(Dedupe { unit, ..dedupe }),
@@ -104,49 +104,49 @@ impl Data {
     }
 }
 
-/// What is checked of data that was read.
+/// Checks of data that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
-    /// How much of it.
+    /// The extent of the checks.
     pub what: Checked,
     /// Each write is read back and checked at once.
     #[serde(default)]
     pub immediate: bool,
 }
 
-/// How much of the data is checked.
+/// Extent of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checked {
     /// The first eight bytes of a request hold its byte offset.
     Location,
-    /// Every byte is what `data` says.
+    /// Every byte is as set by `data`.
     Contents,
     /// Each whole sector has the header of its place and is as it was written, whichever run wrote it.
     Headers,
 }
 
-/// What becomes of a regular file.
+/// Lifecycle of a regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileLifecycle {
-    /// It is made if it does not exist, and may grow by what is written.
+    /// It is made if it does not exist, and may grow by writes.
     #[serde(default)]
     pub create: bool,
     /// The run is refused if a file of that name exists, unless the plan has `destroy`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub must_be_new: bool,
-    /// What happens to it between passes.
+    /// Its treatment between passes.
     #[serde(default)]
     pub between_passes: BetweenPasses,
     /// Space that is allocated before the first pass; its length does not change.
     #[serde(default)]
     pub preallocate: ByteSize,
-    /// What was written is flushed at the end of each pass, within its time.
+    /// Written data is flushed at the end of each pass, within its time.
     #[serde(default)]
     pub sync_each_pass: bool,
-    /// The same after every so many passes; 0 is never.
+    /// The same after this many passes; 0 is never.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sync_every_passes: u32,
     /// It is deleted at the end of the run.
@@ -154,7 +154,7 @@ pub struct FileLifecycle {
     pub delete: bool,
 }
 
-/// What happens to a file between passes.
+/// Treatment of a file between passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BetweenPasses {
@@ -165,12 +165,12 @@ pub enum BetweenPasses {
     Reopen,
     /// It is closed, deleted, and made again under the same name.
     Recreate,
-    /// Each pass, the first too, makes a file of its own: the name, a dot, and the pass from 1 in eight digits.
+    /// Each pass, the first too, makes a new file: the name, a dot, and the pass from 1 in eight digits.
     NewFile,
 }
 
 impl BetweenPasses {
-    /// Whether files are made, so that it takes no device and something to write.
+    /// Whether files are made, which rules out devices and needs a job that writes.
     pub fn makes_files(self) -> bool {
         matches!(self, BetweenPasses::Recreate | BetweenPasses::NewFile)
     }

@@ -1,8 +1,7 @@
 //! The Plan: everything a run is asked to do, complete before the first I/O.
 //!
-//! Every front end turns what the user typed into a [`Plan`]; the engine carries it out; the archive keeps
-//! it beside the results. A plan is plain data: it prints as TOML (`--show-plan`), and `iosonar run` on that
-//! TOML does the same run again.
+//! Every front end turns the user's input into a [`Plan`]; the engine executes it; the archive keeps it beside the results. A plan
+//! is plain data: it prints as TOML (`--show-plan`), and `iosonar run` on that TOML does the same run again.
 //!
 //! This room knows no clock, no files and no operating system.
 

@@ -1,10 +1,10 @@
-//! How much memory the data of requests may use.
+//! Limits of the memory for the data of requests.
 
 use crate::ByteSize;
 use serde::{Deserialize, Serialize};
 
-/// Memory for the data of requests. It is taken before the start and never grows; a request that finds none free
-/// waits, and that is counted as delay and cautioned.
+/// Memory for the data of requests. It is allocated before the start and never grows; a request that finds no free memory waits,
+/// and that is counted as delay and cautioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {

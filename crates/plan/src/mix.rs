@@ -34,7 +34,7 @@ impl ReadMix {
 
     /// Whether request `number` is a read.
     pub fn is_read(&self, number: u64) -> bool {
-        // This is asked for every request, and mostly there is only one answer.
+        // This is called for every request, and mostly the result is constant.
         match self.percent {
             ONLY_WRITES => false,
             ONLY_READS => true,

@@ -1,11 +1,11 @@
-//! TOML whose strings stand on one line each: a plan that is printed shows names that others chose, and a line end in one of them would
-//! start a line of its own.
+//! TOML whose strings stand on one line each: a printed plan shows names that others chose, and a line end in one of them would
+//! start a new line.
 
 use iosonar_text::is_escaped;
 use std::fmt::Write;
 
-/// The same TOML with each string on one line, and with characters escaped that a terminal obeys. `toml` is what the serializer has
-/// written: it has no comments.
+/// The same TOML with each string on one line, and with control characters escaped that a terminal obeys. `toml` is the
+/// serializer's output: it has no comments.
 pub(crate) fn one_line_strings(toml: &str) -> String {
     if !toml.contains("\"\"\"")
         && !toml.contains("'''")
@@ -23,7 +23,7 @@ pub(crate) fn one_line_strings(toml: &str) -> String {
         let is_long = rest.starts_with(&long);
         let fence = if is_long { long.as_str() } else { quote };
         let (content, after) = divided(&rest[fence.len()..], fence);
-        // A line end after the quotes is none of the string.
+        // A line end after the quotes is no part of the string.
         let content = if is_long { content.strip_prefix('\n').unwrap_or(content) } else { content };
         out.push('"');
         put(&mut out, content, quote == "'");
@@ -33,7 +33,7 @@ pub(crate) fn one_line_strings(toml: &str) -> String {
     out + rest
 }
 
-/// The content of a string up to its closing quotes, and what follows them.
+/// The content of a string up to its closing quotes, and the rest after them.
 fn divided<'t>(text: &'t str, fence: &str) -> (&'t str, &'t str) {
     let is_literal = fence.starts_with('\'');
     let mut at = 0;

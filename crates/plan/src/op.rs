@@ -1,4 +1,4 @@
-//! What a request does.
+//! Operations of requests.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,8 +18,8 @@ pub enum Op {
     Open,
     /// Deletes a file: removes its name.
     Delete,
-    /// Tells the target that the data of a range is no longer needed: a discard (trim, unmap) of a device, a hole in a
-    /// file. No data is transferred.
+    /// Informs the target that the data of a range is no longer needed: a discard (trim, unmap) of a device, a hole in a file. No
+    /// data is transferred.
     Discard,
     /// Zeros a range. No data is transferred.
     WriteZeroes,
@@ -33,9 +33,9 @@ pub enum Op {
     Allocate,
     /// Locks a file.
     Lock,
-    /// Gives back a lock.
+    /// Releases a lock.
     Unlock,
-    /// Removing a file from the page cache (`POSIX_FADV_DONTNEED`), and counting what was and what stays there.
+    /// Removing a file from the page cache (`POSIX_FADV_DONTNEED`), and counting the pages before and after.
     Evict,
     /// Sets the extent size hint of a file.
     Hint,
@@ -44,14 +44,14 @@ pub enum Op {
     Other(u8),
 }
 
-/// What statistics index by.
+/// Index of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
     /// Data comes from the target.
     Read,
     /// Data goes to the target.
     Write,
-    /// No data is transferred: flushes, discards, write zeroes, operations on files, and whatever this version does not
+    /// No data is transferred: flushes, discards, write zeroes, operations on files, and operations that this version does not
     /// know.
     Other,
 }
@@ -69,7 +69,7 @@ impl Direction {
         }
     }
 
-    /// Its place in a table of all three.
+    /// Its index in a table of all three.
     pub fn index(self) -> usize {
         self as usize
     }
@@ -109,13 +109,13 @@ impl Op {
     /// The operations that transfer data, in the order in which tables and legends show them.
     pub const TRANSFERS: [Op; 2] = [Op::Read, Op::Write];
 
-    /// The operation of a number in the log of an archive; `None` if that is none.
+    /// The operation of a number in the log of an archive; `None` if the number is invalid.
     pub fn of_code(code: u8) -> Option<Op> {
         let known = KNOWN.get(usize::from(code)).copied();
         known.or_else(|| if code <= CODE_MOST { Op::other(&format!("op-{code}")) } else { None })
     }
 
-    /// Its place among those that this version knows.
+    /// Its index among those that this version knows.
     fn known(self) -> Option<u8> {
         match self {
             Op::Read => Some(0),
@@ -137,13 +137,13 @@ impl Op {
         }
     }
 
-    /// Its number in the log of an archive, at most 15. One that is known by its word alone has the highest.
+    /// Its number in the log of an archive, at most 15. An operation known only by its word has the highest.
     pub fn code(self) -> u8 {
         let numbered = || self.name().strip_prefix("op-").and_then(|number| number.parse().ok());
         self.known().or_else(numbered).unwrap_or(CODE_MOST).min(CODE_MOST)
     }
 
-    /// The operation of a word; `None` for what is no word, or if too many different unknown ones were met.
+    /// The operation of a word; `None` for an invalid word, or if too many different unknown ones were met.
     pub fn named(word: &str) -> Option<Op> {
         KNOWN.into_iter().find(|op| op.name() == word).or_else(|| Op::other(word))
     }
@@ -160,7 +160,7 @@ impl Op {
         OTHERS.iter().position(place).map(|number| Op::Other(number as u8))
     }
 
-    /// Its place in tables that list all operations: those that this version knows, then the others.
+    /// Its index in tables that list all operations: those that this version knows, then the others.
     pub fn index(self) -> usize {
         match self {
             Op::Other(number) => KNOWN.len() + usize::from(number),
@@ -168,14 +168,14 @@ impl Op {
         }
     }
 
-    /// The operation of such a place.
+    /// The operation with this index.
     pub fn of_index(index: usize) -> Option<Op> {
         let other =
             index.checked_sub(KNOWN.len()).filter(|n| OTHERS.get(*n).is_some_and(|w| w.get().is_some()));
         KNOWN.get(index).copied().or_else(|| other.map(|number| Op::Other(number as u8)))
     }
 
-    /// `R`, `W`, `F` or `D`, as in loads and traces, `Z` for write zeroes; `?` for what these do not know.
+    /// `R`, `W`, `F` or `D`, as in loads and traces, `Z` for write zeroes; `?` for operations that these do not know.
     pub fn letter(self) -> char {
         match self {
             Op::Read => 'R',
@@ -211,7 +211,7 @@ impl Op {
         }
     }
 
-    /// What statistics index it by.
+    /// The direction that statistics index it by.
     pub fn direction(self) -> Direction {
         match self {
             Op::Read => Direction::Read,
@@ -271,19 +271,19 @@ impl TryFrom<String> for Op {
     }
 }
 
-/// What a write asks for beyond its data: a small set.
+/// Durability that a write requests beyond its data: a small set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Durability(u8);
 
 impl Durability {
-    /// Nothing: its data may stay in the target's write cache.
+    /// No request: its data may stay in the target's write cache.
     pub const NONE: Durability = Durability(0);
     /// Its data is on stable storage when it completes (FUA, force unit access).
     pub const FUA: Durability = Durability(1);
     /// The target's write cache is emptied before it.
     pub const PREFLUSH: Durability = Durability(2);
 
-    /// Whether all of `other` is in here.
+    /// Whether it includes all of `other`.
     pub const fn has(self, other: Durability) -> bool {
         self.0 & other.0 == other.0
     }
@@ -294,7 +294,7 @@ impl Durability {
         if on { Durability(self.0 | other.0) } else { self }
     }
 
-    /// Whether it asks for nothing.
+    /// Whether it requests no durability.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -304,7 +304,7 @@ impl Durability {
         self.0
     }
 
-    /// The set of such a number; what is beyond 3 is ignored.
+    /// The set of such a number; higher bits are ignored.
     pub const fn of_bits(bits: u8) -> Durability {
         Durability(bits & 3)
     }

@@ -1,4 +1,4 @@
-//! What to do when a request would overlap another in place while both are in flight.
+//! Treatment of requests that would overlap another in place while both are in flight.
 //!
 //! blkreplay manual 2.4 calls such a pair *damaged I/O*: no kernel with a page cache produces it, and some
 //! devices misbehave under it.
@@ -50,11 +50,11 @@ impl From<Strong> for u8 {
     }
 }
 
-/// What happens to a request that conflicts.
+/// Treatment of a request that conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverlapPolicy {
-    /// It is sent all the same (blkreplay `--with-conflicts`).
+    /// It is issued anyway (blkreplay `--with-conflicts`).
     Allow,
     /// It is skipped, and recorded as dropped (`--with-drop`).
     Drop,
@@ -70,9 +70,9 @@ pub enum OverlapPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overlap {
-    /// What happens to a conflicting request.
+    /// Treatment of a conflicting request.
     pub policy: OverlapPolicy,
-    /// Which pairs conflict.
+    /// The pairs that conflict.
     pub strong: Strong,
     /// Most requests on the push-back list, 1 to 16 777 216. When it is full, a request that conflicts makes
     /// all after it wait; that is counted and cautioned.

@@ -1,4 +1,4 @@
-//! How exactly requests go at their due times, and how the issuing threads are set apart from others.
+//! Precision of issuing at due times, and isolation of the issuing threads.
 
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub const DEFAULT_SPIN: Nanos = Nanos(100_000);
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pacing {
-    /// How long before a due time to stop sleeping and spin; 0: never. None: [`DEFAULT_SPIN`] if there is a CPU for
+    /// How long before a due time to stop sleeping and spin; 0 means never. `None` means [`DEFAULT_SPIN`] if there is a CPU for
     /// each issuing thread and one more, else 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spin: Option<Nanos>,

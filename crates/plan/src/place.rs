@@ -2,7 +2,7 @@
 //!
 //! A load was recorded on another device. Here its addresses are brought onto the target: wrapped where they
 //! lie beyond its end, moved down where they would cross it, rounded outward to its logical blocks. Each step
-//! that changed something is said, so that it can be marked and counted.
+//! that changed something is reported, so that it can be marked and counted.
 
 use crate::Extent;
 
@@ -32,7 +32,7 @@ pub enum PlacementError {
     },
 }
 
-/// What became of a requested extent.
+/// Result of placing a requested extent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     /// Where it goes: inside the target, whole blocks.

@@ -14,8 +14,8 @@ pub const PLAN_VERSION: u32 = 2;
 
 /// Everything a run is asked to do.
 ///
-/// It is complete before the first I/O, prints as TOML, and is the same when read back. What contradicts itself is refused
-/// with the field and the remedy.
+/// It is complete before the first I/O, prints as TOML, and is the same when read back. Contradictions are refused with the field
+/// and the remedy.
 ///
 /// ```
 /// use iosonar_plan::{Nanos, Plan, Workload};
@@ -49,37 +49,37 @@ pub struct Plan {
     pub run_id: RunId,
     /// Seed of everything random: addresses, arrivals, simulated device. Below 2^63.
     pub seed: u64,
-    /// From the end of the preparations to time zero of the run.
+    /// Time from the end of the preparations to time zero of the run.
     pub start_grace: Nanos,
     /// Whether writing to a block device is allowed.
     pub destroy: bool,
-    /// Which engine.
+    /// The engine.
     pub engine: Engine,
-    /// How targets are opened.
+    /// Access to targets.
     pub access: Access,
-    /// What written blocks contain.
+    /// Content of written blocks.
     pub fill: Fill,
-    /// What happens to requests that conflict.
+    /// Treatment of requests that conflict.
     pub overlap: Overlap,
-    /// How exactly requests go when they are due.
+    /// Precision of issuing at due times.
     pub pacing: Pacing,
     /// Memory for the data of requests.
     pub memory: Memory,
-    /// What happens when requests fail or stay short.
+    /// Handling of requests that fail or stay short.
     pub faults: Faults,
-    /// Checking that targets give back what was written to them.
+    /// Checking that targets return the data that was written to them.
     pub verify: Verification,
-    /// Faults that are made on purpose. The result is then no storage result, and says so.
+    /// Faults that are injected on purpose. The result is then marked as no storage result.
     pub inject: Vec<Injection>,
     /// Time between two samples of the machine's counters, 10 ms to 1 h.
     pub sample_every: Nanos,
-    /// Where requests go; at least one.
+    /// Targets of the requests; at least one.
     pub targets: Vec<Target>,
-    /// What is done, one phase after the other; at least one.
+    /// The phases, in their order; at least one.
     pub phases: Vec<Phase>,
-    /// What the figures are said to be; see [`Plan::claim`].
+    /// The quantity that the figures represent; see [`Plan::claim`].
     pub claim: Option<Claim>,
-    /// Whether a long run starts although its figures will not be what they claim.
+    /// Whether a long run starts although its figures will not match their claim.
     pub anyway: bool,
     /// Whether the kernel's tracepoints are watched for requests that overtake others.
     pub watch_order: bool,
@@ -88,7 +88,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan whose other fields have the values that the text of a plan need not name.
+    /// A plan whose other fields have their defaults.
     pub fn new(run_id: RunId, targets: Vec<Target>, phases: Vec<Phase>) -> Plan {
         Plan {
             version: PLAN_VERSION,
@@ -116,11 +116,11 @@ impl Plan {
     }
 }
 
-/// How targets are opened.
+/// Access to targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// Through the page cache instead of `O_DIRECT`. The result is then no storage result, and says so.
+    /// Through the page cache instead of `O_DIRECT`. The result is then marked as no storage result.
     #[serde(default)]
     pub buffered: bool,
     /// Whether each write waits for stable storage.
@@ -133,16 +133,16 @@ pub struct Access {
 pub struct Target {
     /// Block device or regular file.
     pub path: PathBuf,
-    /// Pretended size for the engines without I/O; a target that is opened tells its own.
+    /// Pretended size for the engines without I/O; an opened target has its real size.
     pub size: Option<ByteSize>,
-    /// What becomes of a regular file.
+    /// Lifecycle of a regular file.
     pub file: FileLifecycle,
-    /// Which process executes its jobs.
+    /// The process that executes its jobs.
     pub executor: Executor,
 }
 
 impl Target {
-    /// A target that is there already, and stays.
+    /// A target that exists already, and is kept.
     pub fn new(path: impl Into<PathBuf>) -> Target {
         Target {
             path: path.into(),
@@ -175,7 +175,7 @@ fn hint(error: &toml::de::Error) -> &'static str {
 }
 
 impl Plan {
-    /// Whether any of its requests have times of their own.
+    /// Whether any of its requests have due times.
     pub fn has_timetable(&self) -> bool {
         self.jobs().any(|(_, job)| job.workload.has_timetable())
     }
@@ -184,7 +184,7 @@ impl Plan {
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
         let text: PlanText = toml::from_str(text)?;
         let mut plan = Plan::try_from(text)?;
-        // What version 1 wrote otherwise, the fields have read into today's form.
+        // The fields have converted version 1 on reading.
         if plan.version == 1 {
             plan.version = PLAN_VERSION;
         }
@@ -192,7 +192,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan as TOML; [`Plan::from_toml`] gives the same plan back.
+    /// The plan as TOML; [`Plan::from_toml`] returns the same plan.
     ///
     /// # Panics
     /// Only where [`Plan::validate`] refuses the plan: TOML knows no other text than UTF-8 and no number of 64 bits
@@ -201,7 +201,7 @@ impl Plan {
         one_line_strings(&toml::to_string(self).expect("a valid plan holds only what TOML can hold"))
     }
 
-    /// Issuing loops that work at the same time, at most; at least 1.
+    /// Maximum number of issuing loops that work at the same time; at least 1.
     pub fn loops(&self) -> usize {
         self.phases.iter().map(Phase::loops).max().unwrap_or(0).max(1)
     }
@@ -216,7 +216,7 @@ impl Plan {
         self.jobs().map(|(_, job)| job).filter(move |job| usize::from(job.target) == target)
     }
 
-    /// The same for all targets at once: as many lists as there are targets.
+    /// The jobs of each target, for all targets at once.
     pub fn jobs_by_target(&self) -> Vec<Vec<&Job>> {
         let mut all = vec![Vec::new(); self.targets.len()];
         for (_, job) in self.jobs() {
@@ -227,7 +227,7 @@ impl Plan {
         all
     }
 
-    /// Does the first job of the first phase on each of these targets, and nothing else.
+    /// Reduces the plan to the first job of the first phase, on each of these targets.
     pub fn on_each(&mut self, paths: impl Iterator<Item = PathBuf>) {
         let (target, job) = (self.targets[0].clone(), self.phases[0].jobs[0].clone());
         self.targets = paths.map(|path| Target { path, ..target.clone() }).collect();
@@ -235,7 +235,7 @@ impl Plan {
         self.phases = vec![Phase { jobs: jobs.collect(), ..self.phases[0].clone() }];
     }
 
-    /// Whether requests have data: those of an engine with I/O do, and of a simulated one where its content is looked at.
+    /// Whether requests have data: those of an engine with I/O do, and of a simulated one where its content is checked.
     pub fn transfers_data(&self) -> bool {
         self.engine.is_real()
             || self.engine != Engine::Null && (self.verify.is_on() || !self.inject.is_empty())
@@ -246,7 +246,7 @@ impl Plan {
         self.jobs().map(|(_, job)| job.depth).max().unwrap_or(1)
     }
 
-    /// Whether its only phase does one thing on each target: it is written without naming phases.
+    /// Whether its only phase has one job on each target: it is written without naming phases.
     pub(crate) fn is_short(&self) -> bool {
         let [phase] = &self.phases[..] else { return false };
         let numbers = phase.jobs.iter().map(|job| usize::from(job.target));

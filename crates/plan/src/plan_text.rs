@@ -81,7 +81,7 @@ struct TargetText {
     workload: Option<Workload>,
 }
 
-/// [`JobOptions`] of a target that carries its workload. Version 1 wrote what becomes of the file here, too.
+/// [`JobOptions`] of a target that holds its workload. Version 1 had the lifecycle of the file here, too.
 #[derive(Default, Deserialize)]
 #[serde(from = "OldOptions")]
 struct OptionsText {
@@ -204,7 +204,7 @@ impl TryFrom<PlanText> for Plan {
     }
 }
 
-/// What stands beside a target that carries its workload.
+/// Fields beside a target that holds its workload.
 struct Own {
     depth: Option<u32>,
     options: JobOptions,
@@ -238,7 +238,7 @@ impl Own {
         Ok(Job { target, depth: own.unwrap_or(depth), options, workload })
     }
 
-    /// In a plan that names its phases, a job says what it does.
+    /// Refuses workload, depth and options: in a plan that names its phases, they belong to a job.
     fn must_be_bare(self, target: &Target) -> Result<(), InvalidPlan> {
         let options = Some(self.options).filter(|options| !is_default(options));
         let bare = has_none("workload", self.workload).and_then(|()| has_none("depth", self.depth));

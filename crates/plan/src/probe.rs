@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// When random blocks of what a run reads are read twice before it, to find caches below Linux.
+/// When random blocks that a run reads are read twice before it, to find caches below Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probe {
@@ -32,7 +32,7 @@ impl Probe {
     }
 }
 
-/// A word that says nothing of a probe.
+/// A word that names no probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownProbe(String);
 
@@ -53,7 +53,7 @@ impl FromStr for Probe {
 }
 
 impl Plan {
-    /// Whether what it reads is probed before the run; `is_long` says that the run is worth some seconds more.
+    /// Whether its reads are probed before the run; `is_long`: the run is worth some seconds more.
     pub fn is_probed(&self, is_long: bool) -> bool {
         let is_direct = || self.jobs().all(|(_, job)| !self.is_buffered(job));
         let is_of_device = || matches!(self.claim(), Claim::Device | Claim::Replay);
@@ -66,7 +66,7 @@ impl Plan {
     }
 }
 
-/// A probe that was asked for has to be possible.
+/// Checks that a requested probe is possible.
 pub(crate) fn validate_probe(plan: &Plan) -> Result {
     let is_on = plan.probe == Probe::On;
     let of_probe =

@@ -4,8 +4,8 @@ use crate::validate::{MAX_TIME, Result, require, time, within};
 use crate::{InvalidPlan, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Requests come faster and faster, at times that do not depend on the target: from one rate to another in some time, and at
-/// that rate after it. Every due time is a function of the request's number, rounded down to the nanosecond.
+/// Request rate that rises independently of the target: from one rate to another in some time, and constant after it. Every due
+/// time is a function of the request's number, rounded down to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rising {
@@ -13,14 +13,14 @@ pub struct Rising {
     pub from: u64,
     /// Requests per second at the end, at least as many.
     pub to: u64,
-    /// How long it takes, above 0.
+    /// Duration of the rise, above 0.
     pub over: Nanos,
-    /// How it rises meanwhile.
+    /// Shape of the rise.
     #[serde(default)]
     pub shape: RisingShape,
 }
 
-/// How a rate rises.
+/// Shape of a rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RisingShape {
@@ -57,7 +57,7 @@ impl Rising {
         risen + time.saturating_sub(self.over).as_secs_f64() * self.to as f64
     }
 
-    /// When a request is due; `number` counts from 0.
+    /// Due time of a request; `number` counts from 0.
     pub fn due(&self, number: u64) -> Nanos {
         let (n, from, over) = (number as f64, self.from as f64, self.over.as_secs_f64());
         let at_end = self.until(self.over);
@@ -74,12 +74,12 @@ impl Rising {
         Nanos((seconds * 1e9) as u64)
     }
 
-    /// How many are due before the rate has risen to its end.
+    /// Number of requests due before the rate has risen to its end.
     pub fn requests(&self) -> u64 {
         self.until(self.over).ceil() as u64
     }
 
-    /// Requests per second that come on top in each second.
+    /// Increase of the rate (requests per second) in each second.
     fn slope(&self) -> f64 {
         (self.to - self.from) as f64 / self.over.as_secs_f64()
     }
@@ -89,7 +89,7 @@ impl Rising {
     }
 }
 
-/// Checks what the types do not say.
+/// Checks the rules beyond the types.
 pub(crate) fn validate_rising(rising: &Rising) -> Result {
     within("from", rising.from, 1, 1_000_000_000)?;
     within("to", rising.to, 1, 1_000_000_000)?;

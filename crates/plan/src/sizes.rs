@@ -12,7 +12,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum BlockSizes {
-    /// All the same.
+    /// All requests have this size.
     One(ByteSize),
     /// Every multiple of the least up to the most, equally often.
     Range(SizeRange),
@@ -30,7 +30,7 @@ pub struct SizeRange {
     pub most: ByteSize,
 }
 
-/// A size and how often it occurs.
+/// A size and its share of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeShare {
@@ -70,7 +70,7 @@ impl BlockSizes {
         }
     }
 
-    /// Whether `holds` is true for every size, where it is true for multiples of what it is true for.
+    /// Whether `holds` is true for every size; `holds` must be closed under multiples.
     pub(crate) fn all(&self, holds: impl Fn(u64) -> bool) -> bool {
         match self {
             BlockSizes::One(size) => holds(size.0),
@@ -130,13 +130,13 @@ impl<'de> Deserialize<'de> for BlockSizes {
     }
 }
 
-/// A zone of the region and how much of the requests goes there.
+/// A zone of the region and its share of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
     /// Share of the requests in percent, 0 to 100; all shares make 100.
     pub percent: u8,
-    /// How long it is.
+    /// Length of the zone.
     pub space: Space,
 }
 

@@ -1,4 +1,4 @@
-//! Why figures are no storage result: the plan alone tells.
+//! Why figures are no storage result: derived from the plan alone.
 
 use crate::{Engine, Job, Plan};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Why figures are no storage result. Every form of a result carries it; pictures inside their pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stamp {
-    /// Faults that were made on purpose.
+    /// Faults were injected on purpose.
     #[serde(rename = "FAULTS INJECTED -- NOT A STORAGE RESULT")]
     FaultsInjected,
     /// The null engine: no I/O at all.
@@ -15,7 +15,7 @@ pub enum Stamp {
     /// The simulated device.
     #[serde(rename = "SIMULATED -- NOT A STORAGE RESULT")]
     Simulated,
-    /// Without `O_DIRECT`.
+    /// Requests went through the page cache, without `O_DIRECT`.
     #[serde(rename = "PAGE CACHE -- NOT A STORAGE RESULT")]
     PageCache,
 }
@@ -33,7 +33,7 @@ impl Stamp {
 }
 
 impl Plan {
-    /// Whether requests of a job go through the page cache: its files are opened so, or its engine knows no other way.
+    /// Whether requests of a job go through the page cache: its files are opened so, or its engine always does.
     pub fn is_buffered(&self, job: &Job) -> bool {
         job.access(self.access).buffered || job.engine(self.engine).is_buffered()
     }
@@ -43,7 +43,7 @@ impl Plan {
         self.stamps().next()
     }
 
-    /// The same, and what else there is to say of it, strongest first: injected faults say nothing of the engine.
+    /// All stamps, strongest first; injected faults do not hide the one of the engine.
     pub fn stamps(&self) -> impl Iterator<Item = Stamp> {
         let faults = (!self.inject.is_empty()).then_some(Stamp::FaultsInjected);
         faults.into_iter().chain(self.stamp_of_engine())

@@ -1,4 +1,4 @@
-//! What serde alone does not do: refusing unknown fields everywhere, leaving out what says nothing.
+//! Extensions of serde: refusing unknown fields everywhere, skipping default fields.
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Deserializer};
 #[serde(deny_unknown_fields)]
 struct NoFields {}
 
-/// The fields of a unit variant of an internally tagged enum: none. serde ignores `deny_unknown_fields` there
-/// and would take any.
+/// Accepts no fields: for a unit variant of an internally tagged enum, where serde ignores `deny_unknown_fields` and would accept
+/// any.
 pub(crate) fn no_fields<'de, D: Deserializer<'de>>(fields: D) -> Result<(), D::Error> {
     NoFields::deserialize(fields).map(|NoFields {}| ())
 }
 
-/// Whether a field says nothing, so that a plan is written without it.
+/// Whether a field has its default, so that a plan is written without it.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// The flag of open(2) that makes each write wait for stable storage. A stronger one is greater.
 ///
-/// A plan has `sync = false` for none and `sync = true` for `O_SYNC`; the others are words.
+/// A plan has `sync = false` for no flag and `sync = true` for `O_SYNC`; the others are words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum SyncFlag {
     /// No flag.
@@ -36,12 +36,12 @@ impl SyncFlag {
         SyncFlag::WORDS.iter().find(|(name, _)| *name == word).map(|(_, flag)| *flag)
     }
 
-    /// Whether there is one.
+    /// Whether a flag is set.
     pub fn is_set(self) -> bool {
         self != SyncFlag::None
     }
 
-    /// As open(2) has it.
+    /// Its name in open(2).
     pub fn name(self) -> &'static str {
         match self {
             SyncFlag::None => "none",

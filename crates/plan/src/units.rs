@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Bytes in a sector: 512 everywhere, whatever the device's logical block size.
+/// Bytes in a sector: 512 everywhere, for any logical block size of the device.
 pub const SECTOR: u64 = 512;
 
-/// Why a number with a unit could not be read. The text names what was typed and the remedy.
+/// Error of parsing a number with a unit. The text has the input as typed and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseUnitError(pub String);

@@ -1,4 +1,4 @@
-//! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
+//! Rules of a plan beyond its types: nothing later overflows, and all of it can be kept.
 
 use crate::probe::{validate_probe, validate_watch_order};
 use crate::rising::validate_rising;
@@ -20,9 +20,9 @@ const MAX_BYTES: u64 = 1 << 63;
 /// The most requests of a pattern over all passes: a sequence number stays exact even as floating point, and there are
 /// numbers left for steps that are no requests.
 pub(crate) const MAX_REQUESTS: u64 = 1 << 52;
-/// The shortest time between two samples of the machine's counters. Shorter, and the sampling is a load of its own.
+/// The shortest time between two samples of the machine's counters. With shorter ones, the sampling itself is a load.
 pub const SHORTEST_SAMPLE: Nanos = Nanos(10_000_000);
-/// The longest. Longer, and a run has no samples.
+/// The longest time between two samples. With longer ones, a run has no samples.
 pub const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 /// The most targets: a record has 16 bits for the number of its target.
 const MAX_TARGETS: usize = 65_535;
@@ -34,7 +34,7 @@ pub(crate) fn require(holds: bool, why: impl FnOnce() -> InvalidPlan) -> Result 
 }
 
 impl Plan {
-    /// Checks what types alone do not.
+    /// Checks the rules beyond the types.
     pub fn validate(&self) -> Result {
         require(self.version == PLAN_VERSION, || {
             InvalidPlan::of("version", format!("this program reads version {PLAN_VERSION}"))
@@ -108,7 +108,7 @@ fn validate_target(target: &Target) -> Result {
     })
 }
 
-/// Says before a reason what it is about.
+/// Prefixes a reason with its subject.
 pub(crate) fn named(name: &str, checked: Result) -> Result {
     checked.map_err(|why| why.within(name))
 }

@@ -1,4 +1,4 @@
-//! What options and coordination must keep to, beyond what their types say.
+//! Rules of options and coordination beyond their types.
 
 use crate::validate::{Result, require, time, within};
 use crate::validate_file_steps::validate_file_steps;
@@ -71,7 +71,7 @@ fn holds_locations(job: &Job, plan: &Plan) -> Result {
     })
 }
 
-/// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
+/// Whether read data can be checked: it was written by the same request, or is a function of its place.
 fn can_be_checked(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     let Some(verify) = job.options.verify else { return Ok(()) };
     let by_place = job.options.data.as_ref().is_some_and(Data::is_by_place);
@@ -104,7 +104,7 @@ fn can_be_checked(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     })
 }
 
-/// Checks how the jobs of a phase wait for each other: whoever waits is let go at some time.
+/// Checks how the jobs of a phase wait for each other: every wait ends at some time.
 pub(crate) fn validate_coordination(phase: &Phase) -> Result {
     let Coordination { pass_delay, runtime, meet_every, lockstep, start, stop, .. } = &phase.coordination;
     time("coordination.pass_delay", *pass_delay)?;
@@ -137,7 +137,7 @@ pub(crate) fn validate_coordination(phase: &Phase) -> Result {
     if phase.coordination.in_turn { can_take_turns(phase) } else { no_cycle(phase) }
 }
 
-/// Jobs that take turns have one request at a time, and nothing else to wait for.
+/// Checks that jobs that take turns have one request at a time, and no other reason to wait.
 fn can_take_turns(phase: &Phase) -> Result {
     let Coordination { meet_every, lockstep, start, stop, free_passes, .. } = &phase.coordination;
     let keeps = |holds: bool, rule: &str, remedy: &str| {
@@ -200,7 +200,7 @@ impl Entry<'_> {
         require(is_more, || self.invalid(part, "it must be above 0"))
     }
 
-    /// A percentage needs a number to be a percentage of.
+    /// Checks that a percentage has a number to refer to.
     fn counted(&self, job: u16, amount: Amount) -> Result {
         let workload = &self.phase.jobs[usize::from(job)].workload;
         let is_counted = workload.generator().is_some_and(|generator| generator.count().is_some());
@@ -211,7 +211,7 @@ impl Entry<'_> {
     }
 }
 
-/// Targets that wait for each other in a circle would wait for ever.
+/// Refuses targets that wait for each other in a cycle.
 fn no_cycle(phase: &Phase) -> Result {
     let mut waits: Vec<(u16, u16)> = phase.coordination.waits().collect();
     loop {

@@ -1,9 +1,9 @@
-//! What engines must keep to.
+//! Rules of engines.
 
 use crate::validate::{Result, require, within};
 use crate::{Engine, InvalidPlan, Job, Plan, StdioOptions};
 
-/// Checks what only one engine has.
+/// Checks the options that only one engine has.
 pub(crate) fn validate_engine(engine: &Engine) -> Result {
     match engine {
         Engine::Vsync(vectors) | Engine::Pvsync(vectors) => {
@@ -16,7 +16,7 @@ pub(crate) fn validate_engine(engine: &Engine) -> Result {
     }
 }
 
-/// Whether the engine of a job can do what is asked of it.
+/// Checks whether the engine of a job supports the job.
 pub(crate) fn validate_engine_of(job: &Job, plan: &Plan) -> Result {
     let engine = job.engine(plan.engine);
     if let Some(own) = &job.options.engine {

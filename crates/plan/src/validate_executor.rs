@@ -1,4 +1,4 @@
-//! What a plan of several processes must keep to: they meet at the start of each phase, and nowhere else.
+//! Rules of a plan of several processes: they meet at the start of each phase, and nowhere else.
 
 use crate::validate::{Result, named, require};
 use crate::{Executor, Host, InvalidPlan, Phase, Plan, Target, Workload};
@@ -6,7 +6,7 @@ use iosonar_text::shown;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Checks who executes the targets.
+/// Checks the executors of the targets.
 pub(crate) fn validate_executors(plan: &Plan) -> Result {
     if !plan.has_processes() {
         return Ok(());
@@ -43,7 +43,7 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
     })
 }
 
-/// Whether two targets of one name are on one machine, and not of the threads of one process.
+/// Whether two targets of one name are on one machine, but not executed by threads of one process.
 fn share_a_file(a: &Target, b: &Target) -> bool {
     let is_remote = |target: &Target| matches!(target.executor, Executor::Host(_));
     let is_near = a.executor == b.executor || !(is_remote(a) || is_remote(b));

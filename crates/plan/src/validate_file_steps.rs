@@ -1,4 +1,4 @@
-//! What file operations around requests must keep to.
+//! Rules of file operations around requests.
 
 use crate::validate::{Result, require};
 use crate::{BetweenPasses, FileStep, Generator, InvalidPlan, Job, Op, Plan};
@@ -32,7 +32,7 @@ pub(crate) fn validate_file_steps(job: &Job, plan: &Plan) -> Result {
     job.options.file_steps().try_for_each(check_size)
 }
 
-/// Operations stand where they have a meaning.
+/// Checks that operations stand where they have a meaning.
 fn check_places(before: &[FileStep], after: &[FileStep]) -> Result {
     let is_late = |step: &&FileStep| matches!(step, FileStep::Unlock | FileStep::Close);
     let is_early = |step: &&FileStep| {
@@ -59,7 +59,7 @@ fn check_places(before: &[FileStep], after: &[FileStep]) -> Result {
     })
 }
 
-/// They suit the file of the target, and the issuing loops that share it.
+/// Checks that operations suit the file of the target, and the issuing loops that share it.
 fn check_target(job: &Job, plan: &Plan, opens: bool) -> Result {
     let (file, before) = (&plan.targets[usize::from(job.target)].file, &job.options.before);
     require(!opens || file.between_passes == BetweenPasses::Keep, || {

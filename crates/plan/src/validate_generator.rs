@@ -1,4 +1,4 @@
-//! What a generated workload must keep to, beyond what its types say.
+//! Rules of a generated workload beyond its types.
 
 use crate::extra_reads::validate_extra_reads;
 use crate::rising::validate_rising;
@@ -227,7 +227,7 @@ fn order(pattern: &Generator) -> Result {
     }
 }
 
-/// All requests of a telemetry file have one operation, and follow each other.
+/// Checks that all requests of a telemetry file have one operation, and follow each other.
 fn telemetry(pattern: &Generator, file: &Path) -> Result {
     utf8("order.telemetry.file", file)?;
     let percent = pattern.read_percent;
@@ -268,7 +268,7 @@ fn validate_zones(zones: &[Zone], pattern: &Generator) -> Result {
     })
 }
 
-/// Shares lie between 1 and 100 percent.
+/// Checks that shares lie between 1 and 100 percent.
 fn shares(name: &str, space: Space) -> Result {
     share(space).map_or(Ok(()), |percent| within(name, percent, 1, 100))
 }

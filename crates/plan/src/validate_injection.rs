@@ -1,16 +1,16 @@
-//! What injected faults must keep to, beyond what their types say.
+//! Rules of injected faults beyond their types.
 
 use crate::validate::{Result, named, require, within};
 use crate::{BetweenPasses, Engine, Injection, InjectionKind, InvalidPlan, Job, Occasion, Plan};
 
-/// The most injections of a plan: each is looked at with every request.
+/// The most injections of a plan: each is checked with every request.
 const MOST: usize = 256;
-/// The most numbers of one.
+/// The most numbers of one injection.
 const MOST_NUMBERS: usize = 100_000;
 /// The highest number: no run has more requests.
 const HIGHEST: u64 = 1 << 52;
 
-/// Checks all of a plan.
+/// Checks all injections of a plan.
 pub(crate) fn validate_injections(plan: &Plan) -> Result {
     if plan.inject.is_empty() {
         return Ok(());
@@ -88,7 +88,7 @@ fn has_cache(injection: &Injection, plan: &Plan) -> bool {
     })
 }
 
-/// What the cache holds belongs to one file, and nobody else may read that.
+/// The content of the cache belongs to one file, and no other job may read that.
 fn validate_crash(injection: &Injection, plan: &Plan) -> Result {
     let is_hit = |target: u16| reaches(injection, plan, target);
     let hit = || (0..).zip(&plan.targets).filter(|(number, _)| is_hit(*number)).map(|(_, target)| target);

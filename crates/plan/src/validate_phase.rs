@@ -1,4 +1,4 @@
-//! What phases and jobs must keep to, beyond what their types say.
+//! Rules of phases and jobs beyond their types.
 
 use crate::validate::{Result, named, require, validate_load, within};
 use crate::validate_coordination::{validate_coordination, validate_options};

@@ -1,4 +1,4 @@
-//! Checking that a target gives back what was written to it.
+//! Checking that a target returns the data that was written to it.
 
 use crate::strict::is_default;
 use crate::validate::{Result as Validated, require, within};
@@ -9,20 +9,20 @@ use std::fmt::{self, Display};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Checking that a target gives back what was written to it. Nothing is checked where no mode is set.
+/// Checking that a target returns the data that was written to it. Nothing is checked where no mode is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verification {
-    /// What is checked, and when.
+    /// The checks, and their times.
     pub modes: VerifyModes,
-    /// Memory for what each sector may hold. Above it, the sectors that were written longest ago become unknown: counted, told,
-    /// and not checked.
+    /// Memory for the expected state of sectors. Above it, the sectors that were written longest ago become unknown: counted,
+    /// reported, and not checked.
     #[serde(default = "one_gib", skip_serializing_if = "is_one_gib")]
     pub memory: ByteSize,
     /// No more requests are issued after the first fault.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stop_at_fault: bool,
-    /// A file that keeps which requests were handed over and acknowledged, also when the process is killed. It must not exist.
+    /// A file that logs which requests were submitted and acknowledged, also when the process is killed. It must not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<PathBuf>,
     /// The result keeps the expected and the found bytes of the first 100 faults.
@@ -57,7 +57,7 @@ impl Verification {
     }
 }
 
-/// What is checked, and when: words with commas between them.
+/// The checks, and their times: words with commas between them.
 ///
 /// ```
 /// use iosonar_plan::VerifyModes;
@@ -70,31 +70,31 @@ impl Verification {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct VerifyModes {
-    /// `read`: what the requests themselves read from places that the run has written.
+    /// `read`: data that the requests themselves read from places that the run has written.
     pub read: bool,
     /// `before-write`: a place that the run has written is read and checked before it is written again.
     pub before_write: bool,
-    /// `after-write`: what was written is read back at once.
+    /// `after-write`: written data is read back at once.
     pub after_write: bool,
     /// `final`: all places that the run has written are read when its requests are over.
     pub final_scan: bool,
     /// `sample=P%`: the scan reads this share of the places only.
     pub sample: Option<Decimal>,
-    /// `outside`, `outside=N`: sectors next to what the run writes, and so many samples elsewhere on each target, are read before the
-    /// run and at its end; they must not change.
+    /// `outside`, `outside=N`: sectors next to the run's writes, and N samples elsewhere on each target, are read before the run
+    /// and at its end; they must not change.
     pub outside: Option<u64>,
 }
 
-/// Samples of `outside` without a number.
+/// Number of samples of `outside` without a number.
 const SAMPLES: u64 = 10_000;
-/// The most: 13 bytes of memory for each.
+/// Maximum number of samples: 13 bytes of memory for each.
 const MOST_SAMPLES: u64 = 1 << 20;
 
 impl VerifyModes {
     /// The words, for messages.
     pub const KNOWN: &'static str = "read, before-write, after-write, final, sample=P%, outside";
 
-    /// Whether requests are checked while the run goes on.
+    /// Whether requests are checked during the run.
     pub fn checks_requests(self) -> bool {
         self.read || self.before_write || self.after_write
     }
@@ -190,12 +190,12 @@ impl TryFrom<String> for VerifyModes {
     }
 }
 
-/// The least memory for what sectors may hold.
+/// The least memory for expected state.
 const LEAST_MEMORY: u64 = 1 << 20;
-/// The most.
+/// The most memory for expected state.
 const MOST_MEMORY: u64 = 1 << 44;
 
-/// Refuses what cannot be checked.
+/// Refuses verifications that are impossible.
 pub(crate) fn validate_verification(plan: &Plan) -> Validated {
     let verify = &plan.verify;
     within("verify.memory", verify.memory.0, LEAST_MEMORY, MOST_MEMORY)?;

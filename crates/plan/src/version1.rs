@@ -1,4 +1,4 @@
-//! What plans of version 1 had in other forms, read into those of today.
+//! Converts forms of plans of version 1 into those of today.
 
 use crate::{
     Access, AtEnd, ByteSize, Data, Decimal, Engine, FileLifecycle, FileStep, Generator, JobOptions, Nanos,
@@ -7,7 +7,7 @@ use crate::{
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// A counted series of requests at exact locations: a source of its own, of kind `steps`.
+/// A counted series of requests at exact locations: a separate source, of kind `steps`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Series {
@@ -50,7 +50,7 @@ impl From<Throttle> for Pace {
         let process = Process::Trailing;
         match throttle {
             Throttle::Ops(iops) => Pace::Rate { iops, process },
-            // Whole bytes: nobody measures what is slower.
+            // Whole bytes: slower rates are of no use.
             Throttle::Bytes(bytes) => Pace::Bandwidth {
                 bytes_per_second: ByteSize(bytes.as_f64().round().max(1.0) as u64),
                 process,
@@ -95,7 +95,7 @@ impl From<Series> for Generator {
     }
 }
 
-/// How a target is handled, with what becomes of its file.
+/// How a target is handled, with the lifecycle of its file.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct OldOptions {

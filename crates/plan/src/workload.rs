@@ -1,4 +1,4 @@
-//! What a target is asked for, and when each request is due.
+//! Requests of a target, and when each is due.
 
 use crate::strict::is_default;
 use crate::version1::Series;
@@ -26,7 +26,7 @@ enum Written {
     Trace(TraceReplay),
     #[serde(alias = "pattern")]
     Generated(Generator),
-    /// Of version 1.
+    /// The series of version 1.
     Steps(Series),
 }
 
@@ -46,7 +46,7 @@ impl Workload {
         if let Workload::Generated(generator) = self { Some(generator) } else { None }
     }
 
-    /// Whether its requests have times of their own.
+    /// Whether its requests have due times.
     pub fn has_timetable(&self) -> bool {
         match self {
             Workload::Trace(load) => load.pace.has_timetable(),
@@ -54,7 +54,7 @@ impl Workload {
         }
     }
 
-    /// How many issuing loops share its requests.
+    /// Number of issuing loops that share its requests.
     pub fn jobs(&self) -> u32 {
         self.generator().map_or(1, |generator| generator.jobs)
     }
@@ -66,20 +66,19 @@ impl Workload {
 pub struct TraceReplay {
     /// File in blkreplay's format, plain or gzip; `-` is standard input.
     pub file: PathBuf,
-    /// Steps that change the load before anything else is done with it: `window`, `backward` and `speed` see what they
-    /// leave.
+    /// Steps that change the load before anything else is done with it: `window`, `backward` and `speed` see their output.
     #[serde(default, skip_serializing_if = "Pipeline::is_empty")]
     pub filter: Pipeline,
-    /// Which part of the load's own time.
+    /// The replayed part of the load's own time.
     #[serde(default)]
     pub window: Window,
-    /// How fast the load's time runs.
+    /// Speed of the load's time.
     #[serde(default)]
     pub speed: Speed,
     /// Whether the load's times count.
     #[serde(default)]
     pub pace: LoadPace,
-    /// What to do where time runs backward.
+    /// Treatment of times that run backward.
     #[serde(default)]
     pub backward: Backward,
     /// Skip lines that are no requests but look like one, instead of refusing the load.
@@ -94,7 +93,7 @@ pub struct TraceReplay {
 }
 
 impl TraceReplay {
-    /// All of a load, as it was recorded.
+    /// All of a load, as recorded.
     pub fn of(file: impl Into<PathBuf>) -> TraceReplay {
         TraceReplay {
             file: file.into(),
@@ -110,14 +109,14 @@ impl TraceReplay {
     }
 }
 
-/// What a replay does with operations of a load beyond plain reads and writes.
+/// Treatment of operations of a load beyond plain reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IssuePolicy {
     /// Issue them as recorded.
     #[default]
     Issue,
-    /// Skip them; of writes with FUA or a preflush make plain ones.
+    /// Skip them; make writes with FUA or a preflush plain.
     Drop,
 }
 
@@ -128,7 +127,7 @@ pub struct Window {
     /// First time inside.
     #[serde(default)]
     pub start: Nanos,
-    /// First time after it; none: to the end of the load.
+    /// First time after it; `None` means up to the end of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Nanos>,
 }
@@ -149,24 +148,24 @@ impl Window {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadPace {
-    /// Each request is due at its own time.
+    /// Each request is due at its recorded time.
     #[default]
     Original,
     /// Each request is due at once, in order.
     Asap,
-    /// The load's times do not count: requests come faster and faster, in the order of the load, until the rate has risen
-    /// to its end or the load is over.
+    /// The load's times do not count: requests come at a rising rate, in the order of the load, until the rate has risen to its end
+    /// or the load is over.
     Rising(Rising),
 }
 
 impl LoadPace {
-    /// Whether requests have due times of their own.
+    /// Whether requests have due times.
     pub fn has_timetable(self) -> bool {
         self != LoadPace::Asap
     }
 }
 
-/// What to do where a load's time runs backward (spec decision 10).
+/// Treatment of a load's times that run backward (spec decision 10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backward {

@@ -11,13 +11,13 @@ use words::{Word, Words};
 /// One step. Places and lengths are counted in sectors of 512 bytes, requests from 1 where they come into the step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
-    /// What lies in a window of the load's time; times stay as they are.
+    /// Keeps the requests in a window of the load's time; times stay as they are.
     Select(Window),
-    /// Everything so many times. A repetition starts at the last time of the one before.
+    /// Repeats everything. A repetition starts at the last time of the one before.
     Repeat {
         /// Repetitions in all, at least 1.
         times: u64,
-        /// Each repetition lies so much further on than the one before.
+        /// Sectors by which each repetition is moved from the one before.
         offset: u64,
     },
     /// Request i is moved by `floor(i / every) * increase`.
@@ -29,65 +29,65 @@ pub enum Filter {
     },
     /// Reads become writes, or writes reads.
     Subst {
-        /// What is replaced.
+        /// The replaced operation.
         from: Op,
-        /// By what.
+        /// The new operation.
         to: Op,
     },
     /// A sector s becomes `floor(s * factor / align) * align + s mod align + offset`.
     Spread {
-        /// How much larger the region becomes.
+        /// Factor by which the region grows.
         factor: Decimal,
-        /// Sectors whose place among each other stays, at least 1.
+        /// Sectors that keep their relative places, at least 1.
         align: u64,
-        /// Moves everything.
+        /// Sectors added to everything.
         offset: u64,
     },
     /// A length l becomes `floor(l * factor)`, then at least `min`, then at most `max`.
     Resize {
-        /// How much longer requests become.
+        /// Factor of the lengths.
         factor: Decimal,
         /// Shortest length.
         min: u64,
         /// Longest length, at least 1.
         max: u64,
     },
-    /// The i-th time stamp with what the i-th request from the end does.
+    /// The i-th time stamp with the rest of the i-th request from the end.
     Reverse,
-    /// In the order of time; at equal times as they came.
+    /// Sorts by time; equal times keep their order.
     Sort,
-    /// Times are multiplied.
+    /// Multiplies all times.
     Scale {
-        /// Above 1 is slower.
+        /// The factor; above 1 is slower.
         factor: Decimal,
     },
-    /// All times are later.
+    /// Delays all times.
     Shift {
-        /// By so much.
+        /// The delay.
         by: Nanos,
     },
-    /// The first request, and each `one_of`-th after it.
+    /// Keeps the first request, and each `one_of`-th after it.
     Sample {
-        /// At least 1.
+        /// Interval of kept requests, at least 1.
         one_of: u64,
     },
-    /// Another load comes in between, by time; at equal times it comes second. Both must be in the order of time.
+    /// Another load is merged in, by time; at equal times it comes second. Both must be in the order of time.
     Merge {
         /// A load or result, plain or gzip; never standard input.
         file: String,
-        /// Its requests lie so many sectors further on.
+        /// Sectors by which its requests are moved.
         offset: u64,
-        /// Its times are later by so much.
+        /// Delay of its times.
         shift: Nanos,
     },
-    /// A command of the shell: it reads lines of requests, and what it writes is the load from there on.
+    /// A command of the shell: it reads lines of requests, and its output is the load from there on.
     Cmd {
-        /// What `sh -c` is given.
+        /// Argument of `sh -c`.
         command: String,
     },
 }
 
-/// Why a step is none. Holds the step as typed, and what is wrong.
+/// Error of parsing a step. Holds the step as typed, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{step}': {why}")]
 pub struct ParseFilterError {
@@ -106,7 +106,7 @@ impl ParseFilterError {
 #[serde(try_from = "String", into = "String")]
 pub struct Pipeline(pub Vec<Filter>);
 
-/// Most steps of a pipeline: each asks the one before it.
+/// Most steps of a pipeline: each pulls from the one before it.
 const MOST_STEPS: usize = 100;
 
 impl Pipeline {
@@ -115,7 +115,7 @@ impl Pipeline {
         self.0.is_empty()
     }
 
-    /// The first step that gives nothing before the load has ended.
+    /// The first step without output before the load has ended.
     pub fn waits_for_end(&self) -> Option<&Filter> {
         self.0.iter().find(|step| matches!(step, Filter::Reverse | Filter::Sort | Filter::Repeat { .. }))
     }
@@ -128,7 +128,7 @@ impl Pipeline {
         })
     }
 
-    /// Commands that it gives to the shell.
+    /// Commands that it passes to the shell.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|step| match step {
             Filter::Cmd { command } => Some(command.as_str()),
@@ -205,7 +205,7 @@ impl FromStr for Letter {
     }
 }
 
-/// `300..600`, `300..` or `..600`, in seconds unless a unit is told.
+/// `300..600`, `300..` or `..600`, in seconds unless a unit is given.
 struct Span(Window);
 
 impl FromStr for Span {
@@ -232,7 +232,7 @@ fn at_least_one(name: &str, number: u64) -> Result<u64, String> {
 const NAMES: &str =
     "select, repeat, slip, subst, spread, resize, reverse, sort, scale, shift, sample, merge, cmd";
 
-/// A file or a command: anything that the operating system can be told.
+/// A file or a command: any argument that the operating system accepts.
 fn told(name: &str, text: String) -> Result<String, String> {
     match () {
         () if text.is_empty() => Err(format!("{name} is empty")),
@@ -250,7 +250,7 @@ fn merge(words: &mut Words) -> Result<Filter, String> {
     Ok(Filter::Merge { file, offset, shift })
 }
 
-/// The numbers that are not told are those of blkreplay's modules.
+/// Omitted numbers have the defaults of blkreplay's modules.
 fn make(name: &str, words: &mut Words) -> Result<Filter, String> {
     let filter = match name {
         "select" => {

@@ -1,16 +1,16 @@
 //! The words after a step's name: divided by commas, those without a name first, some of them in quotes.
 //!
-//! A word that starts with `'` or `"` ends with the same sign; twice, that sign stands for itself. Between them nothing
-//! else means anything, so that a word may hold what divides words and steps.
+//! A word that starts with `'` or `"` ends with the same sign; twice, that sign stands for itself. Between them no other character
+//! is special, so that a word may hold the separators of words and steps.
 
 use std::fmt;
 use std::str::FromStr;
 
 const QUOTES: [char; 2] = ['\'', '"'];
-/// Behind these a word starts.
+/// A word starts after one of these.
 const DIVIDERS: [char; 4] = ['|', ':', ',', '='];
 
-/// The parts between the signs `at` that stand in no quotes.
+/// The parts between the unquoted signs `at`.
 pub(super) fn split(text: &str, at: char) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut next, mut may_open) = (Vec::new(), 0, 0, true);
     while let Some(sign) = text[next..].chars().next() {
@@ -45,7 +45,7 @@ fn quoted(text: &str) -> Result<usize, String> {
     Err(format!("the quote that starts at {begin} does not end"))
 }
 
-/// What a word means, without its quotes.
+/// The meaning of a word, without its quotes.
 fn meant(word: &str) -> Result<String, String> {
     let word = word.trim();
     if !word.starts_with(QUOTES) {
@@ -78,7 +78,7 @@ impl fmt::Display for Word<'_> {
 
 /// The words of a step.
 pub(super) struct Words {
-    /// The last one first.
+    /// Words without a name, the last one first.
     plain: Vec<String>,
     named: Vec<(String, String)>,
 }
@@ -111,7 +111,7 @@ impl Words {
         }
     }
 
-    /// Nothing may be left.
+    /// Checks that no word remains.
     pub(super) fn end(&self) -> Result<(), String> {
         let left = self.plain.last().or_else(|| self.named.first().map(|(name, _)| name));
         left.map_or(Ok(()), |word| Err(format!("'{word}' means nothing here")))
