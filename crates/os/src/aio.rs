@@ -18,7 +18,7 @@ const FSYNC: u16 = 2;
 /// `IOCB_CMD_FDSYNC`, since Linux 4.18.
 const FDSYNC: u16 = 3;
 
-/// What the kernel writes into its ring, if the layout is the one that is known here.
+/// Magic of the kernel's ring, if the layout is the one that is known here.
 const MAGIC: u32 = 0xa10a_10a1;
 
 /// The kernel's `struct iocb`, on a little-endian machine.
@@ -49,7 +49,7 @@ struct IoEvent {
     result2: i64,
 }
 
-/// The beginning of the kernel's `struct aio_ring`, which a context's number is the address of.
+/// The beginning of the kernel's `struct aio_ring`; a context's number is its address.
 #[repr(C)]
 struct AioRing {
     id: u32,
@@ -63,14 +63,14 @@ struct AioRing {
 #[derive(Debug)]
 pub struct Aio {
     context: libc::c_ulong,
-    /// Whether the context's ring in memory is one that is known here.
+    /// Whether the layout of the context's ring in memory is known here.
     ring_known: bool,
     file: File,
-    /// One for each slot; the kernel copies it when it takes it.
+    /// One call for each slot; the kernel copies it on submission.
     calls: Vec<Iocb>,
     /// Slots of the calls that were staged and not taken.
     staged: Vec<u32>,
-    /// What the kernel is told: where these calls are.
+    /// Argument of `io_submit`: addresses of these calls.
     addresses: Vec<usize>,
     /// Calls that `io_submit` itself refused.
     refused: Vec<Cqe>,
@@ -81,7 +81,7 @@ impl Aio {
     /// A context for `depth` calls on `file` at a time.
     ///
     /// # Errors
-    /// The kernel has no such interface, or all of them are in use (the sysctl fs.aio-max-nr); the message says so.
+    /// The kernel has no such interface, or all contexts are in use (the sysctl fs.aio-max-nr); the message includes this.
     pub fn new(file: File, depth: u32) -> io::Result<Aio> {
         let mut context: libc::c_ulong = 0;
         // SAFETY: io_setup writes one number, the new context, to its second argument, which has to be 0 before.
@@ -152,8 +152,8 @@ fn explain(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, text)
 }
 
-// SAFETY: the kernel copies a call in io_submit, which counts it as taken, and uses its memory until its one event,
-// which has the slot as data; a refused call was not started. Staged calls are known to nobody but us.
+// SAFETY: the kernel copies a call in io_submit, which counts it as taken, and uses its memory until its one event, which has the
+// slot as data; a refused call was not started. Only this queue knows staged calls.
 unsafe impl Queue for Aio {
     unsafe fn stage(&mut self, slot: u32, call: Call) -> bool {
         let blank = Iocb { data: u64::from(slot), file: self.file.as_raw_fd() as u32, ..Iocb::default() };
@@ -186,8 +186,8 @@ unsafe impl Queue for Aio {
         self.addresses.clear();
         self.addresses.extend(self.staged.iter().map(|slot| (&raw const calls[*slot as usize]).addr()));
         let (count, addresses) = (self.addresses.len(), self.addresses.as_ptr());
-        // SAFETY: `addresses` has `count` addresses of calls, which live in `calls`, and nobody changes them meanwhile;
-        // their memory is valid as `stage` demands.
+        // SAFETY: `addresses` has `count` addresses of calls, which live in `calls`, and are not changed meanwhile; their memory is
+        // valid as `stage` demands.
         let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, addresses) };
         if taken >= 0 {
             self.staged.drain(..taken as usize);
@@ -214,7 +214,7 @@ unsafe impl Queue for Aio {
 
 impl Drop for Aio {
     fn drop(&mut self) {
-        // SAFETY: the context was made in `new` and is destroyed only here; the kernel waits for what is in flight.
+        // SAFETY: the context was made in `new` and is destroyed only here; the kernel waits for calls in flight.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
 }

@@ -13,9 +13,9 @@ use std::{
 
 /// One thread sleeps, any number of others wake it.
 ///
-/// The sleeper says that it is [about to sleep](Doorbell::about_to_sleep), looks for work again, and parks. The others
-/// make their work known first and ring then. Both touch one flag by read-modify-write, which orders them: either the
-/// sleeper's last look sees the work, or the ring sees the flag.
+/// The sleeper announces that it is [about to sleep](Doorbell::about_to_sleep), looks for work again, and parks. The others make
+/// their work known first and ring then. Both touch one flag by read-modify-write, which orders them: either the sleeper's last
+/// look sees the work, or the ring sees the flag.
 #[derive(Debug)]
 pub struct Doorbell {
     sleeper: Thread,
@@ -23,12 +23,12 @@ pub struct Doorbell {
 }
 
 impl Doorbell {
-    /// For the calling thread to be woken.
+    /// A doorbell that wakes the calling thread.
     pub fn for_this_thread() -> Doorbell {
         Doorbell { sleeper: thread::current(), is_asleep: AtomicBool::new(false) }
     }
 
-    /// What the sleeper says before its last look.
+    /// Announces the sleep; the sleeper calls this before its last look.
     pub fn about_to_sleep(&self) {
         self.is_asleep.swap(true, Ordering::AcqRel);
     }
@@ -54,7 +54,7 @@ mod loom_tests {
             let (mut full, mut filled) = channel::<usize>(2);
             let bell = Arc::new(Doorbell::for_this_thread());
             let ringer = bell.clone();
-            // Nobody joins it: loom takes a late unpark for the end of a join.
+            // Not joined: loom takes a late unpark for the end of a join.
             thread::spawn(move || {
                 full.push(7).unwrap();
                 ringer.ring();

@@ -1,6 +1,6 @@
-//! Names of what lies on a device: file systems, partition tables, members of RAIDs and volume groups, encryption,
-//! swap. The tables are those of libblkid (util-linux), which is loaded when it is first needed: a program that is
-//! built without it starts where it is missing.
+//! Names of the content of a device: file systems, partition tables, members of RAIDs and volume groups, encryption, swap. The
+//! tables are those of libblkid (util-linux), which is loaded when it is first needed: a program that is built without it starts
+//! where it is missing.
 
 use libc::{c_char, c_int, c_void};
 use rustix::fd::{AsFd, AsRawFd, RawFd};
@@ -11,15 +11,15 @@ use std::sync::OnceLock;
 
 /// The library by the name that its interface has had since 2006.
 const LIBRARY: &CStr = c"libblkid.so.1";
-/// At most so many signatures of one device are read, in case the library finds one again and again.
+/// Maximum number of signatures read of one device, in case the library finds one again and again.
 const MAX_SIGNATURES: usize = 64;
 
-/// `BLKID_SUBLKS_…` of `blkid.h`: LABEL, UUID, TYPE, USAGE and BADCSUM (tell also of those with a wrong checksum).
+/// `BLKID_SUBLKS_...` of `blkid.h`: LABEL, UUID, TYPE, USAGE and BADCSUM (report those with a wrong checksum, too).
 const SUPERBLOCKS: c_int = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7 | 1 << 10;
-/// `BLKID_PARTS_FORCE_GPT`: tell of a GPT also where the protective MBR is broken.
+/// `BLKID_PARTS_FORCE_GPT`: report a GPT also where the protective MBR is broken.
 const PARTITIONS: c_int = 1 << 1;
 
-/// One signature that the library knows. Texts come from the device, so they hold whatever somebody wrote there.
+/// One signature that the library knows. Texts come from the device, so they may hold any bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signature {
     /// Kind of the content, for example `ext4`, `crypto_LUKS`, `LVM2_member`; `None` for a partition table.
@@ -28,20 +28,20 @@ pub struct Signature {
     pub usage: Option<String>,
     /// Kind of the partition table, for example `gpt`.
     pub table: Option<String>,
-    /// Its name.
+    /// Label of the content.
     pub label: Option<String>,
-    /// Its identifier.
+    /// Identifier of the content.
     pub uuid: Option<String>,
     /// Whether its checksum is wrong.
     pub damaged: bool,
 }
 
-/// Why nothing is known about a device.
+/// Reason why nothing is known about a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// The library could not be loaded; holds what the loader says.
+    /// The library could not be loaded; holds the loader's message.
     NoLibrary(String),
-    /// The device could not be searched to the end; says which call failed.
+    /// The device could not be searched to the end; holds the name of the failed call.
     Failed(&'static str),
 }
 
@@ -73,7 +73,7 @@ pub fn signatures(device: impl AsFd) -> Result<Vec<Signature>, Error> {
     for _ in 0..MAX_SIGNATURES {
         match probe.step() {
             Step::Error if found.is_empty() => return Err(Error::Failed("blkid_do_probe")),
-            // An error does not undo what was found before.
+            // An error does not undo earlier findings.
             Step::End | Step::Error => break,
             Step::Found => {}
         }
@@ -114,7 +114,7 @@ fn library() -> Result<&'static Library, Error> {
 }
 
 fn load(name: &CStr) -> Result<Library, Error> {
-    // SAFETY: the name ends with NUL. What the library does when it is loaded is that of any program of util-linux.
+    // SAFETY: the name ends with NUL. Loading the library does the same as in any program of util-linux.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     let handle = NonNull::new(handle).ok_or_else(loader_error)?;
     // SAFETY: `symbol` gives the addresses of the functions of these names in libblkid.so.1, and each type is the
@@ -153,7 +153,7 @@ fn load(name: &CStr) -> Result<Library, Error> {
 
 /// Address of a function, never null.
 fn symbol(library: NonNull<c_void>, name: &CStr) -> Result<*mut c_void, Error> {
-    // SAFETY: the handle is one that dlopen(3) gave and nobody closes; the name ends with NUL.
+    // SAFETY: the handle comes from dlopen(3) and is never closed; the name ends with NUL.
     let address = unsafe { libc::dlsym(library.as_ptr(), name.as_ptr()) };
     if address.is_null() { Err(loader_error()) } else { Ok(address) }
 }
@@ -212,7 +212,7 @@ impl<'a> Probe<'a> {
         Ok(())
     }
 
-    /// Goes on to the next signature.
+    /// Steps to the next signature.
     fn step(&mut self) -> Step {
         // SAFETY: the probe is valid until it is dropped, and has a device whose descriptor is still open.
         match unsafe { (self.library.do_probe)(self.probe.as_ptr()) } {
@@ -222,7 +222,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// What the last step found.
+    /// Signature found by the last step.
     fn signature(&self) -> Signature {
         let table = self.value(c"PTTYPE");
         Signature {

@@ -29,7 +29,7 @@ struct UserTraceSetup {
 /// # Errors
 /// `BUSY` where the device is traced already, `NOTTY` in a kernel without blktrace, `PERM` without privilege.
 pub fn setup(device: impl AsFd, mask: u16, bytes: u32, buffers: u32) -> io::Result<String> {
-    // Without an end the kernel takes the size of now, and tells nothing after it of a device that grows.
+    // Without an end the kernel takes the present size, and drops events beyond it on a device that grows.
     let end_lba = u64::MAX;
     let mut setup =
         UserTraceSetup { act_mask: mask, buf_size: bytes, buf_nr: buffers, end_lba, ..Default::default() };
@@ -42,7 +42,7 @@ pub fn setup(device: impl AsFd, mask: u16, bytes: u32, buffers: u32) -> io::Resu
     Ok(String::from_utf8_lossy(&setup.name[..length]).into_owned())
 }
 
-/// Lets a trace that was made, or stopped, run.
+/// Starts a trace that was made, or stopped.
 ///
 /// # Errors
 /// `INVAL` where the device has no trace, or one that runs.
@@ -50,7 +50,7 @@ pub fn start(device: impl AsFd) -> io::Result<()> {
     plain::<BLKTRACESTART>(device)
 }
 
-/// Stops a trace that runs; what it has kept can still be read.
+/// Stops a running trace; events kept so far can still be read.
 ///
 /// # Errors
 /// `INVAL` where the device has no trace that runs.
@@ -58,7 +58,7 @@ pub fn stop(device: impl AsFd) -> io::Result<()> {
     plain::<BLKTRACESTOP>(device)
 }
 
-/// Removes a trace, with what it has kept.
+/// Removes a trace, with its events.
 ///
 /// # Errors
 /// `INVAL` where the device has no trace.

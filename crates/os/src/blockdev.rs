@@ -1,4 +1,4 @@
-//! What the block layer answers about an open block device, for where sysfs does not say it.
+//! Facts of the block layer about an open block device, where sysfs lacks them.
 
 use rustix::fd::AsFd;
 use rustix::io;
@@ -68,7 +68,7 @@ pub fn is_read_only(device: impl AsFd) -> io::Result<bool> {
 }
 
 /// Whether the device that `file` is, or lies on, has queues that can be polled (`io_poll` of its queue in sysfs).
-/// `None` where that is not known: a file system without a block device of its own, or no sysfs.
+/// `None` where unknown: a file system without its own block device, or no sysfs.
 pub fn has_poll_queues(file: impl AsFd) -> Option<bool> {
     let stat = rustix::fs::fstat(&file).ok()?;
     let is_device = is_block_device(file);

@@ -1,4 +1,4 @@
-//! Inputs that are read whole into memory: what they may be, and how large.
+//! Inputs that are read whole into memory: their permitted kinds and sizes.
 //!
 //! A block device or `/dev/zero` in place of a text would otherwise be read until memory is full.
 
@@ -20,23 +20,23 @@ pub const DUMP_LIMIT: u64 = 4 << 30;
 /// Device number of `/dev/null`.
 const NULL: u64 = 0x103;
 
-/// Why an input was not read.
+/// Reason why an input was not read.
 #[derive(Debug)]
 pub enum Unread {
     /// It is neither a regular file nor a pipe.
     Kind(Kind),
     /// It is larger than allowed, in bytes.
     TooLarge {
-        /// What is allowed.
+        /// The limit.
         limit: u64,
     },
     /// It is no UTF-8.
     NotText,
-    /// What open(2) or read(2) says.
+    /// The error of open(2) or read(2).
     Io(io::Error),
 }
 
-/// What an input is instead of a regular file or a pipe.
+/// Kind of an input that is neither a regular file nor a pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A disk, a partition …
@@ -50,7 +50,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a file is; none for what can be read to its end: a regular file, a pipe, and `/dev/null`, which is empty.
+    /// Kind of a file; `None` for one that can be read to its end: a regular file, a pipe, and `/dev/null`, which is empty.
     pub fn of(metadata: &Metadata) -> Option<Kind> {
         match metadata.file_type() {
             it if it.is_file() || it.is_fifo() => None,
@@ -99,7 +99,7 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// For callers that know errors of this kind only.
+/// Conversion for callers that only know I/O errors.
 impl From<Unread> for io::Error {
     fn from(unread: Unread) -> io::Error {
         match unread {
@@ -109,11 +109,10 @@ impl From<Unread> for io::Error {
     }
 }
 
-/// Content of a regular file or a pipe of at most `limit` bytes. Others are not even opened: opening some devices does
-/// something to them.
+/// Content of a regular file or a pipe of at most `limit` bytes. Others are not even opened: opening some devices has side effects.
 ///
 /// # Errors
-/// What is larger, of another kind, or can't be read.
+/// The file is larger, of another kind, or can't be read.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
     refuse(&path.metadata()?, limit)?;
     let file = File::open(path)?;
@@ -124,7 +123,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unread> {
     if bytes.len() as u64 > limit { Err(Unread::TooLarge { limit }) } else { Ok(bytes) }
 }
 
-/// The same of a text.
+/// Content of a text, as [`read`].
 ///
 /// # Errors
 /// As [`read`], and bytes that are no UTF-8.

@@ -5,14 +5,13 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Alignment of every buffer: what any logical block size in use needs.
+/// Alignment of every buffer: sufficient for any logical block size in use.
 pub const BUFFER_ALIGN: usize = 4096;
 
 /// Size of the huge pages that `MAP_HUGETLB` takes where nothing else was set up.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Anonymous memory of its own. It gives nobody access; whoever hands out parts of it as [`Buffer`]s hands out each
-/// byte once at a time.
+/// Separate anonymous memory. It gives no access by itself; its user lends parts of it as [`Buffer`]s, each byte once at a time.
 #[derive(Debug)]
 pub struct Region {
     memory: NonNull<u8>,
@@ -29,16 +28,16 @@ impl Region {
     /// used.
     ///
     /// # Errors
-    /// `ENOMEM` where there is not so much memory, or too few huge pages are reserved (`vm.nr_hugepages`).
+    /// `ENOMEM` where there is not enough memory, or too few huge pages are reserved (`vm.nr_hugepages`).
     pub fn map(bytes: usize, hugepages: bool) -> io::Result<Region> {
         Region::map_as(bytes, hugepages, libc::MAP_PRIVATE)
     }
 
-    /// The same as a shared mapping, as of a shared memory segment that nobody else attaches: its pages are the kernel's own
-    /// file pages. It is gone with the process, however that ends.
+    /// The same as a shared mapping, like a shared memory segment without other users: its pages are the kernel's own file pages.
+    /// It is gone with the process, however that ends.
     ///
     /// # Errors
-    /// `ENOMEM` where there is not so much memory.
+    /// `ENOMEM` where there is not enough memory.
     pub fn map_shared(bytes: usize) -> io::Result<Region> {
         Region::map_as(bytes, false, libc::MAP_SHARED)
     }
@@ -48,8 +47,8 @@ impl Region {
         let none = || io::Error::from_raw_os_error(libc::ENOMEM);
         let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or_else(none)?;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, sharing | libc::MAP_ANONYMOUS | huge);
-        // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched. (The C library's
-        // call, so that the sanitizers see it.)
+        // SAFETY: a null address asks for a new mapping, so no other memory is touched. (The C library's call, so that the
+        // sanitizers see it.)
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -57,7 +56,7 @@ impl Region {
         Ok(Region { memory: NonNull::new(memory.cast()).ok_or_else(none)?, bytes })
     }
 
-    /// Its length.
+    /// Length of the region in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -74,7 +73,7 @@ impl Region {
         self.memory.as_ptr().addr()
     }
 
-    /// Where in here a buffer starts, if it does.
+    /// Offset of a buffer in this region; `None` if it lies elsewhere.
     pub(crate) fn offset_of(&self, buffer: &Buffer) -> Option<usize> {
         let home = buffer.home.as_deref()?;
         std::ptr::eq(home, self).then(|| buffer.memory.as_ptr().addr() - self.address())
@@ -83,8 +82,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `map` with this very length; every Buffer in it keeps the Region alive, so
-        // no reference into it is left.
+        // SAFETY: the mapping was made in `map` with this very length; every Buffer in it keeps the Region alive, so no reference
+        // into it exists any more.
         let unmapped = unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped == 0, "a mapping of ours can be unmapped");
     }
@@ -97,7 +96,7 @@ pub struct Buffer {
     memory: NonNull<u8>,
     capacity: usize,
     len: usize,
-    /// None only where the capacity is 0.
+    /// `None` only where the capacity is 0.
     home: Option<Arc<Region>>,
 }
 
@@ -105,15 +104,15 @@ pub struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// Without memory.
+    /// A buffer without memory.
     pub const fn empty() -> Buffer {
         Buffer { memory: NonNull::dangling(), capacity: 0, len: 0, home: None }
     }
 
-    /// `len` zero bytes in a mapping of their own.
+    /// A buffer of `len` zero bytes in a separate mapping.
     ///
     /// # Panics
-    /// Where there is not so much memory.
+    /// If there is not enough memory.
     pub fn zeroed(len: usize) -> Buffer {
         let mut buffer = Buffer::empty();
         buffer.set_len(len);
@@ -128,12 +127,12 @@ impl Buffer {
         debug_assert!(
             offset.is_multiple_of(BUFFER_ALIGN) && offset + capacity <= home.bytes && len <= capacity
         );
-        // SAFETY: the caller says that the offset lies in the mapping.
+        // SAFETY: the caller guarantees that the offset lies in the mapping.
         let memory = unsafe { home.memory.add(offset) };
         Buffer { memory, capacity, len, home: Some(home.clone()) }
     }
 
-    /// Lets it begin `shift` bytes later; it gets that much shorter.
+    /// Moves the start `shift` bytes up; the buffer gets that much shorter.
     ///
     /// # Panics
     /// If it is no longer than that.
@@ -146,11 +145,11 @@ impl Buffer {
         self
     }
 
-    /// Makes the buffer `len` bytes long. Memory of its own is mapped, and zeroed, only where it has to grow: what it
-    /// had before is then lost to its pool.
+    /// Makes the buffer `len` bytes long. New memory is mapped, and zeroed, only where it has to grow: its earlier memory is then
+    /// lost to its pool.
     ///
     /// # Panics
-    /// Where there is not so much memory.
+    /// If there is not enough memory.
     pub fn set_len(&mut self, len: usize) {
         if len > self.capacity {
             let home = Arc::new(Region::map(len, false).expect("there is memory for the buffer"));
@@ -165,7 +164,7 @@ impl Buffer {
         self.capacity
     }
 
-    /// Where it starts, for the kernel. Writing there needs that nobody else uses the buffer meanwhile.
+    /// Start address, for the kernel. Writing there requires that the buffer has no other user meanwhile.
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.memory.as_ptr()
     }
@@ -182,7 +181,7 @@ impl Deref for Buffer {
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in deref, and &mut self says that nobody else looks.
+        // SAFETY: as in deref, and &mut self excludes other references.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.len) }
     }
 }

@@ -36,7 +36,7 @@ fn nanos(id: ClockId) -> u64 {
     t.tv_sec as u64 * SECOND + t.tv_nsec as u64
 }
 
-/// Tells the time since an origin; before it, 0. Clones share the origin and its corrections.
+/// Measures the time since an origin; before it, 0. Clones share the origin and its corrections.
 #[derive(Debug, Clone)]
 pub struct Clock {
     origin: Arc<AtomicU64>,
@@ -50,13 +50,12 @@ impl Clock {
         Clock { counter: Counter::new().map(Arc::new), ..Clock::system(origin) }
     }
 
-    /// The same, but always by the kernel's `clock_gettime`.
+    /// A clock that always reads the kernel's `clock_gettime`.
     pub fn system(origin: u64) -> Clock {
         Clock { origin: Arc::new(AtomicU64::new(origin)), counter: None }
     }
 
-    /// Moves time zero. For the moment between the preparations and the start of a run, when the length of the
-    /// preparations is known.
+    /// Moves time zero. For use between the preparations and the start of a run, when the duration of the preparations is known.
     pub fn set_origin(&self, origin: u64) {
         self.origin.store(origin, Ordering::Relaxed);
     }
@@ -76,7 +75,7 @@ impl Clock {
         monotonic.saturating_sub(self.origin.load(Ordering::Relaxed))
     }
 
-    /// What it reads: `tsc` or `clock_gettime`.
+    /// Source of the readings: `tsc` or `clock_gettime`.
     pub fn source(&self) -> &'static str {
         if self.counter.is_some() { "tsc" } else { "clock_gettime" }
     }
@@ -87,7 +86,7 @@ impl Clock {
         self.counter.as_ref().map_or(0, |counter| counter.correct())
     }
 
-    /// What one reading costs, in picoseconds: the least of a few series.
+    /// Cost of one reading, in picoseconds: the minimum of a few series.
     pub fn cost_ps(&self) -> u64 {
         const READINGS: u64 = 1_000;
         let series = |_| {
@@ -118,8 +117,8 @@ impl Line {
         self.ns + ((u128::from(since) * u128::from(self.rate)) >> 32) as u64
     }
 
-    /// The line that goes on from here at `pair`, and reaches the true time within a second, as far as the largest
-    /// slew allows. `true_rate` is what was measured.
+    /// The line that continues from here at `pair`, and reaches the true time within a second, as far as the largest slew allows.
+    /// `true_rate` is the measured rate.
     fn corrected(self, pair: Pair, true_rate: u64) -> Line {
         let here = self.at(pair.count);
         let ahead = here as i64 - pair.ns as i64;
@@ -173,7 +172,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// None where the counter cannot be trusted.
+    /// `None` where the counter cannot be trusted.
     fn new() -> Option<Counter> {
         static FIRST: OnceLock<Option<(Pair, u64)>> = OnceLock::new();
         let (pair, rate) = (*FIRST.get_or_init(|| is_trusted().then(first_rate)))?;
@@ -246,7 +245,7 @@ fn first_rate() -> (Pair, u64) {
     (second, second.rate_since(first))
 }
 
-/// Whether the counter runs evenly on every CPU, by what the processor and the kernel say.
+/// Whether the counter runs evenly on every CPU, according to the processor and the kernel.
 fn is_trusted() -> bool {
     let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -269,7 +268,7 @@ fn read_counter() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Nothing: such a processor's counter is never trusted, and never read.
+/// Unused: such a processor's counter is never trusted, and never read.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn read_counter() -> u64 {
@@ -287,7 +286,7 @@ mod tests {
     #[test]
     fn a_corrected_line_is_continuous_and_arrives() {
         let line = Line { count: 0, ns: 1_000, rate: HALF };
-        // 100 us ahead after a second, and the true rate is what it was.
+        // 100 us ahead after a second, and the true rate is unchanged.
         let pair = Pair { count: 2 * SECOND, ns: 1_000 + SECOND - 100_000 };
         let next = line.corrected(pair, HALF);
         assert_eq!(next.at(pair.count), line.at(pair.count), "continuous");

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 /// Creates a file for writing (`O_EXCL`).
 ///
 /// # Errors
-/// `AlreadyExists` for whatever has that name, a symbolic link too.
+/// `AlreadyExists` for anything with that name, a symbolic link too.
 pub fn new_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
 }
 
-/// Creates a file of so many bytes, all of which have space on the device and read as zeros (`fallocate(2)` with mode 0).
+/// Creates a file of `bytes` bytes, all of which have space on the device and read as zeros (`fallocate(2)` with mode 0).
 ///
 /// # Errors
-/// `AlreadyExists` as [`new_file`]; the file system is full or cannot allocate, and nothing is left of the file then.
+/// `AlreadyExists` as [`new_file`]; the file system is full or cannot allocate, and the file is removed then.
 pub fn new_allocated_file(path: &Path, bytes: u64) -> io::Result<Made> {
     let file = new_file(path)?;
     let made = Made::created(path, &file)?;
@@ -35,7 +35,7 @@ pub fn new_allocated_file(path: &Path, bytes: u64) -> io::Result<Made> {
 /// Opens a regular file that exists, for writing in place; at its end if `at_end`. Its content stays.
 ///
 /// # Errors
-/// `InvalidInput` for what is no regular file (any more).
+/// `InvalidInput` for anything but a regular file.
 pub fn existing_file(path: &Path, at_end: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::options().write(true).append(at_end).custom_flags(flags.bits() as i32).open(path)?;
@@ -54,7 +54,7 @@ pub(crate) fn existing_file_to_lock(path: &Path) -> io::Result<File> {
 /// Creates a directory.
 ///
 /// # Errors
-/// `AlreadyExists` for whatever has that name.
+/// `AlreadyExists` for anything with that name.
 pub fn new_dir(path: &Path) -> io::Result<Made> {
     new_dir_of_mode(path, 0o777)
 }
@@ -67,7 +67,7 @@ fn new_dir_of_mode(path: &Path, mode: u32) -> io::Result<Made> {
 /// Creates a directory that no other user may enter (mode 0700).
 ///
 /// # Errors
-/// `AlreadyExists` for whatever has that name.
+/// `AlreadyExists` for anything with that name.
 pub fn new_private_dir(path: &Path) -> io::Result<Made> {
     new_dir_of_mode(path, 0o700)
 }
@@ -75,15 +75,15 @@ pub fn new_private_dir(path: &Path) -> io::Result<Made> {
 /// Creates a directory with all that are missing above it; returns those that were created, outermost first.
 ///
 /// # Errors
-/// Those of mkdir(2). What was created before is removed again.
+/// Those of mkdir(2). Directories created before are removed again.
 pub fn new_dirs(path: &Path) -> io::Result<Vec<Made>> {
     make_all(path, new_dir)
 }
 
-/// The same with mode 0700 for those that are created; others keep theirs.
+/// The same with mode 0700 for created directories; others keep theirs.
 ///
 /// # Errors
-/// Those of mkdir(2). What was created before is removed again.
+/// Those of mkdir(2). Directories created before are removed again.
 pub fn new_private_dirs(path: &Path) -> io::Result<Vec<Made>> {
     make_all(path, new_private_dir)
 }
@@ -122,7 +122,7 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
 /// Replaces a file, or creates it, as a whole.
 ///
 /// # Errors
-/// The file cannot be written; nothing is left of it then.
+/// The file cannot be written; no part of it stays then.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut unfinished = Unfinished::begin(path.parent().unwrap_or(Path::new(".")))?;
     let file = unfinished.file();
@@ -151,11 +151,11 @@ pub fn shared_file(path: &Path) -> io::Result<File> {
     File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(path)
 }
 
-/// A file that has no name, or a temporary one, until it is complete. Nothing is left of one that is dropped before.
+/// A file that has no name, or a temporary one, until it is complete. A file that is dropped before is removed.
 #[derive(Debug)]
 pub struct Unfinished {
     file: File,
-    /// Where the file system cannot hold files without names.
+    /// The temporary name, where the file system cannot hold files without names.
     temporary: Option<Temporary>,
     dir: PathBuf,
 }
@@ -176,7 +176,7 @@ impl Unfinished {
         Ok(Unfinished { file, temporary: Some(temporary), dir: dir.to_path_buf() })
     }
 
-    /// Its identity, which it keeps when it gets its name.
+    /// Its identity, which it keeps when it is named.
     ///
     /// # Errors
     /// Those of statx(2).
@@ -220,7 +220,7 @@ impl Unfinished {
     }
 }
 
-/// A name that goes with this.
+/// A name that is removed with this.
 #[derive(Debug)]
 struct Temporary(Made);
 
@@ -241,7 +241,7 @@ fn temporary_name() -> OsString {
 /// Where the kernel shows the open files of this process: a file without a name is reached through it.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// A file without a name (`O_TMPFILE`); none where the file system has no such files, or where it could not get one later.
+/// A file without a name (`O_TMPFILE`); `None` where the file system has no such files, or where it could not get one later.
 fn unnamed(dir: &Path) -> io::Result<Option<File>> {
     if !Path::new(OPEN_FILES).exists() {
         return Ok(None);
@@ -249,7 +249,7 @@ fn unnamed(dir: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     match openat(CWD, dir, flags, Mode::from_raw_mode(0o666)) {
         Ok(file) => Ok(Some(file.into())),
-        // What old kernels and file systems without such files answer.
+        // Results of old kernels and file systems without such files.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -1,15 +1,15 @@
-//! Locks on open files, and closing them with an answer.
+//! Locks on open files, and closing them with a result.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};
 
-/// Who else may have the lock.
+/// Other holders that a lock permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockKind {
     /// Other readers.
     Read,
-    /// Nobody.
+    /// No other holder.
     Write,
 }
 
@@ -19,12 +19,12 @@ impl LockKind {
     }
 }
 
-/// Tries to lock a whole file (`fcntl` with `F_OFD_SETLK`): `false` if somebody else has a lock that forbids it. The lock
-/// belongs to the open file and its duplicates, so that two openings in one process exclude each other, too; a lock of the
-/// process (`F_SETLK`) would be lost with the first of its descriptors that is closed.
+/// Tries to lock a whole file (`fcntl` with `F_OFD_SETLK`): `false` if another holder has a conflicting lock. The lock belongs to
+/// the open file and its duplicates, so that two openings in one process exclude each other, too; a lock of the process (`F_SETLK`)
+/// would be lost with the first of its descriptors that is closed.
 ///
 /// # Errors
-/// The file system has no locks, or the file is not open for what `kind` needs.
+/// The file system has no locks, or the file is not open for the access that `kind` needs.
 pub fn try_lock(file: &File, kind: LockKind) -> io::Result<bool> {
     match set_lock(file, kind.number()) {
         Ok(()) => Ok(true),
@@ -33,15 +33,16 @@ pub fn try_lock(file: &File, kind: LockKind) -> io::Result<bool> {
     }
 }
 
-/// Locks a range of a file, and waits until nobody has a lock that forbids it (`F_OFD_SETLKW`).
+/// Locks a range of a file, and waits until no other holder has a conflicting lock (`F_OFD_SETLKW`).
 ///
 /// # Errors
-/// The file system has no locks, the file is not open for what `kind` needs, or the range ends beyond the largest offset.
+/// The file system has no locks, the file is not open for the access that `kind` needs, or the range ends beyond the largest
+/// offset.
 pub fn lock_range(file: &File, kind: LockKind, offset: u64, length: u64) -> io::Result<()> {
     call(file, libc::F_OFD_SETLKW, range(kind.number(), offset, length)?)
 }
 
-/// Gives the lock of a range back.
+/// Releases the lock of a range.
 ///
 /// # Errors
 /// The file system has no locks, or the range ends beyond the largest offset.
@@ -49,7 +50,7 @@ pub fn unlock_range(file: &File, offset: u64, length: u64) -> io::Result<()> {
     call(file, libc::F_OFD_SETLK, range(libc::F_UNLCK, offset, length)?)
 }
 
-/// Gives the lock of a file back.
+/// Releases the lock of a file.
 ///
 /// # Errors
 /// The file system has no locks.
@@ -81,13 +82,12 @@ fn call(file: &File, command: i32, lock: libc::flock) -> io::Result<()> {
     }
 }
 
-/// Closes a file. Dropping it would close it, too, and lose the answer: network file systems report writes that failed only
-/// here.
+/// Closes a file. Dropping it would close it, too, and lose the result: network file systems report writes that failed only here.
 ///
 /// # Errors
-/// What the kernel says; the file is closed all the same.
+/// The kernel's error; the file is closed in any case.
 pub fn close(file: File) -> io::Result<()> {
-    // SAFETY: the descriptor was the file's own, and nobody has it any more.
+    // SAFETY: the descriptor was the file's own, and has no other owner now.
     match unsafe { libc::close(file.into_raw_fd()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,4 +1,4 @@
-//! Where the blocks of a file are: its extents (FIEMAP), the allocation groups of XFS, and the extent size hint.
+//! Locations of a file's blocks: its extents (FIEMAP), the allocation groups of XFS, and the extent size hint.
 
 use rustix::fd::AsFd;
 use rustix::ioctl::{Getter, Opcode, Setter, Updater, opcode};
@@ -92,11 +92,11 @@ struct FsXattr {
 /// An extent as the file system reports it; all sizes are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawExtent {
-    /// Where it starts in the file.
+    /// Start in the file.
     pub logical: u64,
-    /// Where it starts in the address space of the file system. Without meaning for some flags.
+    /// Start in the address space of the file system. Without meaning for some flags.
     pub physical: u64,
-    /// How long it is in the file.
+    /// Length in the file.
     pub length: u64,
     /// `FIEMAP_EXTENT_…`.
     pub flags: u32,
@@ -114,7 +114,7 @@ pub struct Extents<'a, F> {
 }
 
 impl<'a, F: AsFd> Extents<'a, F> {
-    /// Of an open file. `sync` flushes it first: else blocks that were not written yet have no address.
+    /// Extents of an open file. `sync` flushes it first: else blocks that were not written yet have no address.
     pub fn of(file: &'a F, sync: bool) -> Extents<'a, F> {
         let flags = if sync { FIEMAP_FLAG_SYNC } else { 0 };
         let header = Header { length: u64::MAX, flags, extent_count: BATCH as u32, ..Header::default() };
@@ -122,7 +122,7 @@ impl<'a, F: AsFd> Extents<'a, F> {
         Extents { file, request, returned: 0, is_over: false }
     }
 
-    /// Reads the next batch; whether there is one.
+    /// Reads the next batch; returns whether there is one.
     fn fill(&mut self) -> io::Result<bool> {
         // SAFETY: FS_IOC_FIEMAP reads and writes a `struct fiemap`, which `Header` mirrors field for field, and writes at
         // most `extent_count` entries after it: `Request` has room for exactly these. All fields are integers, so whatever
@@ -133,7 +133,7 @@ impl<'a, F: AsFd> Extents<'a, F> {
         let Request { header, extents } = &mut *self.request;
         let mapped = (header.mapped_extents as usize).min(BATCH);
         self.returned = 0;
-        // Once is enough: a flush before each batch would move what is being read.
+        // Once is enough: a flush before each batch would move the extents being read.
         header.flags = 0;
         let Some(last) = extents[..mapped].last() else { return Ok(false) };
         let end = last.logical.saturating_add(last.length);
@@ -214,14 +214,14 @@ pub fn xfs_geometry(file: impl AsFd) -> io::Result<XfsGeometry> {
 pub struct Attributes {
     /// Whether the file is on the realtime device of an XFS, which has no allocation groups of the data device.
     pub is_realtime: bool,
-    /// Extent size hint in bytes; 0 is none.
+    /// Extent size hint in bytes; 0 means no hint.
     pub extent_size_bytes: u32,
 }
 
 /// Attributes of an open file.
 ///
 /// # Errors
-/// `ENOTTY` or `EOPNOTSUPP` where the file system has none.
+/// `ENOTTY` or `EOPNOTSUPP` where the file system has no attributes.
 pub fn attributes(file: impl AsFd) -> io::Result<Attributes> {
     /// `FS_XFLAG_REALTIME`.
     const REALTIME: u32 = 1;
@@ -232,8 +232,8 @@ pub fn attributes(file: impl AsFd) -> io::Result<Attributes> {
 /// Sets the extent size hint of an open file. Its other attributes stay.
 ///
 /// # Errors
-/// `ENOTTY` or `EOPNOTSUPP` where the file system has no such hints, `EINVAL` where the file has blocks already, or the size is
-/// none that the file system takes.
+/// `ENOTTY` or `EOPNOTSUPP` where the file system has no such hints, `EINVAL` where the file has blocks already, or the file system
+/// does not accept the size.
 pub fn set_extent_size(file: impl AsFd, bytes: u32) -> io::Result<()> {
     /// `FS_XFLAG_EXTSIZE`.
     const EXTENT_SIZE: u32 = 0x800;

@@ -29,8 +29,8 @@ pub(crate) const PUNCH_HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(F
 /// Zeros a range; a file that ends before it grows.
 pub(crate) const ZERO_RANGE: FallocateFlags = FallocateFlags::ZERO_RANGE;
 
-/// Tells the target that the data of a range is no longer needed: a discard of a block device (`BLKDISCARD`), a hole in a
-/// file (`fallocate(2)`).
+/// Informs the target that the data of a range is no longer needed: a discard of a block device (`BLKDISCARD`), a hole in a file
+/// (`fallocate(2)`).
 ///
 /// # Errors
 /// The device or the file system cannot (`EOPNOTSUPP`), or the range is not made of whole blocks (`EINVAL`).
@@ -49,7 +49,7 @@ pub fn write_zeroes(file: &File, offset: u64, length: u64) -> io::Result<()> {
     Ok(fallocate(file, ZERO_RANGE, offset, length)?)
 }
 
-/// Writes at a place, as `pwrite(2)`; what was written is on stable storage when this returns (`RWF_DSYNC`).
+/// Writes at a place, as `pwrite(2)`; the data is on stable storage when this returns (`RWF_DSYNC`).
 ///
 /// # Errors
 /// Those of pwritev2(2).
@@ -57,8 +57,8 @@ pub fn write_durably_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<us
     Ok(pwritev2(file, &[IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC)?)
 }
 
-/// Opens a file for reading in order to look at it: the call waits for nobody, also where the path has become a pipe or a
-/// device meanwhile, and no terminal becomes that of this process.
+/// Opens a file for reading in order to inspect it: the call never blocks, also where the path has become a pipe or a device
+/// meanwhile, and no terminal becomes that of this process.
 ///
 /// # Errors
 /// Those of open(2).
@@ -67,7 +67,7 @@ pub fn open_to_inspect(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
-/// The same past the page cache (`O_DIRECT`).
+/// The same with direct I/O (`O_DIRECT`).
 ///
 /// # Errors
 /// Those of open(2); `EINVAL` where the file system has no direct I/O.

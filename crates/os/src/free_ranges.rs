@@ -1,4 +1,4 @@
-//! The free ranges of a mounted file system (GETFSMAP), and what it counts as free.
+//! The free ranges of a mounted file system (GETFSMAP), and its counts of free space.
 
 use rustix::fd::AsFd;
 use rustix::ioctl::{Opcode, Updater, opcode};
@@ -44,7 +44,7 @@ struct Head {
     count: u32,
     entries: u32,
     reserved: [u64; 6],
-    /// The lowest and the highest record that is wanted.
+    /// The lowest and the highest requested record.
     keys: [Record; 2],
 }
 
@@ -57,7 +57,7 @@ struct Request {
 }
 
 impl Request {
-    /// For all records of all devices.
+    /// A request for all records of all devices.
     fn new() -> Request {
         let all = u64::MAX;
         let high = Record {
@@ -77,7 +77,7 @@ impl Request {
         &self.records[..(self.head.entries as usize).min(BATCH)]
     }
 
-    /// Asks for what follows the records that were returned; whether more can come.
+    /// Continues after the returned records; returns whether more can come.
     fn advance(&mut self) -> bool {
         let Some(last) = self.returned().last().copied() else { return false };
         let place = |record: &Record| (record.device, record.physical, record.owner, record.offset);
@@ -99,9 +99,9 @@ impl Request {
 /// A free range, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeRange {
-    /// Where it starts on the data device.
+    /// Start on the data device.
     pub start: u64,
-    /// How long it is.
+    /// Length of the range.
     pub length: u64,
 }
 
@@ -114,13 +114,13 @@ pub struct FreeRanges<'a> {
     /// The number of the data device, as records have it.
     device: u32,
     request: Box<Request>,
-    /// Records of the batch that were looked at.
+    /// Records of the batch that were processed.
     seen: usize,
     is_over: bool,
 }
 
 impl<'a> FreeRanges<'a> {
-    /// Of the file system that an open file or directory is on.
+    /// Free ranges of the file system that an open file or directory is on.
     ///
     /// # Errors
     /// Those of fstat(2).
@@ -181,16 +181,16 @@ fn kernel_number(device: u64) -> u32 {
     minor & 0xff | major << 8 | (minor & !0xff) << 12
 }
 
-/// What a file system counts as free, in bytes.
+/// Free space of a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeCount {
-    /// All of it.
+    /// All free space.
     pub all: u64,
-    /// What users other than root can take.
+    /// Space available to users other than root.
     pub available: u64,
 }
 
-/// What the file system of an open file counts as free.
+/// Free space of the file system of an open file.
 ///
 /// # Errors
 /// Those of fstatvfs(3).

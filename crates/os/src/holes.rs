@@ -1,18 +1,18 @@
-//! Where a file holds no data.
+//! Holes in files.
 
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// Steps from data to hole and back that are looked at. A file in more parts is taken to be as its beginning.
+/// Number of steps between data and hole that are examined. A file in more parts is taken to be like its beginning.
 const MOST_STEPS: u32 = 50_000;
 
-/// Bytes of a range of a file that hold no data: holes, and extents that were allocated and never written, which lseek(2) calls holes,
-/// too. What lies beyond the end of the file counts as none.
+/// Bytes of a range of a file that hold no data: holes, and extents that were allocated and never written, which lseek(2) calls
+/// holes, too. Bytes beyond the end of the file do not count.
 ///
 /// # Errors
-/// The file system does not tell.
+/// The file system does not report holes.
 pub fn empty_bytes(file: &File, range: Range<u64>) -> io::Result<u64> {
     let end = range.end.min(file.metadata()?.len());
     let (mut at, mut empty) = (range.start.min(end), 0);
@@ -22,7 +22,7 @@ pub fn empty_bytes(file: &File, range: Range<u64>) -> io::Result<u64> {
         }
         let data = match seek(file, SeekFrom::Data(at)) {
             Ok(data) => data.min(end),
-            // Nothing but a hole up to the end.
+            // Only a hole up to the end.
             Err(rustix::io::Errno::NXIO) => end,
             Err(error) => return Err(error.into()),
         };

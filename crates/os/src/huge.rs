@@ -2,9 +2,9 @@
 
 use crate::buffer::HUGE_PAGE;
 
-/// An empty vector with room for `capacity` elements, in huge pages where the kernel gives them to who asks
-/// (`transparent_hugepage` is `madvise` or `always`): filling a large table then takes fewer page faults, and reading it
-/// at random misses the processor's table of addresses less often. Nothing else depends on it.
+/// An empty vector with room for `capacity` elements, in huge pages where the kernel grants them to madvise(2)
+/// (`transparent_hugepage` is `madvise` or `always`): filling a large table then takes fewer page faults, and reading it at random
+/// has fewer TLB misses. Nothing else depends on it.
 pub fn vec_for_huge_pages<T>(capacity: usize) -> Vec<T> {
     let mut vec = Vec::with_capacity(capacity);
     let room = vec.spare_capacity_mut().as_mut_ptr_range();

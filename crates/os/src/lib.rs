@@ -1,4 +1,4 @@
-//! What the kernel offers, in the plan's words: the only room with `unsafe` code.
+//! Services of the kernel, in the plan's words: the only room with `unsafe` code.
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 

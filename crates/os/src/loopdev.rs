@@ -1,4 +1,4 @@
-//! What a loop device is backed by, by number: a path in sysfs can be deleted, or belong to another mount namespace.
+//! Backing of a loop device, by number: a path in sysfs can be deleted, or belong to another mount namespace.
 
 use rustix::fd::AsFd;
 use rustix::fs::Dev;
@@ -32,7 +32,7 @@ struct LoopInfo64 {
     init: [u64; 2],
 }
 
-/// What a loop device reads and writes.
+/// Backing file of a loop device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backing {
     /// Device number (encoded as in `st_dev`) of the file system that holds the backing file (its superblock's, so not always `st_dev`).
@@ -41,7 +41,7 @@ pub struct Backing {
     pub inode: u64,
     /// Device number of the backing file itself where it is a device, else 0.
     pub rdevice: Dev,
-    /// Where the loop device starts in the backing file, in bytes.
+    /// Start of the loop device in the backing file, in bytes.
     pub offset: u64,
 }
 

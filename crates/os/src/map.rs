@@ -13,15 +13,15 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// A part of a file in memory, shared with whoever else has it.
+/// A part of a file in memory, shared with all other users of the file.
 #[derive(Debug)]
 pub struct Mapping {
     memory: NonNull<u8>,
     bytes: usize,
     protection: libc::c_int,
-    /// How the kernel was told that the pages will be used, as far as it remembers that.
+    /// The usage advice given to the kernel, as far as it remembers that.
     usage: Option<libc::c_int>,
-    /// Where zeros took the place of pages.
+    /// Watch for pages that were replaced by zeros.
     watch: Watch,
 }
 
@@ -56,11 +56,11 @@ impl Mapping {
     /// Maps the first `bytes` bytes of a file.
     ///
     /// # Errors
-    /// The file cannot be mapped, or not in this way; there is no room for so many bytes.
+    /// The file cannot be mapped, or not in this way; there is no room for `bytes`.
     pub fn new(file: &File, bytes: usize, writes: bool) -> io::Result<Mapping> {
         faults::catch_bus_errors()?;
         let protection = libc::PROT_READ | if writes { libc::PROT_WRITE } else { 0 };
-        // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched.
+        // SAFETY: a null address asks for a new mapping, so no other memory is touched.
         let memory = unsafe {
             libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
         };
@@ -72,7 +72,7 @@ impl Mapping {
         Ok(Mapping { memory, bytes, protection, usage: None, watch: Watch::new(start..start + bytes) })
     }
 
-    /// Tells the kernel how the whole mapping will be used.
+    /// Advises the kernel how the whole mapping will be used.
     ///
     /// # Errors
     /// Those of madvise(2).
@@ -93,7 +93,7 @@ impl Mapping {
 
     fn advise_pages(&self, pages: &Range<usize>, advice: libc::c_int) -> io::Result<()> {
         let start = self.memory.as_ptr().with_addr(pages.start);
-        // SAFETY: the range lies in the mapping, which is shared with its file: what leaves it is read again from there.
+        // SAFETY: the range lies in the mapping, which is shared with its file: pages that leave it are read again from there.
         match unsafe { libc::madvise(start.cast(), pages.len(), advice) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -106,7 +106,7 @@ impl Mapping {
     /// `EIO` where the file has no such bytes, or they cannot be read; and after that until [`renew`](Self::renew).
     pub fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
         let (place, bytes) = self.part(at, memory.len());
-        // SAFETY: `part` lies in the mapping, and the memory is ours alone and has at least so many bytes. Others may change the
+        // SAFETY: `part` lies in the mapping, and the memory is ours alone and has at least `bytes` bytes. Others may change the
         // file meanwhile, as with read(2): bytes are copied, and no reference into the mapping is made.
         unsafe { std::ptr::copy_nonoverlapping(place, memory.as_mut_ptr(), bytes) };
         self.watch.check().map(|()| bytes)
@@ -118,7 +118,7 @@ impl Mapping {
     /// `EIO` where the file has no such bytes, or no space; and after that until [`renew`](Self::renew).
     pub fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
         let (place, bytes) = self.part(at, memory.len());
-        // SAFETY: as in `read`, with the roles exchanged. The kernel lets nobody write who did not map for writing.
+        // SAFETY: as in `read`, with the roles exchanged. The kernel refuses writes unless mapped for writing.
         unsafe { std::ptr::copy_nonoverlapping(memory.as_ptr(), place, bytes) };
         self.watch.check().map(|()| bytes)
     }
@@ -140,17 +140,17 @@ impl Mapping {
         }
     }
 
-    /// All that is mapped.
+    /// Number of mapped bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes as u64
     }
 
-    /// Where it is, and how long.
+    /// Address and length of the mapping.
     pub(crate) fn memory(&self) -> (*const u8, usize) {
         (self.memory.as_ptr(), self.bytes)
     }
 
-    /// How many of some of its pages are in memory, whoever has brought them there (`mincore`).
+    /// Number of the given pages that are in memory, by any process (`mincore`).
     ///
     /// # Errors
     /// Those of mincore(2).
@@ -165,7 +165,7 @@ impl Mapping {
         Ok(asked.iter().filter(|page| **page & 1 == 1).count() as u64)
     }
 
-    /// As much of a range as is mapped.
+    /// The mapped part of a range.
     fn part(&self, at: u64, length: usize) -> (*mut u8, usize) {
         let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.bytes);
         (self.memory.as_ptr().wrapping_add(at), length.min(self.bytes - at))
@@ -196,7 +196,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Whether zeros took the place of some of its pages.
+    /// Whether some of its pages were replaced by zeros.
     pub(crate) fn is_broken(&self) -> bool {
         self.watch.missed().is_some()
     }
@@ -257,7 +257,7 @@ mod tests {
         let mut back = vec![0; 65536];
         assert_eq!(mapping.read(&mut back, 65536).unwrap_err().raw_os_error(), Some(libc::EIO));
         assert_eq!(mapping.write(&back, 8192).unwrap_err().raw_os_error(), Some(libc::EIO));
-        // Zeros took the place of what was missing, so no answer is trusted until the file is mapped there again.
+        // Zeros replaced missing pages, so no result is trusted until the file is mapped there again.
         assert!(mapping.read(&mut back[..4096], 0).is_err() && mapping.write(&[1; 8], 0).is_err());
         mapping.renew(&file).unwrap();
         assert_eq!((mapping.read(&mut back[..4096], 0).unwrap(), back[0]), (4096, 1));

@@ -1,4 +1,4 @@
-//! How much of a file is in the page cache, and removing it from there.
+//! Residency of a file in the page cache, and eviction.
 
 use crate::blockdev;
 use crate::map::Mapping;
@@ -29,8 +29,8 @@ struct Pages {
     recently_evicted: u64,
 }
 
-/// Removes a file's clean pages from the page cache (`POSIX_FADV_DONTNEED`). Dirty pages stay, and so do pages that somebody has
-/// mapped; a file system in memory keeps everything.
+/// Removes a file's clean pages from the page cache (`POSIX_FADV_DONTNEED`). Dirty pages stay, and so do mapped pages; a file
+/// system in memory keeps everything.
 ///
 /// # Errors
 /// Those of posix_fadvise(2).
@@ -41,11 +41,11 @@ pub fn evict(file: &File) -> io::Result<()> {
 /// Pages of a file in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachedPages {
-    /// In the cache, dirty ones too.
+    /// Pages in the cache, dirty ones too.
     pub cached: u64,
-    /// Changed and not written yet; absent where mincore(2) was asked.
+    /// Dirty pages; absent where mincore(2) was asked.
     pub dirty: Option<u64>,
-    /// Being written; absent where mincore(2) was asked.
+    /// Pages under writeback; absent where mincore(2) was asked.
     pub writeback: Option<u64>,
 }
 
@@ -68,12 +68,11 @@ pub fn cached_bytes_in(file: &File, range: ops::Range<u64>) -> io::Result<u64> {
     }
 }
 
-/// Pages of a file or block device in the page cache, by cachestat(2), or by mincore(2) where the kernel lacks that. Of a file in an overlay
-/// they are those of the file below it, which mincore(2) alone counts.
+/// Pages of a file or block device in the page cache, by cachestat(2), or by mincore(2) where the kernel lacks that. Of a file in
+/// an overlay they are those of the file below it, which mincore(2) alone counts.
 ///
 /// # Errors
-/// `EPERM`: the kernel answers only the file's owner and those who may write to it. Others are those of mmap(2) and
-/// mincore(2).
+/// `EPERM` unless the caller owns the file or can write to it. Others are those of mmap(2) and mincore(2).
 pub fn cached_pages(file: &File) -> io::Result<CachedPages> {
     cached_pages_in(file, 0..u64::MAX)
 }
@@ -90,7 +89,7 @@ fn cached_pages_in(file: &File, range: ops::Range<u64>) -> io::Result<CachedPage
         },
     };
     match error.raw_os_error() {
-        // Before Linux 6.5, or a sandbox that refuses what it does not know.
+        // Before Linux 6.5, or a sandbox that refuses unknown calls.
         Some(libc::ENOSYS | libc::EPERM) if may_know(file) => {
             let cached = resident_pages(file, &range)?;
             Ok(CachedPages { cached, dirty: None, writeback: None })
@@ -105,14 +104,14 @@ pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Whether a file is one of an overlay (`OVERLAYFS_SUPER_MAGIC`): it has no pages of its own, and cachestat(2) finds none. A mapping is one
-/// of the file below.
+/// Whether a file is one of an overlay (`OVERLAYFS_SUPER_MAGIC`): it has no pages itself, and cachestat(2) finds none. A mapping is
+/// one of the file below.
 fn is_in_overlay(file: &File) -> io::Result<bool> {
     const MAGIC: u32 = 0x794c_7630;
     Ok(rustix::fs::fstatfs(file)?.f_type == MAGIC.into())
 }
 
-/// Whether mincore(2) says the truth about a file to this process, instead of calling all of it resident: it is the owner, or
+/// Whether mincore(2) reports the truth about a file to this process, instead of calling all of it resident: it is the owner, or
 /// may write to the file.
 fn may_know(file: &File) -> bool {
     let user = rustix::process::geteuid();
@@ -121,7 +120,7 @@ fn may_know(file: &File) -> bool {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
     };
-    // Root is asked for nothing, also on a file system that is mounted read-only.
+    // Root is not checked, also on a file system that is mounted read-only.
     user.is_root() || is_owner || writable()
 }
 
@@ -134,7 +133,8 @@ fn cachestat(file: &File, range: &ops::Range<u64>) -> io::Result<Pages> {
     if done == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The pages of a range in the page cache from mincore(2), which shows everything as resident to those who may not know.
+/// The pages of a range in the page cache from mincore(2), which shows everything as resident unless the caller owns the file or
+/// can write to it.
 fn resident_pages(file: &File, range: &ops::Range<u64>) -> io::Result<u64> {
     let length = match blockdev::is_block_device(file) {
         true => blockdev::size(file)?,

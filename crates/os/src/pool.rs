@@ -51,7 +51,7 @@ impl std::error::Error for TooLong {}
 pub struct BufferPool {
     region: Arc<Region>,
     pages: Pages,
-    /// Where buffers are not cut from pages as needed.
+    /// Set where buffers are used in turn instead of cut from pages as needed.
     in_turn: Option<InTurn>,
     /// Bytes after a page at which every buffer starts, less than a page.
     shift: usize,
@@ -85,7 +85,7 @@ impl BufferPool {
         BufferPool { region: Arc::new(region), pages, in_turn: None, shift: 0 }
     }
 
-    /// Gives every part of its memory in turn, cut into buffers for at most `longest` bytes: each buffer is used again only after
+    /// Uses every part of its memory in turn, cut into buffers for at most `longest` bytes: each buffer is used again only after
     /// all others. To be called before the first buffer is taken, after [`BufferPool::shifted`].
     ///
     /// A region that holds no such buffer stays as it is.
@@ -100,7 +100,7 @@ impl BufferPool {
         BufferPool { in_turn: Some(InTurn { free, each: each as u32 }), ..self }
     }
 
-    /// Lets every buffer begin `shift` bytes after a page, whole pages not counted. A buffer takes that much more.
+    /// Makes every buffer begin `shift` bytes after a page, whole pages not counted. A buffer takes that much more.
     pub fn shifted(self, shift: u64) -> BufferPool {
         BufferPool { shift: (shift % BUFFER_ALIGN as u64) as usize, ..self }
     }
@@ -131,8 +131,8 @@ impl BufferPool {
         if length <= pool { Ok(()) } else { Err(TooLong { length, pool }) }
     }
 
-    /// A buffer of `length` bytes with any content; none: wait until one comes back. When all are back, every length
-    /// that passes [`check`](BufferPool::check) gets one.
+    /// A buffer of `length` bytes with any content; `None` until enough buffers come back. When all are back, every length that
+    /// passes [`check`](BufferPool::check) gets one.
     ///
     /// # Panics
     /// If `length` does not pass the check: the caller would wait for ever.
@@ -154,7 +154,7 @@ impl BufferPool {
         Some(if self.shift > 0 { buffer.shifted(self.shift) } else { buffer })
     }
 
-    /// Takes a buffer back. One that is not from here is freed.
+    /// Takes a buffer back. A buffer from elsewhere is freed.
     pub fn give(&mut self, buffer: Buffer) {
         if let Some(offset) = self.region.offset_of(&buffer) {
             let count = buffer.capacity().div_ceil(BUFFER_ALIGN);
@@ -178,12 +178,12 @@ impl BufferPool {
     }
 }
 
-/// The region as equal parts: what came back first is used first.
+/// The region as equal parts, in FIFO order.
 #[derive(Debug)]
 struct InTurn {
     /// Numbers of free parts.
     free: VecDeque<u32>,
-    /// Pages of each.
+    /// Pages of each part.
     each: u32,
 }
 
@@ -192,7 +192,7 @@ fn region_length(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX).min((NONE as usize - 1) * BUFFER_ALIGN)
 }
 
-/// Which pages are free: lists of free blocks of 2^k pages, aligned to their size.
+/// Free pages: lists of free blocks of 2^k pages, aligned to their size.
 struct Pages {
     total: u32,
     free: u32,
@@ -203,7 +203,7 @@ struct Pages {
     /// Neighbours of the block that starts at a page, in its list; valid only for blocks in a list.
     next: Vec<u32>,
     previous: Vec<u32>,
-    /// One more than the order of the free block that starts at a page; 0: none does.
+    /// One more than the order of the free block that starts at a page; 0 if there is no such block.
     order: Vec<u8>,
     /// First of the blocks of each number of pages that stay cut.
     ready: [u32; READY_PAGES as usize + 1],
@@ -233,7 +233,7 @@ impl Pages {
         pages
     }
 
-    /// First page of `count` ones that follow each other, `count` between 1 and `total`.
+    /// First page of `count` contiguous ones, `count` between 1 and `total`.
     fn take(&mut self, count: u32) -> Option<u32> {
         if count <= READY_PAGES && self.ready[count as usize] != NONE {
             let at = self.ready[count as usize];
@@ -247,7 +247,7 @@ impl Pages {
         })
     }
 
-    /// Takes back what `take` gave.
+    /// Takes back pages from `take`.
     fn give(&mut self, at: u32, count: u32) {
         if count > READY_PAGES || self.ready_count == READY {
             return self.release(at, count);
@@ -283,7 +283,7 @@ impl Pages {
         Some(at)
     }
 
-    /// More than the largest block, out of a region that nobody else uses.
+    /// Acquires more than the largest block, out of a region without other users.
     fn acquire_anything(&mut self, count: u32) -> Option<u32> {
         if self.free < self.total {
             return None;
@@ -393,8 +393,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is taken and given: buffers lie in the region, are aligned, never overlap; and when all are back,
-        /// the whole region is one again.
+        /// For any sequence of takes and gives: buffers lie in the region, are aligned, never overlap; and when all are back, the
+        /// whole region is one again.
         #[test]
         fn buffers_never_overlap_and_nothing_is_lost(
             pages in 1usize..300,
@@ -422,7 +422,7 @@ mod tests {
             prop_assert!(pool.take(1).is_none());
         }
 
-        /// A pool of the size that is needed never makes anybody wait.
+        /// A pool of the needed size always has a buffer at once.
         #[test]
         fn with_the_needed_size_taking_never_fails(
             depth in 0u32..40,

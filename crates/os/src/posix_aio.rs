@@ -1,5 +1,5 @@
-//! Asynchronous requests of the C library (`aio_read`, `aio_write`): glibc carries them out with threads of its own, the
-//! requests of one descriptor one after the other.
+//! Asynchronous requests of the C library (`aio_read`, `aio_write`): glibc executes them with its own threads, the requests of one
+//! descriptor one after the other.
 
 use crate::flight::{Call, Cqe, Direction, Queue};
 use std::cell::UnsafeCell;
@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// How long an answer is looked for again and again, yielding the CPU to the thread that works on it, before this thread sleeps.
-/// Falling asleep and waking up cost more than a request that the page cache answers.
+/// How long a result is polled for, yielding the CPU to the thread that works on it, before this thread sleeps. Falling asleep and
+/// waking up cost more than a request that the page cache serves.
 const YIELDING: Duration = Duration::from_micros(50);
 
 /// A request to the library.
@@ -17,7 +17,7 @@ struct Slot {
     direction: Direction,
     /// After the write, its data is brought to stable storage.
     durable: bool,
-    /// What the write answered, while that is done.
+    /// Result of the write, while its data is brought to stable storage.
     written: Option<i64>,
 }
 
@@ -25,7 +25,7 @@ struct Slot {
 pub struct PosixAio {
     file: File,
     slots: Box<[Slot]>,
-    /// One for each slot, in a box of their own: the library keeps their addresses, and writes to them from its threads.
+    /// One for each slot, in a separate box: the library keeps their addresses, and writes to them from its threads.
     blocks: Box<[UnsafeCell<libc::aiocb>]>,
     /// Slots that are staged and not taken.
     staged: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct PosixAio {
 unsafe impl Send for PosixAio {}
 
 impl PosixAio {
-    /// For `depth` requests on `file` at a time.
+    /// A queue of `depth` requests on `file` at a time.
     pub fn new(file: File, depth: u32) -> PosixAio {
         let blank = || Slot { direction: Direction::Read, durable: false, written: None };
         // SAFETY: a control block is made of numbers and pointers, for which zeros are values.
@@ -58,7 +58,7 @@ impl PosixAio {
         }
     }
 
-    /// Hands a request to the library, which answers at once where it cannot.
+    /// Passes a request to the library, which returns an error at once where it cannot.
     fn start(&mut self, slot: u32) -> io::Result<()> {
         let (block, slot) = (self.blocks[slot as usize].get(), &self.slots[slot as usize]);
         // SAFETY: the block lives in its box for as long as the queue, which waits for all of them when it is dropped; its
@@ -81,7 +81,7 @@ impl PosixAio {
         Ok(())
     }
 
-    /// The answer of a request that has ended; none while it has not, or where it goes on.
+    /// The result of a request that has ended; `None` while it is in flight, or where a sync follows.
     fn answer(&mut self, slot: u32) -> Option<i64> {
         let (block, place) = (self.blocks[slot as usize].get(), &mut self.slots[slot as usize]);
         // SAFETY: the library has the block, or has had it, and its answer was not taken yet.
@@ -129,7 +129,7 @@ impl PosixAio {
             std::thread::sleep(Duration::new(time.tv_sec as u64, time.tv_nsec as u32));
             return;
         }
-        // SAFETY: the list has so many addresses of blocks that the library has; it reads list and time. Waking up early is no
+        // SAFETY: `waited` holds `len` addresses of blocks that the library has; it reads list and time. Waking up early is no
         // error: the caller looks again.
         unsafe { libc::aio_suspend(self.waited.as_ptr(), self.waited.len() as libc::c_int, &raw const time) };
     }
@@ -139,9 +139,9 @@ fn negative(error: &io::Error) -> i64 {
     -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-// SAFETY: the library uses the memory of a request from when it takes it until its answer is there, which is taken once, for
-// the slot that the request was staged with; a durable write has one more request in between, which uses no memory. Staged
-// requests are known to nobody but us.
+// SAFETY: the library uses the memory of a request from when it takes it until its result is there, which is taken once, for the
+// slot that the request was staged with; a durable write has one more request in between, which uses no memory. Only this queue
+// knows staged requests.
 unsafe impl Queue for PosixAio {
     unsafe fn stage(&mut self, slot: u32, call: Call) -> bool {
         let place = &mut self.slots[slot as usize];
@@ -193,7 +193,7 @@ unsafe impl Queue for PosixAio {
     }
 
     fn cancel(&mut self) {
-        // SAFETY: the descriptor is open; a null block asks for all requests of it, and those that have begun go on.
+        // SAFETY: the descriptor is open; a null block asks for all requests of it, and those that have begun continue.
         unsafe { libc::aio_cancel(self.file.as_raw_fd(), std::ptr::null_mut()) };
     }
 }

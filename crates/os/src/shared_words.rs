@@ -1,4 +1,4 @@
-//! Words of a file in memory: what one thread stores there, the kernel keeps when the process is killed.
+//! Words of a file in memory: values stored there by a thread are kept by the kernel when the process is killed.
 
 use crate::map::Mapping;
 use std::fs::File;
@@ -13,8 +13,8 @@ pub struct SharedWords(Mapping);
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// Maps the first `words` words of a file that has as many, and space for them. Where the file system needs more space all the
-    /// same and has none, or cannot read a page, zeros take the place of that page: see [`is_broken`](Self::is_broken).
+    /// Maps the first `words` words of a file of at least that length, and space for them. Where the file system needs more space
+    /// anyway and is full, or cannot read a page, zeros take the place of that page: see [`is_broken`](Self::is_broken).
     ///
     /// # Errors
     /// The file is shorter, or cannot be mapped for writing.
@@ -26,12 +26,12 @@ impl SharedWords {
         Mapping::new(file, bytes, true).map(SharedWords)
     }
 
-    /// Whether words were lost: zeros took their place, and what is stored there since is not in the file.
+    /// Whether words were lost: zeros took their place, and later stores there are not in the file.
     pub fn is_broken(&self) -> bool {
         self.0.is_broken()
     }
 
-    /// All of them.
+    /// All words.
     pub fn words(&self) -> &[AtomicU64] {
         let (memory, bytes) = self.0.memory();
         // SAFETY: a mapping starts at a page, so words are aligned; it is as long as `bytes` and lives as long as `self`. Any bits are a

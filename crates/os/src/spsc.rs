@@ -36,7 +36,7 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Keeps what one side writes off the cache line that the other side writes.
+/// Separates the words written by the two sides into different cache lines.
 #[repr(align(64))]
 struct Line<T>(T);
 
@@ -46,7 +46,7 @@ struct Shared<T> {
     taken: Line<AtomicUsize>,
     /// Values put so far; written by the sender alone.
     put: Line<AtomicUsize>,
-    /// One side is gone.
+    /// Whether one side is gone.
     closed: AtomicBool,
 }
 
@@ -61,34 +61,34 @@ impl<T> Drop for Shared<T> {
         let (taken, put) = (self.taken.0.load(Ordering::Relaxed), self.put.0.load(Ordering::Relaxed));
         for n in taken..put {
             let cell = &self.cells[n % self.cells.len()];
-            // SAFETY: cells from `taken` to `put` hold values that nobody took, and nobody else is left.
+            // SAFETY: cells from `taken` to `put` hold values that were not taken, and both ends are gone.
             cell.with_mut(|value| unsafe { (*value).assume_init_drop() });
         }
     }
 }
 
-/// The end that values are put into.
+/// The sending end.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
     /// Values put so far.
     put: usize,
-    /// Values taken when it was looked at last: looking costs a cache miss.
+    /// Values taken at the last look: looking costs a cache miss.
     taken: usize,
 }
 
-/// The end that values are taken from.
+/// The receiving end.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     taken: usize,
     put: usize,
 }
 
-/// Why nothing was taken.
+/// Why no value was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Empty {
-    /// Nothing is there yet.
+    /// No value yet.
     ForNow,
-    /// Nothing is there, and nothing will come: the sender is gone.
+    /// No value is there, nor will one come: the sender is gone.
     ForEver,
 }
 
@@ -124,7 +124,7 @@ impl<T: Send> Sender<T> {
         Ok(())
     }
 
-    /// Whether the receiver is gone: what is put now is never taken.
+    /// Whether the receiver is gone: values put now are never taken.
     pub fn is_closed(&self) -> bool {
         self.shared.closed.load(Ordering::Acquire)
     }
@@ -134,7 +134,7 @@ impl<T: Send> Receiver<T> {
     /// Takes the value that was put first.
     pub fn pop(&mut self) -> Result<T, Empty> {
         if self.put == self.taken {
-            // Read before the count: what was put before the sender went must not be overlooked.
+            // Read before the count: values put before the sender went must not be overlooked.
             let closed = self.shared.closed.load(Ordering::Acquire);
             self.put = self.shared.put.0.load(Ordering::Acquire);
             if self.put == self.taken {

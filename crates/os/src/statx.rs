@@ -1,37 +1,37 @@
-//! What statx(2) tells beyond stat(2): the mount, and what direct I/O needs.
+//! Fields of statx(2) beyond stat(2): the mount, and the requirements of direct I/O.
 
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io;
 use std::path::Path;
 
-/// What the file system says about direct I/O on one file (`STATX_DIOALIGN`, Linux ≥ 6.1).
+/// The file system's requirements for direct I/O on one file (`STATX_DIOALIGN`, Linux >= 6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectIo {
     /// Buffers and offsets in bytes have to be multiples of these.
     Aligned {
-        /// Of the buffer's address.
+        /// Alignment of the buffer's address.
         memory: u32,
-        /// Of offset and length.
+        /// Alignment of offset and length.
         offset: u32,
     },
-    /// The file system says 0: it accepts `O_DIRECT` at most in order to emulate it.
+    /// The file system reports 0: it accepts `O_DIRECT` at most in order to emulate it.
     Unsupported,
-    /// The file system or the kernel does not tell.
+    /// The file system or the kernel does not report it.
     NotReported,
 }
 
-/// Part of the answer of statx(2).
+/// Part of the result of statx(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extra {
     /// Identity of the mount, the first field of `mountinfo`; absent before Linux 5.8.
     pub mount_id: Option<u64>,
     /// When it was created, in nanoseconds since 1970; absent where the file system does not keep it.
     pub born_ns: Option<i64>,
-    /// What direct I/O needs.
+    /// Requirements of direct I/O.
     pub direct_io: DirectIo,
 }
 
-/// Asks about `path`, following symbolic links.
+/// Queries `path`, following symbolic links.
 ///
 /// # Errors
 /// Those of statx(2): a missing path, a directory that may not be searched.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::IntoRawFd;
 use std::ptr::NonNull;
 
-/// What the last call was: the library wants a seek between a read and a write.
+/// Kind of the last call: the library wants a seek between a read and a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Read,
@@ -16,10 +16,10 @@ enum Last {
 #[derive(Debug)]
 pub struct Stream {
     stream: NonNull<libc::FILE>,
-    /// Where the next call goes without a seek.
+    /// Position of the next call without a seek.
     position: u64,
     last: Option<Last>,
-    /// The library's buffer, where its size was asked for; it has to outlive the stream.
+    /// The library's buffer, where its size was set; it has to outlive the stream.
     _buffer: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ pub struct Stream {
 unsafe impl Send for Stream {}
 
 impl Stream {
-    /// A stream over an open file. `buffer`: bytes that the library buffers; 0: as many as it likes.
+    /// A stream over an open file. `buffer`: bytes that the library buffers; 0: the library's default.
     ///
     /// # Errors
     /// There is no memory.
@@ -38,15 +38,15 @@ impl Stream {
         let stream = unsafe { libc::fdopen(descriptor, mode.as_ptr()) };
         let Some(stream) = NonNull::new(stream) else {
             let error = io::Error::last_os_error();
-            // SAFETY: nobody else has the descriptor.
+            // SAFETY: the descriptor has no other owner.
             unsafe { libc::close(descriptor) };
             return Err(error);
         };
         let mut stream = Stream { stream, position: 0, last: None, _buffer: vec![0; buffer] };
         if buffer > 0 {
             let memory = stream._buffer.as_mut_ptr().cast();
-            // SAFETY: nothing was done with the stream yet; the memory has so many bytes, is used by nobody else, and is freed
-            // after the stream is closed, because fields are dropped after `drop`.
+            // SAFETY: the stream is unused so far; the memory has `buffer` bytes, has no other user, and is freed after the stream
+            // is closed, because fields are dropped after `drop`.
             if unsafe { libc::setvbuf(stream.stream.as_ptr(), memory, libc::_IOFBF, buffer) } != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -57,10 +57,10 @@ impl Stream {
     /// Reads at a place; fewer bytes only at the end of the file.
     ///
     /// # Errors
-    /// What the library or the kernel says.
+    /// The error of the library or the kernel.
     pub fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
         self.go_to(at, Last::Read)?;
-        // SAFETY: the stream is open, and the memory is ours alone and has so many bytes.
+        // SAFETY: the stream is open, and the memory is ours alone and has that length.
         let bytes = unsafe { libc::fread(memory.as_mut_ptr().cast(), 1, memory.len(), self.stream.as_ptr()) };
         self.ended(bytes, memory.len())
     }
@@ -68,18 +68,18 @@ impl Stream {
     /// Writes at a place: into the buffer, and from there to the file when it is full.
     ///
     /// # Errors
-    /// What the library or the kernel says.
+    /// The error of the library or the kernel.
     pub fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
         self.go_to(at, Last::Write)?;
-        // SAFETY: the stream is open, and the memory can be read and has so many bytes.
+        // SAFETY: the stream is open, and the memory can be read and has that length.
         let bytes = unsafe { libc::fwrite(memory.as_ptr().cast(), 1, memory.len(), self.stream.as_ptr()) };
         self.ended(bytes, memory.len())
     }
 
-    /// Hands what is buffered over to the kernel.
+    /// Writes buffered data to the kernel.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         match unsafe { libc::fflush(self.stream.as_ptr()) } {
@@ -112,7 +112,7 @@ impl Stream {
         let failed = unsafe { libc::ferror(self.stream.as_ptr()) } != 0;
         // SAFETY: as above. Otherwise each later call would fail, too, and the end of the file stay the end.
         unsafe { libc::clearerr(self.stream.as_ptr()) };
-        // Where the stream is after an error, nobody knows: the next call has to seek.
+        // The position after an error is unknown: the next call has to seek.
         self.position = if failed { u64::MAX } else { self.position };
         if failed { Err(error) } else { Ok(bytes) }
     }
@@ -120,10 +120,10 @@ impl Stream {
     /// Closes the stream, and with it the file.
     ///
     /// # Errors
-    /// What was buffered could not be written; the stream is closed all the same.
+    /// Buffered data could not be written; the stream is closed in any case.
     pub fn close(self) -> io::Result<()> {
         let mut this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the stream is open, and nobody uses it any more: `this` is not dropped.
+        // SAFETY: the stream is open, and has no further user: `this` is not dropped.
         let closed = unsafe { libc::fclose(this.stream.as_ptr()) };
         let error = io::Error::last_os_error();
         this._buffer = Vec::new();
@@ -133,7 +133,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: the stream is open, and nobody uses it any more.
+        // SAFETY: the stream is open, and has no further user.
         unsafe { libc::fclose(self.stream.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Temporary files and directories, in the directory that `TMPDIR` names. An error says which that is, and the remedy.
+//! Temporary files and directories, in the directory that `TMPDIR` names. An error includes the directory and the remedy.
 
 use crate::made::OwnDir;
 use iosonar_text::shown;
@@ -32,7 +32,7 @@ impl std::error::Error for TemporaryError {}
 /// A file without a name.
 ///
 /// # Errors
-/// A [`TemporaryError`] where none can be created.
+/// A [`TemporaryError`] where the file cannot be created.
 pub fn file() -> Result<File> {
     let directory = std::env::temp_dir();
     tempfile::tempfile_in(&directory).map_err(|error| in_directory(error, directory))
@@ -41,13 +41,13 @@ pub fn file() -> Result<File> {
 /// A new private directory of a kind, which goes when the value is dropped.
 ///
 /// # Errors
-/// A [`TemporaryError`] where none can be created.
+/// A [`TemporaryError`] where the directory cannot be created.
 pub fn directory(kind: &'static str) -> Result<OwnDir> {
     let parent = std::env::temp_dir();
     OwnDir::new_in(&parent, kind).map_err(|error| in_directory(error, parent))
 }
 
-/// What happened to a temporary file, with its directory and the remedy.
+/// An error of a temporary file, with its directory and the remedy.
 pub fn explained(error: Error) -> Error {
     if is_explained(&error) { error } else { in_directory(error, std::env::temp_dir()) }
 }

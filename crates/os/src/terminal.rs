@@ -7,14 +7,14 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
-/// Its width in columns now; it changes when the window does. None where standard error is no terminal, or one that
-/// does not tell.
+/// Its width in columns now; it changes when the window does. `None` where standard error is no terminal, or one that does not
+/// report it.
 pub fn stderr_columns() -> Option<u16> {
     columns_of(rustix::stdio::stderr())
 }
 
-/// The width of the terminal that what is printed is read on: standard output's, or that of another standard stream where
-/// output goes through a pager.
+/// Width of the terminal on which output is read: standard output's, or that of another standard stream where output goes through a
+/// pager.
 pub fn terminal_columns() -> Option<u16> {
     let (output, input) = (rustix::stdio::stdout(), rustix::stdio::stdin());
     columns_of(output).or_else(stderr_columns).or_else(|| columns_of(input))
@@ -25,9 +25,9 @@ fn columns_of(stream: BorrowedFd<'_>) -> Option<u16> {
     (size.ws_col > 0).then_some(size.ws_col)
 }
 
-/// The terminal after standard error, opened again: writing to it never waits, and what it is set to do for others
-/// stays as it was. (The flag that lets a write return belongs to an opened file, and standard error's is shared with
-/// whoever started the program.)
+/// The terminal of standard error, opened again: writing to it never waits, and its settings for others stay as they were. (The
+/// flag that lets a write return belongs to an opened file, and standard error's is shared with the process that started the
+/// program.)
 #[derive(Debug)]
 pub struct Terminal {
     file: File,
@@ -35,10 +35,10 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Opens it; none where standard error is no terminal.
+    /// Opens it; `None` where standard error is no terminal.
     ///
     /// # Errors
-    /// What the kernel says: a terminal of somebody else, after `su`, cannot be opened.
+    /// The kernel's error: another user's terminal, after `su`, cannot be opened.
     pub fn open() -> io::Result<Option<Terminal>> {
         if !termios::isatty(rustix::stdio::stderr()) {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Terminal {
         Ok(Some(Terminal { file, before }))
     }
 
-    /// Columns and rows now, where it tells.
+    /// Columns and rows now, where it reports them.
     pub fn size(&self) -> Option<(usize, usize)> {
         let size = termios::tcgetwinsize(&self.file).ok()?;
         (size.ws_col > 0 && size.ws_row > 0).then(|| (size.ws_col.into(), size.ws_row.into()))
@@ -58,14 +58,14 @@ impl Terminal {
 
     /// Whether it may be read and set now: a program in the background that does so is stopped by the kernel.
     pub fn is_foreground(&self) -> bool {
-        // An error: it controls nobody here, so nobody is stopped.
+        // An error: it is not the controlling terminal here, so no process is stopped.
         termios::tcgetpgrp(&self.file).map_or(true, |group| group == rustix::process::getpgrp())
     }
 
-    /// Returns each key at once, and does not show it; the keys for signals stay what they are.
+    /// Returns each key at once, and does not show it; the keys for signals are unchanged.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn take_keys(&self) -> io::Result<()> {
         let mut attributes = self.before.clone();
         attributes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
@@ -74,22 +74,22 @@ impl Terminal {
         Ok(termios::tcsetattr(&self.file, OptionalActions::Now, &attributes)?)
     }
 
-    /// Makes it what it was when it was opened.
+    /// Restores the settings from when it was opened.
     pub fn give_keys_back(&self) {
         let _ = termios::tcsetattr(&self.file, OptionalActions::Now, &self.before);
     }
 
-    /// Keys that were pressed; none if there are none. It never waits.
+    /// Keys that were pressed; empty if no key was. It never waits.
     pub fn keys(&self) -> Vec<u8> {
         let mut keys = [0; 64];
         let read = (&self.file).read(&mut keys).unwrap_or(0);
         keys[..read].to_vec()
     }
 
-    /// Writes as much as it takes without waiting; says how much that was.
+    /// Writes as much as it takes without waiting; returns how much that was.
     ///
     /// # Errors
-    /// What the kernel says; a terminal that takes nothing now is no error.
+    /// The kernel's error; a terminal that takes nothing now is no error.
     pub fn write_some(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut written = 0;
         while written < bytes.len() {

@@ -1,4 +1,4 @@
-//! What a thread or process may ask of the kernel about itself.
+//! Requests of a thread or process to the kernel about itself.
 
 /// Asks the kernel to wake this thread as exactly as it can: a timer slack of 1 ns instead of 50 µs. A kernel
 /// that refuses leaves wake-ups a little later, which shows as delay.
@@ -67,20 +67,20 @@ pub fn set_realtime(priority: u8) -> std::io::Result<()> {
     }
 }
 
-/// The limit of file sizes of this process in bytes (`ulimit -f`); `None` where there is none.
+/// The limit of file sizes of this process in bytes (`ulimit -f`); `None` if unlimited.
 pub fn file_size_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current
 }
 
-/// How many files this process may have open, after [`raise_file_limit`]; `None` where there is no limit.
+/// Maximum number of open files of this process, after [`raise_file_limit`]; `None` where there is no limit.
 pub fn open_file_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// Allows this process as many open files as it may have without a privilege: a run opens a few for each target.
+/// Raises the limit of open files to the maximum without a privilege: a run opens a few for each target.
 pub fn raise_file_limit() {
     let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     limit.current = limit.maximum;
-    // Where this is refused, opening the last target tells.
+    // A refusal shows when the last target is opened.
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
 }

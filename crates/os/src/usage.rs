@@ -1,4 +1,4 @@
-//! What this process has used so far, and what it runs on.
+//! Resources that this process has used so far, and its C library.
 
 use std::mem::MaybeUninit;
 
@@ -16,8 +16,8 @@ pub fn own_cpu_time() -> CpuTime {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a writable `rusage`, which is all that getrusage(2) touches.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    // SAFETY: all-zero bytes are a valid `rusage`, and so is what the kernel wrote; the call can only fail for a
-    // bad pointer or selector, and then the zeros stay.
+    // SAFETY: all-zero bytes are a valid `rusage`, and so is the kernel's result; the call can only fail for a bad pointer or
+    // selector, and then the zeros stay.
     let usage = unsafe { usage.assume_init() };
     CpuTime { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
 }
@@ -28,7 +28,7 @@ pub fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Name and version of the C library in use, for example `glibc 2.36`; `None` where it does not tell.
+/// Name and version of the C library in use, for example `glibc 2.36`; `None` where unknown.
 #[cfg(target_env = "gnu")]
 pub fn c_library() -> Option<String> {
     // SAFETY: gnu_get_libc_version has no preconditions and returns a static NUL-terminated string.
@@ -36,7 +36,7 @@ pub fn c_library() -> Option<String> {
     Some(format!("glibc {}", version.to_string_lossy()))
 }
 
-/// Name and version of the C library in use, for example `glibc 2.36`; `None` where it does not tell.
+/// Name and version of the C library in use, for example `glibc 2.36`; `None` where unknown.
 #[cfg(not(target_env = "gnu"))]
 pub fn c_library() -> Option<String> {
     cfg!(target_env = "musl").then(|| "musl".to_owned())

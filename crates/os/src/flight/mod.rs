@@ -1,11 +1,11 @@
 //! Requests on their way through the kernel: the bookkeeping that every asynchronous interface shares.
 //!
-//! A request owns a slot and its buffer from [`InFlight::push`] to [`InFlight::pop`], which gives it back exactly once. It
-//! may take several calls: the rest of a short transfer, or one that was interrupted, is asked for in the same slot.
-//! What is between here and the kernel is a [`Queue`]; the tests have a simulated one that completes out of order,
-//! late, short and with errors.
+//! A request owns a slot and its buffer from [`InFlight::push`] to [`InFlight::pop`], which returns it exactly once. It may take
+//! several calls: the rest of a short transfer, or one that was interrupted, is issued in the same slot.
+//! A [`Queue`] lies between here and the kernel; the tests have a simulated one that completes out of order, late, short and with
+//! errors.
 //!
-//! Non-goals: what time it is (the caller says so), and what a request is for.
+//! Non-goals: the time (passed in by the caller), and the purpose of a request.
 
 mod progress;
 #[cfg(test)]
@@ -18,14 +18,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-/// Which way the data goes, if there is any; else what happens.
+/// Direction of the data, if there is any; else the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the file to memory.
     Read,
     /// From memory to the file.
     Write,
-    /// No data: what was written to the file is brought to stable storage.
+    /// No data: earlier writes to the file are brought to stable storage.
     Flush,
     /// The same, and all metadata of the file with it.
     Fsync,
@@ -36,12 +36,12 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether it brings to stable storage what was written before.
+    /// Whether it brings earlier writes to stable storage.
     pub fn is_flush(self) -> bool {
         matches!(self, Direction::Flush | Direction::Fsync)
     }
 
-    /// Whether it changes a range without data. The kernel then answers 0 in place of the bytes that were changed.
+    /// Whether it changes a range without data. The kernel then returns 0 instead of the number of changed bytes.
     pub fn is_dataless_change(self) -> bool {
         matches!(self, Direction::Discard | Direction::WriteZeroes)
     }
@@ -50,19 +50,19 @@ impl Direction {
 /// One call to the kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Which way.
+    /// Direction or operation.
     pub direction: Direction,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// Where in memory.
+    /// Address in memory.
     pub memory: *mut u8,
-    /// How many bytes, at most [`CALL_MAX`].
+    /// Number of bytes, at most [`CALL_MAX`].
     pub length: u32,
-    /// What is written has to be on stable storage when the call comes back.
+    /// Written data has to be on stable storage when the call completes.
     pub durable: bool,
 }
 
-/// A call came back.
+/// Completion of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cqe {
     /// The slot that it was staged with.
@@ -83,66 +83,66 @@ pub unsafe trait Queue: Send {
         false
     }
 
-    /// Puts a call after those that were staged before. False: there is no room.
+    /// Puts a call after those that were staged before. Returns `false` if there is no room.
     ///
     /// # Safety
-    /// The call's memory can be read, and for a read written, and nobody else uses it, until the slot arrives or the
-    /// queue is dropped with the call not taken. No other call with this slot is under way.
+    /// The call's memory can be read, and for a read written, and has no other user, until the slot arrives or the queue is dropped
+    /// with the call not taken. No other call with this slot is in flight.
     unsafe fn stage(&mut self, slot: u32, call: Call) -> bool;
 
-    /// Hands over what is staged, in its order. How many of them the kernel took.
+    /// Submits the staged calls, in their order. Returns how many of them the kernel took.
     ///
     /// # Errors
-    /// `EINTR`, `EAGAIN`, `EBUSY`, `ENOMEM`: it took none, for now. Any other is a mistake of ours.
+    /// `EINTR`, `EAGAIN`, `EBUSY`, `ENOMEM`: it took no call, for now. Any other is a bug here.
     fn submit(&mut self) -> io::Result<u32>;
 
-    /// Appends what came back. With a time it waits for that long until something does; it may come back early.
+    /// Appends completions. With a time it waits up to that long for the first one; it may return early.
     ///
     /// # Errors
-    /// Only mistakes of ours.
+    /// Only bugs here.
     fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Cqe>) -> io::Result<()>;
 
-    /// Asks the kernel to give up what it can. All of it arrives nevertheless.
+    /// Asks the kernel to cancel calls. All of them arrive nevertheless.
     fn cancel(&mut self) {}
 }
 
 /// A request to be executed.
 #[derive(Debug)]
 pub struct Request<T> {
-    /// Which way.
+    /// Direction or operation.
     pub direction: Direction,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// How many bytes; of a request that transfers data, as many as its buffer has.
+    /// Number of bytes; of a request that transfers data, the length of its buffer.
     pub length: u64,
-    /// From where, or to where. All of it is transferred.
+    /// Source or destination in memory. All of it is transferred.
     pub buffer: Buffer,
-    /// After a short transfer, the rest is asked for.
+    /// After a short transfer, the rest is requested.
     pub completes: bool,
-    /// What is written has to be on stable storage when the request has ended.
+    /// Written data has to be on stable storage when the request has ended.
     pub durable: bool,
-    /// A flush comes first, as a call of its own.
+    /// A flush comes first, as a separate call.
     pub preflush: bool,
-    /// What comes back with it.
+    /// Value that is returned with the completion.
     pub tag: T,
 }
 
 /// A request that has ended.
 #[derive(Debug)]
 pub struct Done<T> {
-    /// Its buffer.
+    /// The buffer of the request.
     pub buffer: Buffer,
-    /// What it came with.
+    /// The tag of its request.
     pub tag: T,
-    /// The time just before its first call was handed over.
+    /// Time just before its first call was submitted.
     pub submitted: u64,
     /// Bytes, or the negative errno.
     pub result: i64,
-    /// Some call transferred less than it was asked to.
+    /// Some call transferred less than requested.
     pub short: bool,
 }
 
-/// One request's place. Its buffer's memory belongs to the kernel while a call is under way.
+/// Slot of one request. Its buffer's memory belongs to the kernel while a call is in flight.
 #[derive(Debug)]
 struct Slot<T> {
     request: Option<Request<T>>,
@@ -159,7 +159,7 @@ impl<T> Slot<T> {
         Slot { request: None, progress: Progress::new(0, false), submitted: 0, begun: false, flushes: false }
     }
 
-    /// A call came back. The request's own result, if it ends with it.
+    /// Processes the result of a call. Returns the request's result if it ends with that.
     fn on_result(&mut self, result: i64) -> Option<i64> {
         if self.flushes && result >= 0 {
             self.flushes = false;
@@ -171,7 +171,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The requests of one target that are under way.
+/// The requests of one target that are in flight.
 #[derive(Debug)]
 pub struct InFlight<Q: Queue, T> {
     queue: Q,
@@ -180,9 +180,9 @@ pub struct InFlight<Q: Queue, T> {
     /// Slots whose next call the kernel has not taken; of the first `staged` the queue knows.
     pending: VecDeque<u32>,
     staged: usize,
-    /// Calls that the kernel has taken and not given back.
+    /// Calls in flight: taken by the kernel and not completed.
     flying: usize,
-    /// What came back last; the first `seen` have been dealt with.
+    /// The last completions; the first `seen` have been processed.
     arrived: Vec<Cqe>,
     seen: usize,
 }
@@ -203,15 +203,15 @@ impl<Q: Queue, T> InFlight<Q, T> {
         }
     }
 
-    /// Whether something waits to be handed over.
+    /// Whether calls wait for submission.
     pub fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Takes a request.
+    /// Adds a request.
     ///
     /// # Panics
-    /// If as many are under way as there is room for.
+    /// If the maximum number of requests is in flight already.
     pub fn push(&mut self, request: Request<T>) {
         let slot = self.free.pop().expect("no more requests are pushed than the depth allows");
         let length = if request.direction.is_flush() { 0 } else { request.length };
@@ -220,8 +220,8 @@ impl<Q: Queue, T> InFlight<Q, T> {
         self.pending.push_back(slot);
     }
 
-    /// Hands over what waits, with one reading of the clock for each time that the kernel is entered. What the kernel
-    /// does not take for now goes on waiting.
+    /// Submits the waiting calls, with one reading of the clock for each time that the kernel is entered. Calls that the kernel
+    /// does not take for now keep waiting.
     ///
     /// # Panics
     /// If the kernel refuses calls as such, which no request can cause.
@@ -263,9 +263,9 @@ impl<Q: Queue, T> InFlight<Q, T> {
                 length: place.progress.remaining() as u32,
                 durable: request.durable,
             };
-            // SAFETY: the memory is the rest of the request's buffer, which its slot owns and nobody looks at until
-            // the slot arrives; a pending slot has no other call under way. Drop waits for what the kernel took, and
-            // drops the queue before the slots.
+            // SAFETY: the memory is the rest of the request's buffer, which its slot owns and which has no other user until the
+            // slot arrives; a pending slot has no other call in flight. Drop waits for the calls that the kernel took, and drops
+            // the queue before the slots.
             if !unsafe { self.queue.stage(*slot, call) } {
                 return;
             }
@@ -273,11 +273,11 @@ impl<Q: Queue, T> InFlight<Q, T> {
         }
     }
 
-    /// Looks what came back, waiting at most this long for something. Whether anything did; [`pop`](InFlight::pop) then
-    /// says what.
+    /// Looks for completions, waiting at most this long for one. Returns whether there were any; [`pop`](InFlight::pop) returns
+    /// them.
     ///
     /// # Panics
-    /// If the kernel refuses to tell, which no request can cause.
+    /// If the kernel refuses the query, which no request can cause.
     pub fn look(&mut self, wait: Option<Duration>) -> bool {
         if self.flying > 0 {
             let told = self.queue.look(wait, &mut self.arrived);
@@ -288,8 +288,8 @@ impl<Q: Queue, T> InFlight<Q, T> {
         self.seen < self.arrived.len()
     }
 
-    /// A request that has ended, of those that the last [`look`](InFlight::look) found. Those that go on wait to be
-    /// handed over.
+    /// Returns a request that has ended, of those that the last [`look`](InFlight::look) found. Those with more to do wait for
+    /// submission.
     pub fn pop(&mut self) -> Option<Done<T>> {
         while let Some(&Cqe { slot, result }) = self.arrived.get(self.seen) {
             self.seen += 1;
@@ -310,17 +310,17 @@ impl<Q: Queue, T> InFlight<Q, T> {
     }
 }
 
-/// Whether the kernel only has no room at the moment.
+/// Whether the kernel only lacks room at the moment.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM))
 }
 
-/// How long the end of a flight waits before it looks again.
+/// Interval of polling for the last completions when an `InFlight` is dropped.
 const LANDING: Duration = Duration::from_millis(100);
 
 impl<Q: Queue, T> Drop for InFlight<Q, T> {
-    /// Waits for what the kernel has: it writes into the buffers. If it does not say any more what it has, the buffers
-    /// are given up instead.
+    /// Waits for calls in flight: the kernel writes into the buffers. If it does not report them any more, the buffers are leaked
+    /// instead.
     fn drop(&mut self) {
         self.flying -= self.arrived.drain(..).skip(self.seen).count();
         if self.flying > 0 {

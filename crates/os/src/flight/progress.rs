@@ -1,9 +1,9 @@
-//! How far one request has come, call by call: when it goes on, and when and how it ends.
+//! Progress of one request, call by call: when it continues, and when and how it ends.
 
 /// The most bytes that Linux transfers in one call.
 pub const CALL_MAX: u64 = 0x7fff_f000;
 
-/// How often in a row a call may come back with nothing but "interrupted" or "try again".
+/// Maximum number of calls in a row that return nothing but "interrupted" or "try again".
 const RETRIES: u32 = 1000;
 
 /// Progress of one request.
@@ -12,13 +12,13 @@ pub struct Progress {
     length: u64,
     done: u64,
     retries: u32,
-    /// The rest is asked for after a short transfer.
+    /// The rest is requested after a short transfer.
     completes: bool,
     short: bool,
 }
 
 impl Progress {
-    /// Of a request of `length` bytes. After a short transfer it goes on if it `completes`, else it ends.
+    /// Progress of a request of `length` bytes. After a short transfer it continues if it `completes`, else it ends.
     pub fn new(length: u64, completes: bool) -> Progress {
         Progress { length, done: 0, retries: 0, completes, short: false }
     }
@@ -28,20 +28,20 @@ impl Progress {
         self.done
     }
 
-    /// How many bytes the next call asks for.
+    /// Bytes that the next call requests.
     pub fn remaining(&self) -> u64 {
         (self.length - self.done).min(CALL_MAX)
     }
 
-    /// Whether some call transferred less than it was asked to.
+    /// Whether some call transferred less than requested.
     pub fn is_short(&self) -> bool {
         self.short
     }
 
-    /// A call came back with this result: bytes, or the negative errno. The request's own result, if it ends with it.
+    /// Processes the result of a call: bytes, or the negative errno. Returns the request's result if it ends with that.
     ///
-    /// An error ends it, whatever was done before, with one exception: direct I/O cannot ask for a rest that does not
-    /// begin at a block, which is what the end of a file looks like.
+    /// An error ends it, whatever was done before, with one exception: direct I/O cannot request a rest that does not begin at a
+    /// block, which is how the end of a file looks.
     pub fn on_result(&mut self, result: i64) -> Option<i64> {
         const EINTR: i64 = -(libc::EINTR as i64);
         const EAGAIN: i64 = -(libc::EAGAIN as i64);

@@ -1,7 +1,7 @@
-//! A simulated kernel for the bookkeeping of requests under way: out of order, late, short, with errors, without room.
+//! A simulated kernel for the bookkeeping of requests in flight: out of order, late, short, with errors, without room.
 //!
-//! Reads come from places with known bytes and writes carry bytes of their own, so that a buffer that is lost, mixed up
-//! or used too early shows in the data.
+//! Reads come from places with known bytes and writes carry distinct bytes, so that a buffer that is lost, mixed up or used too
+//! early shows in the data.
 
 use super::{Call, Cqe, Direction, Done, InFlight, Queue, Request};
 use crate::{Buffer, BufferPool};
@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Longest request, and the place that a write has for itself.
+/// Longest request, and the exclusive place of a write.
 const CELL: usize = 3000;
 /// Bytes that are only read, at the beginning of the disk.
 const READ_ONLY: usize = 8 * CELL;
 const CELLS: usize = 24;
 
-/// What goes wrong, one in so many; 0: never.
+/// Injected faults, each one in this many; 0 means never.
 #[derive(Debug, Clone, Copy)]
 struct Faults {
     short: u64,
@@ -153,7 +153,7 @@ unsafe impl Queue for Kernel {
     }
 }
 
-/// What the model knows of a request under way.
+/// The model's data about a request in flight.
 #[derive(Debug, Clone, Copy)]
 struct Expected {
     direction: Direction,
@@ -302,7 +302,7 @@ fn faults() -> impl Strategy<Value = Faults> {
 }
 
 proptest! {
-    /// Whatever the kernel does, each request ends exactly once, with its own buffer, data and time.
+    /// Under any behaviour of the kernel, each request ends exactly once, with its own buffer, data and time.
     #[test]
     fn each_request_ends_once_whatever_the_kernel_does(
         faults in faults(), depth in 1u32..40, seed in any::<u64>(), steps in 0usize..400,

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A loop device that this process has attached to an image, known by the image: the driver tells which file a device reads.
+/// A loop device that this process has attached to an image, identified by the image: the driver reports which file a device reads.
 #[derive(Debug, Clone)]
 pub struct MadeLoop {
     device: PathBuf,
@@ -37,8 +37,8 @@ impl MadeLoop {
         &self.device
     }
 
-    /// Detaches the device; while something uses it, the kernel does that with its last use. What is detached already is no
-    /// error, and a device that reads another file by now stays attached.
+    /// Detaches the device; while it is in use, the kernel detaches it with its last use. An already detached device is no error,
+    /// and a device that reads another file by now stays attached.
     ///
     /// # Errors
     /// Those of ioctl(2).
@@ -50,7 +50,7 @@ impl MadeLoop {
         match loopdev::backing(&device) {
             Err(rustix::io::Errno::NXIO) => Ok(()),
             Err(error) => Err(error.into()),
-            // Somebody has attached it again: ours was detached with its last use.
+            // It was attached again: ours was detached with its last use.
             Ok(found) if (found.inode, found.device) != (self.image_inode, self.image_device) => Ok(()),
             Ok(_) => match loopdev::clear(&device) {
                 Err(rustix::io::Errno::NXIO) => Ok(()),

@@ -1,9 +1,9 @@
-//! What this process has made, and its removal: the only place in the product that removes files and directories, unmounts file
-//! systems and detaches loop devices.
+//! Files, mounts and devices that this process has made, and their removal: the only place in the product that removes files and
+//! directories, unmounts file systems and detaches loop devices.
 //!
-//! A name proves nothing: while a command runs, somebody else may move a file away and put another one in its place. So each thing
-//! is known by an identity that the kernel gives it once (device, inode and time of birth; id of a mount; backing file of a loop
-//! device), and a removal that meets something else under the name leaves it and reports an error.
+//! A name proves nothing: while a command runs, another process may move a file away and put another one in its place. So each
+//! thing is known by an identity that the kernel gives it once (device, inode and time of birth; id of a mount; backing file of a
+//! loop device), and a removal that meets something else under the name leaves it and reports an error.
 //!
 //! Between the check and the removal lies one system call: the kernel has none that removes by identity.
 
@@ -26,8 +26,8 @@ use std::str::FromStr;
 
 /// Identity of a file or directory: no other file has it, neither now nor later.
 ///
-/// An inode number is used again after its file has gone; the time of birth distinguishes the two. Where the file system keeps
-/// none, device and inode have to do.
+/// An inode number is used again after its file has gone; the time of birth distinguishes the two. Without it, device and inode
+/// have to suffice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId {
     device: (u32, u32),
@@ -36,7 +36,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// Identity of what has this name; a symbolic link is not followed.
+    /// Identity of the file with this name; a symbolic link is not followed.
     ///
     /// # Errors
     /// Those of statx(2), `NotFound` among them.
@@ -52,7 +52,7 @@ impl FileId {
         Ok(FileId::from(rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted())?))
     }
 
-    /// Whether both are the same file of one file system, whatever its device number is: that may change when the file system is
+    /// Whether both are the same file of one file system, ignoring the device number: that may change when the file system is
     /// mounted again.
     pub fn is_same_inode(&self, other: &FileId) -> bool {
         (self.inode, self.born_ns) == (other.inode, other.born_ns)
@@ -116,7 +116,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// What the caller has just created exclusively, and has open as `file`.
+    /// A file or directory that the caller has just created exclusively, and has open as `file`.
     ///
     /// # Errors
     /// Its identity cannot be read.
@@ -124,18 +124,18 @@ impl Made {
         Ok(Made { path: path.to_path_buf(), id: FileId::of(file)? })
     }
 
-    /// What the caller has proved to be the program's own, by its content or by a note that another process of the program has
-    /// left. `proof` says how; it is for the reader of the code.
+    /// A file or directory that the caller has proved to be the program's own, by its content or by a note of another process of
+    /// the program. `proof` describes how; it is for the reader of the code.
     ///
     /// # Errors
-    /// Nothing has that name, or its identity cannot be read.
+    /// No file has that name, or its identity cannot be read.
     pub fn proved(path: &Path, proof: &'static str) -> io::Result<Made> {
         debug_assert!(!proof.is_empty());
         Ok(Made { path: path.to_path_buf(), id: FileId::of_path(path)? })
     }
 
-    /// What the user has named, and whose removal the user has typed; the caller has it open as `file`. `permission` names the
-    /// option; it is for the reader of the code.
+    /// A file or directory that the user has named, with a request to remove it; the caller has it open as `file`. `permission`
+    /// names the option; it is for the reader of the code.
     ///
     /// # Errors
     /// Its identity cannot be read.
@@ -159,7 +159,7 @@ impl Made {
         FileId::of_path(&self.path).is_ok_and(|id| id == self.id)
     }
 
-    /// Removes the file, or the directory if it is empty. What is gone already is no error.
+    /// Removes the file, or the directory if it is empty. A missing one is no error.
     ///
     /// # Errors
     /// Something else has the name by now: it stays. Else those of unlink(2) and rmdir(2).
@@ -180,7 +180,7 @@ impl Made {
         tree::remove(self, is_own)
     }
 
-    /// What its name leads to; `None` if nothing has it.
+    /// Metadata of the file under its name; `None` if there is no such file.
     fn found(&self) -> io::Result<Option<fs::Metadata>> {
         match FileId::of_path(&self.path) {
             Ok(id) if id == self.id => Ok(fs::symlink_metadata(&self.path).ok()),
@@ -191,7 +191,7 @@ impl Made {
     }
 }
 
-/// What does not exist needs no removal.
+/// A missing file needs no removal.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
@@ -211,7 +211,7 @@ impl Undo {
         self.0.push(made);
     }
 
-    /// Lets everything stay.
+    /// Keeps everything.
     pub fn keep(mut self) -> Vec<Made> {
         std::mem::take(&mut self.0)
     }
@@ -233,7 +233,7 @@ impl Drop for Undo {
 /// Creates a file for reading and writing (`O_EXCL`).
 ///
 /// # Errors
-/// `AlreadyExists` for whatever has that name, a symbolic link too.
+/// `AlreadyExists` for anything with that name, a symbolic link too.
 pub fn new_file(path: &Path) -> io::Result<(File, Made)> {
     let file = crate::create::new_file(path)?;
     let made = Made::created(path, &file)?;

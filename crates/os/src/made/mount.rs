@@ -32,7 +32,7 @@ fn mount_id(path: &Path) -> io::Result<u64> {
 const UNIQUE: u32 = 0x4000;
 
 impl MadeMount {
-    /// What the caller has just mounted on `point`.
+    /// The mount that the caller has just made on `point`.
     ///
     /// # Errors
     /// Its number cannot be read.
@@ -40,7 +40,7 @@ impl MadeMount {
         Ok(MadeMount { point: point.to_path_buf(), id: mount_id(point)? })
     }
 
-    /// What is mounted on `point`, which the caller has proved to be the program's own. `proof` says how.
+    /// The mount on `point`, which the caller has proved to be the program's own. `proof` describes how.
     ///
     /// # Errors
     /// Its number cannot be read.
@@ -54,13 +54,13 @@ impl MadeMount {
         self.id
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn point(&self) -> &Path {
         &self.point
     }
 
-    /// Unmounts it. `Lazy`: at once from the directory tree, and from the machine with its last use. What is unmounted already is
-    /// no error.
+    /// Unmounts it. `Lazy`: at once from the directory tree, and from the machine with its last use. An already unmounted one is no
+    /// error.
     ///
     /// # Errors
     /// `ResourceBusy`: something uses it. Something else is mounted over it: both stay.
@@ -76,18 +76,18 @@ impl MadeMount {
             Unmount::Lazy => UnmountFlags::NOFOLLOW | UnmountFlags::DETACH,
         };
         match unmount(&self.point, flags) {
-            // Another thread may have done it meanwhile.
+            // Another thread may have unmounted it meanwhile.
             Err(Errno::INVAL | Errno::NOENT) => Ok(()),
             done => Ok(done?),
         }
     }
 }
 
-/// When a file system is unmounted that something uses.
+/// When a file system in use is unmounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmount {
-    /// Now, or not at all.
+    /// Now, or fail.
     Now,
-    /// With its last use.
+    /// With the last use.
     Lazy,
 }

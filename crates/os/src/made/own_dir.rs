@@ -14,7 +14,7 @@ pub const MARK: &str = "lock";
 /// The first line of the mark; the identity of the directory follows. A copy of the directory has another one.
 const FIRST_LINE: &str = "made by iosonar, removed by its next start here";
 
-/// No mark of ours is longer.
+/// Maximum size of a mark.
 const LONGEST_MARK: u64 = 1 << 28;
 
 /// A private directory of this process. It is removed when this is dropped.
@@ -25,7 +25,7 @@ pub struct OwnDir {
     kind: &'static str,
 }
 
-/// How the names of such directories start; a process id, `-` and a number follow.
+/// Start of the names of such directories; a process id, `-` and a number follow.
 fn prefix(kind: &str) -> String {
     format!(".iosonar-{kind}-")
 }
@@ -56,7 +56,7 @@ impl OwnDir {
     pub fn remove_leftovers(&self) {
         let beside = self.path().parent().map(|parent| leftovers(parent, self.kind));
         for leftover in beside.and_then(Result::ok).unwrap_or_default() {
-            // What cannot be removed now hinders nobody.
+            // A directory that cannot be removed now does no harm.
             let _ = leftover.remove_tree(&everything);
         }
     }
@@ -74,11 +74,11 @@ impl OwnDir {
     /// Removes it from another thread, for a signal that must end this process at once.
     pub fn remover(&self) -> impl Fn() + Send + use<> {
         let made = self.made.clone();
-        // Nobody can be told any more; the next start tries again.
+        // No report is possible any more; the next start tries again.
         move || drop(made.remove_tree(&everything))
     }
 
-    /// Notes a line in the mark, for the process that removes what this one leaves.
+    /// Notes a line in the mark, for the process that removes leftovers of this one.
     ///
     /// # Errors
     /// Those of write(2).
@@ -96,14 +96,14 @@ impl OwnDir {
         self.note(&format!("{name} {id}"))
     }
 
-    /// Lets the directory stay, without its mark: it is a result from now on.
+    /// Keeps the directory, without its mark: it is a result from now on.
     ///
     /// # Errors
     /// The mark cannot be removed.
     pub fn keep(self) -> io::Result<PathBuf> {
         Made::created(&self.path().join(MARK), &self.mark)?.remove()?;
         let path = self.path().to_path_buf();
-        // Nothing is removed by its drop.
+        // Its drop must not remove the directory.
         std::mem::forget(self);
         Ok(path)
     }
@@ -111,7 +111,7 @@ impl OwnDir {
 
 impl Drop for OwnDir {
     fn drop(&mut self) {
-        // What stays is removed by the next start.
+        // The next start removes the rest.
         let _ = self.made.remove_tree(&everything);
     }
 }
@@ -174,7 +174,7 @@ impl Leftover {
 }
 
 /// Directories of this kind in `parent` that killed processes have left. Each is named after a process, belongs to this user, is
-/// closed to others, and has a mark with its own identity that nobody has locked.
+/// closed to others, and has a mark with its identity that no process has locked.
 ///
 /// # Errors
 /// `parent` cannot be read.
@@ -201,7 +201,7 @@ fn is_pid_and_number(text: &str) -> bool {
     text.split_once('-').is_some_and(|(pid, number)| is_number(pid) && is_number(number))
 }
 
-/// The directory, if it is proved to be a leftover. Whatever cannot be read is none.
+/// The directory, if it is proved to be a leftover; `None` if it cannot be read.
 fn leftover(path: &Path) -> Option<Leftover> {
     let found = fs::symlink_metadata(path).ok()?;
     let is_private =
@@ -256,7 +256,7 @@ mod tests {
         names
     }
 
-    /// What a killed process leaves.
+    /// Makes the leftovers of a killed process.
     fn killed(parent: &Path, kind: &'static str) -> PathBuf {
         let mut own = OwnDir::new_in(parent, kind).unwrap();
         own.note("noted").unwrap();

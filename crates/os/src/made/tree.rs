@@ -1,4 +1,4 @@
-//! Removing a directory with what is in it.
+//! Removing a directory with its content.
 
 use super::{FileId, Made, gone};
 use rustix::fd::{AsFd, OwnedFd};
@@ -9,13 +9,13 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Directories in directories deeper than this are none of ours.
+/// The program makes no directories deeper than this.
 const DEEPEST: usize = 32;
 
-/// Removes what `is_own` accepts, then the directory itself.
+/// Removes the entries that `is_own` accepts, then the directory itself.
 pub(super) fn remove(top: &Made, is_own: &dyn Fn(&Path) -> bool) -> io::Result<()> {
     let Some(dir) = open(CWD, top.path().as_os_str())? else { return Ok(()) };
-    // Nothing but the directory that was made is entered, whatever has its name by now.
+    // Only the directory that was made is entered, not another one of that name.
     if FileId::of(&dir)? != top.id() {
         return Err(io::Error::other("it is another directory by now, so it was not removed"));
     }
@@ -41,7 +41,7 @@ fn mount_of(dir: &OwnedFd) -> io::Result<(u32, u32, Option<u64>)> {
     Ok((answer.stx_dev_major, answer.stx_dev_minor, has_id.then_some(answer.stx_mnt_id)))
 }
 
-/// Removes what is in a directory. `below` is its path below the first one.
+/// Removes the content of a directory. `below` is its path below the first one.
 fn empty(
     dir: &OwnedFd,
     below: &Path,
@@ -68,7 +68,7 @@ fn empty(
             continue;
         }
         let Some(inner) = open(dir, name)? else { continue };
-        // What is mounted there is somebody's: the directory below it stays, too.
+        // A file system mounted there is foreign: the directory below it stays, too.
         if mount_of(&inner)? != mount {
             continue;
         }

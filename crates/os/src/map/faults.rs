@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Addresses of a mapping, and what the handler has noted about them. Entries stay in the list for ever and are used again, so that
-/// the handler may walk it at any time.
+/// Addresses of a mapping, and the handler's notes about them. Entries stay in the list for ever and are used again, so that the
+/// handler may walk it at any time.
 #[derive(Debug)]
 struct Entry {
     start: AtomicUsize,
-    /// 0 of an unused entry.
+    /// End of the range; 0 of an unused entry.
     end: AtomicUsize,
-    /// Pages that zeros took the place of lie between these; `lowest` is [`usize::MAX`] while there is none.
+    /// Pages that were replaced by zeros lie between these; `lowest` is [`usize::MAX`] while there is no such page.
     lowest: AtomicUsize,
     highest: AtomicUsize,
     next: Option<&'static Entry>,
@@ -23,7 +23,7 @@ struct Entry {
 /// The first entry of the list.
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
-/// Entries that nobody uses.
+/// Unused entries.
 static UNUSED: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
 
 /// Size of a page, for the handler.
@@ -34,7 +34,7 @@ fn entries() -> Option<&'static Entry> {
     unsafe { ENTRIES.load(Acquire).as_ref() }
 }
 
-/// Makes bus errors in a range errors of whoever asks, in place of the end of the process.
+/// Turns bus errors in a range into errors of the accessing call, in place of the end of the process.
 #[derive(Debug)]
 pub(super) struct Watch(&'static Entry);
 
@@ -46,7 +46,7 @@ impl Watch {
             let [start, end, highest] = [0; 3].map(AtomicUsize::new);
             let entry = Entry { start, end, lowest: AtomicUsize::new(usize::MAX), highest, next: entries() };
             let entry = Box::leak(Box::new(entry));
-            // Only who holds the lock changes the list.
+            // Only the holder of the lock changes the list.
             ENTRIES.store(ptr::from_mut(entry), Release);
             entry
         });
@@ -59,7 +59,7 @@ impl Watch {
     /// Whether all pages were there in the copies of this thread until now.
     #[inline]
     pub(super) fn check(&self) -> io::Result<()> {
-        // The copy is over before the answer of the handler is read: neither may be moved beyond the other.
+        // The copy is over before the handler's notes are read: neither may be moved beyond the other.
         compiler_fence(Ordering::SeqCst);
         match self.0.lowest.load(Relaxed) {
             usize::MAX => Ok(()),
@@ -67,13 +67,13 @@ impl Watch {
         }
     }
 
-    /// Addresses among which all replaced pages lie.
+    /// Range of addresses that includes all replaced pages.
     pub(super) fn missed(&self) -> Option<Range<usize>> {
         let lowest = self.0.lowest.load(Acquire);
         (lowest != usize::MAX).then(|| lowest..self.0.highest.load(Relaxed))
     }
 
-    /// Forgets which pages were replaced: they are the file's again.
+    /// Forgets the replaced pages: they are the file's again.
     pub(super) fn clear(&self) {
         self.0.highest.store(0, Relaxed);
         self.0.lowest.store(usize::MAX, Release);

@@ -1,9 +1,9 @@
 //! io_uring, confined: set-up, registration, submissions and completions of one target's ring.
 //!
-//! A ring is made by one thread, so that whatever is missing is known before a run starts, and used by another: it is
-//! enabled with its first use, and the kernel then takes calls from that thread alone.
+//! A ring is made by one thread, so that missing features are known before a run starts, and used by another: it is enabled with
+//! its first use, and the kernel then takes calls from that thread alone.
 //!
-//! Non-goals: what a call is for, and what happens when it came back; see [`InFlight`](crate::flight::InFlight).
+//! Non-goals: the purpose of a call, and the processing of its result; see [`InFlight`](crate::flight::InFlight).
 
 mod setup;
 mod unavailable;
@@ -33,12 +33,12 @@ const PIECE: usize = 1 << 30;
 /// Whether io_uring can be used here, and how.
 ///
 /// # Errors
-/// Why not, and what would help.
+/// The obstacle, and the remedy.
 pub fn probe() -> Result<Mode, Unavailable> {
     setup::set_up(1, RingOptions::default()).map(|(_, mode)| mode)
 }
 
-/// The ring of one target. Fields are dropped in their order: the ring before what it knows of.
+/// The ring of one target. Fields are dropped in their order: the ring before its memory and file.
 pub struct Ring {
     ring: IoUring,
     /// The region whose memory the kernel knows already.
@@ -55,7 +55,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring for `depth` calls on `file` at a time; and what the kernel did not allow, one sentence each.
+    /// A ring for `depth` calls on `file` at a time; and features that the kernel refused, one sentence each.
     ///
     /// # Errors
     /// io_uring cannot be used, or not as `options` say.
@@ -138,7 +138,7 @@ impl Ring {
                     (Direction::Write, None) => {
                         opcode::Write::new($file, memory, length).offset(offset).rw_flags(flags).build()
                     }
-                    // The data, and what is needed to find it: all that a device knows of.
+                    // The data, and the metadata needed to find it: a device knows no more.
                     (Direction::Flush, _) => opcode::Fsync::new($file).flags(FsyncFlags::DATASYNC).build(),
                     (Direction::Fsync, _) => opcode::Fsync::new($file).build(),
                     (Direction::Discard, _) if self.is_device => {
@@ -161,7 +161,7 @@ impl Ring {
         entry.user_data(u64::from(slot))
     }
 
-    /// The thread that comes here first is the one that issues.
+    /// Enables the ring; the calling thread becomes the issuing one.
     fn enable(&mut self) -> io::Result<()> {
         if !self.enabled {
             self.ring.submitter().register_enable_rings()?;
@@ -181,7 +181,7 @@ impl Ring {
         let time = Timespec::from(time);
         let args = SubmitArgs::new().timespec(&time);
         let flags = (EnterFlags::GETEVENTS | EnterFlags::EXT_ARG).bits();
-        // SAFETY: nothing is submitted; the argument is what EXT_ARG takes, and it and its time outlive the call.
+        // SAFETY: nothing is submitted; the argument has the form that EXT_ARG requires, and it and its time outlive the call.
         ignore_passing(unsafe { self.ring.submitter().enter(0, 1, flags, Some(&args)) })
     }
 
@@ -223,7 +223,7 @@ unsafe impl Queue for Ring {
         self.enable()?;
         let taken = self.ring.submitter().submit();
         let taken = match self.sqpoll {
-            // Its thread takes all that is staged sooner or later, whatever comes of entering the kernel.
+            // Its thread takes all staged calls sooner or later, even if entering the kernel fails.
             true => ignore_passing(taken).map(|()| self.staged)?,
             false => taken? as u32,
         };
@@ -253,15 +253,15 @@ unsafe impl Queue for Ring {
     }
 
     fn cancel(&mut self) {
-        // What cannot be cancelled, or by an older kernel, is waited for.
+        // Calls that cannot be cancelled, or not by an older kernel, are awaited.
         let soon = Timespec::new().nsec(1_000_000);
         let _ = self.ring.submitter().register_sync_cancel(Some(soon), CancelBuilder::any());
     }
 }
 
 impl Drop for Ring {
-    /// The kernel takes a closed ring apart at its leisure. Until then a registered file would stay open, and a device
-    /// busy that nobody uses any more.
+    /// The kernel takes a closed ring apart at its leisure. Until then a registered file would stay open, and an unused device
+    /// busy.
     fn drop(&mut self) {
         if self.file_registered {
             // Where it is refused, it only takes longer.

@@ -10,7 +10,7 @@ const ENTRIES_MAX: u32 = 32_768;
 /// How long a kernel thread that takes submissions looks for new ones before it sleeps, in milliseconds.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
-/// How completions come about on the issuing thread.
+/// Delivery of completions on the issuing thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// With any system call of the issuing thread, one thread only (`SINGLE_ISSUER`, `COOP_TASKRUN`; Linux 6.0).
@@ -19,18 +19,18 @@ pub enum Mode {
     CooperativeShared,
     /// By interrupting the issuing thread.
     Interrupting,
-    /// When the issuing thread asks for them, one thread only (`SINGLE_ISSUER`, `DEFER_TASKRUN`; Linux 6.1). Only where
-    /// it is asked for: it was no faster on a virtio disk and on zram, and completions were seen later (a mean
-    /// `reap_lag` of 18–25 µs instead of 0.3–6 µs at depth 4; `examples/race.rs` of the backends).
+    /// When the issuing thread asks for them, one thread only (`SINGLE_ISSUER`, `DEFER_TASKRUN`; Linux 6.1). Only on request: it
+    /// was no faster on a virtio disk and on zram, and completions were seen later (a mean `reap_lag` of 18–25 µs instead of 0.3–6
+    /// µs at depth 4; `examples/race.rs` of the backends).
     Deferred,
 }
 
 impl Mode {
-    /// Best first.
+    /// Modes to try, the best first.
     const LADDER: [Mode; 3] = [Mode::Cooperative, Mode::CooperativeShared, Mode::Interrupting];
 }
 
-/// What a ring is asked for.
+/// Options of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingOptions {
     /// Completions are polled for (`IORING_SETUP_IOPOLL`).
@@ -39,7 +39,7 @@ pub struct RingOptions {
     pub sqpoll: bool,
     /// File and memory are made known to the kernel beforehand.
     pub registered: bool,
-    /// Not the best mode that the kernel knows, but this one.
+    /// This mode instead of the best one that the kernel knows.
     pub mode: Option<Mode>,
 }
 

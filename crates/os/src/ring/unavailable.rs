@@ -1,4 +1,4 @@
-//! Why this machine offers no io_uring, and what would help.
+//! Reasons why this machine offers no io_uring, and the remedies.
 
 use std::fmt;
 use std::io;
