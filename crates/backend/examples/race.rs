@@ -1,4 +1,4 @@
-//! What a backend alone can do: random reads of 4 KiB in a closed loop, to be compared with fio on the same target.
+//! Speed of a backend alone: random reads of 4 KiB in a closed loop, to be compared with fio on the same target.
 //!
 //! `cargo run --release -p iosonar-backend --example race -- TARGET KIND DEPTH SECONDS`
 //!

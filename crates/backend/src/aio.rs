@@ -1,8 +1,8 @@
 //! The kernel's older asynchronous interface (`io_submit`), for comparison with old results.
 //!
-//! It is asynchronous only with direct I/O on targets that need no blocking work before. Otherwise `io_submit` itself
-//! carries the requests of a batch out, one after the other: then their delay grows with what stands before them, and
-//! all of them seem to end when the last one does.
+//! It is asynchronous only with direct I/O on targets that need no blocking work before. Otherwise `io_submit` itself executes the
+//! requests of a batch, one after the other: then their delay grows with the requests before them, and all of them seem to end when
+//! the last one does.
 
 use crate::Setup;
 use crate::queued::Queued;
@@ -13,10 +13,10 @@ use iosonar_os::blockdev::is_direct;
 pub type Aio = Queued<Queue>;
 
 impl Aio {
-    /// A context; and what limits it, one sentence each.
+    /// A context; and its restrictions, one sentence each.
     ///
     /// # Errors
-    /// The kernel offers none; the message says why.
+    /// The kernel offers no context; the message has the reason.
     pub fn new(setup: Setup<'_>) -> std::io::Result<(Aio, Vec<String>)> {
         let blocks = "engine aio is asynchronous only with direct I/O: here io_submit carries requests out one after the \
                       other, and their times are not those of the target";

@@ -1,7 +1,7 @@
 //! Blocking calls that the issuing thread makes itself, one after the other.
 //!
-//! To add a method: implement [`Calls`] in a file of its own, give it an engine in the plan, name it in `real.rs`, and add it
-//! to the list of the conformance suite.
+//! To add a method: implement [`Calls`] in a separate file, give it an engine in the plan, name it in `real.rs`, and add it to the
+//! list of the conformance suite.
 
 use crate::locked::Locked;
 use crate::{Backend, Completion, Operation, Wait};
@@ -15,43 +15,43 @@ use std::time::Duration;
 /// The errno of a call that failed without one: EIO.
 const EIO: i32 = 5;
 
-/// How operations become calls.
+/// Mapping from operations to calls.
 pub trait Calls: Send {
-    /// Reads once; the bytes.
+    /// Reads once; returns the bytes.
     fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize>;
 
-    /// Writes once; the bytes.
+    /// Writes once; returns the bytes.
     fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize>;
 
-    /// The same, and the data is on stable storage afterwards (FUA).
+    /// Writes once, with the data on stable storage afterwards (FUA).
     fn write_durably(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
         let bytes = self.write(memory, at)?;
         self.flush(Op::Flush)?;
         Ok(bytes)
     }
 
-    /// Brings to stable storage what was written: with its metadata for an fsync.
+    /// Brings earlier writes to stable storage: with metadata for an fsync.
     fn flush(&mut self, op: Op) -> io::Result<()>;
 
     /// The file, for operations that are the same for all methods.
     fn file(&self) -> &File;
 
-    /// Hands over to the kernel what this process still holds of what was written.
+    /// Writes data that this process still buffers to the kernel.
     fn hand_over(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Makes what was written visible to other descriptors of the file.
+    /// Makes written data visible to other descriptors of the file.
     fn show_written(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Holds nothing of the file any more: something else changes it.
+    /// Releases all pages and positions of the file, which something else is about to change.
     fn let_go(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Gives back what lies over the file; nothing is asked for afterwards. `None`: there is nothing.
+    /// Releases a stream or a mapping over the file; no call follows. `None` if there is neither.
     fn release(&mut self) -> Option<io::Result<()>> {
         None
     }
@@ -62,7 +62,7 @@ pub(crate) fn flush(file: &File, op: Op) -> io::Result<()> {
     if op == Op::Fsync { file.sync_all() } else { file.sync_data() }
 }
 
-/// Carries one operation out.
+/// Executes one operation.
 pub(crate) fn execute<C: Calls>(
     calls: &mut C,
     clock: &Clock,
@@ -129,14 +129,14 @@ fn ended(operation: Operation, times: (Nanos, Nanos), result: (i64, bool), worke
     }
 }
 
-/// The issuing thread makes the calls: nothing is handed over, and nothing waits to be.
+/// The issuing thread makes the calls: they are submitted at once, and never queued.
 #[derive(Debug)]
 pub struct Blocking<C> {
     calls: C,
     clock: Clock,
     completes: bool,
     done: Vec<Completion>,
-    /// The end of the last call, until somebody asks for the time: it has just been read.
+    /// Cached end of the last call, for the next query of the time.
     just_read: Option<Nanos>,
 }
 
@@ -146,7 +146,7 @@ impl<C: Calls> Blocking<C> {
         Blocking { calls, clock, completes, done, just_read: None }
     }
 
-    /// The same, with a lock on the bytes of each request.
+    /// The same backend, with a lock on the bytes of each request.
     pub fn locking(self) -> Blocking<Locked<C>> {
         let Blocking { calls, clock, completes, done, just_read } = self;
         Blocking { calls: Locked(calls), clock, completes, done, just_read }

@@ -1,8 +1,7 @@
 //! Executes operations. A backend sees operations, buffers and tokens; it has never heard of loads, passes
 //! or statistics.
 //!
-//! To add one: implement [`Backend`], and add it to the list in `tests/conformance.rs`, which says what every
-//! backend has to keep.
+//! To add one: implement [`Backend`], and add it to the list in `tests/conformance.rs`, which has the rules of every backend.
 
 mod aio;
 mod blocking;
@@ -42,21 +41,20 @@ pub use vectored::{Pvsync, Vsync};
 use iosonar_os::Buffer;
 use iosonar_plan::{Durability, Extent, Nanos, Op};
 
-/// Names an operation from [`Backend::push`] to its completion.
+/// Token of an operation from [`Backend::push`] to its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token(pub u32);
 
-/// One operation. The buffer is owned, so that nobody can touch it while the kernel does; it comes back
-/// with the completion.
+/// One operation. The buffer is owned, so that it has no other user while the kernel uses it; it comes back with the completion.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its name.
+    /// Its token.
     pub token: Token,
     /// Read, write, flush, discard or write zeroes.
     pub op: Op,
-    /// What a write asks for beyond its data.
+    /// Durability that a write requests beyond its data.
     pub durability: Durability,
-    /// Where; nowhere, and of no length, for a flush.
+    /// Its range; empty for a flush.
     pub extent: Extent,
     /// As long as the extent; empty for an operation that transfers no data, and for a backend that
     /// [needs none](Backend::needs_buffers).
@@ -66,11 +64,11 @@ pub struct Operation {
 /// The end of an operation.
 #[derive(Debug)]
 pub struct Completion {
-    /// The operation's name.
+    /// The operation's token.
     pub token: Token,
     /// The operation's buffer; after a read it holds the data.
     pub buffer: Buffer,
-    /// Read just before the call that handed the operation to the kernel.
+    /// Read just before the call that submitted the operation to the kernel.
     pub submitted: Nanos,
     /// When the completion was first seen.
     pub completed: Nanos,
@@ -80,18 +78,18 @@ pub struct Completion {
     pub reap_lag: Nanos,
     /// Bytes transferred, discarded or zeroed, or the negative errno.
     pub result: i64,
-    /// Some call transferred less than it was asked to.
+    /// Some call transferred less than requested.
     pub short: bool,
-    /// Which worker did it.
+    /// Number of the worker that executed it.
     pub worker: u16,
 }
 
-/// How long [`Backend::reap`] may wait.
+/// Maximum wait of [`Backend::reap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Not at all.
     No,
-    /// Until something completed, or this time on the backend's clock came.
+    /// Until a completion, or until this time on the backend's clock.
     Until(Nanos),
 }
 
@@ -100,12 +98,12 @@ pub trait Backend: Send {
     /// The time on this backend's clock, from the run's time zero; never goes back.
     fn now(&mut self) -> Nanos;
 
-    /// Whether the clock goes by itself. A simulated one moves only while its backend is waited for.
+    /// Whether the clock advances by itself. A simulated one moves only while its backend is waited for.
     fn is_timed(&self) -> bool {
         true
     }
 
-    /// Moves this backend's clock on to `time`, if it is a clock that can be moved; a real clock is not.
+    /// Advances this backend's clock to `time`, if it is a simulated one; a real clock is unaffected.
     fn skip_to(&mut self, time: Nanos) {
         let _ = time;
     }
@@ -113,34 +111,34 @@ pub trait Backend: Send {
     /// Whether operations need buffers.
     fn needs_buffers(&self) -> bool;
 
-    /// Takes an operation. At most the depth that the backend was made for may be in flight. It may be handed over
-    /// to the kernel only with the next [`submit`](Backend::submit) or [`reap`](Backend::reap).
+    /// Adds an operation. At most the depth that the backend was made for may be in flight. It may be submitted to the kernel only
+    /// with the next [`submit`](Backend::submit) or [`reap`](Backend::reap).
     fn push(&mut self, operation: Operation);
 
-    /// Hands everything that was pushed over to the kernel.
+    /// Submits all pushed operations to the kernel.
     fn submit(&mut self) {}
 
-    /// Hands over what was pushed, and appends what has completed to `out`, each operation exactly once.
+    /// Submits pushed operations, and appends completions to `out`, each operation exactly once.
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>);
 
-    /// Hands over to the kernel what the program itself still holds of what was written; nothing is in flight.
+    /// Writes data that the program still buffers to the kernel; no operation is in flight.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     fn hand_over(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 
-    /// Makes what was written visible to other descriptors of the target: writes out a buffer of the program.
+    /// Makes written data visible to other descriptors of the target: writes out a buffer of the program.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     fn show_written(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 
-    /// Gives back what lies over the target, such as a stream or a mapping; nothing is in flight, and nothing follows. `None`:
-    /// there is nothing that users would time.
+    /// Releases a stream or a mapping over the target; no operation is in flight, and none follows. `None`: there is nothing that
+    /// users would time.
     fn release(&mut self) -> Option<std::io::Result<()>> {
         None
     }

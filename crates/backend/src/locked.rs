@@ -6,12 +6,12 @@ use iosonar_plan::Op;
 use std::fs::File;
 use std::io;
 
-/// Calls, each between taking a lock on its bytes and giving it back.
+/// Calls, each between locking and unlocking its bytes.
 #[derive(Debug)]
 pub struct Locked<C>(pub(crate) C);
 
 impl<C: Calls> Locked<C> {
-    /// An error of the call is told first: the lock is given back all the same.
+    /// The lock is released in any case; an error of the call precedes one of unlocking.
     fn within<T>(
         &mut self,
         kind: LockKind,

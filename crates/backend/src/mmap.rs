@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Copies from and to a mapping, with `msync` where it is asked for.
+/// Copies from and to a mapping, with `msync` where requested.
 pub type Mmap = Blocking<Mapped>;
 
 impl Mmap {
-    /// Maps as much of the target as requests may touch. A file that is written is made so long first.
+    /// Maps the range of the target that requests may touch. A file that is written is first extended to that length.
     ///
     /// # Errors
-    /// The target cannot be mapped; how far requests go is not known.
+    /// The target cannot be mapped, or the end of the requests is not known.
     pub fn open(setup: Setup<'_>, options: MmapOptions) -> io::Result<Mmap> {
         let reach = usize::try_from(setup.reach).ok().filter(|bytes| *bytes <= isize::MAX as usize / 2);
         let reach = reach.ok_or_else(|| {
@@ -59,7 +59,7 @@ fn advice(advice: MapAdvice) -> Option<Advice> {
 /// A mapping, and the file below it.
 #[derive(Debug)]
 pub struct Mapped {
-    /// None of an empty file, and once it is given back.
+    /// `None` of an empty file, and once it is released.
     mapping: Option<Mapping>,
     file: File,
     options: MmapOptions,
@@ -77,10 +77,10 @@ impl Mapped {
     }
 }
 
-/// Why the kernel had no page to write to. A fault does not say it; write(2) of the same bytes does.
+/// The reason for the kernel's lack of a page to write to. A fault does not give it; write(2) of the same bytes does.
 #[cold]
 fn why_not_written(file: &File, memory: &[u8], at: u64) -> Option<io::Error> {
-    // What lies beyond the end is not there any more: somebody has made the file shorter, and it stays so.
+    // Bytes beyond the end do not exist any more: the file was made shorter, and it stays so.
     let length = file.metadata().ok()?.len();
     if at.checked_add(memory.len() as u64).is_none_or(|end| end > length) {
         return None;

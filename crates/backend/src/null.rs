@@ -1,22 +1,22 @@
-//! No I/O: every operation completes at once. What is left is what the generator itself costs.
+//! No I/O: every operation completes at once, so only the cost of the generator itself remains.
 
 use crate::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::{Buffer, Clock};
 use iosonar_plan::Nanos;
 use std::time::Duration;
 
-/// Completes everything as soon as it is handed over, on the real clock.
+/// Completes every operation as soon as it is submitted, on the real clock.
 #[derive(Debug)]
 pub struct Null {
     clock: Clock,
-    /// Names and lengths of what was pushed; those that were handed over first.
+    /// Tokens and lengths of pushed operations; the submitted ones first.
     operations: Vec<(Token, u64)>,
-    /// When each of those was handed over.
+    /// Submission times of those.
     submitted: Vec<Nanos>,
 }
 
 impl Null {
-    /// For at most `depth` operations between two reaps.
+    /// A backend of at most `depth` operations between two reaps.
     pub fn new(clock: Clock, depth: u32) -> Null {
         let depth = depth as usize;
         let (operations, submitted) = (Vec::with_capacity(depth), Vec::with_capacity(depth));

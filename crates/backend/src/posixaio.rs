@@ -8,7 +8,7 @@ use iosonar_os::posix_aio::PosixAio;
 pub type Posixaio = Queued<PosixAio>;
 
 impl Posixaio {
-    /// On an open target.
+    /// A backend on an open target.
     pub fn open(setup: Setup<'_>) -> Posixaio {
         let queue = PosixAio::new(setup.file, setup.depth + setup.extra);
         Queued::over(queue, setup.clock, setup.depth + setup.extra, setup.short)

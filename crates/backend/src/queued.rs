@@ -8,17 +8,17 @@ use iosonar_os::flight::{Direction, Done, InFlight, Queue, Request};
 use iosonar_plan::{Durability, Extent, Nanos, Op, ShortPolicy};
 use std::time::Duration;
 
-/// How soon what the kernel had no room for is handed over again.
+/// Retry interval for submissions that the kernel had no room for.
 const AGAIN: Duration = Duration::from_micros(100);
 
-/// Requests on their way through one queue to the kernel, with their times.
+/// Requests in flight through one queue to the kernel, with their times.
 pub struct Queued<Q: Queue> {
     flight: InFlight<Q, Token>,
     clock: Clock,
     completes: bool,
     /// The last reading of the clock.
     latest: Nanos,
-    /// A time before which nothing that is still to be seen can have completed.
+    /// Earliest possible end of completions that are still to be seen.
     looked: Nanos,
 }
 
@@ -28,7 +28,7 @@ impl<Q: Queue> Queued<Q> {
         Queued { flight: InFlight::new(queue, depth), clock, completes, latest: Nanos(0), looked: Nanos(0) }
     }
 
-    /// Appends what is there, after waiting at most this long. Whether anything came back, be it to go on.
+    /// Appends completions, after waiting at most this long. Returns whether any call came back, even of an unfinished request.
     fn look(&mut self, wait: Option<Duration>, out: &mut Vec<Completion>) -> bool {
         if !self.flight.look(wait) {
             self.looked = self.latest;
@@ -36,7 +36,7 @@ impl<Q: Queue> Queued<Q> {
         }
         let completed = self.now();
         while let Some(done) = self.flight.pop() {
-            // An operation cannot have ended before it was handed over.
+            // An operation cannot have ended before it was submitted.
             let since = self.looked.max(Nanos(done.submitted));
             let lag = if wait.is_some() { Nanos(0) } else { completed.saturating_sub(since) };
             out.push(completion(done, completed, lag));
@@ -45,7 +45,7 @@ impl<Q: Queue> Queued<Q> {
         true
     }
 
-    /// Waits until something has ended, or this time has come.
+    /// Waits until an operation has ended, or until this time.
     fn wait(&mut self, until: Nanos, out: &mut Vec<Completion>) {
         let before = out.len();
         while out.len() == before {

@@ -1,4 +1,4 @@
-//! One door to the backends with real I/O, so that the engine knows none of them.
+//! Common entry to the backends with real I/O, so that the engine knows none of them.
 
 use crate::blocking::{Blocking, Calls};
 use crate::threads::alone;
@@ -8,7 +8,7 @@ use iosonar_plan::{Engine, ShortPolicy, StdioOptions};
 use std::fs::File;
 use std::io;
 
-/// What every backend with real I/O is made of.
+/// Settings of every backend with real I/O.
 #[derive(Debug)]
 pub struct Setup<'a> {
     /// The open target.
@@ -17,13 +17,13 @@ pub struct Setup<'a> {
     pub clock: Clock,
     /// The most operations in flight.
     pub depth: u32,
-    /// How many more there may be that are none of the workload's.
+    /// Number of further operations that do not belong to the workload.
     pub extra: u32,
     /// Bytes of the target that operations may touch.
     pub reach: u64,
     /// Whether any operation writes.
     pub writes: bool,
-    /// What happens after a short transfer.
+    /// Handling of a short transfer.
     pub short: ShortPolicy,
     /// Whether each operation locks its bytes of the file; only engines of blocking calls do.
     pub locks: bool,
@@ -32,8 +32,7 @@ pub struct Setup<'a> {
     pub pool: Option<&'a BufferPool>,
 }
 
-/// The backend of an engine with real I/O; and what the machine did not allow or what limits the engine, one sentence
-/// each.
+/// The backend of an engine with real I/O; and restrictions by the machine or the engine, one sentence each.
 ///
 /// # Errors
 /// The engine cannot be used on this target, in one sentence. Nothing was started.

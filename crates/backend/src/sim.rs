@@ -1,11 +1,11 @@
-//! A model of a device on a clock of its own: seeded latencies, channels, stalls, errors, short transfers.
+//! A model of a device on a simulated clock: seeded latencies, channels, stalls, errors, short transfers.
 //!
 //! Nothing here waits: [`Backend::reap`] moves the clock on to the next event. A simulated hour takes as long
 //! as its events take to compute.
 //!
-//! A device [with content](Sim::with_content) keeps what is written. Each operation takes effect when it completes, in
-//! the order of completions. A write that fails changes nothing or a prefix, and a short transfer transfers a prefix. A write for which
-//! the content has no room fails with ENOSPC.
+//! A device [with content](Sim::with_content) keeps written data. Each operation takes effect when it completes, in the order of
+//! completions. A write that fails changes nothing or a prefix, and a short transfer transfers a prefix. A write for which the
+//! content has no room fails with ENOSPC.
 
 use crate::{Backend, Completion, Operation, Store, Wait};
 use iosonar_plan::{Extent, Nanos, Op, SECTOR, SimModel};
@@ -39,12 +39,12 @@ pub struct Sim {
 #[derive(Debug)]
 struct Content {
     store: Store,
-    /// Not that of the times: they are the same with and without content.
+    /// Separate from the generator of times: these are the same with and without content.
     random: Xoshiro256PlusPlus,
 }
 
 impl Content {
-    /// Bytes that a failed write of `length` has changed: none in half of the cases, else any number of sectors.
+    /// Bytes that a failed write of `length` has changed: 0 in half of the cases, else any number of sectors.
     fn failed_part(&mut self, length: u64) -> u64 {
         let has_changed = self.random.next_u64().is_multiple_of(2);
         let sectors = self.random.next_u64() % (length / SECTOR + 1);
@@ -57,7 +57,7 @@ struct Flying {
     order: u64,
     completion: Completion,
     op: Op,
-    /// What it transfers or changes; less than its extent where it fails or stays short.
+    /// Range that it transfers or changes; less than its extent where it fails or stays short.
     effect: Extent,
 }
 
@@ -92,14 +92,14 @@ impl Sim {
             now: Nanos(0),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             flying: BinaryHeap::with_capacity(depth as usize),
-            // Never used are those above the depth.
+            // Channels above the depth are never used.
             channels: (0..model.channels.min(depth)).map(|_| Reverse(Nanos(0))).collect(),
             pushed: 0,
             content: None,
         }
     }
 
-    /// The same with content, which others that reach the same device share.
+    /// A device with content, shared by all loops that reach the same device.
     pub fn with_content(model: SimModel, depth: u32, seed: u64, store: Store) -> Sim {
         let content = Content { store, random: Xoshiro256PlusPlus::seed_from_u64(!seed) };
         Sim { content: Some(content), ..Sim::new(model, depth, seed) }
@@ -122,7 +122,7 @@ impl Sim {
         }
     }
 
-    /// When an operation that comes now ends: it waits for a channel, is served, and waits out a stall.
+    /// End of an operation that arrives now: it waits for a channel, is served, and waits out a stall.
     fn completion_time(&mut self) -> Nanos {
         let channel = self.channels.pop();
         let start = channel.map_or(self.now, |Reverse(free)| free.max(self.now));
@@ -146,13 +146,13 @@ impl Sim {
         if self.one_in(self.model.error_every) {
             return (-EIO, false);
         }
-        // What transfers nothing cannot stay short.
+        // An operation without data cannot stay short.
         let short = op.is_transfer() && self.one_in(self.model.short_every);
         let bytes = if short { length / 2 / SECTOR * SECTOR } else { length };
         (bytes as i64, short)
     }
 
-    /// How much of an operation takes effect.
+    /// The part of an operation that takes effect.
     fn effect(&mut self, op: Op, extent: Extent, result: i64) -> Extent {
         let length = match (u64::try_from(result), &mut self.content) {
             (Ok(done), _) => done.min(extent.length),

@@ -11,7 +11,7 @@ use std::io;
 pub type Stdio = Blocking<Streamed>;
 
 impl Stdio {
-    /// On an open target; `buffer` bytes are buffered, 0: as many as the library likes.
+    /// A backend on an open target; `buffer` bytes are buffered, 0: the library's default.
     ///
     /// # Errors
     /// There is no stream over this file.
@@ -25,7 +25,7 @@ impl Stdio {
 /// A stream, and the file below it.
 #[derive(Debug)]
 pub struct Streamed {
-    /// None once it is closed.
+    /// `None` once it is closed.
     stream: Option<Stream>,
     file: File,
 }

@@ -1,10 +1,10 @@
-//! What a simulated device holds: bytes, kept only where something was written.
+//! Content of a simulated device: bytes, kept only where something was written.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are kept together.
+/// Bytes of a chunk.
 const CHUNK: u64 = 4 << 10;
 /// Memory for a chunk: itself, and its share of the table.
 const CHUNK_MEMORY: u64 = CHUNK + 64;
@@ -18,7 +18,7 @@ pub struct StoreRoom {
 }
 
 impl StoreRoom {
-    /// Takes at most so many bytes.
+    /// A room of at most `bytes` bytes.
     pub fn new(bytes: u64) -> StoreRoom {
         StoreRoom { most: bytes, left: Arc::new(AtomicU64::new(bytes / CHUNK_MEMORY)) }
     }
@@ -42,14 +42,14 @@ impl StoreRoom {
     }
 }
 
-/// The content of a device. Clones are handles of the same content, for all that reach one device.
+/// The content of a device, shared by clones, for all that reach one device.
 #[derive(Debug, Clone)]
 pub struct Store {
     room: StoreRoom,
     chunks: Arc<Mutex<Chunks>>,
 }
 
-/// By their number; zeros where none is.
+/// Chunks by their number; zeros elsewhere.
 type Chunks = HashMap<u64, Box<[u8]>>;
 
 impl Default for Store {
@@ -59,22 +59,22 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Zeros everywhere.
+    /// A store of zeros.
     pub fn new() -> Store {
         Store::within(StoreRoom::new(u64::MAX))
     }
 
-    /// The same; what is written takes memory of a room.
+    /// The same; written data takes memory of a room.
     pub fn within(room: StoreRoom) -> Store {
         Store { room, chunks: Arc::default() }
     }
 
     fn chunks(&self) -> MutexGuard<'_, Chunks> {
-        // Whole bytes were copied, or not: what a thread left that panicked is as good as any content.
+        // Whole bytes were copied, or not: the content after a panic of a thread is as good as any.
         self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fills `memory` with what lies from `offset` on.
+    /// Fills `memory` with the content from `offset` on.
     pub fn read(&self, offset: u64, memory: &mut [u8]) {
         let chunks = self.chunks();
         for (chunk, within, part) in parts(offset, memory.len() as u64) {
@@ -183,7 +183,7 @@ mod tests {
         let stores = [Store::within(room.clone()), Store::within(room.clone())];
         assert!(stores[0].write(100, &[7; 2 * CHUNK as usize]));
         assert!(room.is_full() && !stores[1].write(0, &[7]));
-        // What is there can be written again, and what was zeroed takes no room.
+        // Existing data can be written again, and zeroed data takes no room.
         assert!(stores[0].write(0, &[8; 3 * CHUNK as usize]));
         stores[0].zero(0, CHUNK);
         assert!(!room.is_full() && !stores[1].write(0, &[7; 2 * CHUNK as usize]));

@@ -1,5 +1,5 @@
-//! `read` and `write` at the position of the file, with `lseek` where a request does not follow the one before it (engine
-//! `sync` of fio; what IOzone does).
+//! `read` and `write` at the position of the file, with `lseek` where a request does not follow the one before it (engine `sync` of
+//! fio; the method of IOzone).
 
 use crate::Setup;
 use crate::blocking::{Blocking, Calls, flush};
@@ -11,13 +11,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 pub type ReadWrite = Blocking<AtPosition>;
 
 impl ReadWrite {
-    /// On an open target.
+    /// A backend on an open target.
     pub fn open(setup: Setup<'_>) -> ReadWrite {
         Blocking::over(AtPosition { file: setup.file, position: 0 }, setup.clock, setup.depth, setup.short)
     }
 }
 
-/// A file, and where its position is.
+/// A file, and its present position.
 #[derive(Debug)]
 pub struct AtPosition {
     file: File,

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Stack of a worker: it calls pread, pwrite and fdatasync, nothing deep.
 const STACK: usize = 64 << 10;
 
-/// Workers that are started beforehand: with so many, a request finds one ready. Starting one takes a new thread's time,
-/// some 30 µs, which the first request that needs it has as delay; a thousand targets start four thousand.
+/// Workers that are started beforehand: with this many, a request finds one ready. Starting one takes a new thread's time, some 30
+/// µs, which the first request that needs it has as delay; a thousand targets start four thousand.
 const READY: usize = 4;
 
 /// Calls `pread`, `pwrite`, `pwritev2`, `fdatasync`, `fallocate` and the ioctl `BLKDISCARD`.
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl Threads {
-    /// On an open target. Workers are started when they are needed, a few of them now.
+    /// A backend on an open target. Workers are started when they are needed, a few of them now.
     ///
     /// # Errors
     /// Not even these few threads can be started.
@@ -46,12 +46,12 @@ impl Threads {
     }
 }
 
-/// The calls of the issuing thread alone.
+/// Calls by the issuing thread alone.
 pub(crate) fn alone(setup: Setup<'_>) -> Blocking<Positional> {
     Blocking::over(Positional(Arc::new(setup.file)), setup.clock, setup.depth, setup.short)
 }
 
-/// A file that is asked for places.
+/// A file for positional calls.
 #[derive(Debug, Clone)]
 pub struct Positional(Arc<File>);
 
@@ -77,18 +77,19 @@ impl Calls for Positional {
     }
 }
 
-/// A worker for each operation in flight, or as many as the machine allows.
+/// A worker for each operation in flight, or the maximum that the machine allows.
 #[derive(Debug)]
 struct Crew {
     calls: Positional,
     clock: Clock,
     completes: bool,
-    /// Most workers. As many as there are, once the machine has refused another one: operations wait for a free worker then.
+    /// Maximum number of workers. Once the machine has refused another one it is their present number: operations wait for a free
+    /// worker then.
     most: usize,
-    /// None only while dropping: workers end when the jobs end.
+    /// `None` only while dropping: workers end when the jobs end.
     jobs: Option<Sender<Operation>>,
     done: Receiver<Completion>,
-    /// What a new worker needs: where jobs come from, and where they go to.
+    /// Ends of the queues for a new worker: source of jobs, and destination of completions.
     inbox: Receiver<Operation>,
     outbox: Sender<Completion>,
     workers: Vec<JoinHandle<()>>,
@@ -114,7 +115,7 @@ impl Crew {
         let index = self.workers.len();
         let work = move || {
             for operation in inbox {
-                // The engine may be gone after an abort; then nobody wants to know.
+                // The engine may be gone after an abort; then completions have no receiver.
                 let _ = outbox.send(execute(&mut calls, &clock, completes, operation, index as u16));
             }
         };
@@ -150,7 +151,7 @@ impl Drop for Crew {
     fn drop(&mut self) {
         self.jobs = None;
         for worker in self.workers.drain(..) {
-            // A worker that panicked has lost its operation; the engine has said so already.
+            // A worker that panicked has lost its operation; the engine has reported it already.
             let _ = worker.join();
         }
     }

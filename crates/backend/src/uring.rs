@@ -1,8 +1,7 @@
 //! io_uring: requests and completions through rings shared with the kernel, by the issuing thread alone.
 //!
-//! Pushing costs no system call; [`submit`](crate::Backend::submit) hands a batch over with one. The file and the memory for
-//! data are made known to the kernel beforehand. Completions are seen by looking into memory; the kernel is entered
-//! only where it asks for it.
+//! Pushing costs no system call; [`submit`](crate::Backend::submit) submits a batch with one. The file and the memory for data are
+//! registered beforehand. Completions are seen by looking into memory; the kernel is entered only where it requests that.
 
 use crate::Setup;
 use crate::queued::Queued;
@@ -18,12 +17,12 @@ impl Uring {
     /// Whether io_uring can be used here, and how completions come about.
     ///
     /// # Errors
-    /// Why not, and what would help, in one sentence.
+    /// The obstacle and the remedy, in one sentence.
     pub fn probe() -> Result<Mode, Unavailable> {
         ring::probe()
     }
 
-    /// A ring as the plan asks for; and what was not possible, one sentence each.
+    /// A ring as set in the plan; and refused features, one sentence each.
     ///
     /// # Errors
     /// io_uring cannot be used, in one sentence.
@@ -35,10 +34,10 @@ impl Uring {
         Ok((uring, obstacle.into_iter().chain(notices).collect()))
     }
 
-    /// A ring exactly as `options` say.
+    /// A ring exactly with these `options`.
     ///
     /// # Errors
-    /// io_uring cannot be used, or not so.
+    /// io_uring cannot be used, or not with these options.
     pub fn with(setup: Setup<'_>, options: RingOptions) -> Result<(Uring, Vec<String>), Unavailable> {
         let region = setup.pool.map(|pool| pool.region());
         let (ring, notices) = Ring::new(setup.file, setup.depth + setup.extra, region, options)?;
@@ -46,7 +45,7 @@ impl Uring {
     }
 }
 
-/// Why completions of this file cannot be polled for.
+/// Reason why completions of this file cannot be polled for.
 fn obstacle_to_polling(file: &File) -> Option<String> {
     if !is_direct(file) {
         return Some("hipri has no effect: only direct I/O can be polled for".into());

@@ -17,7 +17,7 @@ pub type Pvsync = Blocking<Positional>;
 pub type Vsync = Blocking<InOrder>;
 
 impl Pvsync {
-    /// On an open target.
+    /// A backend on an open target.
     pub fn open(setup: Setup<'_>, vectors: Vectors) -> Pvsync {
         let calls = Positional { file: setup.file, vectors };
         Blocking::over(calls, setup.clock, setup.depth, setup.short)
@@ -25,14 +25,14 @@ impl Pvsync {
 }
 
 impl Vsync {
-    /// On an open target.
+    /// A backend on an open target.
     pub fn open(setup: Setup<'_>, vectors: Vectors) -> Vsync {
         let calls = InOrder { file: setup.file, vectors, position: 0 };
         Blocking::over(calls, setup.clock, setup.depth, setup.short)
     }
 }
 
-/// A file that is asked for places.
+/// A file for positional calls.
 #[derive(Debug)]
 pub struct Positional {
     file: File,
@@ -47,7 +47,7 @@ pub struct InOrder {
     position: u64,
 }
 
-/// Bytes of each piece, so that there are as many pieces as asked for.
+/// Bytes of each piece, for the requested number of pieces.
 fn piece(memory: usize, vectors: Vectors) -> usize {
     memory.div_ceil(vectors.count as usize).max(1)
 }

@@ -1,4 +1,4 @@
-//! What every backend keeps, whatever it does with the data.
+//! Rules that every backend keeps, for any data.
 
 use iosonar_backend::{
     Aio, Backend, Completion, Faulty, FaultyDevice, Injector, Mmap, Mode, Null, Operation, Posixaio, Pvsync,
@@ -33,10 +33,10 @@ fn setup(file: File, depth: u32, short: ShortPolicy, pool: Option<&BufferPool>) 
     Setup { file, clock: clock(), depth, extra: 0, reach, writes: true, short, locks: false, pool }
 }
 
-/// Makes a backend with real I/O, or says why this machine has none of its kind.
+/// Makes a backend with real I/O, or returns why this machine has none of its kind.
 type Make = fn(Setup<'_>) -> Result<Box<dyn Backend>, String>;
 
-/// Set where the thread sanitizer runs, which does not see what the kernel maps, writes and orders.
+/// Set where the thread sanitizer runs, which does not see the kernel's maps, writes and ordering.
 const WITHOUT_RINGS: &str = "IOSONAR_WITHOUT_RINGS";
 
 fn with_rings() -> Result<(), String> {
@@ -56,13 +56,13 @@ fn aio(setup: Setup<'_>) -> Result<Box<dyn Backend>, String> {
     Ok(Box::new(aio))
 }
 
-/// A backend in the wrapper for faults, which injects none.
+/// A backend in the wrapper for faults, without injections.
 fn without_faults(inner: impl Backend + 'static) -> Box<dyn Backend> {
     let target = Injector::new(&[], 1).target(0, &FaultyDevice::new(Extent::default()));
     Box::new(Faulty::new(Box::new(inner), target))
 }
 
-/// The same with a volatile write cache, and a crash that does not come.
+/// The same with a volatile write cache, and a crash that never happens.
 fn with_cache(inner: impl Backend + 'static) -> Box<dyn Backend> {
     let crash = "crash:at=1000000000".parse().unwrap();
     let target = Injector::new(&[crash], 1).target(0, &FaultyDevice::new(Extent::default()));
@@ -96,10 +96,10 @@ const REAL: [(&str, Make); 17] = [
     ("threads with a write cache", |setup| Ok(with_cache(Threads::open(setup).unwrap()))),
 ];
 
-/// Those that carry requests out in memory of the program: their answers are not always those of the kernel's calls.
+/// Backends that execute requests in memory of the program: their results are not always those of the kernel's calls.
 const IN_MEMORY: [&str; 3] = ["stdio", "mmap", "threads with a write cache"];
 
-/// Those without calls for discards and write zeroes.
+/// Backends without calls for discards and write zeroes.
 const WITHOUT_DISCARDS: [&str; 2] = ["aio", "posixaio"];
 
 /// Makes a backend over a content that is no file.
@@ -110,14 +110,14 @@ fn sim_with_content(store: Store, depth: u32) -> Sim {
     Sim::with_content(model, depth, 1, store)
 }
 
-/// Every backend that keeps what is written without I/O.
+/// Every backend that keeps written data without I/O.
 const IN_STORE: [(&str, MakeInStore); 3] = [
     ("sim with content", |store, depth| Box::new(sim_with_content(store, depth))),
     ("sim without faults", |store, depth| without_faults(sim_with_content(store, depth))),
     ("sim with a write cache", |store, depth| with_cache(sim_with_content(store, depth))),
 ];
 
-/// Runs `test` on every backend with real I/O that this machine has, on a file of its own.
+/// Runs `test` on every backend with real I/O that this machine has, each on a new file.
 fn each_real_on(
     file: impl Fn() -> File,
     short: ShortPolicy,
@@ -237,7 +237,7 @@ fn without_waiting_nothing_waits_and_with_a_limit_it_is_kept() {
     });
 }
 
-/// Carries one operation out and waits for its end.
+/// Executes one operation and waits for its end.
 fn once(backend: &mut dyn Backend, op: Op, extent: Extent, buffer: Buffer) -> Completion {
     backend.push(Operation { token: Token(7), op, durability: Durability::NONE, extent, buffer });
     let mut done = Vec::new();
@@ -314,7 +314,7 @@ fn discards_and_write_zeroes_zero_a_content_that_is_no_file() {
     }
 }
 
-/// Whatever pread and pwrite answer, every backend answers.
+/// Every backend has the same results as pread and pwrite.
 fn errors_agree(file: impl Fn() -> File, op: Op, extent: Extent) {
     let mut buffer = Buffer::zeroed(extent.length as usize);
     let plain = match op {
@@ -331,7 +331,7 @@ fn errors_agree(file: impl Fn() -> File, op: Op, extent: Extent) {
                 length => pool.take(length as usize).unwrap(),
             };
             let done = once(backend, op, extent, buffer);
-            // io_submit refuses what knows plain calls only, as /dev/full does.
+            // io_submit refuses files with plain calls only, such as /dev/full.
             if name == "aio" && done.result == -i64::from(libc::EINVAL) && want == -i64::from(libc::ENOSPC) {
                 return;
             }
@@ -354,7 +354,7 @@ fn errors_and_the_end_of_a_file_are_those_of_the_plain_calls() {
     errors_agree(uneven, Op::Read, whole);
     errors_agree(uneven, Op::Read, Extent { offset: BLOCK, length: BLOCK });
     errors_agree(uneven, Op::Read, Extent { offset: 9 * BLOCK, length: BLOCK });
-    // What has no cache cannot be flushed.
+    // A file without a cache cannot be flushed.
     errors_agree(|| File::open("/dev/null").unwrap(), Op::Flush, Extent::default());
     errors_agree(uneven, Op::Flush, Extent::default());
 }
@@ -510,7 +510,7 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-/// Carries the batches out, each in one go, and compares what is read and written with the model.
+/// Executes the batches, each in one go, and compares read and written data with the model.
 fn differs_from_model(
     backend: &mut dyn Backend,
     pool: &mut BufferPool,
@@ -558,7 +558,7 @@ fn differs_from_model(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// The same random requests leave the same bytes, whoever carries them out.
+    /// The same random requests leave the same bytes with every backend.
     #[test]
     fn every_backend_leaves_the_same_bytes(
         batches in proptest::collection::vec(proptest::collection::vec(step(), 1..=DEPTH as usize), 1..12),

@@ -1,10 +1,10 @@
-//! A backend below a wrapper, with operations of the wrapper's own that are waited for.
+//! A backend below a wrapper, with further operations of the wrapper that are awaited.
 
 use crate::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::Buffer;
 use iosonar_plan::{Durability, Extent, Nanos, Op};
 
-/// Later than anything completes.
+/// Later than any completion.
 pub(super) const FAR: Nanos = Nanos(u64::MAX >> 1);
 
 /// Buffers that are kept for the next use.
@@ -12,10 +12,10 @@ const SPARE: usize = 8;
 
 pub(super) struct Below {
     pub(super) backend: Box<dyn Backend>,
-    /// Completions of the caller's operations that were seen while an own one was waited for.
+    /// Completions of the caller's operations that were seen while the wrapper waited for one of its operations.
     pub(super) ready: Vec<Completion>,
     spare: Vec<Buffer>,
-    /// Names operations of the wrapper's own.
+    /// Token of the wrapper's operations.
     own: Token,
 }
 
@@ -28,7 +28,7 @@ impl Below {
         self.backend.now()
     }
 
-    /// A buffer of the wrapper's own, with any content.
+    /// A buffer for the wrapper, with any content.
     pub(super) fn take_buffer(&mut self, length: usize) -> Buffer {
         let mut buffer = self.spare.pop().unwrap_or(Buffer::empty());
         buffer.set_len(length);
@@ -47,7 +47,7 @@ impl Below {
         copy
     }
 
-    /// Executes an operation of the wrapper's own, and waits for it: the buffer and the result.
+    /// Executes an operation of the wrapper itself, and waits for it; returns the buffer and the result.
     pub(super) fn execute(
         &mut self,
         op: Op,
@@ -66,7 +66,7 @@ impl Below {
         }
     }
 
-    /// What a place holds; zeros after the end of a file. None: it cannot be read.
+    /// Content of a place; zeros after the end of a file. `None` if it cannot be read.
     pub(super) fn read_now(&mut self, extent: Extent) -> Option<Buffer> {
         let buffer = self.take_buffer(extent.length as usize);
         let (mut buffer, result) = self.execute(Op::Read, Durability::NONE, extent, buffer);
@@ -82,7 +82,7 @@ impl Below {
         }
     }
 
-    /// Takes what has completed, without waiting if anything is there already.
+    /// Reaps completions, without waiting if there are any already.
     pub(super) fn reap(&mut self, wait: Wait) {
         let wait = if self.ready.is_empty() { wait } else { Wait::No };
         self.backend.reap(wait, &mut self.ready);

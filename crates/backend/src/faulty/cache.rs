@@ -1,4 +1,4 @@
-//! The volatile write cache of a device that is to crash: what it holds, and what of that survives. Nothing here does I/O.
+//! The volatile write cache of a device that is to crash: its content, and the part of it that survives. Nothing here does I/O.
 //!
 //! A write that was acknowledged is *dirty* until the device below has it too. A write that the device has got only just stays for
 //! reads that started before: they may have read the device too early.
@@ -11,37 +11,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most bytes of writes that the device below has not got.
+/// The most bytes of dirty writes.
 pub(super) const MOST: u64 = 64 << 20;
 
-/// One write in so many is torn at a crash.
+/// One write in this many is torn at a crash.
 const TORN: u64 = 4;
 
-/// A cache, and whose turn it is to change the device below: what is handed on keeps its order.
+/// A cache, and the lock for changing the device below: destaged writes keep their order.
 #[derive(Debug)]
 pub(super) struct SharedCache {
     cache: Mutex<Cache>,
     turn: Mutex<()>,
 }
 
-/// What the issuing loops of a device share.
+/// State shared by the issuing loops of a device.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// By the order of their acknowledgements.
+    /// Entries, by the order of their acknowledgements.
     entries: BTreeMap<u64, Entry>,
-    /// Offset and order of each.
+    /// Offset and order of each entry.
     places: BTreeSet<(u64, u64)>,
     /// Bytes of the longest entry so far.
     longest: u64,
-    /// The orders of those that only the cache has.
+    /// The orders of dirty entries.
     dirty_orders: BTreeSet<u64>,
-    /// Since when the device below has the others, and their orders.
+    /// Time since when the device below has the clean entries, and their orders.
     clean_orders: BTreeSet<(u64, u64)>,
     in_flight: BTreeMap<u64, (Extent, Arc<[u8]>)>,
-    /// When the reads in flight have started.
+    /// Start times of the reads in flight.
     reads: BTreeSet<u64>,
     clock: u64,
-    /// Of dirty entries.
+    /// Count of dirty entries.
     dirty: Unflushed,
     wrappers: usize,
     has_crashed: bool,
@@ -52,18 +52,18 @@ pub(super) struct Cache {
 #[derive(Debug)]
 struct Entry {
     extent: Extent,
-    /// None: zeros.
+    /// `None` means zeros.
     data: Option<Arc<[u8]>>,
-    /// What of it no later write has made needless, in bytes from its start.
+    /// The parts that no later write has superseded, in bytes from its start.
     parts: Vec<Range<u64>>,
-    /// Since when the device below has it.
+    /// Since when the device below has it; `None` while dirty.
     clean_since: Option<u64>,
 }
 
 /// A write or parts of it, for the device below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pieces {
-    /// Of the acknowledgement.
+    /// Order of the acknowledgement.
     pub(super) order: u64,
     pub(super) extent: Extent,
     pub(super) data: Arc<[u8]>,
@@ -90,7 +90,7 @@ fn bytes(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// What of some parts lies outside of a range.
+/// The rest of some parts outside of a range.
 fn without(parts: &[Range<u64>], hole: &Range<u64>) -> Vec<Range<u64>> {
     let each = |part: &Range<u64>| {
         [part.start..part.end.min(hole.start), part.start.max(hole.end)..part.end]
@@ -123,7 +123,7 @@ impl SharedCache {
         lock(&self.cache)
     }
 
-    /// Waits until nobody else changes the device below. Taken before the cache itself.
+    /// Waits for the exclusive right to change the device below. Taken before the cache itself.
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         lock(&self.turn)
     }
@@ -144,36 +144,36 @@ impl Cache {
         self.block
     }
 
-    /// One more wrapper reaches the device.
+    /// Counts one more wrapper that reaches the device.
     pub(super) fn join(&mut self) {
         self.wrappers += 1;
     }
 
-    /// One less; whether it was the last one.
+    /// Removes a wrapper; returns whether it was the last one.
     pub(super) fn leave(&mut self) -> bool {
         self.wrappers = self.wrappers.saturating_sub(1);
         self.wrappers == 0
     }
 
-    /// What only the cache has.
+    /// Dirty writes.
     pub(super) fn dirty(&self) -> Unflushed {
         self.dirty
     }
 
-    /// A read starts; its number.
+    /// Notes the start of a read; returns its number.
     pub(super) fn begin_read(&mut self) -> u64 {
         let number = self.tick();
         self.reads.insert(number);
         number
     }
 
-    /// A read has ended.
+    /// Notes the end of a read.
     pub(super) fn end_read(&mut self, number: u64) {
         self.reads.remove(&number);
         self.forget_clean();
     }
 
-    /// Forgets what no read in flight needs any more.
+    /// Forgets clean entries that no read in flight needs.
     fn forget_clean(&mut self) {
         let oldest = self.reads.first().copied().unwrap_or(u64::MAX);
         while let Some((since, order)) =
@@ -200,7 +200,8 @@ impl Cache {
         orders
     }
 
-    /// What a read of `extent` takes from here, in order: bytes of the read, the entry, and the first byte of the entry.
+    /// Parts of a read of `extent` that come from the cache, in order: bytes of the read, the entry, and the first byte of the
+    /// entry.
     fn over(&self, read: u64, extent: Extent) -> Vec<(Range<usize>, &Entry, usize)> {
         let is_seen = |entry: &&Entry| entry.clean_since.is_none_or(|since| since > read);
         let entries =
@@ -219,12 +220,12 @@ impl Cache {
         all
     }
 
-    /// How many bytes from its start a read has at least, because the cache has the last of them.
+    /// Minimum length of a read from its start, because the cache has the last of these bytes.
     pub(super) fn reach(&self, read: u64, extent: Extent) -> usize {
         self.over(read, extent).into_iter().map(|(range, ..)| range.end).max().unwrap_or(0)
     }
 
-    /// Lays what the cache has over what the device below gave a read.
+    /// Lays the cached data over the data that a read got from the device below.
     pub(super) fn overlay(&self, read: u64, extent: Extent, memory: &mut [u8]) {
         let extent = Extent { length: memory.len() as u64, ..extent };
         for (range, entry, from) in self.over(read, extent) {
@@ -236,19 +237,19 @@ impl Cache {
         }
     }
 
-    /// A write starts; its number.
+    /// Notes the start of a write; returns its number.
     pub(super) fn begin_write(&mut self, extent: Extent, data: Arc<[u8]>) -> u64 {
         let number = self.tick();
         self.in_flight.insert(number, (extent, data));
         number
     }
 
-    /// A write is over, and nothing of it is in the cache.
+    /// Notes that a write is over, and no part of it is in the cache.
     pub(super) fn end_write(&mut self, number: u64) {
         self.in_flight.remove(&number);
     }
 
-    /// Up to which acknowledgement writes have to leave before so many more bytes have room.
+    /// The last acknowledgement that has to be destaged to make room for `length` more bytes.
     pub(super) fn overflow(&self, length: u64) -> Option<u64> {
         let mut excess = (self.dirty.bytes + length).checked_sub(MOST).filter(|excess| *excess > 0)?;
         let mut last = None;
@@ -277,7 +278,7 @@ impl Cache {
         self.entries.insert(order, entry);
     }
 
-    /// A write is acknowledged, and only the cache has it. `false`: it is too late, because the device has crashed.
+    /// Acknowledges a write, which is dirty from now on. `false`: it is too late, because the device has crashed.
     pub(super) fn hold(&mut self, number: u64) -> bool {
         let Some((extent, data)) = self.in_flight.remove(&number).filter(|_| !self.has_crashed) else {
             return false;
@@ -293,8 +294,8 @@ impl Cache {
         true
     }
 
-    /// The device below has got a write past the cache, or a discard or write zeroes without data: what the cache held of its
-    /// place is needless.
+    /// The device below has got a write past the cache, or a discard or write zeroes without data: cached data of its place is
+    /// superseded.
     pub(super) fn pass(&mut self, extent: Extent, data: Option<Arc<[u8]>>) {
         for order in self.at(extent) {
             let Some(entry) = self.entries.get_mut(&order).filter(|entry| entry.clean_since.is_none()) else {
@@ -317,13 +318,13 @@ impl Cache {
         }
     }
 
-    /// The oldest write that only the cache has, up to an acknowledgement.
+    /// The oldest dirty write, up to an acknowledgement.
     pub(super) fn oldest(&self, last: u64) -> Option<Pieces> {
         let (order, entry) = self.dirty_entries().next().filter(|(order, _)| *order <= last)?;
         Some(Pieces::of(order, entry))
     }
 
-    /// The device below has got it.
+    /// Marks an entry as clean: the device below has it.
     pub(super) fn clean(&mut self, order: u64) {
         let since = self.tick();
         let Some(entry) = self.entries.get_mut(&order) else { return };
@@ -340,7 +341,7 @@ impl Cache {
         self.clock
     }
 
-    /// The device stops: parts of writes that the device below gets, in order, and how many there were.
+    /// Stops the device: returns the parts of writes that the device below gets, in order, and their counts.
     pub(super) fn crash(&mut self) -> (Vec<Pieces>, Survived) {
         self.has_crashed = true;
         let mut all: Vec<Pieces> =
@@ -360,7 +361,7 @@ impl Cache {
         self.dirty_orders.clear();
         self.clean_orders.clear();
         self.dirty = Unflushed::default();
-        // From nearly none to nearly all.
+        // From nearly no entry to nearly all.
         let share = 1 + below(&mut self.random, 99);
         all.retain_mut(|pieces| {
             let before = bytes(&pieces.parts);
@@ -376,7 +377,7 @@ impl Cache {
         (all, survived)
     }
 
-    /// All, nothing, or some whole blocks.
+    /// All of a write, nothing, or some whole blocks.
     fn some_of(&mut self, pieces: &Pieces, share: u64) -> Vec<Range<u64>> {
         let random = &mut self.random;
         if below(random, TORN) > 0 {

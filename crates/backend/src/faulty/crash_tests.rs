@@ -1,5 +1,5 @@
-//! A volatile write cache keeps what it acknowledges until the device crashes, and no flushed write is lost then, unless flushes are
-//! ignored. What random requests find is compared with a list of all requests, by search.
+//! A volatile write cache keeps acknowledged writes until the device crashes, and no flushed write is lost then, unless flushes are
+//! ignored. Results of random requests are compared with a list of all requests, by search.
 
 use super::below::FAR;
 use super::tests::{BYTES, data, extent, injector, sim};
@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const EIO: i64 = -5;
-/// Never reached.
+/// A count that is never reached.
 const LATE: &str = "crash:at=1000000";
 
 fn request(token: u32, op: Op, durability: Durability, place: Extent, bytes: &[u8]) -> Operation {
@@ -254,7 +254,7 @@ fn threads(file: std::fs::File, depth: u32, clock: Clock) -> Threads {
     Threads::open(setup).unwrap()
 }
 
-/// A request with its place in the order of all that was seen from outside.
+/// A request with its place in the order of all events visible from outside.
 #[derive(Debug, Clone)]
 struct Event {
     op: Op,
@@ -262,15 +262,15 @@ struct Event {
     extent: Extent,
     version: u64,
     start: u64,
-    /// Of one that has ended.
+    /// When it ended, if it has.
     end: u64,
     result: i64,
-    /// What a read found, by sector.
+    /// Versions found by a read, by sector.
     found: Vec<u64>,
 }
 
 impl Event {
-    /// The whole of it was acknowledged.
+    /// Whether all of it was acknowledged.
     fn is_acknowledged(&self) -> bool {
         self.result >= 0 && self.result as u64 == self.extent.length
     }
@@ -309,7 +309,7 @@ impl History {
         legal
     }
 
-    /// Each read found what it may.
+    /// Checks that each read found a legal version.
     fn check_reads(&self) {
         let reads: Vec<&Event> =
             self.0.iter().filter(|event| event.op == Op::Read && event.result >= 0).collect();
@@ -330,14 +330,14 @@ impl History {
                 let is_back = |(earlier, other): &&(&Event, u64)| {
                     other != found && own.end < earlier.start && earlier.end < later.start
                 };
-                // What was over before an earlier read found another version is older than that.
+                // A version that was over before an earlier read found another one is older than that.
                 let before = seen.iter().find(is_back);
                 assert!(before.is_none(), "sector {sector}: {found} is back: {later:?} after {before:?}");
             }
         }
     }
 
-    /// Sectors that hold after the crash what they may not.
+    /// Sectors whose content after the crash is illegal.
     fn violations(&self, held: &[u8], is_ignored: impl Fn(&Event) -> bool) -> Vec<u64> {
         let flushes: Vec<&Event> = self
             .0
@@ -370,7 +370,7 @@ impl History {
     }
 }
 
-/// Which write a sector is of; its start names that.
+/// The write that a sector belongs to, as named by its start.
 fn version_of(sector: u64, held: &[u8]) -> u64 {
     let bytes = &held[(sector * BYTES) as usize..((sector + 1) * BYTES) as usize];
     let version = u64::from_le_bytes(bytes[..8].try_into().unwrap());
@@ -392,7 +392,7 @@ fn named(sector: u64, sectors: u64, version: u64) -> Vec<u8> {
 struct Loop<'a> {
     faulty: Faulty,
     random: Xoshiro256PlusPlus,
-    /// Sectors of which places are multiples.
+    /// Alignment of places in sectors.
     unit: u64,
     depth: usize,
     flying: BTreeMap<u32, Event>,
@@ -619,7 +619,7 @@ fn equal_seeds_crash_alike() {
     assert_eq!(run(), run());
 }
 
-/// Loops in threads of their own, on a file.
+/// Loops in separate threads, on a file.
 #[test]
 fn threads_share_a_cache() {
     for seed in seeds(12) {

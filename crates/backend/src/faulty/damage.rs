@@ -1,4 +1,4 @@
-//! How the bytes of a write are changed. Nothing here does I/O.
+//! Changes to the bytes of a write. Nothing here does I/O.
 
 use iosonar_plan::{InjectionKind, SECTOR};
 use rand_core::Rng;
@@ -7,16 +7,16 @@ use std::ops::Range;
 
 pub(super) const BYTES: usize = SECTOR as usize;
 const PAGE: u64 = 4096;
-/// Flipped bits, header bytes: the most of a sector.
+/// Maximum number of flipped bits, or header bytes, of a sector.
 const MOST_BITS: u64 = 64;
-/// Where a header ends and the data of a sector starts.
+/// Offset of the data of a sector, after its header.
 const DATA: usize = 64;
-/// Bytes of a header that say that it is one.
+/// Bytes of a header's magic.
 const MAGIC: Range<usize> = 8..16;
-/// How often a random choice is tried again.
+/// Number of attempts of a random choice.
 const TRIES: u32 = 64;
 
-/// Below `end`, which is above 0.
+/// A random number below `end`, which is above 0.
 pub(super) fn below(random: &mut Xoshiro256PlusPlus, end: u64) -> u64 {
     random.next_u64() % end
 }
@@ -28,7 +28,7 @@ pub(super) fn some_sectors(random: &mut Xoshiro256PlusPlus, sectors: u64, most: 
     (first * SECTOR) as usize..((first + count) * SECTOR) as usize
 }
 
-/// Which bytes of a write at `offset` keep the earlier content, so that its data is torn: the end, the start or a hole, at most
+/// The bytes of a write at `offset` that keep the earlier content, so that its data is torn: the end, the start or a hole, at most
 /// `most` sectors.
 pub(super) fn torn(
     kind: InjectionKind,
@@ -58,7 +58,7 @@ pub(super) fn torn(
     })
 }
 
-/// Where a sector may be cut, so that it has bytes of the new content before and of the old one after.
+/// An offset to cut a sector at, so that it has bytes of the new content before and of the old one after.
 pub(super) fn cut(random: &mut Xoshiro256PlusPlus, new: &[u8], old: &[u8]) -> Option<usize> {
     let differs = |at: &usize| new[*at] != old[*at];
     let first = (0..new.len()).find(differs)?;
@@ -66,7 +66,7 @@ pub(super) fn cut(random: &mut Xoshiro256PlusPlus, new: &[u8], old: &[u8]) -> Op
     (last > first).then(|| first + 1 + below(random, (last - first) as u64) as usize)
 }
 
-/// Flips 1 to 64 bits after the header; their numbers in the sector, ascending.
+/// Flips 1 to 64 bits after the header; returns their numbers in the sector, ascending.
 pub(super) fn flip(random: &mut Xoshiro256PlusPlus, sector: &mut [u8]) -> Vec<u64> {
     let count = 1 + below(random, MOST_BITS);
     let mut bits = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn flip(random: &mut Xoshiro256PlusPlus, sector: &mut [u8]) -> Vec<u6
     bits
 }
 
-/// Changes more than 64 bits after the header; the bytes.
+/// Changes more than 64 bits after the header; returns the range of bytes.
 pub(super) fn corrupt(random: &mut Xoshiro256PlusPlus, sector: &mut [u8]) -> Range<usize> {
     // With four bits of each byte in the mean, 64 bytes nearly always have 65.
     let length = 64 + below(random, (BYTES - DATA - 64) as u64) as usize;
@@ -97,7 +97,7 @@ pub(super) fn corrupt(random: &mut Xoshiro256PlusPlus, sector: &mut [u8]) -> Ran
     first..first + length
 }
 
-/// Changes bytes of a header, one of its magic among them; the bytes.
+/// Changes bytes of a header, one of its magic among them; returns the range of bytes.
 pub(super) fn damage_header(random: &mut Xoshiro256PlusPlus, sector: &mut [u8]) -> Range<usize> {
     let certain = MAGIC.start + below(random, MAGIC.len() as u64) as usize;
     let mut range = certain..certain + 1;

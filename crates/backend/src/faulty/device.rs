@@ -1,4 +1,4 @@
-//! What all loops that reach one device know of it: requests in flight, what was written last, and where faults lie.
+//! State of one device, shared by all loops that reach it: requests in flight, recent writes, and places of faults.
 
 use super::cache::SharedCache;
 use super::intervals::Intervals;
@@ -9,40 +9,40 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Recent writes that are kept, and the most bytes of all.
+/// Number of recent writes that are kept, and their maximum total bytes.
 const KEPT: usize = 1024;
 const KEPT_BYTES: usize = 64 << 20;
 
-/// A device under faults. Clones are handles of the same one: two targets that are the same device have one.
+/// Fault state of one device, shared by its clones: two targets on the same device have one.
 #[derive(Debug, Clone)]
 pub struct FaultyDevice(Arc<Device>);
 
 #[derive(Debug)]
 struct Device {
     state: Mutex<State>,
-    /// Of a logical block, in bytes.
+    /// Bytes of a logical block.
     block: u64,
-    /// Where it is to crash.
+    /// The cache, if the device is to crash.
     cache: OnceLock<Arc<SharedCache>>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Where phantom writes may go.
+    /// Range for phantom writes.
     outside: Extent,
     in_flight: Vec<InFlight>,
-    /// Counts whatever has an order: operations that start, marks that are put.
+    /// Counts all ordered events: operations that start, marks that are put.
     clock: u64,
     /// Recent writes; nothing was written to their places since.
     recent: VecDeque<Recent>,
     recent_bytes: usize,
-    /// What acknowledged writes have covered.
+    /// Ranges covered by acknowledged writes.
     written: Intervals,
-    /// What requests of any kind have covered, as far as it is outside.
+    /// Ranges outside covered by requests of any kind.
     covered: Intervals,
     /// Faults by their sectors.
     marks: BTreeMap<u64, Mark>,
-    /// How many marks a place of an entry still has.
+    /// Number of marks that a place of an entry still has.
     left: HashMap<(EntryNumber, bool), u64>,
     unreadable: Vec<(Extent, EntryNumber)>,
 }
@@ -56,7 +56,7 @@ struct InFlight {
     number: FlightNumber,
     op: Op,
     extent: Extent,
-    /// Something that changes its place was in flight at the same time.
+    /// Another change of its place was in flight at the same time.
     has_overlap: bool,
 }
 
@@ -66,11 +66,11 @@ pub(super) struct Recent {
     pub(super) number: u64,
     pub(super) extent: Extent,
     pub(super) data: Arc<[u8]>,
-    /// What the place held before, if it is known.
+    /// Earlier content of the place, if it is known.
     pub(super) old: Option<Arc<[u8]>>,
 }
 
-/// A sector that holds what it should not.
+/// A sector with wrong content.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     entry: EntryNumber,
@@ -78,7 +78,7 @@ struct Mark {
     since: u64,
 }
 
-/// Which of two places of an entry.
+/// One of the two places of an entry.
 fn hit_of(entry: &mut Entry, is_destination: bool) -> Option<&mut Hit> {
     if is_destination { entry.destination.as_mut() } else { entry.place.as_mut() }
 }
@@ -94,18 +94,19 @@ fn is_whole(extent: Extent) -> bool {
 }
 
 impl FaultyDevice {
-    /// A device that no request of this run reaches in `outside`: phantom writes go there. Nowhere: there are none.
+    /// A device that no request of this run reaches in `outside`: phantom writes go there. Without a range there are no phantom
+    /// writes.
     pub fn new(outside: Extent) -> FaultyDevice {
         FaultyDevice::with_blocks(outside, SECTOR)
     }
 
-    /// The same with logical blocks of so many bytes: a crash tears writes only between them.
+    /// The same with logical blocks of `block` bytes: a crash tears writes only between them.
     pub fn with_blocks(outside: Extent, block: u64) -> FaultyDevice {
         let state = Mutex::new(State { outside, ..State::default() });
         FaultyDevice(Arc::new(Device { state, block: block.max(SECTOR), cache: OnceLock::new() }))
     }
 
-    /// Gives it a volatile write cache, if it has none.
+    /// Adds a volatile write cache, if it has none.
     pub(super) fn give_cache(&self, random: Xoshiro256PlusPlus) {
         self.0.cache.get_or_init(|| Arc::new(SharedCache::new(self.0.block, random)));
     }
@@ -116,7 +117,7 @@ impl FaultyDevice {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // Faults are made for tests: one that panics elsewhere still wants its ledger.
+        // Faults are made for tests: a test that panics elsewhere still needs its ledger.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -131,7 +132,7 @@ impl State {
         self.clock
     }
 
-    /// An operation starts.
+    /// Notes the start of an operation.
     pub(super) fn start(&mut self, op: Op, extent: Extent) -> FlightNumber {
         let number = FlightNumber(self.tick());
         let mut has_overlap = false;
@@ -150,7 +151,7 @@ impl State {
         number
     }
 
-    /// An operation has ended; whether something that changes its place was in flight at the same time.
+    /// Notes the end of an operation; returns whether another change of its place was in flight at the same time.
     pub(super) fn end(&mut self, number: FlightNumber) -> bool {
         let place = self.in_flight.iter().position(|flight| flight.number == number);
         place.is_some_and(|place| self.in_flight.swap_remove(place).has_overlap)
@@ -167,7 +168,7 @@ impl State {
             || self.unreadable.iter().any(|(place, _)| place.overlaps(extent))
     }
 
-    /// Marks sectors that hold what they should not.
+    /// Marks sectors with wrong content.
     pub(super) fn mark(&mut self, extent: Extent, entry: EntryNumber, is_destination: bool) {
         let since = self.tick();
         self.forget_recent(extent);
@@ -175,8 +176,8 @@ impl State {
         *self.left.entry((entry, is_destination)).or_default() += extent.length / SECTOR;
     }
 
-    /// The operation `number`, which changes data, has ended. Faults at its place are superseded. If `is_clear` is not set, or
-    /// they came after it had started, what the place holds is open.
+    /// Notes the end of operation `number`, which changes data. Faults at its place are superseded. If `is_clear` is not set, or
+    /// they came after it had started, the content of the place is uncertain.
     pub(super) fn supersede(
         &mut self,
         extent: Extent,
@@ -203,7 +204,7 @@ impl State {
         }
     }
 
-    /// The device has crashed: whether it still holds the faults is open.
+    /// Notes that the device has crashed: whether it still holds the faults is unknown.
     pub(super) fn lose_marks(&mut self, ledger: &Ledger) {
         for mark in std::mem::take(&mut self.marks).into_values() {
             ledger.change(mark.entry, |entry| entry.unclear = true);
@@ -211,7 +212,7 @@ impl State {
         self.left.clear();
     }
 
-    /// A read has ended: it has returned the faults at its place that were there when it started.
+    /// Notes the end of a read: it has returned the faults at its place that were there when it started.
     pub(super) fn note_read(&self, extent: Extent, number: FlightNumber, at: Nanos, ledger: &Ledger) {
         let marks = self.marks.range(sectors(extent)).map(|(_, mark)| mark);
         for mark in marks.filter(|mark| mark.since < number.0) {
@@ -223,12 +224,12 @@ impl State {
         }
     }
 
-    /// What acknowledged writes have covered, and may be covered by misdirected ones.
+    /// Notes a range covered by acknowledged writes, which misdirected ones may cover.
     pub(super) fn note_written(&mut self, extent: Extent) {
         self.written.insert(extent);
     }
 
-    /// The same, when its content is open.
+    /// The same, when its content is unknown.
     pub(super) fn note_unknown(&mut self, extent: Extent) {
         self.written.remove(extent);
     }
@@ -238,12 +239,12 @@ impl State {
         self.written.near(at)
     }
 
-    /// The end of the last of them.
+    /// The end of the last of these ranges.
     pub(super) fn written_end(&self) -> u64 {
         self.written.end()
     }
 
-    /// Where phantom writes may go.
+    /// Range for phantom writes.
     pub(super) fn outside(&self) -> Extent {
         self.outside
     }
@@ -253,12 +254,12 @@ impl State {
         !self.covered.meets(extent)
     }
 
-    /// Reads of a place fail from now on.
+    /// Makes reads of a place fail from now on.
     pub(super) fn make_unreadable(&mut self, extent: Extent, entry: EntryNumber) {
         self.unreadable.push((extent, entry));
     }
 
-    /// The entries that let a read fail.
+    /// The entries that make a read fail.
     pub(super) fn unreadable(&self, extent: Extent) -> Vec<EntryNumber> {
         let hit = self.unreadable.iter().filter(|(place, _)| place.overlaps(extent));
         hit.map(|(_, entry)| *entry).collect()
@@ -285,7 +286,7 @@ impl State {
         self.recent.iter().any(|recent| recent.number == number)
     }
 
-    /// A read has been answered with the earlier content: the next one is not.
+    /// Forgets the earlier content of a write: a read has returned it, and the next one must not.
     pub(super) fn forget_old(&mut self, number: u64) {
         if let Some(recent) = self.recent.iter_mut().find(|recent| recent.number == number) {
             self.recent_bytes -= recent.old.take().map_or(0, |old| old.len());

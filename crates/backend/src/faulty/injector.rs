@@ -1,4 +1,4 @@
-//! Which operations are hit, and what the wrappers of a run share.
+//! Selection of the operations that are hit, and state shared by the wrappers of a run.
 
 use super::damage::below;
 use super::device::FaultyDevice;
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Recent writes of each target that others may take.
 const EXCHANGED: usize = 4;
 
-/// The stream of random numbers of a cache: none of an injection.
+/// The stream of random numbers of a cache: distinct from all injections.
 const CACHE: u64 = u32::MAX as u64;
 
 /// Makes whole sectors, from this number of the target on, such as another run would have written.
 pub type OtherRun = Box<dyn Fn(&mut [u8], u64) + Send + Sync>;
 
-/// The injections of a run, with their ledger. Clones are handles of the same.
+/// The injections of a run, with their ledger, shared by clones.
 #[derive(Clone)]
 pub struct Injector(Arc<Run>);
 
@@ -30,17 +30,17 @@ struct Run {
     seed: u64,
     ledger: Ledger,
     other_run: Option<OtherRun>,
-    /// By target.
+    /// Recent writes, by target.
     exchange: Mutex<HashMap<u16, Exchanged>>,
 }
 
-/// What a target has written last.
+/// Recent writes of a target.
 struct Exchanged {
     device: FaultyDevice,
     data: VecDeque<Arc<[u8]>>,
 }
 
-/// A target under faults. Clones are handles of the same: all issuing loops of a target count its operations together.
+/// A target under faults, shared by clones: all issuing loops of a target count its operations together.
 #[derive(Clone)]
 pub struct FaultyTarget(Arc<Target>);
 
@@ -65,12 +65,12 @@ struct Rule {
     made: u64,
 }
 
-/// What is to be done to an operation.
+/// A fault that is due for an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
     pub(super) kind: InjectionKind,
     pub(super) sectors: Option<u64>,
-    /// Of the operation: see [`Entry::number`](super::Entry::number).
+    /// Number of the operation: see [`Entry::number`](super::Entry::number).
     pub(super) number: u64,
     rule: usize,
 }
@@ -85,18 +85,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Injector {
-    /// What a plan injects, with the plan's seed.
+    /// The injections of a plan, with the plan's seed.
     pub fn new(inject: &[Injection], seed: u64) -> Injector {
         Injector::with_other_run(inject, seed, None)
     }
 
-    /// The same with what makes sectors of another run. Without it nothing of kind `other-run` is injected.
+    /// The same with a generator of sectors of another run. Without it nothing of kind `other-run` is injected.
     pub fn with_other_run(inject: &[Injection], seed: u64, other_run: Option<OtherRun>) -> Injector {
         let exchange = Mutex::default();
         Injector(Arc::new(Run { inject: inject.to_vec(), seed, ledger: Ledger::new(), other_run, exchange }))
     }
 
-    /// What was injected.
+    /// The ledger of injected faults.
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
     }
@@ -143,7 +143,7 @@ impl fmt::Debug for FaultyTarget {
 }
 
 impl Rule {
-    /// Counts an operation; its number.
+    /// Counts an operation; returns its number.
     fn count(&mut self) -> u64 {
         let number = self.seen;
         self.seen += 1;
@@ -193,7 +193,7 @@ impl FaultyTarget {
         &self.0.device
     }
 
-    /// Numbers for another wrapper.
+    /// A random generator for another wrapper.
     pub(super) fn random(&self) -> Xoshiro256PlusPlus {
         let wrapper = self.0.wrappers.fetch_add(1, Ordering::Relaxed);
         random_of(!self.0.injector.0.seed, self.0.number, wrapper)
@@ -204,21 +204,21 @@ impl FaultyTarget {
         self.0.injector.0.inject.iter().any(|injection| kinds.contains(&injection.kind))
     }
 
-    /// Counts an operation; what may be done to it.
+    /// Counts an operation; returns the faults that are due for it.
     pub(super) fn due(&self, op: Op, extent: Extent) -> Vec<Case> {
         let number = self.0.operations.fetch_add(1, Ordering::Relaxed);
-        // What such kinds suit does not depend on it.
+        // The suitability of such kinds does not depend on it.
         let durability = Durability::NONE;
         self.take_due(|kind| !kind.is_of_cache() && kind.suits(op, durability, extent), Some(number))
     }
 
-    /// The same for what concerns the write cache of the device.
+    /// The same for kinds of the device's write cache.
     pub(super) fn due_in_cache(&self, operation: &Operation) -> Vec<Case> {
         let Operation { op, durability, extent, .. } = *operation;
         self.take_due(|kind| kind.is_of_cache() && kind.suits(op, durability, extent), None)
     }
 
-    /// Counts an operation for some of the injections. Its number is the given one, or that of each injection.
+    /// Counts an operation for some of the injections, under the given number, or that of each injection.
     fn take_due(&self, suits: impl Fn(InjectionKind) -> bool, number: Option<u64>) -> Vec<Case> {
         if !self.0.is_armed.load(Ordering::Relaxed) {
             return Vec::new();
@@ -233,13 +233,13 @@ impl FaultyTarget {
         suiting.filter_map(case).collect()
     }
 
-    /// It was not done, and waits for the next operation.
+    /// Requeues a case that was not done, for the next operation.
     pub(super) fn give_back(&self, case: Case) {
         let rule = &mut lock(&self.0.rules)[case.rule];
         (rule.due, rule.made) = (rule.due + 1, rule.made - 1);
     }
 
-    /// Shows other targets what was written.
+    /// Shows written data to other targets.
     pub(super) fn exchange(&self, data: &Arc<[u8]>) {
         let mut exchange = lock(&self.0.injector.0.exchange);
         let own = || Exchanged { device: self.0.device.clone(), data: VecDeque::new() };
@@ -248,7 +248,7 @@ impl FaultyTarget {
         recent.push_front(data.clone());
     }
 
-    /// What a target on another device has written, some recent write of one of them.
+    /// Data written by a target on another device, some recent write of one of them.
     pub(super) fn of_other_target(&self, random: &mut Xoshiro256PlusPlus) -> Option<Arc<[u8]>> {
         let exchange = lock(&self.0.injector.0.exchange);
         let others = exchange.iter().filter(|(_, other)| !other.device.is(&self.0.device));
@@ -256,7 +256,7 @@ impl FaultyTarget {
             other.data.iter().map(|data| (*number, data.clone())).collect::<Vec<_>>()
         };
         let mut others: Vec<_> = others.flat_map(each).collect();
-        // The order of a hash map is not that of the next run.
+        // HashMap order differs between runs.
         others.sort_by_key(|(number, _)| *number);
         let chosen = below(random, others.len().max(1) as u64) as usize;
         others.get(chosen).map(|(_, data)| data.clone())

@@ -1,4 +1,4 @@
-//! What was injected: the truth that a verification is compared with.
+//! The injected faults: the truth that a verification is compared with.
 
 use iosonar_plan::{Extent, InjectionKind, Nanos, Op, SECTOR};
 use serde::{Serialize, Serializer};
@@ -11,24 +11,24 @@ const MOST: usize = 1_000_000;
 /// Bytes of a sector that an entry keeps: as many as a header has.
 pub(super) const HEADER: usize = 64;
 
-/// All injections of a run. Clones are handles of the same list.
+/// All injections of a run, in a list shared by clones.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger(Arc<Mutex<List>>);
 
 #[derive(Debug, Default)]
 struct List {
     entries: Vec<Entry>,
-    /// Those that did not fit.
+    /// Entries that did not fit.
     dropped: u64,
 }
 
-/// Number of an entry; none: it did not fit.
+/// Number of an entry; `None` if it did not fit.
 pub(super) type EntryNumber = Option<u32>;
 
 /// One injected fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// What was done.
+    /// Kind of the fault.
     pub kind: InjectionKind,
     /// Index of the target in the plan.
     pub target: u16,
@@ -47,16 +47,16 @@ pub struct Entry {
     /// When the operation completed.
     #[serde(rename = "completed_ns", serialize_with = "number_or_none")]
     pub completed: Option<Nanos>,
-    /// Whether it was made: the operation that carries it succeeded, and the content differs from what it should be.
+    /// Whether it was made: the operation that carries it succeeded, and the content differs from the right one.
     pub applied: bool,
-    /// Another operation makes it open what the place holds: one that was in flight at the same time, or that failed.
+    /// Another operation makes the content of the place uncertain: one that was in flight at the same time, or that failed.
     pub unclear: bool,
-    /// The sectors of the operation that do not hold, or did not return, what they should. None for duplicated and phantom
-    /// writes: those of the operation are right.
+    /// The sectors of the operation that have, or returned, wrong content. `None` for duplicated and phantom writes: those of the
+    /// operation are right.
     pub place: Option<Hit>,
-    /// The sectors elsewhere that hold what they should not: of misdirected, duplicated, swapped and phantom writes.
+    /// The sectors elsewhere with wrong content: of misdirected, duplicated, swapped and phantom writes.
     pub destination: Option<Hit>,
-    /// First byte that may differ and the first after the last one, from the start of the place; none: all.
+    /// First byte that may differ and the first after the last one, from the start of the place; `None` means all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<(u64, u64)>,
     /// Bits that differ, from the start of the place; bit 0 is the lowest of the first byte. Only of flipped bits.
@@ -64,41 +64,41 @@ pub struct Entry {
     pub bits: Vec<u64>,
     /// Start of the first sector of the place, or else of the destination, as it should be.
     pub due: Header,
-    /// The same as it is, or as it was returned.
+    /// The same in its present state, or as it was returned.
     pub held: Header,
-    /// What a crash left of the writes that were only in the cache.
+    /// Survival, at a crash, of the writes that were only in the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub survived: Option<Survived>,
-    /// What an ignored flush would have brought to stable storage.
+    /// Writes that an ignored flush would have brought to stable storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unflushed: Option<Unflushed>,
 }
 
-/// What became of writes at a crash.
+/// Fate of writes at a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Survived {
     /// Acknowledged writes that were in the volatile cache.
     pub cached: u64,
     /// Writes in flight.
     pub in_flight: u64,
-    /// How many of both the device holds wholly.
+    /// Number of both that the device holds wholly.
     pub whole: u64,
-    /// In part.
+    /// Number of writes that survived in part.
     pub in_part: u64,
-    /// Not at all.
+    /// Number of lost writes.
     pub lost: u64,
 }
 
 /// Writes in a volatile cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Unflushed {
-    /// How many.
+    /// Number of writes.
     pub writes: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// A run of sectors, and what became of it.
+/// A run of sectors, and its later state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Hit {
     /// First sector.
@@ -153,7 +153,7 @@ impl Serialize for Header {
 }
 
 impl Entry {
-    /// Nothing is known yet of what became of it.
+    /// An entry whose outcome is unknown yet.
     pub(super) fn new(
         kind: InjectionKind,
         target: u16,
@@ -206,7 +206,7 @@ impl Entry {
 }
 
 impl Ledger {
-    /// Without entries.
+    /// A ledger without entries.
     pub fn new() -> Ledger {
         Ledger::default()
     }
@@ -229,7 +229,7 @@ impl Ledger {
     /// Writes each entry as one line of JSON.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_lines(&self, out: &mut impl Write) -> io::Result<()> {
         for entry in &self.list().entries {
             serde_json::to_writer(&mut *out, entry)?;

@@ -1,19 +1,19 @@
-//! Faults around any backend: requests are changed on their way in, and answers on their way out, as the plan's injections
-//! say. Each fault is noted in a ledger, with what became of it.
+//! Faults around any backend: requests are changed on their way in, and results on their way out, as set by the plan's injections.
+//! Each fault is noted in a ledger, with its outcome.
 //!
-//! An operation that is hit may need operations of its own: the earlier content is read, or something is written elsewhere. The
+//! An operation that is hit may need further operations: the earlier content is read, or something is written elsewhere. The
 //! wrapper executes these at once and one after the other, while the caller waits in [`push`](Backend::push): the run tests the
 //! detection of faults, and its times are no result.
 //!
 //! A place that still holds a fault is not hit again, and neither is one where another request is in flight. So each entry of
 //! the ledger describes the content of its place until that is overwritten.
 //!
-//! - [`injector`](self::injector): which operations are hit, what all wrappers share.
-//! - [`device`](self::device): what is in flight on a device, what was written last, where faults lie.
+//! - [`injector`](self::injector): selection of operations, state shared by all wrappers.
+//! - [`device`](self::device): requests in flight on a device, recent writes, places of faults.
 //! - [`writes`](self::writes), [`reads`](self::reads): the kinds.
 //! - [`damage`](self::damage): how bytes are changed.
 //! - [`cache`](self::cache), [`volatile`](self::volatile): the volatile write cache of a device that is to crash, below the others.
-//! - [`below`](self::below): operations of a wrapper's own.
+//! - [`below`](self::below): operations of the wrapper itself.
 
 mod below;
 mod cache;
@@ -48,12 +48,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use volatile::Volatile;
 
-/// Names operations of the wrapper's own. Callers number theirs from 0.
+/// Token of operations of the wrapper itself. Callers number theirs from 0.
 const OWN: Token = Token(u32::MAX);
-/// The same of the cache below it.
+/// Token of operations of the cache below it.
 const CACHE_OWN: Token = Token(u32::MAX - 1);
 
-/// Kinds that need what a place held before its last write.
+/// Kinds that need the content of a place before its last write.
 const WITH_OLD: [InjectionKind; 2] = [InjectionKind::Stale, InjectionKind::Reverted];
 /// Kinds that need recent writes.
 const WITH_RECENT: [InjectionKind; 3] =
@@ -66,11 +66,11 @@ pub struct Faulty {
     random: Xoshiro256PlusPlus,
     pending: HashMap<Token, Pending>,
     needs: Needs,
-    /// Each write is to be on stable storage when it completes.
+    /// Whether each write must be on stable storage when it completes.
     is_synchronous: bool,
 }
 
-/// What the injections of a run need to be kept of ordinary writes.
+/// Data of ordinary writes that the injections of a run need.
 #[derive(Debug, Clone, Copy)]
 struct Needs {
     old: bool,
@@ -88,20 +88,20 @@ struct Pending {
     /// The caller's buffer, where another one was issued.
     original: Option<Buffer>,
     entry: EntryNumber,
-    /// What the place of an ordinary write held before.
+    /// Earlier content of the place of an ordinary write.
     old: Option<Arc<[u8]>>,
 }
 
-/// What is left to do when the operation has completed.
+/// Action when the operation has completed.
 #[derive(Debug)]
 enum Act {
-    /// Nothing.
+    /// No action.
     None,
     /// A read was issued in the place of a write.
     Lost,
     /// Part of a write has other data.
     Changed { hit: Range<usize> },
-    /// A request was made so long.
+    /// A request was shortened or lengthened to this.
     Short { length: u64 },
     /// Reads of this part fail from now on; and this one, if it is a read.
     Unreadable { hit: Range<usize> },
@@ -121,13 +121,13 @@ impl std::fmt::Debug for Faulty {
     }
 }
 
-/// The part of an extent that these bytes of its data lie in.
+/// The part of an extent that these bytes of its data belong to.
 fn part(extent: Extent, hit: &Range<usize>) -> Extent {
     Extent { offset: extent.offset + hit.start as u64, length: hit.len() as u64 }
 }
 
 impl Faulty {
-    /// Operations that the inner backend has in flight beside those of the caller: its depth is so much greater.
+    /// Operations that the inner backend has in flight beside those of the caller: its depth is greater by this.
     pub const EXTRA_DEPTH: u32 = 1;
 
     /// Injects into the operations of one issuing loop. The inner backend transfers data, and its file can be read.
@@ -150,7 +150,7 @@ impl Faulty {
         Faulty { inner, target, random, pending, needs, is_synchronous: false }
     }
 
-    /// Each write is to be on stable storage when it completes: the file was opened with `O_SYNC` or `O_DSYNC`.
+    /// Requires each write to be on stable storage when it completes: the file was opened with `O_SYNC` or `O_DSYNC`.
     #[must_use]
     pub fn synchronous(mut self, is_synchronous: bool) -> Faulty {
         self.is_synchronous = is_synchronous;
@@ -161,7 +161,7 @@ impl Faulty {
         self.target.device().cache().is_some_and(|cache| cache.lock().has_crashed())
     }
 
-    /// Writes elsewhere; whether all of it was written. The place is `flight`'s, which ends.
+    /// Writes elsewhere; returns whether all of it was written. The place is `flight`'s, which ends.
     fn write_now(&mut self, extent: Extent, flight: FlightNumber, data: &[u8]) -> Written {
         let copy = self.inner.copy_of(data);
         let (copy, result) = self.inner.execute(Op::Write, Durability::NONE, extent, copy);
@@ -177,7 +177,7 @@ impl Faulty {
         Written { is_whole, has_overlap }
     }
 
-    /// An entry of the ledger, as long as nothing is known of its end.
+    /// An entry of the ledger whose end is not known yet.
     fn entry(&mut self, case: Case, pending: &Pending, due: &[u8], held: &[u8]) -> Entry {
         let (target, time) = (self.target.number(), self.inner.now());
         let entry = Entry::new(case.kind, target, case.number, pending.op, pending.extent, time);
@@ -192,7 +192,7 @@ impl Faulty {
         self.target.ledger().change(number, change);
     }
 
-    /// Does one of what may be done to an operation, if any is possible.
+    /// Applies one of the due faults to an operation, if any is possible.
     fn changed(&mut self, mut operation: Operation, pending: &mut Pending) -> Operation {
         if self.has_crashed() {
             return operation;
@@ -237,7 +237,7 @@ impl Faulty {
         operation
     }
 
-    /// Ends an operation of the caller's.
+    /// Ends a caller's operation.
     fn finish(&mut self, mut completion: Completion) -> Completion {
         let Some(mut pending) = self.pending.remove(&completion.token) else { return completion };
         if let Some(original) = pending.original.take() {
@@ -252,7 +252,7 @@ impl Faulty {
         completion
     }
 
-    /// Ends one that had a buffer of the wrapper's.
+    /// Ends an operation that had a buffer of the wrapper.
     fn finish_replaced(&mut self, completion: &mut Completion, pending: &mut Pending, own: &Buffer) {
         match &pending.act {
             Act::Lost => self.finish_lost(completion, pending, own),
@@ -289,7 +289,7 @@ impl Backend for Faulty {
     fn push(&mut self, mut operation: Operation) {
         let Operation { token, op, extent, .. } = operation;
         debug_assert!(token != OWN && token != CACHE_OWN);
-        // Only a cache needs to know: below, the file says so.
+        // Only a cache needs this: below, the file is opened so.
         let is_durable = self.is_synchronous && op.is_write() && self.target.device().cache().is_some();
         operation.durability = operation.durability.with(Durability::FUA, is_durable);
         if !op.has_place() {
@@ -309,7 +309,7 @@ impl Backend for Faulty {
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
         self.inner.reap(wait);
-        // To end one may take operations of the wrapper's own, and others are seen meanwhile.
+        // Ending one may take operations of the wrapper itself, and others complete meanwhile.
         while !self.inner.ready.is_empty() {
             for completion in std::mem::take(&mut self.inner.ready) {
                 let completion = self.finish(completion);
@@ -332,7 +332,7 @@ impl Backend for Faulty {
 }
 
 impl Drop for Faulty {
-    /// What was in flight may have been executed or not.
+    /// Operations in flight may have been executed or not.
     fn drop(&mut self) {
         let at = self.inner.now();
         let ledger = self.target.ledger();

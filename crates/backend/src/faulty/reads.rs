@@ -15,14 +15,14 @@ const EIO: i64 = 5;
 /// A place whose earlier content is known.
 struct Earlier {
     recent: u64,
-    /// In the operation.
+    /// Bytes in the operation.
     hit: Range<usize>,
     old: Vec<u8>,
     due: Header,
 }
 
 impl Faulty {
-    /// Does something to a read.
+    /// Applies a fault to a read.
     pub(super) fn hit_read(
         &mut self,
         case: Case,
@@ -84,7 +84,7 @@ impl Faulty {
         })
     }
 
-    /// Lets a part of a read, or all of it, not reach the caller's buffer.
+    /// Keeps a part of a read, or all of it, from the caller's buffer.
     fn hold_back(
         &mut self,
         case: Case,
@@ -130,7 +130,7 @@ impl Faulty {
         });
     }
 
-    /// A read is no longer in flight; whether something changed its place meanwhile.
+    /// Ends a read; returns whether its place was changed meanwhile.
     fn end_read(&mut self, pending: &Pending, at: Nanos, result: i64) -> bool {
         let mut device = self.target.device().lock();
         if let Ok(length) = u64::try_from(result) {
@@ -188,7 +188,7 @@ impl Faulty {
         }
     }
 
-    /// Writes earlier content again, if the write that replaced it is still the last one; whether that was so.
+    /// Writes earlier content again, if the write that replaced it is still the last one; returns whether it was.
     fn revert(
         &mut self,
         case: Case,

@@ -1,4 +1,4 @@
-//! Each kind leaves exactly the content that its definition says, and the ledger says so.
+//! Each kind leaves exactly the content of its definition, and the ledger reports it.
 
 use super::below::FAR;
 use super::*;
@@ -386,14 +386,14 @@ fn entries_are_lines_of_json() {
     assert!(entry.get("bytes").is_none() && lines.ends_with(b"}\n"));
 }
 
-/// What is in flight of a random run.
+/// A request in flight of a random run.
 struct Request {
     op: Op,
     extent: Extent,
     bytes: Vec<u8>,
 }
 
-/// Random requests on two targets, with all kinds at once; and what each sector should hold, by target.
+/// Random requests on two targets, with all kinds at once; and the expected content of each sector, by target.
 struct Random {
     random: Xoshiro256PlusPlus,
     version: u64,
@@ -434,7 +434,7 @@ impl Random {
         &self.due[extent.offset as usize..extent.end() as usize]
     }
 
-    /// Notes an end; the sectors of a read that are wrong.
+    /// Notes an end; returns the wrong sectors of a read.
     fn ended(&mut self, completion: &Completion) -> Vec<u64> {
         let Request { op, extent, bytes } = self.flying.remove(&completion.token.0).unwrap();
         let first = extent.offset / BYTES;
@@ -457,7 +457,7 @@ impl Random {
     }
 }
 
-/// Runs random requests; what is wrong afterwards is what the ledger says.
+/// Runs random requests; checks that the wrong content afterwards matches the ledger.
 fn ledger_is_true(
     inner: Box<dyn Backend>,
     content: impl Fn(&mut [u8]),

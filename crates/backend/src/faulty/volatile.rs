@@ -1,9 +1,9 @@
 //! A volatile write cache over a backend, and its crash.
 //!
-//! A write is read below instead, which takes a plausible time, and is acknowledged when the [`Cache`](super::cache) has it. What a
-//! flush hands on, and a write that is to be on stable storage, is written at once and one after the other, while the caller
-//! waits: so what reaches the device below keeps its order. Discards and write zeroes go past the cache in the same way, as on
-//! a device that keeps them in no cache.
+//! A write is replaced by a read below, which takes a plausible time, and is acknowledged when the [`Cache`](super::cache) has it.
+//! Data destaged by a flush, and a write that is to be on stable storage, is written at once and one after the other, while the
+//! caller waits: so the device below gets writes in order. Discards and write zeroes go past the cache in the same way, as on a
+//! device that does not cache them.
 
 use super::below::Below;
 use super::cache::{MOST, Pieces, SharedCache};
@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// The errno of a device that has crashed: EIO.
 const EIO: i64 = 5;
 
-/// How often a write that fails is handed on.
+/// Number of attempts to destage a write that fails.
 const TRIES: u32 = 4;
 
-/// How often that is tried again at the end, when nobody can be told of an error any more.
+/// Number of rounds of attempts at the end, when no error can be reported any more.
 const ROUNDS_AT_END: u32 = 16;
 
 pub(super) struct Volatile {
@@ -53,7 +53,7 @@ enum Act {
     Read(u64),
     /// A write of this number is read.
     Write(u64, Arc<[u8]>),
-    /// A flush that came at this time, before what was acknowledged until then was handed on.
+    /// A flush that started at this time, before earlier acknowledged writes were destaged.
     Flush(Nanos),
 }
 
@@ -64,7 +64,7 @@ impl Volatile {
         Volatile { below, target, cache, pending: HashMap::new(), over: Vec::new() }
     }
 
-    /// Crashes if it is time to; whether flushing is ignored.
+    /// Crashes if due; returns the case of an ignored flush.
     fn inject(&mut self, operation: &Operation) -> Option<Case> {
         let mut ignored = None;
         for case in self.target.due_in_cache(operation) {
@@ -80,7 +80,7 @@ impl Volatile {
         Entry::new(kind, self.target.number(), number, op, extent, self.below.now())
     }
 
-    /// Lets the device below have some of what only the cache has and of what is in flight; from now on everything fails.
+    /// Destages some of the dirty writes and of those in flight; from now on everything fails.
     fn crash(&mut self, case: Case, operation: &Operation) {
         let shared = Arc::clone(&self.cache);
         let _turn = shared.turn();
@@ -110,7 +110,7 @@ impl Volatile {
         self.target.ledger().add(Entry { completed, applied: true, survived, ..entry });
     }
 
-    /// Writes parts of a write to the device below, again if that fails.
+    /// Writes parts of a write to the device below, with retries.
     fn write(&mut self, pieces: &Pieces) -> Result<(), i64> {
         for (place, bytes) in pieces.each() {
             let mut tries = 0;
@@ -129,7 +129,7 @@ impl Volatile {
         Ok(())
     }
 
-    /// Hands on what was acknowledged up to an acknowledgement, in order. It is this wrapper's turn.
+    /// Destages writes up to an acknowledgement, in order. The caller holds the turn.
     fn hand_on(&mut self, last: u64) -> Result<(), i64> {
         let mut has_any = false;
         loop {
@@ -144,7 +144,7 @@ impl Volatile {
         }
     }
 
-    /// Hands everything on, unless the device has crashed.
+    /// Destages everything, unless the device has crashed.
     fn empty(&mut self) -> Result<(), i64> {
         let shared = Arc::clone(&self.cache);
         let _turn = shared.turn();
@@ -155,8 +155,8 @@ impl Volatile {
         if has_crashed { Err(-EIO) } else { self.hand_on(last) }
     }
 
-    /// Hands everything on at the end. What the device below does not take is lost, and the ledger says so; as number of the write
-    /// it has 0.
+    /// Destages everything at the end. Writes that the device below does not take are lost, and the ledger says so; as number of
+    /// the write it has 0.
     fn end(&mut self) {
         let mut rounds = 0;
         while self.empty().is_err() {
@@ -172,7 +172,7 @@ impl Volatile {
         }
     }
 
-    /// Issues an operation below, or what stands in for it.
+    /// Issues an operation below, or its replacement.
     fn issue(&mut self, operation: Operation, act: Act, entry: EntryNumber) {
         let Operation { token, op, durability, extent, .. } = operation;
         let (operation, original) = match op {
@@ -224,7 +224,7 @@ impl Volatile {
         self.target.ledger().add(Entry { unflushed: Some(unflushed), ..entry })
     }
 
-    /// A discard or write zeroes goes past the cache, after what is under way.
+    /// Passes a discard or write zeroes by the cache, after operations in flight.
     fn pass(&mut self, operation: Operation) {
         let Operation { token, op, durability, extent, buffer } = operation;
         let started = self.below.now();
@@ -247,7 +247,7 @@ impl Volatile {
         self.over.push(completion);
     }
 
-    /// Ends an operation of the caller's.
+    /// Ends a caller's operation.
     fn finish(&mut self, mut completion: Completion) -> Completion {
         let Some(mut pending) = self.pending.remove(&completion.token) else { return completion };
         if let Some(original) = pending.original.take() {
@@ -263,7 +263,7 @@ impl Volatile {
             Act::Write(number, data) => self.finish_write(&mut completion, &pending, *number, data),
             Act::Flush(started) => self.finish_flush(&mut completion, *started),
         };
-        // It has ended when the cache was looked at.
+        // It ends when the cache is read.
         let later = now.saturating_sub(completion.completed);
         completion.completed = completion.completed.saturating_add(later);
         completion.reap_lag = completion.reap_lag.saturating_add(later);
@@ -294,7 +294,7 @@ impl Volatile {
         self.below.now()
     }
 
-    /// The device below gave less than the cache has: reads on, up to the end of the file, after which there are zeros.
+    /// The device below returned less than the cache has: reads on, up to the end of the file, after which there are zeros.
     fn read_on(&mut self, extent: Extent, missing: std::ops::Range<usize>, memory: &mut [u8]) -> usize {
         let mut done = missing.start;
         while done < missing.end {
@@ -336,7 +336,7 @@ impl Volatile {
         self.below.now()
     }
 
-    /// Brings a write to where its durability says; its bytes.
+    /// Brings a write to where its durability requires; returns its bytes.
     fn keep(&mut self, pending: &Pending, number: u64, data: &Arc<[u8]>) -> Result<i64, i64> {
         let (extent, durability) = (pending.extent, pending.durability);
         if durability.has(Durability::PREFLUSH) {
@@ -424,7 +424,7 @@ impl Backend for Volatile {
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
         self.below.reap(if self.over.is_empty() { wait } else { Wait::No });
-        // To end one may take operations of the wrapper's own, and others are seen meanwhile.
+        // Ending one may take operations of the wrapper itself, and others complete meanwhile.
         while !self.below.ready.is_empty() {
             for completion in std::mem::take(&mut self.below.ready) {
                 let completion = self.finish(completion);
@@ -434,7 +434,7 @@ impl Backend for Volatile {
         out.append(&mut self.over);
     }
 
-    /// What follows brings the target to stable storage: nothing may stay here.
+    /// Destages all writes: the next step brings the target to stable storage.
     fn hand_over(&mut self) -> io::Result<()> {
         self.empty().map_err(|errno| io::Error::from_raw_os_error(-errno as i32))?;
         self.below.backend.hand_over()
@@ -445,7 +445,7 @@ impl Backend for Volatile {
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {
-        // After a crash there is nothing to hand on, and closing works.
+        // After a crash there is nothing to destage, and closing works.
         let has_crashed = self.cache.lock().has_crashed();
         let emptied = if has_crashed { Ok(()) } else { self.empty() };
         let released = self.below.backend.release();
@@ -457,7 +457,7 @@ impl Backend for Volatile {
 }
 
 impl Drop for Volatile {
-    /// The last one hands everything on: the run ends, or its phase.
+    /// The last one destages everything: the run ends, or its phase.
     fn drop(&mut self) {
         let is_last = {
             let mut cache = self.cache.lock();

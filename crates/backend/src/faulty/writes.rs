@@ -11,15 +11,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
-/// Sectors of a phantom write, unless the plan says otherwise: a page.
+/// Sectors of a phantom write, unless set in the plan: a page.
 const PHANTOM: u64 = PAGE / SECTOR;
-/// How often a random place is tried.
+/// Number of attempts to find a random place.
 const TRIES: u32 = 16;
 
-/// The operation as it goes on; or the same as before, because it allows no such fault.
+/// The changed operation; or the same as before, because it allows no such fault.
 type Injected = Result<Operation, Operation>;
 
-/// What is wrong with the data of a write.
+/// Damage to the data of a write.
 struct Damage {
     data: Buffer,
     hit: Range<usize>,
@@ -34,7 +34,7 @@ impl Damage {
 }
 
 impl Faulty {
-    /// Does something to a write.
+    /// Applies a fault to a write.
     pub(super) fn hit_write(&mut self, case: Case, operation: Operation, pending: &mut Pending) -> Injected {
         match case.kind {
             InjectionKind::Lost => Ok(self.lose(case, operation, pending)),
@@ -57,7 +57,7 @@ impl Faulty {
         }
     }
 
-    /// Data of which a part stays as it is on the target.
+    /// Data of a write of which a part stays unchanged on the target.
     fn torn(&mut self, case: Case, operation: &Operation, old: &[u8]) -> Option<Damage> {
         let Operation { extent, buffer: new, .. } = operation;
         let (hit, bytes) = if case.kind == InjectionKind::TornInside {
@@ -84,7 +84,7 @@ impl Faulty {
         Some(Damage { bytes, ..Damage::of(data, hit) })
     }
 
-    /// Data of which a part is something else.
+    /// Data of a write of which a part is damaged.
     fn damaged(&mut self, case: Case, operation: &Operation) -> Option<Damage> {
         let (new, total) = (&operation.buffer, operation.extent.length / SECTOR);
         let is_small = matches!(
@@ -133,7 +133,7 @@ impl Faulty {
         }
     }
 
-    /// Lets other data go to the place of a write, if it differs.
+    /// Replaces the data of a write, if the new data differs.
     fn with_damage(
         &mut self,
         case: Case,
@@ -161,7 +161,7 @@ impl Faulty {
         self.read_instead(operation, pending)
     }
 
-    /// Lets a write not be executed: its place is read instead, which takes a plausible time and says what it holds.
+    /// Skips a write: its place is read instead, which takes a plausible time and returns its content.
     fn read_instead(&mut self, mut operation: Operation, pending: &mut Pending) -> Operation {
         pending.act = Act::Lost;
         let own = self.inner.take_buffer(operation.buffer.len());
@@ -169,7 +169,7 @@ impl Faulty {
         Operation { op: Op::Read, durability: Durability::NONE, ..operation }
     }
 
-    /// A place with as many sectors that acknowledged writes have covered, taken for a write.
+    /// A place of the same length that acknowledged writes have covered, reserved for a write.
     fn destination(&mut self, own: Extent) -> Option<(Extent, super::FlightNumber)> {
         let unit = [PAGE, SECTOR].into_iter().find(|unit| (own.offset | own.length).is_multiple_of(*unit))?;
         let mut device = self.target.device().lock();
@@ -208,7 +208,7 @@ impl Faulty {
         }
     }
 
-    /// Writes elsewhere; the entry, if that succeeded.
+    /// Writes elsewhere; returns the entry, if that succeeded.
     fn write_beside(
         &mut self,
         entry: Entry,
@@ -243,7 +243,7 @@ impl Faulty {
         }
     }
 
-    /// Lets a write and a recent one exchange their places.
+    /// Exchanges the places of a write and a recent one.
     fn swap(&mut self, case: Case, mut operation: Operation, pending: &mut Pending) -> Injected {
         let own = operation.extent;
         let found = {
@@ -306,7 +306,7 @@ impl Faulty {
         }
     }
 
-    /// Makes a request shorter. Of whole pages only pages are cut off, because the device may know nothing smaller.
+    /// Shortens a request. Of whole pages only pages are cut off, because the device may support nothing smaller.
     pub(super) fn shorter(&mut self, case: Case, extent: Extent) -> u64 {
         let total = extent.length / SECTOR;
         let unit = if (extent.offset | extent.length).is_multiple_of(PAGE) { PAGE / SECTOR } else { 1 };
@@ -329,7 +329,7 @@ impl Faulty {
         operation
     }
 
-    /// Lets reads of a place fail once the operation has completed.
+    /// Makes reads of a place fail once the operation has completed.
     pub(super) fn make_unreadable(
         &mut self,
         case: Case,
@@ -409,7 +409,7 @@ impl Faulty {
         completion.short |= is_cut && is_whole;
         ledger.change(entry, |entry| {
             (entry.completed, entry.applied) = (Some(at), is_whole);
-            // What failed may have left anything.
+            // A failed write may have left anything.
             entry.unclear |= has_overlap || !is_whole;
         });
     }
