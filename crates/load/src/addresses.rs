@@ -1,4 +1,4 @@
-//! Where generated requests go: the block of a request by its number.
+//! Addresses of generated requests: the block of a request by its number.
 
 use crate::draws::{Draws, Purpose, below};
 use crate::generated::PatternError;
@@ -15,13 +15,13 @@ pub(crate) enum Addresses {
     Sequential,
     /// The last first.
     Backward,
-    /// Every so many blocks, in as many rounds.
+    /// Every n-th block, in n rounds.
     Strided(u64),
     /// Independent and uniform.
     Random(Draws),
     /// A permutation for each lap.
     Shuffled { permutation: Permutation, laps: Draws },
-    /// In the order that is given.
+    /// In the given order.
     Listed(Arc<[u32]>),
     /// Hot ranks, scattered by a permutation.
     Zipf { zipf: Zipf, scatter: Permutation, draws: Draws },
@@ -87,7 +87,7 @@ impl Addresses {
         })
     }
 
-    /// Another lap through the region starts.
+    /// Starts another lap through the region.
     pub(crate) fn set_lap(&mut self, lap: u64) {
         if let Addresses::Shuffled { permutation, laps } = self {
             permutation.rekey(laps.at(lap));

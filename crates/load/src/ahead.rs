@@ -1,5 +1,5 @@
-//! Reading a source ahead in a thread of its own, so that decompressing, parsing, sorting, and a producer that
-//! pauses never hold up whoever issues the requests.
+//! Reading a source ahead in a separate thread, so that decompressing, parsing, sorting, and a producer that pauses never hold up
+//! the issuing loop.
 
 use crate::recorded::LoadError;
 use crate::{Item, Source};
@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Requests that are read ahead at most.
+/// Maximum number of requests that are read ahead.
 const AHEAD: usize = 4096;
 
-/// How often a thread that cannot go on looks again: the one that reads when there is no room, and who waits for the
-/// first request. Nobody wakes them, because a call for that would be most of what a request costs.
+/// Polling interval of a blocked thread: the one that reads while there is no room, and the one that waits for the first request.
+/// Neither is woken, because a call for that would be most of the cost of a request.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// What a source that is read ahead answers.
+/// Result of asking a source that is read ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// The next request.
     Item(Item),
-    /// There is none yet; ask again.
+    /// No request yet; ask again.
     NotYet,
     /// There are no more.
     End,
@@ -34,14 +34,14 @@ type Answer = Result<Item, LoadError>;
 #[derive(Debug)]
 pub struct ReadAhead {
     answers: Receiver<Answer>,
-    /// Taken from the queue before it was needed.
+    /// An item taken from the queue before it was needed.
     first: Option<Answer>,
     lines: Arc<AtomicU64>,
 }
 
 impl ReadAhead {
-    /// Starts reading what `open` gives; opening may take its time, too. The thread ends with the source, or when
-    /// nobody listens any more.
+    /// Starts reading the source that `open` returns; opening may take its time, too. The thread ends with the source, or when its
+    /// receiver is gone.
     pub fn start(
         open: impl FnOnce() -> Result<Box<dyn Source>, LoadError> + Send + 'static,
     ) -> io::Result<ReadAhead> {
@@ -90,7 +90,7 @@ impl ReadAhead {
         self.first.as_ref().and_then(|answer| answer.as_ref().ok())
     }
 
-    /// Lines of input read so far; it may be ahead of what was consumed.
+    /// Lines of input read so far; it may be ahead of the consumer.
     pub fn lines(&self) -> u64 {
         self.lines.load(Relaxed)
     }
@@ -108,7 +108,7 @@ fn read(mut source: Box<dyn Source>, answer: &mut Sender<Answer>, lines: &Atomic
     }
 }
 
-/// Waits for room; `false` if nobody listens any more.
+/// Waits for room; `false` if the receiver is gone.
 fn send(answer: &mut Sender<Answer>, mut item: Answer) -> bool {
     while let Err(back) = answer.push(item) {
         if answer.is_closed() {

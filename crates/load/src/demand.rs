@@ -1,4 +1,4 @@
-//! How many requests are due by when, in bounded memory: what progress is measured against.
+//! Number of requests due by a time, in bounded memory: the reference of progress.
 
 use iosonar_plan::Nanos;
 

@@ -1,7 +1,7 @@
-//! Random numbers by counter: the number of a request gives its random numbers, without those before it.
+//! Random numbers by counter: the number of a request determines its random numbers, without those before it.
 //!
-//! SplitMix64 (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014) is a counter whose
-//! values are mixed, so any of its numbers can be had at once. Each purpose has a counter of its own.
+//! SplitMix64 (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014) is a counter whose values are
+//! mixed, so any of its numbers can be had at once. Each purpose has a separate counter.
 
 /// The golden ratio in 64 bits, odd: the step of the counter.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -36,7 +36,7 @@ pub(crate) fn exponential(x: u64) -> f64 {
     -libm::log(unit(x))
 }
 
-/// What random numbers are for; no two purposes share any.
+/// Purpose of random numbers; no two purposes share any.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     Address = 1,
@@ -54,7 +54,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// `stream` keeps the sources of different targets and passes apart.
+    /// `stream` separates the sources of different targets and passes.
     pub(crate) fn new(seed: u64, stream: u64, purpose: Purpose) -> Draws {
         let seed = mix(seed.wrapping_add(STEP));
         let stream = mix(seed ^ stream).wrapping_add(STEP);
@@ -66,7 +66,7 @@ impl Draws {
         mix(self.key.wrapping_add(number.wrapping_mul(STEP)))
     }
 
-    /// As many random numbers of a request as are needed.
+    /// A series of random numbers of a request, of any length.
     pub(crate) fn series(self, number: u64) -> Series {
         Series { state: self.at(number) }
     }

@@ -4,7 +4,7 @@ use crate::recorded::LoadError;
 use crate::{Item, Source};
 use iosonar_plan::{Durability, Extent, FlushRule, Nanos};
 
-/// The requests of a job with a flush after every so many writes of its own.
+/// The requests of a job with a flush after a number of its writes.
 ///
 /// Requests and flushes are numbered together: the n-th of a job is request n × jobs + job. So numbers follow each other in
 /// each job, and no two jobs have the same.

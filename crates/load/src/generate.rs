@@ -11,7 +11,7 @@ pub enum Shape {
     /// At each whole second a burst, and each burst larger than the one before (blkreplay manual 5.1.1): the
     /// load in which a target's collapse is easy to see.
     Bursts {
-        /// By how many requests each burst grows.
+        /// Number of requests by which each burst grows.
         growth: u64,
     },
     /// Like a small server: reads at random with a hot set, sequential streaks of writes, a flush-like burst
@@ -29,7 +29,7 @@ pub struct Spec {
     pub shape: Shape,
     /// Its length.
     pub duration: Nanos,
-    /// The region that it touches, from 0, in sectors.
+    /// Length of the region, from 0, in sectors.
     pub sectors: u64,
     /// Share of reads in percent.
     pub read_percent: u8,
@@ -82,7 +82,7 @@ fn mixed(spec: &Spec, rate: u64, out: &mut impl Write) -> Result<u64> {
             Op::Read if random.below(100) < 80 => random.below(hot),
             Op::Read => random.below(spec.sectors),
             _ => {
-                // A streak goes on where the last write ended, seven times of eight.
+                // A streak continues where the last write ended, seven times of eight.
                 streak = if random.below(8) == 0 { random.below(spec.sectors) } else { streak };
                 streak
             }

@@ -1,4 +1,4 @@
-//! Generated workloads: what a plan's generator asks for, request by request.
+//! Generated workloads: the requests of a plan's generator, one by one.
 //!
 //! Request i is a function of plan, seed, stream and i: its operation comes from i alone, its length and address from
 //! random numbers by counter ([`crate::draws`]). Where something is a running sum (Poisson arrivals, bytes requested
@@ -46,12 +46,12 @@ pub enum PatternError {
     },
 }
 
-/// Where a generated workload runs, and when.
+/// Target, phase and pass of a generated workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// Size of the target in bytes.
     pub size: u64,
-    /// The target is a file that grows by what is written beyond its end.
+    /// The target is a file that grows by writes beyond its end.
     pub grows: bool,
     /// Seed of the plan.
     pub seed: u64,
@@ -61,7 +61,7 @@ pub struct Setting {
     pub targets: u64,
     /// Number of the phase in the plan, from 0.
     pub phase: u16,
-    /// From 0.
+    /// Number of the pass, from 0.
     pub pass: u32,
 }
 
@@ -71,12 +71,12 @@ impl Setting {
         Setting { size, grows: false, seed, target: 0, targets: 1, phase: 0, pass: 0 }
     }
 
-    /// What tells the draws of targets, passes and phases apart.
+    /// Stream that separates the draws of targets, passes and phases.
     fn stream(&self) -> u64 {
         (u64::from(self.pass) * self.targets + self.target) ^ self.of_phase()
     }
 
-    /// Above all passes and targets.
+    /// Bits of the phase, above all passes and targets.
     fn of_phase(&self) -> u64 {
         u64::from(self.phase) << 48
     }
@@ -95,7 +95,7 @@ impl Setting {
 /// A request of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
-    /// Where, counted from the offset.
+    /// Its range, counted from the offset.
     pub extent: Extent,
     /// Read or write.
     pub op: Op,
@@ -116,19 +116,19 @@ pub struct Generated {
     /// Its place in its lap through the region, where laps count.
     index: u64,
     lap: u64,
-    /// Where it starts, counted from the beginning of the region, if it is sequential and lengths differ.
+    /// Start of the next request from the beginning of the region, if it is sequential and lengths differ.
     position: u64,
     /// Bytes of all requests before it, where they end the pass.
     issued: u64,
 }
 
-/// What does not change from request to request.
+/// Constants of all requests.
 #[derive(Debug, Clone)]
 struct Shape {
     sharing: Sharing,
     places: Places,
     reads: Reads,
-    /// What the others are, where not all of them are writes.
+    /// Operations of the others, where not all of them are writes.
     changes: Option<Changes>,
     read_sizes: Sizes,
     write_sizes: Sizes,
@@ -140,18 +140,18 @@ struct Shape {
     /// Whether requests between one's own have to be walked over.
     is_walked: bool,
     requests: u64,
-    /// Number and length of a last request that is cut; the number is that of no request where none is.
+    /// Number and length of a last request that is cut; otherwise the number is beyond all requests.
     cut: (u64, u64),
     /// Bytes after which the pass ends, where lengths differ, and whether the last request is cut.
     bytes: Option<(u64, bool)>,
     end: Nanos,
     time_limit: Nanos,
     ramp: Nanos,
-    /// Whether a request takes more than its number to know.
+    /// Whether a request depends on more than its number.
     is_special: bool,
 }
 
-/// Which requests that are no reads are discards or write zeroes.
+/// Selects discards and write zeroes among the requests that are no reads.
 #[derive(Debug, Clone, Copy)]
 struct Changes {
     draws: Draws,
@@ -161,7 +161,7 @@ struct Changes {
     dataless: u64,
 }
 
-/// Which requests are reads.
+/// Selects the reads among the requests.
 #[derive(Debug, Clone, Copy)]
 enum Reads {
     All,
@@ -171,8 +171,8 @@ enum Reads {
 }
 
 impl Generated {
-    /// For a valid generator; `list` is what a listed order names. All requests of the pass, until [`Generated::part`]
-    /// takes a share.
+    /// The requests of a valid generator; `list` is the content of a listed order. All requests of the pass, until
+    /// [`Generated::part`] takes a share.
     pub fn new(
         generator: &Generator,
         setting: &Setting,
@@ -244,7 +244,7 @@ impl Generated {
         })
     }
 
-    /// The share of job `job`, from 0, of `jobs`, before the first request is asked for: all jobs together issue what
+    /// The share of job `job`, from 0, of `jobs`, before the first request is taken: all jobs together issue the same requests as
     /// one alone would, and each gets its own in order.
     ///
     /// # Panics
@@ -285,7 +285,7 @@ impl Generated {
         Some(Item { sequence, load_time: time, due, op, durability, extent, ramp: time < shape.ramp })
     }
 
-    /// Operation and place of a request that takes more than its number to know; none when its pass is over.
+    /// Operation and place of a request that takes more than its number to know; `None` when its pass is over.
     #[inline(never)]
     fn special(&self, time: Nanos) -> Option<(Op, Extent)> {
         let (shape, sequence) = (&self.shape, self.sequence);

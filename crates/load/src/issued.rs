@@ -1,4 +1,4 @@
-//! A hash of what was issued, which does not depend on who issued it, nor when, nor in which order.
+//! A hash of the issued requests, which does not depend on worker, time and order of issue.
 
 use crate::draws::{fold, mix};
 use iosonar_plan::{Durability, Extent, Op};
@@ -13,7 +13,7 @@ pub struct IssuedHash {
 }
 
 impl IssuedHash {
-    /// Counts a request in. `stream` is that of its source, and tells targets and passes apart.
+    /// Adds a request. `stream` is that of its source, and separates targets and passes.
     #[inline]
     pub fn add(&mut self, stream: u64, sequence: u64, op: Op, durability: Durability, extent: Extent) {
         // Zero for plain reads and writes, so that their hashes are those of versions which knew nothing else.
@@ -28,13 +28,13 @@ impl IssuedHash {
         self.count += 1;
     }
 
-    /// Takes in what another job counted.
+    /// Adds the requests of another job.
     pub fn merge(&mut self, other: IssuedHash) {
         self.sum = self.sum.wrapping_add(other.sum);
         self.count += other.count;
     }
 
-    /// Requests counted in.
+    /// Number of counted requests.
     pub fn count(self) -> u64 {
         self.count
     }
@@ -46,7 +46,7 @@ impl IssuedHash {
 }
 
 impl std::fmt::Display for IssuedHash {
-    /// Sixteen hexadecimal digits.
+    /// Writes sixteen hexadecimal digits.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:016x}", self.value())
     }

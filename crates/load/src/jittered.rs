@@ -4,7 +4,7 @@ use crate::recorded::LoadError;
 use crate::{Item, Source};
 use iosonar_plan::{ExtraReads, Nanos};
 
-/// The requests of a job with a pair of extra reads before every so many of them. All are numbered together.
+/// The requests of a job with a pair of extra reads at fixed intervals. All are numbered together.
 pub struct Jittered<S> {
     source: S,
     extra: ExtraReads,

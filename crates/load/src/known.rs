@@ -1,25 +1,25 @@
-//! A workload of which everything is known that can be known before its first request.
+//! A workload with all facts that can be known before its first request.
 
 use crate::{Facts, Listed};
 use iosonar_plan::{AtEnd, Decimal, Generator, IssuePolicy, LoadPace, Nanos, Op, TraceReplay};
 use std::sync::Arc;
 
-/// A workload and what was found out about it.
+/// A workload and the facts about it.
 #[derive(Debug, Clone)]
 pub enum Known {
-    /// A recorded load, and what its scan has counted; nothing of standard input.
+    /// A recorded load, and the counts of its scan; `None` of standard input.
     Trace(TraceReplay, Option<Facts>),
     /// A generated workload.
     Generated {
-        /// What the plan says.
+        /// The generator of the plan.
         generator: Generator,
-        /// What its list holds, where the order is that of one.
+        /// Content of its list, where the order is that of one.
         list: Option<Arc<[Listed]>>,
     },
 }
 
 impl Known {
-    /// What the requests are called in messages and in the archive.
+    /// Name of the requests in messages and in the archive.
     pub fn name(&self) -> String {
         match self {
             Known::Trace(load, _) if load.filter.is_empty() => load.file.display().to_string(),
@@ -28,12 +28,12 @@ impl Known {
         }
     }
 
-    /// What the scan of a recorded load has counted.
+    /// Counts of the scan of a recorded load.
     pub fn facts(&self) -> Option<&Facts> {
         if let Known::Trace(_, facts) = self { facts.as_ref() } else { None }
     }
 
-    /// Flushes, and writes with FUA or a preflush, that the plan skips or makes plain; 0 where nobody knows.
+    /// Flushes, and writes with FUA or a preflush, that the plan skips or makes plain; 0 where unknown.
     pub fn left_out_flushes(&self) -> u64 {
         match self {
             Known::Trace(TraceReplay { flush: IssuePolicy::Drop, .. }, Some(facts)) => {
@@ -43,7 +43,7 @@ impl Known {
         }
     }
 
-    /// Discards and write zeroes that the plan skips; 0 where nobody knows.
+    /// Discards and write zeroes that the plan skips; 0 where unknown.
     pub fn left_out_discards(&self) -> u64 {
         match self {
             Known::Trace(TraceReplay { discard: IssuePolicy::Drop, .. }, Some(facts)) => {
@@ -53,7 +53,7 @@ impl Known {
         }
     }
 
-    /// Whether data is discarded; where nobody knows, nothing is.
+    /// Whether data is discarded; false where unknown.
     pub fn discards(&self) -> bool {
         match self {
             Known::Trace(load, facts) => {
@@ -64,7 +64,7 @@ impl Known {
         }
     }
 
-    /// Whether data is discarded or zeroed; where nobody knows, nothing is.
+    /// Whether data is discarded or zeroed; false where unknown.
     pub fn has_dataless_changes(&self) -> bool {
         match self {
             Known::Trace(load, facts) => {
@@ -75,7 +75,7 @@ impl Known {
         }
     }
 
-    /// Whether anything is changed; where nobody knows, it may be.
+    /// Whether data is changed; true where unknown.
     pub fn writes(&self) -> bool {
         match self {
             Known::Trace(_, facts) => {
@@ -86,7 +86,7 @@ impl Known {
         }
     }
 
-    /// Whether anything is read; where nobody knows, nothing is.
+    /// Whether data is read; false where unknown.
     pub fn reads(&self) -> bool {
         match self {
             Known::Trace(_, facts) => facts.as_ref().is_some_and(|facts| facts.reads > 0),
@@ -95,7 +95,7 @@ impl Known {
         }
     }
 
-    /// The longest request with data in bytes, before it is brought onto the target; none where nobody knows.
+    /// The longest request with data in bytes, before it is brought onto the target; `None` where unknown.
     pub fn longest(&self) -> Option<u64> {
         match self {
             Known::Trace(_, facts) => Some(facts.as_ref()?.max_transfer),
@@ -107,7 +107,7 @@ impl Known {
         }
     }
 
-    /// Pauses before the requests of a list, by their numbers; none where there are none.
+    /// Pauses before the requests of a list, by their numbers; `None` without pauses.
     pub fn delays(&self) -> Option<Arc<[Nanos]>> {
         let Known::Generated { list: Some(list), .. } = self else { return None };
         let has_any = list.iter().any(|entry| entry.delay > Nanos(0));
@@ -158,7 +158,7 @@ impl Known {
                 }
                 match generator.flush {
                     None => Some(requests),
-                    // Where loops share requests, or some of them are no writes, how many flushes come is not certain.
+                    // Where loops share requests, or some of them are no writes, the number of flushes is not certain.
                     Some(rule) => {
                         let is_certain = generator.jobs == 1 && list.is_none() && generator.only_writes();
                         is_certain.then(|| requests + requests / rule.after_writes)
@@ -168,7 +168,7 @@ impl Known {
         }
     }
 
-    /// Requests of a pass that are due by `now`; none where they have no times of their own.
+    /// Requests of a pass that are due by `now`; `None` where they have no due times.
     pub fn due_until(&self, now: Nanos) -> Option<u64> {
         match self {
             Known::Trace(load, facts) => match load.pace {
@@ -180,8 +180,8 @@ impl Known {
         }
     }
 
-    /// How long a pass is expected to take on a target of `size` bytes: until the last request is due, or until its end by time. None where
-    /// the plan does not tell. Of a closed loop that ends by requests or by time, the time is taken.
+    /// Expected duration of a pass on a target of `size` bytes: until the last request is due, or until its end by time. `None`
+    /// where the plan does not determine it. Of a closed loop that ends by requests or by time, the time is taken.
     pub fn span(&self, size: Option<u64>) -> Option<Nanos> {
         match self {
             Known::Trace(load, facts) => match load.pace {
@@ -193,7 +193,7 @@ impl Known {
             },
             Known::Generated { generator, list } => {
                 let last = requested(generator, list.as_deref(), size).map(|n| n.saturating_sub(1));
-                // Reads that go on to the end of a file may end there before.
+                // Reads up to the end of a file may end there before.
                 let is_certain = generator.at_end != AtEnd::Extend || generator.only_writes();
                 let last_due = last.filter(|_| is_certain).and_then(|number| generator.mean_due(number));
                 let stop = &generator.stop;
@@ -204,7 +204,7 @@ impl Known {
         }
     }
 
-    /// What a list holds that was not requested: writes where all are reads.
+    /// Content of a list that was not requested: writes where all are reads.
     pub fn unasked(&self) -> Option<&'static str> {
         let Known::Generated { generator, list: Some(_) } = self else { return None };
         (self.writes() && generator.read_percent == Decimal::whole(100))
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(span(rate, Some(MIB), limited), Some(7.0));
         let only_limited = Stop { time_limit: seconds(7), ..Stop::default() };
         assert_eq!(span(Pace::Closed, Some(MIB), only_limited), Some(7.0));
-        // Of a share of a target whose size nobody knows only the time is known.
+        // Of a share of a target with unknown size only the time is known.
         let all = Stop { bytes: Some(Space::Percent(100)), ..Stop::default() };
         assert_eq!(span(rate, Some(MIB), all), Some(25.5));
         assert_eq!(span(rate, None, all), None);

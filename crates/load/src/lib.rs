@@ -1,8 +1,8 @@
-//! Sources of requests: what a target is asked for, and when each request is due.
+//! Sources of requests for a target, with their due times.
 //!
-//! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads
-//! ([`Recorded`]) and generated workloads ([`Generated`]). [`scan`] reads a recorded load once before a run, so
-//! that nothing is touched if it cannot be replayed. [`generate`] makes synthetic loads, [`filtered`] and [`mod@derive`] make loads of loads.
+//! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads ([`Recorded`]) and generated workloads
+//! ([`Generated`]). [`scan`] reads a recorded load once before a run, so that nothing is touched if it cannot be replayed.
+//! [`generate`] makes synthetic loads, [`filtered`] and [`mod@derive`] make loads of loads.
 
 mod addresses;
 mod ahead;
@@ -50,15 +50,15 @@ use iosonar_plan::{Durability, Extent, Nanos, Op};
 pub struct Item {
     /// Number in this source, from 0.
     pub sequence: u64,
-    /// The load's own time; for patterns the same as `due`, or the time of asking.
+    /// The load's own time; for patterns the same as `due`, or the time of the call.
     pub load_time: Nanos,
-    /// When it is due, counted from the start of the pass; none: as soon as there is room.
+    /// Due time, counted from the start of the pass; `None` in a closed loop.
     pub due: Option<Nanos>,
-    /// What it does.
+    /// Its operation.
     pub op: Op,
-    /// What a write asks for beyond its data.
+    /// Durability that a write requests beyond its data.
     pub durability: Durability,
-    /// Where, before it is brought onto the target. A flush has no place and no length.
+    /// Its range, before it is brought onto the target. A flush has no place and no length.
     pub extent: Extent,
     /// Whether it belongs to the ramp, which figures skip.
     pub ramp: bool,
@@ -75,7 +75,7 @@ pub trait Source: Send {
         None
     }
 
-    /// Lines of input read so far, text included; 0 where there are none.
+    /// Lines of input read so far, text included; 0 for sources without lines.
     fn lines(&self) -> u64 {
         0
     }

@@ -4,10 +4,10 @@ use iosonar_plan::Order;
 use rand_mt::Mt64;
 use std::sync::Arc;
 
-/// What IOzone starts its generator (MT19937-64) with.
+/// Initial key of IOzone's generator (MT19937-64).
 const KEY: [u64; 4] = [0x12345, 0x23456, 0x34567, 0x45678];
 
-/// Each of so many blocks once; none for more of them than [`Order::MOST_MERSENNE`].
+/// Each of `blocks` blocks once; `None` for more of them than [`Order::MOST_MERSENNE`].
 ///
 /// IOzone exchanges each element with any of all, so that some permutations are likelier than others.
 pub(crate) fn order(blocks: u64) -> Option<Arc<[u32]>> {

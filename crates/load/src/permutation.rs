@@ -4,17 +4,17 @@
 //! Finite Domains*, CT-RSA 2002), where each half in turn is shifted by a keyed function of the other. `columns` is a
 //! power of two near the square root and `rows` as few as hold the length, so that hardly a value falls outside;
 //! one that does goes through again (cycle walking, ibid.). Luby and Rackoff (1988) prove four rounds enough for
-//! round functions that are random. Ours are a multiplication each, with a factor of its own (multiply-shift hashing,
-//! Dietzfelbinger and others 1997, is pairwise independent over its factors), so there are six;
-//! and sixteen in short permutations, where a half is a few bits and a round mixes little.
+//! round functions that are random. Ours are a multiplication each, with a separate factor (multiply-shift hashing, Dietzfelbinger
+//! and others 1997, is pairwise independent over its factors), so there are six; and sixteen in short permutations, where a half is
+//! a few bits and a round mixes little.
 
 use crate::draws::{Series, below, fold};
 
-/// In short permutations, and as many keys as there are.
+/// Rounds in short permutations, and number of keys.
 const ROUNDS: usize = 16;
-/// In long ones.
+/// Rounds in long ones.
 const ROUNDS_OF_LONG: usize = 6;
-/// From here on a permutation is long.
+/// Minimum length of a long permutation.
 const LONG: u64 = 1 << 12;
 
 /// A permutation that its key chooses.
@@ -26,7 +26,7 @@ pub(crate) struct Permutation {
     keys: [Key; ROUNDS],
 }
 
-/// Of one round.
+/// The key of one round.
 #[derive(Debug, Clone, Copy)]
 struct Key {
     mask: u64,
@@ -42,7 +42,7 @@ impl Key {
 }
 
 impl Permutation {
-    /// Of 0 .. `length`, which is not 0.
+    /// A permutation of 0 .. `length`, which is not 0.
     pub(crate) fn new(length: u64, key: u64) -> Permutation {
         let bits = u64::BITS - (length - 1).leading_zeros();
         let column_bits = bits / 2;
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// What is drawn without repeats is spread more evenly than at random, so only too much is suspicious.
+    /// Draws without repeats are spread more evenly than at random, so only too much is suspicious.
     #[track_caller]
     fn chi_square_is_plausible_without_repeats(seen: &[u64], expected: f64) {
         let (chi, degrees) = crate::statistics::chi_square(seen, &vec![expected; seen.len()]);

@@ -1,4 +1,4 @@
-//! The places of a generated workload on its target, and what happens at the end of its region.
+//! The places of a generated workload on its target, and its behaviour at the end of its region.
 
 use crate::generated::{PatternError, Setting};
 use iosonar_plan::{AtEnd, Generator, Order};
@@ -10,14 +10,14 @@ pub(crate) struct Places {
     pub(crate) step: u64,
     /// Number of places; after the last one the first follows.
     pub(crate) count: u64,
-    /// By how many places this pass is moved.
+    /// Number of places by which this pass is moved.
     pub(crate) shift: u64,
     /// Length of the region in bytes.
     pub(crate) region: u64,
 }
 
 impl Places {
-    /// Of a valid generator on a target.
+    /// The places of a valid generator on a target.
     pub(crate) fn new(generator: &Generator, setting: &Setting) -> Result<Places, PatternError> {
         let moved = generator.pass_offset.0.saturating_mul(setting.pass.into());
         match generator.at_end {
@@ -26,7 +26,7 @@ impl Places {
         }
     }
 
-    /// In a region of a target of `size` bytes; passes move inside it.
+    /// Places in a region of a target of `size` bytes; passes move inside it.
     fn wrapped(generator: &Generator, size: u64, moved: u64) -> Result<Places, PatternError> {
         let (length, unit) = (generator.longest(), generator.unit());
         let region = generator.region_on(size);
@@ -48,7 +48,7 @@ impl Places {
         })
     }
 
-    /// Wherever the generator says, whatever the target has there.
+    /// Addresses as set by the generator, independent of the size of the target.
     fn extended(generator: &Generator, setting: &Setting, moved: u64) -> Places {
         let base = generator.offset.0.saturating_add(moved);
         let room = if setting.grows { u64::MAX } else { setting.size.saturating_sub(base) };
@@ -57,7 +57,7 @@ impl Places {
             None => generator.amount().unwrap_or(u64::MAX).min(room),
         };
         let is_in_order = matches!(generator.order, Order::Sequential | Order::Interleaved { .. });
-        // In order, requests go on after the amount of a pass, if only time ends it.
+        // In order, requests continue after the amount of a pass, if only time ends it.
         let span = match generator.region {
             None if is_in_order && generator.ends_by_time() => room,
             None if is_in_order => u64::MAX,
@@ -77,20 +77,20 @@ impl Places {
         self.base.wrapping_add(place.wrapping_mul(self.step))
     }
 
-    /// A place as this pass has it.
+    /// A place in this pass.
     pub(crate) fn moved(&self, place: u64) -> u64 {
         let moved = place.saturating_add(self.shift);
         if moved < self.count { moved } else { moved - self.count }
     }
 
-    /// Where a sequential request starts, of requests of different lengths: at the beginning of the region, if it does
-    /// not fit any more.
+    /// Start of a sequential request, of requests of different lengths: at the beginning of the region, if it does not fit any
+    /// more.
     pub(crate) fn fit(&self, position: u64, length: u64) -> u64 {
         if length > self.region.saturating_sub(position) { 0 } else { position }
     }
 }
 
-/// From one place to the next, in bytes.
+/// Distance of two places, in bytes.
 fn step(generator: &Generator, region: u64) -> u64 {
     let size = generator.longest();
     match generator.order {
@@ -102,7 +102,7 @@ fn step(generator: &Generator, region: u64) -> u64 {
     }
 }
 
-/// From one staggered request to the next, in whole units: the last one ends within the region (XDD manual 4.8).
+/// Distance of two staggered requests, in whole units: the last one ends within the region (XDD manual 4.8).
 fn stagger(generator: &Generator, region: u64) -> u64 {
     let (unit, size) = (generator.unit().max(1), generator.longest());
     let requests = generator.count().unwrap_or(0);

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub(crate) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// `stream` keeps the sources of different targets and passes apart.
+    /// `stream` separates the sources of different targets and passes.
     pub(crate) fn new(seed: u64, stream: u64) -> Random {
         Random(Xoshiro256PlusPlus::seed_from_u64(seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }

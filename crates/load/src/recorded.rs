@@ -1,4 +1,4 @@
-//! A recorded load as a source: its filters, its window, its clock, and what to do where time runs backward.
+//! A recorded load as a source: its filters, its window, its clock, and its treatment of times that run backward.
 
 use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Why a load cannot be read on.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It cannot be opened. Holds what, where, and the remedy.
+    /// It cannot be opened. Holds the error, its place, and the remedy.
     #[error("{0}")]
     Open(String),
     /// The input itself.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A line that looks like a request and is none, where such lines are not skipped.
+    /// A malformed request line, where such lines are not skipped.
     #[error("{0}; fix the line, or use --skip-bad to skip such lines")]
     Bad(BadLine),
     /// Time runs backward where that is not allowed.
@@ -29,7 +29,7 @@ pub enum LoadError {
         "{at}: time runs backward, from {before} to {time}; use --backward sort to sort the load, or --backward shift to shift what follows"
     )]
     Backward {
-        /// Where the earlier time stands.
+        /// Place of the earlier time.
         at: String,
         /// Its time.
         time: Nanos,
@@ -43,12 +43,12 @@ pub enum LoadError {
     // In a box, because every request that is read passes as a result of this size.
     #[error(transparent)]
     Filter(Box<FilterError>),
-    /// Something that a step reads beside the load.
+    /// Another input that a step reads beside the load.
     #[error("{of}: {error}")]
     Beside {
-        /// What it reads.
+        /// The input.
         of: Arc<str>,
-        /// What is wrong there.
+        /// The error there.
         error: Box<LoadError>,
     },
 }
@@ -63,17 +63,17 @@ impl From<FilterError> for LoadError {
     }
 }
 
-/// Something worth telling that does not end the reading.
+/// A notice that does not end the reading.
 #[derive(Debug)]
 pub enum Notice {
     /// A line was skipped.
     Skipped {
-        /// What is wrong with it.
+        /// The bad line and the reason.
         bad: BadLine,
-        /// Where it stands, if not in the load itself.
+        /// Its text, if not the load itself.
         of: Option<Arc<str>>,
     },
-    /// Time ran backward and what follows was shifted.
+    /// Time ran backward and the following requests were shifted.
     Shifted(BackShift),
     /// A line that a command of the filters wrote to its standard error.
     Said {
@@ -85,7 +85,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// As a sentence about a load with this name.
+    /// The notice as a sentence about a load with this name.
     pub fn text(&self, load: &Path) -> String {
         let load = shown(&load);
         match self {
@@ -99,7 +99,7 @@ impl Notice {
     }
 }
 
-/// How many notices of each kind there were.
+/// Number of notices of each kind.
 #[derive(Debug, Default)]
 pub struct ParseCounters {
     /// Lines that were skipped.
@@ -109,7 +109,7 @@ pub struct ParseCounters {
 }
 
 impl ParseCounters {
-    /// Counts one.
+    /// Counts a notice.
     pub fn count(&self, notice: &Notice) {
         let counter = match notice {
             Notice::Skipped { .. } => &self.bad_lines,
@@ -123,21 +123,21 @@ impl ParseCounters {
 /// A backward step that was turned into a shift.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackShift {
-    /// Where the request stands.
+    /// Place of the request.
     pub at: String,
     /// The time that the request would have had.
     pub time: Nanos,
-    /// How far it was shifted.
+    /// Amount of the shift.
     pub delta: Nanos,
-    /// How far everything is shifted from here on.
+    /// Total shift from here on.
     pub total: Nanos,
 }
 
-/// What a load gives, in the order of its lines.
+/// Requests of a load, in the order of its lines.
 enum Input {
     /// The load itself. Not after a `dyn`: most loads have no filter, and pay for none.
     Plain(Lines),
-    /// Behind steps.
+    /// A load after steps.
     Filtered(Filtered),
 }
 
@@ -180,7 +180,7 @@ impl Ordered {
         Ok(Some(request))
     }
 
-    /// Where a request stands.
+    /// Place of a request.
     fn place(&self, r: &TimedRequest) -> String {
         match &self.input {
             Input::Plain(_) => format!("line {}", r.line),
@@ -211,7 +211,7 @@ impl Ordered {
     }
 }
 
-/// A request as it is replayed; none for one that is skipped.
+/// A request as it is replayed; `None` if it is skipped.
 pub(crate) fn kept(load: &TraceReplay, request: TimedRequest) -> Option<TimedRequest> {
     let policy = if request.op.is_dataless_change() { load.discard } else { load.flush };
     match policy {
@@ -221,7 +221,7 @@ pub(crate) fn kept(load: &TraceReplay, request: TimedRequest) -> Option<TimedReq
     }
 }
 
-/// A recorded load, replayed: what its filters leave, window, time from the first request on, speed or as soon as possible.
+/// A recorded load, replayed: filters, window, time from the first request on, speed or as soon as possible.
 pub struct Recorded {
     input: Ordered,
     sorter: Option<Sorter>,
@@ -233,7 +233,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Reads a text through the load's filters. `notice` is told of skipped lines and shifts.
+    /// Reads a text through the load's filters. `notice` gets skipped lines and shifts.
     pub fn new(
         text: Text,
         load: &TraceReplay,

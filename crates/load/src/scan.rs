@@ -1,4 +1,4 @@
-//! Reading a load once before the run: whether it can be replayed, and what it will ask for.
+//! Reading a load once before the run: whether it can be replayed, and the facts about its requests.
 
 use crate::demand::Demand;
 use crate::filter::Room;
@@ -9,7 +9,7 @@ use iosonar_plan::{Alignments, Backward, Nanos, Op, SECTOR, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a load holds, after its filters.
+/// Facts about the content of a load, after its filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// Requests inside the window.
@@ -30,7 +30,7 @@ pub struct Facts {
     pub max_end: u64,
     /// Longest request inside the window, in bytes.
     pub max_length: u64,
-    /// Longest read or write inside the window, in bytes: what memory for data has to hold.
+    /// Longest read or write inside the window, in bytes: the minimum memory for data.
     pub max_transfer: u64,
     /// How the requests inside the window are aligned.
     pub alignments: Alignments,
@@ -54,8 +54,8 @@ pub struct Facts {
     pub demand: Demand,
 }
 
-/// Reads the whole load through its filters, beyond the end of its window too. `notice` is told of each line that would
-/// be skipped and of each shift; filters that need more memory than there is in `room` are refused.
+/// Reads the whole load through its filters, beyond the end of its window too. `notice` gets each line that would be skipped and
+/// each shift; filters that need more memory than there is in `room` are refused.
 pub fn scan(
     text: Text,
     load: &TraceReplay,

@@ -3,10 +3,10 @@
 use crate::draws::{below, mix};
 use iosonar_plan::Sharing;
 
-/// Which requests a job issues. Striped, request i is that of job i mod J. In rounds, each round gives every job one
-/// request, and chance decides who comes first: in round r, job j of J issues number r × J + (j + s) mod J, where s is a
-/// random number of the round. Were it always the j-th of a round, a mix that repeats with the number of jobs would give
-/// all reads to one job and all writes to another.
+/// Selects the requests that a job issues. Striped, request i is that of job i mod J. In rounds, each round has one request of
+/// every job, in random order: in round r, job j of J issues number r × J + (j + s) mod J, where s is a random number of the round.
+/// Were it always the j-th of a round, a mix that repeats with the number of jobs would assign all reads to one job and all writes
+/// to another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
     sharing: Sharing,
@@ -29,7 +29,7 @@ impl Share {
         self.place
     }
 
-    /// From the number that it has issued to its next.
+    /// Advances from the number that it has issued to its next.
     #[inline]
     pub(crate) fn step(&mut self) -> u64 {
         if self.jobs == 1 || self.sharing == Sharing::Striped {

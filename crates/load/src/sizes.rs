@@ -1,4 +1,4 @@
-//! How long a pattern's requests are: the length of a request from its random number.
+//! Lengths of a pattern's requests, from random numbers.
 
 use crate::draws::below;
 use iosonar_plan::BlockSizes;
@@ -6,16 +6,16 @@ use iosonar_plan::BlockSizes;
 /// Lengths in bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum Sizes {
-    /// All the same.
+    /// All lengths are equal.
     One(u64),
     /// The first `count` multiples of `least`.
     Range { least: u64, count: u64 },
-    /// One for each percent.
+    /// A length for each percent.
     Split(Box<[u64; 100]>),
 }
 
 impl Sizes {
-    /// Of a valid pattern.
+    /// The sizes of a valid pattern.
     pub(crate) fn new(sizes: &BlockSizes) -> Sizes {
         match sizes {
             BlockSizes::One(size) => Sizes::One(size.0),
@@ -31,7 +31,7 @@ impl Sizes {
         }
     }
 
-    /// A length from a random number, which is asked for only where it counts.
+    /// A length from a random number, which is drawn only where needed.
     #[inline]
     pub(crate) fn draw(&self, x: impl FnOnce() -> u64) -> u64 {
         match self {

@@ -13,7 +13,7 @@ pub(crate) struct Zipf {
     low: f64,
     /// Integral of the density up to n + 0.5.
     high: f64,
-    /// What is nearer to its rank than this is accepted at once.
+    /// Values nearer to their rank than this are accepted at once.
     sure: f64,
 }
 
@@ -96,7 +96,7 @@ impl Normal {
         Normal { n: n as f64, deviation }
     }
 
-    /// A place. Box and Muller (1958); what lies outside is drawn again, at most 62 % of all.
+    /// A place. Box and Muller (1958); values outside are drawn again, at most 62 % of all.
     pub(crate) fn draw(&self, series: &mut Series) -> u64 {
         loop {
             let radius = (-2.0 * libm::log(unit(series.next()))).sqrt();

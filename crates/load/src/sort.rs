@@ -15,7 +15,7 @@ const RUN: usize = 1 << 18;
 const AHEAD: usize = 128;
 const BYTES: usize = 33;
 
-/// Takes requests in any order and gives them back by time; equal times keep their order.
+/// Takes requests in any order and returns them by time; equal times keep their order.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     run_length: usize,
@@ -66,13 +66,13 @@ impl Sorter {
         Ok(())
     }
 
-    /// Ends the input; from now on [`Sorter::next`] gives the requests.
+    /// Ends the input; from now on [`Sorter::next`] returns the requests.
     pub(crate) fn finish(mut self) -> Result<Sorter> {
         self.pending.sort_by_key(|r| r.time);
         if let Some(file) = &mut self.file {
             file.flush()?;
         }
-        // What still is in memory is the last run.
+        // The requests still in memory are the last run.
         let end = self.runs.last().map_or(0, |run| run.end);
         let ahead = std::mem::take(&mut self.pending).into_iter();
         self.runs.push(Run { next: end, end, ahead, head: None });
@@ -107,7 +107,7 @@ impl Sorter {
     }
 }
 
-/// Whether so many requests can be sorted, as far as a temporary file is needed for it.
+/// Checks whether `requests` can be sorted, as far as a temporary file is needed for it.
 pub(crate) fn check_room(requests: u64) -> Result<()> {
     if requests >= RUN as u64 { temporary::file().map(drop) } else { Ok(()) }
 }
@@ -121,7 +121,7 @@ fn encode(r: &TimedRequest) -> [u8; BYTES] {
     bytes
 }
 
-/// What replaying needs: a result's own delay and latency are not kept.
+/// Fields for a replay: a result's own delay and latency are not kept.
 fn decode(bytes: &[u8; BYTES]) -> TimedRequest {
     let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
     let (op, durability) = TimedRequest::unpacked_op(bytes[32]);

@@ -1,11 +1,10 @@
-//! What tests judge random numbers by. All bounds follow from the number of draws, at six standard deviations: a
-//! sound generator fails once in a billion, and seeds are fixed, so a test that passes keeps passing.
+//! Bounds for tests of random numbers. All follow from the number of draws, at six standard deviations: a sound generator fails
+//! once in a billion, and seeds are fixed, so a test that passes keeps passing.
 
 /// Six standard deviations: 2 in 10^9 for a normal distribution.
 pub(crate) const SIGMAS: f64 = 6.0;
 
-/// Pearson's chi² of counts against what is expected, classes of less than 10 taken together; and the degrees of
-/// freedom.
+/// Pearson's chi² of counts against expected ones, classes of less than 10 taken together; and the degrees of freedom.
 pub(crate) fn chi_square(seen: &[u64], expected: &[f64]) -> (f64, f64) {
     assert_eq!(seen.len(), expected.len());
     let (mut chi, mut classes) = (0.0, 0u32);

@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// Decompressed text.
 pub type Opened = Box<dyn BufRead + Send>;
 
-/// Who is told of what was found; threads that read a part of the load tell, too.
+/// Receives notices, also from threads that read a part of the load.
 pub(crate) type Tell = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// The text of a load.
 pub struct Text {
     pub(crate) opened: Opened,
-    /// Where it can be opened again.
+    /// Its path, if it can be opened again.
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Lines {
     reader: Reader<Opened>,
     skip_bad: bool,
     tell: Tell,
-    /// What text it is, if not the load itself.
+    /// Name of its text, if not the load itself.
     of: Option<Arc<str>>,
 }
 
@@ -59,7 +59,7 @@ impl Lines {
         Lines { reader: Reader::new(text), skip_bad, tell, of: None }
     }
 
-    /// The same, of a text beside the load.
+    /// The requests of a text beside the load.
     pub(crate) fn beside(self, of: Arc<str>) -> Lines {
         Lines { of: Some(of), ..self }
     }
@@ -68,7 +68,7 @@ impl Lines {
         self.reader.lines()
     }
 
-    /// The next request; bad lines are told, and end the reading unless skipped.
+    /// The next request; bad lines are reported, and end the reading unless skipped.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<TimedRequest>, LoadError> {
         loop {
@@ -90,7 +90,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The error, with what text it is in.
+    /// Adds the name of the text to an error.
     fn blame(&self, error: LoadError) -> LoadError {
         match &self.of {
             Some(of) => LoadError::Beside { of: of.clone(), error: Box::new(error) },

@@ -1,4 +1,4 @@
-//! When generated requests are due: a running sum that every job computes alike.
+//! Due times of generated requests: a running sum that every job computes alike.
 
 use crate::draws::{Draws, exponential};
 use iosonar_plan::{Decimal, Generator, Nanos, Pace, Process, Rising};
@@ -8,11 +8,11 @@ const SECOND: u64 = Nanos::SECOND.0;
 /// The rule of the due times.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// There are none.
+    /// No due times.
     Closed,
     /// Request i is due at i × (`whole` + `rest` ÷ `per`) nanoseconds.
     Even { whole: u64, rest: u64, per: u64 },
-    /// A request is due when the bytes of all before it have had their time.
+    /// A request is due when the bytes of all before it have been due.
     Bytes { per_second: u64 },
     /// Exponentially distributed distances with this mean in nanoseconds.
     Poisson { mean: f64, draws: Draws },
@@ -26,14 +26,14 @@ pub(crate) struct Timetable {
     rule: Rule,
     /// Due time of the present request, in nanoseconds.
     due: u64,
-    /// What rounding has left: in parts of the rule's divisor. Of a rising rate, the number of the present request.
+    /// Remainder of rounding, in parts of the rule's divisor. Of a rising rate, the number of the present request.
     rest: u64,
-    /// What rounding has left of random distances, in nanoseconds.
+    /// Remainder of rounding of random distances, in nanoseconds.
     fraction: f64,
 }
 
 impl Timetable {
-    /// Of a valid generator. `draws` are those of arrivals.
+    /// The timetable of a valid generator. `draws` are those of arrivals.
     pub(crate) fn new(pattern: &Generator, draws: Draws) -> Timetable {
         let even = |units: u64, per: u64| Rule::Even { whole: units / per, rest: units % per, per };
         let poisson = |mean: f64| Rule::Poisson { mean, draws };
@@ -64,7 +64,7 @@ impl Timetable {
         table
     }
 
-    /// When the present request is due; none in a closed loop.
+    /// When the present request is due; `None` in a closed loop.
     #[inline]
     pub(crate) fn due(&self) -> Option<Nanos> {
         if matches!(self.rule, Rule::Closed) { None } else { Some(Nanos(self.due)) }
@@ -75,12 +75,12 @@ impl Timetable {
         matches!(self.rule, Rule::Bytes { .. } | Rule::Poisson { .. })
     }
 
-    /// Whether sizes count.
+    /// Whether due times depend on sizes.
     pub(crate) fn needs_sizes(&self) -> bool {
         matches!(self.rule, Rule::Bytes { .. })
     }
 
-    /// Goes on by `steps` requests, where nothing needs to be walked.
+    /// Advances by `steps` requests, where no walk is needed.
     #[inline]
     pub(crate) fn jump(&mut self, steps: u64) {
         let (whole, rest, per) = match self.rule {
@@ -105,7 +105,7 @@ impl Timetable {
         }
     }
 
-    /// Goes on from request `number` of `length` bytes to the next.
+    /// Advances from request `number` of `length` bytes to the next.
     #[inline]
     pub(crate) fn walk(&mut self, number: u64, length: u64) {
         match self.rule {

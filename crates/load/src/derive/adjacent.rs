@@ -7,10 +7,10 @@ use iosonar_trace::TimedRequest;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Loads begin at multiples of this, so that what was aligned to 4 KiB stays so.
+/// Loads begin at multiples of this, so that requests aligned to 4 KiB stay so.
 const ALIGN: u64 = 8 * SECTOR;
 
-/// What a load touches, in bytes.
+/// Range that a load touches, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touched {
     /// Lowest offset, rounded down to 4 KiB.
@@ -21,7 +21,7 @@ pub struct Touched {
     pub requests: u64,
 }
 
-/// What a load touches; none without a request.
+/// Range that a load touches; `None` without a request.
 pub fn touched(
     load: impl IntoIterator<Item = Result<TimedRequest, LoadError>>,
 ) -> Result<Option<Touched>, LoadError> {
@@ -44,12 +44,12 @@ pub fn touched(
     Ok(all)
 }
 
-/// Where a load goes.
+/// New place of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Where it began.
+    /// Former start.
     from: u64,
-    /// Where it starts now, in bytes.
+    /// New start, in bytes.
     pub begin: u64,
     /// First byte after it.
     pub end: u64,
@@ -65,8 +65,8 @@ impl Place {
     }
 }
 
-/// A place for each, the first at 0, no two overlapping. None where they do not fit into 63 bits of bytes, which is more
-/// than a device can have.
+/// A place for each, the first at 0, no two overlapping. `None` where they do not fit into 63 bits of bytes, which is more than a
+/// device can have.
 pub fn side_by_side(loads: &[Touched]) -> Option<Vec<Place>> {
     let mut begin = 0u64;
     let place = |load: &Touched| {
@@ -98,7 +98,7 @@ enum State {
 
 struct Merge<I> {
     loads: Vec<(I, Place)>,
-    /// The next request of each.
+    /// The next request of each load.
     heads: Vec<Option<TimedRequest>>,
     heap: BinaryHeap<Reverse<(iosonar_plan::Nanos, usize)>>,
     state: State,
@@ -197,7 +197,7 @@ mod tests {
                     .map(|r| r.unwrap()).collect();
             prop_assert!(merged.is_sorted_by_key(|r| r.time));
             prop_assert_eq!(merged.len(), loads.iter().map(Vec::len).sum::<usize>());
-            // Back to where they were, each load is what it was.
+            // Moved back, each load is unchanged.
             for (place, load) in places.iter().zip(&loads) {
                 let inside = merged.iter().filter(|r| (place.begin..place.end).contains(&r.extent.offset));
                 let back: Vec<(u64, u64)> =

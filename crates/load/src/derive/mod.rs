@@ -1,6 +1,6 @@
 //! Loads derived from loads as wholes: sorted snippets ([`overload`]), side by side ([`adjacent`]), a ramp ([`ramp`]).
 //!
-//! What looks at one request after the other is in [`crate::filtered`].
+//! Operations on one request after the other are in [`crate::filtered`].
 
 pub mod adjacent;
 pub mod overload;
@@ -11,8 +11,8 @@ use iosonar_plan::{Backward, TraceReplay};
 use iosonar_trace::TimedRequest;
 use std::iter;
 
-/// All requests of a load by its own time, never backward but for what [`Backward::Shift`] leaves within a second.
-/// `notice` is told of lines that are skipped and of shifts. An error is the last item.
+/// All requests of a load by its own time, never backward but for steps within a second under [`Backward::Shift`]. `notice` gets
+/// lines that are skipped and shifts. An error is the last item.
 ///
 /// # Errors
 /// A load that cannot be begun.

@@ -27,7 +27,7 @@ pub enum CutError {
     /// The file that holds the requests meanwhile.
     #[error("cannot keep the requests: {0}")]
     Spool(#[from] std::io::Error),
-    /// Behind the loads before it, a request's time is larger than 64 bits of nanoseconds tell.
+    /// After the loads before it, a request's time exceeds 64 bits of nanoseconds.
     #[error("line {0}: after the previous loads, its time exceeds 64 bits")]
     TooLarge(u64),
 }
@@ -35,7 +35,7 @@ pub enum CutError {
 /// A part of the load of one window's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snippet {
-    /// Its number in the order of time, from 0. Windows without a request have none.
+    /// Its number in the order of time, from 0. Windows without a request have no snippet.
     pub number: u64,
     /// Its requests.
     pub requests: u64,
@@ -52,16 +52,16 @@ pub struct Cutter {
     file: BufWriter<File>,
     requests: u64,
     snippets: Vec<Snippet>,
-    /// Which window the last snippet is.
+    /// Number of the last snippet's window.
     place: u64,
-    /// Added to the times of the present load.
+    /// Offset of the times of the present load.
     offset: Nanos,
-    /// Of the last request: its own time, and that after all loads before.
+    /// Times of the last request: its own, and that after all loads before.
     last: (Nanos, Nanos),
 }
 
 impl Cutter {
-    /// `window` is above 0.
+    /// A cutter with this `window`, above 0.
     pub fn new(window: Nanos) -> IoResult<Cutter> {
         Ok(Cutter {
             window: Nanos(window.0.max(1)),
@@ -74,8 +74,8 @@ impl Cutter {
         })
     }
 
-    /// Takes one more load, whose requests come by time. If it starts before the end of the one before, it is put after it:
-    /// the last time is added to its own. If not, it is taken as the same recording going on.
+    /// Adds one more load, whose requests come by time. If it starts before the end of the one before, it is put after it: the last
+    /// time is added to its times. Otherwise it counts as a continuation of the same recording.
     pub fn add(
         &mut self,
         load: impl IntoIterator<Item = Result<TimedRequest, LoadError>>,
@@ -109,7 +109,7 @@ impl Cutter {
         self.file.write_all(&encode(time, request))
     }
 
-    /// Ends the input. The last snippet, whose window nobody saw end, goes only with `keep_rest`.
+    /// Ends the input. The last snippet, whose window may be incomplete, goes only with `keep_rest`.
     pub fn finish(mut self, keep_rest: bool) -> IoResult<Snippets> {
         let file = self.file.into_inner().map_err(|error| temporary::explained(error.into_error()))?;
         let rest = if keep_rest { None } else { self.snippets.pop() };
@@ -133,17 +133,17 @@ pub struct Snippets {
 }
 
 impl Snippets {
-    /// In the order of time.
+    /// The snippets in the order of time.
     pub fn in_time(&self) -> &[Snippet] {
         &self.in_time
     }
 
-    /// The busiest first.
+    /// The snippets, the busiest first.
     pub fn order(&self) -> &[Snippet] {
         &self.order
     }
 
-    /// The unfinished one that was skipped.
+    /// The incomplete snippet that was skipped.
     pub fn rest(&self) -> Option<Snippet> {
         self.rest
     }
@@ -198,7 +198,7 @@ fn encode(time: Nanos, r: &TimedRequest) -> [u8; BYTES] {
     bytes
 }
 
-/// What a derived load says: delay and latency of a recording do not belong to it.
+/// Fields of a derived load: delay and latency of a recording do not belong to it.
 fn decode(bytes: &[u8; BYTES]) -> TimedRequest {
     let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
     let (op, durability) = TimedRequest::unpacked_op(bytes[BYTES - 1]);
@@ -230,7 +230,7 @@ mod tests {
         cutter.finish(keep_rest).unwrap()
     }
 
-    /// Requests at whole seconds; the sector tells the second.
+    /// Requests at whole seconds; the sector is the second.
     fn seconds(at: &[u64]) -> Vec<TimedRequest> {
         at.iter().map(|s| read_at(1, s * S, *s)).collect()
     }

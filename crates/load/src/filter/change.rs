@@ -1,11 +1,11 @@
-//! What steps do to a single request. Formulas: [`Filter`].
+//! Changes of a single request by steps. Formulas: [`Filter`].
 
 use super::{FilterError, Texts};
 use crate::recorded::LoadError;
 use iosonar_plan::{Decimal, Durability, Extent, Filter, Nanos, SECTOR};
 use iosonar_trace::TimedRequest;
 
-/// Where times of loads end, in nanoseconds.
+/// Maximum time of a load, in nanoseconds.
 const END: u64 = 1 << 63;
 
 type Changed = Result<TimedRequest, LoadError>;
@@ -14,7 +14,7 @@ fn sector(r: &TimedRequest) -> u64 {
     r.extent.offset / SECTOR
 }
 
-/// Whose request becomes too large, and by which step.
+/// Step and texts, for errors about requests that become too large.
 struct Judge<'a> {
     filter: &'a Filter,
     texts: &'a Texts,
@@ -25,7 +25,7 @@ impl Judge<'_> {
         FilterError::TooLarge { at: self.texts.place(r), filter: self.filter.clone(), what }.into()
     }
 
-    /// The request at another sector. An operation without a place has none.
+    /// The request at another sector. An operation without a place stays as it is.
     fn placed(&self, r: TimedRequest, sector: Option<u64>) -> Changed {
         if !r.op.has_place() {
             return Ok(r);
@@ -56,7 +56,7 @@ fn scaled(number: u64, factor: Decimal, divisor: u64) -> Option<u64> {
     (product / u128::from(Decimal::whole(1).parts()) / u128::from(divisor)).try_into().ok()
 }
 
-/// A step that looks at one request, the `n`-th.
+/// Applies a step that changes single requests to the `n`-th request.
 pub(super) fn changed(r: TimedRequest, n: u64, filter: &Filter, texts: &Texts) -> Changed {
     let judge = Judge { filter, texts };
     let place = sector(&r);
@@ -82,7 +82,7 @@ pub(super) fn changed(r: TimedRequest, n: u64, filter: &Filter, texts: &Texts) -
         }
         Filter::Scale { factor } => judge.timed(r, scaled(r.time.0, *factor, 1)),
         Filter::Shift { by } => judge.timed(r, r.time.0.checked_add(by.0)),
-        // These look at more than one request.
+        // These involve more than one request.
         Filter::Select(_)
         | Filter::Repeat { .. }
         | Filter::Reverse
@@ -93,7 +93,7 @@ pub(super) fn changed(r: TimedRequest, n: u64, filter: &Filter, texts: &Texts) -
     }
 }
 
-/// A request so much later and further on.
+/// A request moved in time and place.
 pub(super) fn moved(
     r: TimedRequest,
     later: Option<u64>,

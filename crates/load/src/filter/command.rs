@@ -1,4 +1,4 @@
-//! A step that is a command of the shell: it is given lines of requests, and what it writes is the load from there on.
+//! A step that is a command of the shell: it reads lines of requests, and its output is the load from there on.
 //!
 //! A thread writes while the output is read, so neither waits for the other's pipe to have room.
 
@@ -18,12 +18,12 @@ use std::time::Duration;
 /// Bytes that are read and written at a time, as many as a pipe holds.
 const AT_ONCE: usize = 1 << 16;
 
-/// Bytes of a line of errors that are passed on in one piece.
+/// Maximum length of a line of errors that is passed on in one piece.
 const LONGEST_LINE: u64 = 4096;
-/// How long errors of a command that has ended are waited for.
+/// How long the errors of a command that has ended are awaited.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What went wrong while the command was given its input.
+/// Error while feeding the command its input.
 type Trouble = Arc<Mutex<Option<LoadError>>>;
 
 /// A command that runs.
@@ -31,12 +31,12 @@ pub(super) struct Command {
     filter: Filter,
     child: Child,
     trouble: Trouble,
-    /// Ends when its errors have been passed on.
+    /// Closed when its errors have been passed on.
     said: Option<Receiver<()>>,
 }
 
 impl Command {
-    /// Starts a command and gives it a load to read; what it writes is the second.
+    /// Starts a command with a load as its input; its output is the second value.
     ///
     /// # Errors
     /// It cannot be started.
@@ -59,29 +59,29 @@ impl Command {
         Ok((command, Box::new(BufReader::with_capacity(AT_ONCE, output))))
     }
 
-    /// Starts the thread that writes. It ends with the load, or when nobody reads any more.
+    /// Starts the thread that writes. It ends with the load, or when the reader is gone.
     fn feed(&mut self, load: Requests, input: ChildStdin) -> std::io::Result<()> {
         let (trouble, filter) = (self.trouble.clone(), self.filter.clone());
         let write = move || {
             let mut out = BufWriter::with_capacity(AT_ONCE, input);
             let written = write(load, &mut out, filter);
-            // Kept before the input is closed: whoever sees the command end sees this, too.
+            // Kept before the input is closed, so that it is visible before the command can end.
             *trouble.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
             let (_, _) = out.into_parts();
         };
         std::thread::Builder::new().name("filter".into()).spawn(write).map(|_| ())
     }
 
-    /// The requests in its output, and after them how it ended.
+    /// The requests in its output, and after them its exit status.
     pub(super) fn giving(self, output: Requests) -> Giving {
         Giving { command: self, output, is_over: false }
     }
 
-    /// Waits for the end. Why there was no input counts more than what the command made of that.
+    /// Waits for the end. A missing input counts more than the command's reaction to it.
     fn end(&mut self) -> Result<(), LoadError> {
         let ended = self.child.wait();
         if let Some(said) = self.said.take() {
-            // Nothing is sent: it ends. What the command started may live on, and keep the pipe.
+            // No value is sent: the channel closes. Children of the command may live on, and keep the pipe.
             let _ = said.recv_timeout(LAST_WORDS);
         }
         if let Some(error) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -96,7 +96,7 @@ impl Command {
     }
 }
 
-/// Passes on what a command writes to its standard error, line by line: a terminal would obey it.
+/// Passes on a command's standard error, line by line: a terminal would obey control characters.
 fn pass_on(said: ChildStderr, filter: Filter, tell: Tell) -> std::io::Result<Receiver<()>> {
     let (end, ended) = channel();
     let listen = move || {
@@ -112,7 +112,7 @@ fn pass_on(said: ChildStderr, filter: Filter, tell: Tell) -> std::io::Result<Rec
     Ok(ended)
 }
 
-/// Whoever wants no more requests needs no command either.
+/// Without further demand for requests, the command is not needed either.
 impl Drop for Command {
     fn drop(&mut self) {
         // Both fail only where it has ended.
@@ -121,7 +121,7 @@ impl Drop for Command {
     }
 }
 
-/// Writes a load as lines. A reader that has seen enough is no error.
+/// Writes a load as lines. EPIPE is no error.
 fn write(load: Requests, out: &mut impl Write, filter: Filter) -> Result<(), LoadError> {
     let judge = |error: Error| match error.kind() {
         ErrorKind::BrokenPipe => Ok(()),
@@ -135,9 +135,9 @@ fn write(load: Requests, out: &mut impl Write, filter: Filter) -> Result<(), Loa
     out.flush().or_else(judge)
 }
 
-/// What a command gives.
+/// Output of a command.
 pub(super) struct Giving {
-    // Dropped before the command is ended: one that writes on learns that nobody reads.
+    // Dropped before the command is ended: one that still writes gets EPIPE.
     output: Requests,
     command: Command,
     is_over: bool,

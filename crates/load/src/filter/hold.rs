@@ -1,4 +1,4 @@
-//! Steps that begin with the end of a load, or come back to its start: reverse, sort and repeat.
+//! Steps that start at the end of a load, or return to its start: reverse, sort and repeat.
 
 use super::change::moved;
 use super::{FilterError, Maker, Requests, Round, Texts};
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Bytes of memory that a request takes while it is held.
 pub(super) const EACH: u64 = size_of::<TimedRequest>() as u64;
 
-/// Memory for requests that steps hold. Its clones share it.
+/// Memory for requests that steps hold, shared by clones.
 #[derive(Debug, Clone)]
 pub struct Room {
     most: u64,
     held: Arc<AtomicU64>,
 }
 
-/// As much as there is.
+/// An unlimited room.
 impl Default for Room {
     fn default() -> Room {
         Room::of_bytes(u64::MAX)
@@ -27,7 +27,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// So many bytes.
+    /// A room of this many bytes.
     pub fn of_bytes(bytes: u64) -> Room {
         Room { most: bytes / EACH, held: Arc::default() }
     }
@@ -37,7 +37,7 @@ impl Room {
         self.held.load(Relaxed).saturating_mul(EACH)
     }
 
-    /// All requests of a load.
+    /// Reads all requests of a load into memory.
     fn hold(&self, load: Requests, filter: &Filter) -> Result<Vec<TimedRequest>, LoadError> {
         let mut all = Vec::new();
         for request in load {
@@ -50,7 +50,7 @@ impl Room {
     }
 }
 
-/// What `make` makes of all requests, as soon as the first one is asked for.
+/// Makes all requests by `make`, as soon as the first one is requested.
 fn late(
     load: Requests,
     room: Room,
@@ -64,7 +64,7 @@ fn late(
     Box::new(iter::once_with(all).flatten())
 }
 
-/// The i-th time with what the i-th request from the end does.
+/// The i-th time with the rest of the i-th request from the end.
 pub(super) fn reversed(load: Requests, room: Room) -> Requests {
     late(load, room, Filter::Reverse, |all| {
         let last = all.len().saturating_sub(1);
@@ -72,7 +72,7 @@ pub(super) fn reversed(load: Requests, room: Room) -> Requests {
     })
 }
 
-/// In the order of time; equal times keep their order.
+/// Sorts by time; equal times keep their order.
 pub(super) fn sorted(load: Requests, room: Room) -> Requests {
     late(load, room, Filter::Sort, |mut all| {
         all.sort_by_key(|r| r.time);
@@ -96,7 +96,7 @@ impl Repetition {
     }
 }
 
-/// Holds what comes in.
+/// Repeats a load by holding its requests.
 pub(super) fn repeated(repetition: Repetition, load: Requests, room: Room) -> Requests {
     late(load, room, repetition.filter.clone(), |all| {
         let (Some(first), Some(last)) = (all.first(), all.last()) else { return Box::new(iter::empty()) };
@@ -112,20 +112,20 @@ pub(super) fn repeated(repetition: Repetition, load: Requests, room: Room) -> Re
     })
 }
 
-/// Makes what comes in again for each repetition, and holds nothing.
+/// Makes the input again for each repetition, and holds nothing.
 pub(super) struct Again {
     repetition: Repetition,
     maker: Arc<Maker>,
     steps: usize,
     now: Requests,
-    /// The repetition that goes on, from 0.
+    /// The present repetition, from 0.
     k: u64,
-    /// First and last time of the first one.
+    /// First and last time of the first repetition.
     span: Option<(Nanos, Nanos)>,
 }
 
 impl Again {
-    /// `load` is what `maker` makes of the first `steps` steps.
+    /// `load` is the output of the first `steps` steps of `maker`.
     pub(super) fn new(repetition: Repetition, maker: Arc<Maker>, steps: usize, load: Requests) -> Again {
         Again { repetition, maker, steps, now: load, k: 0, span: None }
     }

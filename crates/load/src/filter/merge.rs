@@ -9,12 +9,12 @@ use std::path::Path;
 
 type Answer = Result<TimedRequest, LoadError>;
 
-/// One of the two, with the request that is its next.
+/// One of the two loads, with its next request.
 struct Part {
     requests: Requests,
     head: Option<Answer>,
     last: Nanos,
-    /// How it is sorted, where it is not.
+    /// How to sort it, if it is not sorted.
     remedy: String,
 }
 
@@ -23,7 +23,7 @@ impl Part {
         Part { requests, head: None, last: Nanos(0), remedy }
     }
 
-    /// Makes sure of the next request, if there is one: changed by `change`, and in order.
+    /// Fetches the next request, if there is one: changed by `change`, and in order.
     fn look(&mut self, texts: &Texts, change: impl FnOnce(TimedRequest) -> Answer) {
         if self.head.is_none() {
             self.head =
@@ -40,17 +40,17 @@ impl Part {
         Err(FilterError::Unsorted { at, time: r.time, before, remedy }.into())
     }
 
-    /// The time of the next request; an error is told before anything else.
+    /// The time of the next request; an error comes before anything else.
     fn time(&self) -> Option<Nanos> {
         self.head.as_ref().map(|head| head.as_ref().map_or(Nanos(0), |r| r.time))
     }
 }
 
-/// A load, with another one in between.
+/// A load merged with another one.
 pub(super) struct Merge {
     load: Part,
     other: Part,
-    /// How much the other's requests are later, and further on.
+    /// Delay and offset of the other's requests.
     by: (Nanos, u64),
     filter: Filter,
     texts: Texts,

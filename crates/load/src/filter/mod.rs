@@ -29,7 +29,7 @@ pub enum FilterError {
     /// A place, a length or a time becomes larger than a load can hold.
     #[error("{at}: after '{filter}' its {what} lies beyond 2^63 (nanoseconds, bytes), where every load ends")]
     TooLarge {
-        /// Where the request stands.
+        /// Place of the request.
         at: String,
         /// The step.
         filter: Filter,
@@ -39,7 +39,7 @@ pub enum FilterError {
     /// A request that became empty cannot be replayed.
     #[error("{at}: after the filters its length is 0: give resize a min, for example resize:0.1,min=1")]
     Empty {
-        /// Where the request stands.
+        /// Place of the request.
         at: String,
     },
     /// Requests would have to be held that memory has no room for.
@@ -50,7 +50,7 @@ pub enum FilterError {
     NoRoom {
         /// The step.
         filter: Filter,
-        /// Requests.
+        /// Maximum number of requests.
         most: u64,
     },
     /// Loads that are merged must be in the order of time.
@@ -58,13 +58,13 @@ pub enum FilterError {
         "{at}: time runs backward, from {before} to {time}, and merge takes loads in the order of time: {remedy}"
     )]
     Unsorted {
-        /// Where the earlier time stands.
+        /// Place of the earlier time.
         at: String,
-        /// That time.
+        /// The earlier time.
         time: Nanos,
         /// The time before it.
         before: Nanos,
-        /// How it is sorted.
+        /// How to sort the load.
         remedy: String,
     },
     /// A command cannot be started, or given its input.
@@ -72,10 +72,10 @@ pub enum FilterError {
     NoCommand {
         /// The step.
         filter: Filter,
-        /// What the kernel said.
+        /// The kernel's error.
         error: std::io::Error,
     },
-    /// A command says that it failed.
+    /// A command failed by its exit status.
     #[error(
         "{filter} ended with {how}: fix the command, or make it exit with 0 (for example with '|| true' at its end)"
     )]
@@ -99,8 +99,8 @@ pub struct Filtered {
 }
 
 impl Filtered {
-    /// Puts the steps after a text; commands are started. `skip_bad`: bad lines of anything that is read are skipped
-    /// and told, instead of ending the reading.
+    /// Puts the steps after a text; commands are started. `skip_bad`: bad lines of any input are skipped and reported, instead of
+    /// ending the reading.
     ///
     /// # Errors
     /// A file beside the load cannot be opened, or a command cannot be started.
@@ -139,7 +139,7 @@ impl Filtered {
         }
     }
 
-    /// Where a request stands.
+    /// Place of a request.
     pub(crate) fn place(&self, r: &TimedRequest) -> String {
         self.texts.place(r)
     }
@@ -158,10 +158,10 @@ impl Iterator for Filtered {
     }
 }
 
-/// A load after all steps of a pipeline, to be written as a load. `notice` is told of lines that are skipped.
+/// A load after all steps of a pipeline, to be written as a load. `notice` gets lines that are skipped.
 ///
 /// # Errors
-/// As those of each request: of the load, of what is merged in, of commands.
+/// Those of each request: of the load, of merged loads, of commands.
 pub fn filtered(
     text: Text,
     pipeline: &Pipeline,
@@ -172,10 +172,10 @@ pub fn filtered(
     Filtered::new(text, pipeline, skip_bad, room, Arc::new(notice))
 }
 
-/// Bits of a line's number; above them stands which text it is a line of.
+/// Bits of a line's number; the bits above are the number of its text.
 const LINE_BITS: u32 = 48;
 
-/// The texts whose lines requests are: the load, and from 1 on what each step reads.
+/// The texts whose lines requests are: the load, and from 1 on the inputs of each step.
 #[derive(Debug, Clone)]
 struct Texts(Arc<[Arc<str>]>);
 
@@ -193,7 +193,7 @@ impl Texts {
         self.0[step - 1].clone()
     }
 
-    /// The request, as one of that text.
+    /// Marks a request as one of that text.
     fn mark(step: usize, r: TimedRequest) -> TimedRequest {
         TimedRequest { line: r.line | (step as u64) << LINE_BITS, ..r }
     }
@@ -207,7 +207,7 @@ impl Texts {
     }
 }
 
-/// Whether a text is read for the first time. Later, nothing is told or counted again.
+/// Whether a text is read for the first time. Later, nothing is reported or counted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
     First,
@@ -238,7 +238,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// The requests after so many steps.
+    /// The requests after the first `steps` steps.
     fn make(self: &Arc<Maker>, steps: usize, round: Round) -> Result<Requests, LoadError> {
         let Some(before) = steps.checked_sub(1) else { return self.load(round) };
         let (load, filter) = (self.make(before, round)?, self.steps[before].clone());
@@ -283,7 +283,7 @@ impl Maker {
         })
     }
 
-    /// Whether what comes out after so many steps can be had again without holding it.
+    /// Whether the output of the first `steps` steps can be made again without holding it.
     fn can_make_again(&self, steps: usize) -> bool {
         let is_repeatable = |step: &Filter| match step {
             Filter::Reverse | Filter::Sort | Filter::Cmd { .. } => false,
@@ -299,7 +299,7 @@ impl Maker {
         let text = match (first, &self.again) {
             (Some(opened), _) => opened,
             (None, Some(file)) => open(file)?,
-            // Nobody asks for a text again that can be read only once.
+            // A text that can be read only once is never needed again.
             (None, None) => Box::new(std::io::empty()),
         };
         let mut lines = Lines::new(text, self.skip_bad, self.tell(round));
@@ -314,7 +314,7 @@ impl Maker {
         Ok(Box::new(iter::from_fn(next)))
     }
 
-    /// The requests of what the `step`-th step reads beside the load.
+    /// The requests that the `step`-th step reads beside the load.
     fn beside(
         &self,
         step: usize,

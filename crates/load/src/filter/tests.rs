@@ -26,7 +26,7 @@ fn lines(all: &[TimedRequest]) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// What is left of a text, its lines counted as in `request`.
+/// Filters a text, its lines counted as in `request`.
 fn run_text(text: Text, pipeline: &str) -> Result<Vec<TimedRequest>, LoadError> {
     let all = filtered(text, &pipeline.parse().unwrap(), false, &Room::default(), |n| panic!("{n:?}"))?;
     all.map(|r| r.map(|r| TimedRequest { line: 1, ..r })).collect()

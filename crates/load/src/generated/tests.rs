@@ -205,8 +205,8 @@ fn discards_and_write_zeroes_take_their_shares_of_the_writes() {
     assert!(items(&p, 3).iter().all(|i| i.op == Op::Discard));
 }
 
-/// Whatever part of the requests a job has, it has the mix: or a job that only reads would run ahead of one that only
-/// writes, and what is issued in a given time would not have the mix either.
+/// Any job's part of the requests has the mix: or a job that only reads would run ahead of one that only writes, and the requests
+/// issued in a given time would not have the mix either.
 #[test]
 fn every_job_has_the_mix() {
     for percent in [0u8, 1, 25, 50, 90, 100] {
@@ -248,7 +248,7 @@ fn the_hash_is_that_of_the_requests_whoever_issues_them() {
         assert_eq!(hash(&p, 2, 1) == one, p.order == Order::Sequential, "another seed");
         assert_ne!(hash(&Generator { block_size: ByteSize(8192).into(), ..p.clone() }, 1, 1), one);
         assert_ne!(hash(&Generator { read_percent: Decimal::whole(71), ..p.clone() }, 1, 1), one);
-        // The pace is no part of what is asked for.
+        // The pace does not change the requests.
         assert_eq!(hash(&Generator { pace: Pace::Closed, ..p.clone() }, 1, 3), one);
     }
 }
@@ -438,8 +438,8 @@ fn a_bandwidth_follows_the_bytes_asked_for() {
     }
 }
 
-/// Poisson whatever the sizes: the distances have mean and variance of an exponential distribution and its shape,
-/// they depend neither on each other nor on the lengths of the requests on either side.
+/// Poisson for any sizes: the distances have mean and variance of an exponential distribution and its shape, they depend neither on
+/// each other nor on the lengths of the requests on either side.
 #[test]
 fn poisson_arrivals_are_poisson_whatever_the_size_mix() {
     const N: u64 = 50_000;
@@ -469,7 +469,7 @@ fn poisson_arrivals_are_poisson_whatever_the_size_mix() {
         assert!(correlation(&distances, &lengths[1..]).abs() < bound);
         assert!(correlation(&distances, &lengths[..lengths.len() - 1]).abs() < bound);
         assert!(correlation(&distances[1..], &distances[..distances.len() - 1]).abs() < bound);
-        // Requests of each size are as many as their share says in every part of the time.
+        // Requests of each size have their share in every part of the time.
         let span = due[due.len() - 1];
         let small = |half: bool| {
             let of = |i: &&Item| (i.due.unwrap().0 as f64 > span / 2.0) == half;
@@ -489,7 +489,7 @@ fn a_rising_rate_is_shared_by_jobs() {
     let alone = items(&p, 1);
     let due: Vec<_> = alone.iter().map(|i| i.due.unwrap()).collect();
     assert_eq!(due, (0..3000).map(|n| rising.due(n)).collect::<Vec<_>>());
-    // Once it has risen, it stays.
+    // After the rise, the rate is constant.
     assert!(due[2999].0 - due[2998].0 >= 199_999 && due[2999].0 - due[2998].0 <= 200_001);
     p.jobs = 3;
     let mut together: Vec<Item> = (0..3).flat_map(|job| part(&p, 1, job, 3)).collect();
@@ -517,7 +517,7 @@ fn the_ramp_is_marked_and_nothing_begins_anew_at_its_end() {
             assert!((count - 100.0).abs() <= SIGMAS * 10.0, "{count}");
         }
     }
-    // In a closed loop the time of asking counts.
+    // In a closed loop the time of the call counts.
     let mut p = pattern(Order::Random, Pace::Closed, 70);
     p.stop = Stop { runtime: Some(Nanos(10)), ramp: Nanos(5), ..Stop::default() };
     let mut source = Generated::new(&p, &Setting::alone(MIB, 1), None).unwrap();
@@ -562,7 +562,7 @@ fn extended(order: Order, requests: u64) -> Generator {
     }
 }
 
-/// Of a file that grows.
+/// A generated workload on a file that grows.
 fn growing(p: &Generator, pass: u32) -> Generated {
     Generated::new(p, &Setting { grows: true, pass, ..Setting::alone(0, 1) }, None).unwrap()
 }
@@ -740,7 +740,7 @@ fn cost() {
         let mut source = Generated::new(p, &Setting::alone(1 << 40, 1), None).unwrap().part(0, jobs);
         let (mut hash, mut sum) = (IssuedHash::default(), 0u64);
         const N: u64 = 200_000;
-        // The least of many short spans: what others do on the machine does not count.
+        // The least of many short spans: excludes other load on the machine.
         let mut least = |mut each: Box<dyn FnMut(&mut Generated)>| {
             let span = |_| {
                 let begun = std::time::Instant::now();
@@ -839,7 +839,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6000))]
 
-    /// Whatever a valid plan says can be laid over any target, or is refused.
+    /// Any valid plan can be laid over any target, or is refused.
     #[test]
     fn valid_plans_never_panic(p in anything(), size in extreme(), pass in prop_oneof![Just(0u32), Just(1), any::<u32>()], grows: bool) {
         let text = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\noverlap = { policy = 'allow', strong = 1, max_waiting = 9 }\n\
