@@ -1,8 +1,8 @@
-//! Decides which request goes when.
+//! Decides which request is issued when.
 //!
-//! A [`Scheduler`] serves one target. It is handed requests in the order of their source and told the time; it
-//! answers with what to do next ([`Decision`]). There is no clock, no thread and no I/O in here, so that a
-//! simulated hour takes milliseconds and every policy can be tested from a seed.
+//! A [`Scheduler`] serves one target. It gets requests in the order of their source, and the time; it returns the next action
+//! ([`Decision`]). There is no clock, no thread and no I/O in here, so that a simulated hour takes milliseconds and every policy
+//! can be tested from a seed.
 
 mod overlap;
 mod pause;

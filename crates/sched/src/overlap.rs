@@ -1,18 +1,16 @@
-//! Who conflicts with whom, exactly to the byte, for requests of any size.
+//! Conflicts between requests, exactly to the byte, for requests of any size.
 //!
-//! Every active request (in flight, or waiting on the push-back list) uses the segments of its range either
-//! for itself alone or shared; which of the two is all that the conflict table decides. A new request depends
-//! on the last users of its segments, as instructions depend on registers in a dataflow machine: earlier
-//! users need no edge of their own, because the last ones already wait for them. So a chain of n writes to
-//! one sector costs n edges, not n².
+//! Every active request (in flight, or waiting on the push-back list) uses the segments of its range either for itself alone or
+//! shared; which of the two is all that the conflict table decides. A new request depends on the last users of its segments, as
+//! instructions depend on registers in a dataflow machine: earlier users need no separate edge, because the last ones already wait
+//! for them. So a chain of n writes to one sector costs n edges, not n².
 //!
-//! **Memory.** Sharers have no such order among themselves, so each segment lists all of its own, and a cut copies
-//! the list. A request costs one cell of 8 bytes for each segment that it covers: as many as there are distinct
-//! borders of active requests inside its range, plus one. Requests for the same range cost one cell each, n that
-//! overlap k others each at most n(2k + 1); but n that all overlap each other with borders of their own cost n²:
-//! 8 MB for 1 000, 34 GB for 65 536. So there is a limit: while as many cells are in use, the tracker says that it is
-//! [full](Tracker::is_full), and the scheduler lets new requests wait, as when its list is full. The time that a
-//! request takes here is bounded by the same cells.
+//! **Memory.** Sharers have no such order among themselves, so each segment lists all of its sharers, and a cut copies the list. A
+//! request costs one cell of 8 bytes for each segment that it covers: as many as there are distinct borders of active requests
+//! inside its range, plus one. Requests for the same range cost one cell each, n that overlap k others each at most n(2k + 1); but
+//! n that all overlap each other with distinct borders cost n²: 8 MB for 1 000, 34 GB for 65 536. So there is a limit: while as
+//! many cells are in use, the tracker is [full](Tracker::is_full), and the scheduler lets new requests wait, as when its list is
+//! full. The time that a request takes here is bounded by the same cells.
 
 use crate::pool::{Lists, NONE};
 use crate::segments::Segments;
@@ -57,18 +55,18 @@ pub(crate) struct Tracker {
     capacity: usize,
 }
 
-/// Cells that are never too many, 32 MiB.
+/// Number of cells that is always allowed, 32 MiB.
 const CELLS: usize = 4 << 20;
 /// Cells for each request that may be active: one that overlaps few others needs no more.
 const CELLS_EACH: usize = 16;
 
 impl Tracker {
-    /// Whether so much overlaps that no more requests should become active.
+    /// Whether the cells are used up, so that no more requests should become active.
     pub(crate) fn is_full(&self) -> bool {
         self.lists.in_use() >= CELLS.max(CELLS_EACH * self.capacity)
     }
 
-    /// For at most `capacity` active requests.
+    /// A tracker for at most `capacity` active requests.
     pub(crate) fn new(strong: Strong, capacity: usize) -> Tracker {
         Tracker {
             strong,
@@ -81,7 +79,7 @@ impl Tracker {
         }
     }
 
-    /// An active request that conflicts with such a request, if there is one.
+    /// An active request that conflicts with `op` on `extent`, if there is one.
     pub(crate) fn conflict(&self, op: Op, extent: Extent) -> Option<u32> {
         let usage = usage(self.strong, op);
         if usage == Use::Free {
@@ -93,7 +91,7 @@ impl Tracker {
         })
     }
 
-    /// Makes request `id` active; whether it has to wait for another.
+    /// Makes request `id` active; returns whether it has to wait for another.
     pub(crate) fn insert(&mut self, id: u32, op: Op, extent: Extent) -> bool {
         let usage = usage(self.strong, op);
         let new = Active { extent, usage, pending: 0, dependents: NONE };
@@ -126,8 +124,7 @@ impl Tracker {
         self.active[id as usize].pending > 0
     }
 
-    /// Ends request `id`, which waits for nobody any more; calls `released` with each request that now need
-    /// not wait for anybody.
+    /// Ends request `id`, which does not wait any more; calls `released` with each request that becomes free to go.
     pub(crate) fn remove(&mut self, id: u32, mut released: impl FnMut(u32)) {
         let Active { extent, usage, dependents, pending } = self.active[id as usize];
         debug_assert_eq!(pending, 0, "a request completes only after those that it waited for");

@@ -22,7 +22,7 @@ impl Pause {
         Pause { time, blocks, left: blocks, last_completed: Nanos(0), has_completed: false, delays: None }
     }
 
-    /// A pause before each request, by its number; none before the first one that goes.
+    /// A pause before each request, by its number; no pause before the first one that goes.
     pub(crate) fn before(delays: Arc<[Nanos]>) -> Pause {
         let none = ThinkTime { time: Nanos(0), spin: Nanos(0), blocks: u64::MAX };
         Pause { delays: Some(delays), ..Pause::new(none) }
@@ -33,7 +33,7 @@ impl Pause {
         !op.is_flush()
     }
 
-    /// When the pause before the next request ends, if there is one: at the earliest, while requests are in flight.
+    /// End of the pause before the next request, if there is one; while requests are in flight, the earliest possible end.
     pub(crate) fn end(&self, sequence: Option<u64>, in_flight: u32, now: Nanos) -> Option<Nanos> {
         let start = if in_flight > 0 { now } else { self.last_completed };
         if let Some(delays) = &self.delays {

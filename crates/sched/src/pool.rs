@@ -33,7 +33,7 @@ impl Lists {
         self.cells.len()
     }
 
-    /// Puts `value` before `list` and gives the new list.
+    /// Puts `value` before `list` and returns the new list.
     pub(crate) fn push(&mut self, list: u32, value: u32) -> u32 {
         let cell = Cell { value, next: list };
         self.in_use += 1;

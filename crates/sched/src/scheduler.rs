@@ -7,22 +7,22 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What the scheduler has to know of a request.
+/// A request as the scheduler knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<T> {
     /// Number in the order of the source.
     pub sequence: u64,
     /// Read or write.
     pub op: Op,
-    /// The range that is really used: conflicts are judged on it.
+    /// The range really used: conflicts are judged on it.
     pub extent: Extent,
-    /// When it is due; none: as soon as there is room (closed loop).
+    /// Due time; `None` in a closed loop.
     pub due: Option<Nanos>,
-    /// What the caller wants to know of it when it goes; the scheduler never looks.
+    /// Data of the caller, unused by the scheduler.
     pub facts: T,
 }
 
-/// Names a request from [`Decision::Issue`] to [`Scheduler::complete`]; below the depth.
+/// Slot of a request from [`Decision::Issue`] to [`Scheduler::complete`]; below the depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot(pub u32);
 
@@ -31,7 +31,7 @@ pub struct Slot(pub u32);
 pub struct Blocked {
     /// Sequence number of the last request that it waited for.
     pub by: u64,
-    /// When that one completed.
+    /// Completion time of that request.
     pub released: Nanos,
 }
 
@@ -40,7 +40,7 @@ pub struct Blocked {
 pub struct Issue<T> {
     /// The request.
     pub request: Request<T>,
-    /// When it was due.
+    /// Its due time.
     pub due: Nanos,
     /// If it had to wait for a conflict.
     pub blocked: Option<Blocked>,
@@ -49,35 +49,35 @@ pub struct Issue<T> {
     pub held: bool,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision<T> {
-    /// Hand over the next request of the source, or say that there is none.
+    /// Offer the next request of the source, or report that it is exhausted.
     Offer,
-    /// Submit the request of this slot now; [`Scheduler::issued`] tells what it is.
+    /// Submit the request of this slot now; [`Scheduler::issued`] returns it.
     Issue(Slot),
     /// Record this request as dropped because of the one in flight with this sequence number.
     Drop(Request<T>, u64),
     /// Record this request as cancelled: the scheduler was stopped before it went.
     Cancel(Request<T>),
-    /// Nothing to do before this time, unless a request completes.
+    /// Sleep until this time, unless a request completes.
     Sleep(Nanos),
-    /// Nothing to do until a request completes.
+    /// Wait until a request completes.
     Wait,
-    /// Every request was dealt with and nothing is in flight.
+    /// Every request has ended and nothing is in flight.
     Finished,
 }
 
-/// What was counted on the way.
+/// Counters of a scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Most requests in flight at the same time.
     pub max_in_flight: u32,
     /// Most requests that waited for a conflict at the same time.
     pub max_waiting: u32,
-    /// How often a due request had to wait because the push-back list was full, or too much overlapped.
+    /// Times that a due request had to wait because the push-back list was full, or too much overlapped.
     pub full_count: u64,
-    /// How long in all.
+    /// Total duration of these waits.
     pub full_total: Nanos,
 }
 
@@ -89,7 +89,7 @@ struct Entry<T> {
     waiting: bool,
 }
 
-/// Decides which request of one target goes when.
+/// Decides which request of one target is issued when.
 #[derive(Debug)]
 pub struct Scheduler<T> {
     policy: OverlapPolicy,
@@ -101,31 +101,31 @@ pub struct Scheduler<T> {
     free_slots: Vec<u32>,
     /// Entry of each slot in flight.
     slots: Vec<u32>,
-    /// Pushed-back requests that wait for nobody any more, the earliest first.
+    /// Pushed-back requests that are free to go, the earliest first.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     /// Pushed-back requests that have not gone, ready or not.
     waiting: usize,
-    /// Entry of the next request of the source, if it has been handed over and has not gone. It lies in its place from
-    /// the beginning: copying what was just written costs more than all the rest of a decision.
+    /// Entry of the next request of the source, if it has been offered and has not gone. It is written in place: copying what was
+    /// just written costs more than all the rest of a decision.
     head: Option<u32>,
-    /// What the head waits for, under `order`: a sequence number.
+    /// Sequence number of the request that the head waits for, under `order`.
     head_blocked_by: Option<u64>,
     head_released: Nanos,
-    /// Since when the head waits for room on the push-back list.
+    /// Start of the head's wait for room on the push-back list.
     full_since: Option<Nanos>,
-    /// The last time at which nothing could go, whatever was due.
+    /// The last time at which nothing could go, even if due.
     held_until: Nanos,
     /// Pauses between requests, if there are any.
     pause: Option<Pause>,
     exhausted: bool,
     stopping: bool,
-    /// The first entry that stopping has not looked at.
+    /// The first entry that stopping has not examined.
     cancel_at: usize,
     counters: Counters,
 }
 
 impl<T: Copy + Default> Scheduler<T> {
-    /// With at most `depth` requests in flight.
+    /// A scheduler with at most `depth` requests in flight.
     pub fn new(depth: u32, overlap: Overlap) -> Scheduler<T> {
         let depth = depth.max(1) as usize;
         let max_waiting =
@@ -157,13 +157,13 @@ impl<T: Copy + Default> Scheduler<T> {
         }
     }
 
-    /// With pauses between requests.
+    /// Adds pauses between requests.
     #[must_use]
     pub fn with_think_time(self, think_time: Option<ThinkTime>) -> Scheduler<T> {
         Scheduler { pause: think_time.map(Pause::new), ..self }
     }
 
-    /// With a pause before each request, by its number, where a list names them.
+    /// Adds a pause before each request, by its number, where a list names them.
     #[must_use]
     pub fn with_delays(self, delays: Option<Arc<[Nanos]>>) -> Scheduler<T> {
         match delays {
@@ -172,7 +172,7 @@ impl<T: Copy + Default> Scheduler<T> {
         }
     }
 
-    /// When a request that is offered at `now` can go at the earliest: after a pause that has started.
+    /// Earliest time at which a request that is offered at `now` can be issued: after a pause that has started.
     #[inline]
     pub fn earliest(&self, now: Nanos) -> Nanos {
         match &self.pause {
@@ -181,7 +181,7 @@ impl<T: Copy + Default> Scheduler<T> {
         }
     }
 
-    /// Hands over the next request of the source, after [`Decision::Offer`].
+    /// Offers the next request of the source, after [`Decision::Offer`].
     #[inline]
     pub fn offer(&mut self, request: Request<T>) {
         debug_assert!(self.head.is_none(), "one request at a time");
@@ -200,23 +200,23 @@ impl<T: Copy + Default> Scheduler<T> {
         });
     }
 
-    /// Says that the source has no more requests, after [`Decision::Offer`].
+    /// Reports that the source has no more requests, after [`Decision::Offer`].
     pub fn exhausted(&mut self) {
         self.exhausted = true;
     }
 
-    /// The next request of the source, if it has been handed over and has not gone.
+    /// The next request of the source, if it has been offered and has not gone.
     pub fn head(&self) -> Option<&Request<T>> {
         self.head.map(|id| &self.entries[id as usize].issue.request)
     }
 
-    /// Lets nothing more go. What has not gone comes out as [`Decision::Cancel`]; what is in flight is awaited.
+    /// Stops issuing. Requests that have not gone are returned as [`Decision::Cancel`]; those in flight are awaited.
     pub fn stop(&mut self, now: Nanos) {
         self.end_wait_for_room(now);
         self.stopping = true;
     }
 
-    /// Whether anything has yet to go.
+    /// Whether any request has yet to be issued.
     pub fn has_more(&self) -> bool {
         !self.exhausted || self.head.is_some() || self.waiting > 0
     }
@@ -231,12 +231,12 @@ impl<T: Copy + Default> Scheduler<T> {
         self.waiting as u32
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// What to do next. Ask again after doing it, after a completion, and at the time that was named.
+    /// The next action. Call again after it, after a completion, and at the named time.
     pub fn next(&mut self, now: Nanos) -> Decision<T> {
         if self.stopping {
             return self.next_cancelled();
@@ -288,13 +288,13 @@ impl<T: Copy + Default> Scheduler<T> {
     fn next_without_head(&self) -> Decision<T> {
         match (self.exhausted, self.in_flight()) {
             (false, _) => Decision::Offer,
-            // Nothing waits when nothing is in flight: whatever waits, waits for something in flight.
+            // Nothing waits when nothing is in flight: every waiting request waits for one in flight.
             (true, 0) => Decision::Finished,
             (true, _) => Decision::Wait,
         }
     }
 
-    /// What becomes of the head, which is due while a slot is free; `None` if it went to the push-back list.
+    /// Decides on the head, which is due while a slot is free; `None` if it went to the push-back list.
     fn admit(&mut self, head: u32, now: Nanos) -> Option<Decision<T>> {
         if self.policy == OverlapPolicy::Allow {
             self.head = None;
@@ -308,7 +308,7 @@ impl<T: Copy + Default> Scheduler<T> {
             _ => self.conflict(head),
         };
         match (self.policy, conflict) {
-            // In a closed loop a request goes when there is room, and there is none beside what it conflicts with.
+            // In a closed loop a request goes when there is room, and there is no room beside a conflicting one.
             (OverlapPolicy::Drop, Some(_)) if self.entries[head as usize].issue.request.due.is_none() => {
                 Some(Decision::Wait)
             }
@@ -370,7 +370,7 @@ impl<T: Copy + Default> Scheduler<T> {
         Some(self.entries[other as usize].issue.request.sequence)
     }
 
-    /// Tells the tracker of an entry; whether it has to wait.
+    /// Adds an entry to the tracker; returns whether it has to wait.
     fn track(&mut self, id: u32) -> bool {
         let Request { op, extent, .. } = self.entries[id as usize].issue.request;
         self.tracker.insert(id, op, extent)
@@ -394,7 +394,7 @@ impl<T: Copy + Default> Scheduler<T> {
         &self.entries[self.slots[slot.0 as usize] as usize].issue
     }
 
-    /// Says that the request in `slot` completed.
+    /// Notes that the request in `slot` completed.
     pub fn complete(&mut self, slot: Slot, now: Nanos) {
         let id = self.slots[slot.0 as usize];
         let sequence = self.entries[id as usize].issue.request.sequence;
@@ -420,7 +420,7 @@ impl<T: Copy + Default> Scheduler<T> {
         self.free_slots.push(slot.0);
     }
 
-    /// While stopping: what has not gone, one by one, then the end of what is in flight.
+    /// While stopping: the requests that have not gone, one by one, then the end of those in flight.
     fn next_cancelled(&mut self) -> Decision<T> {
         if let Some(head) = self.head.take() {
             return Decision::Cancel(self.entries[head as usize].issue.request);
@@ -451,7 +451,7 @@ mod tests {
         Scheduler::new(depth, Overlap { policy, max_waiting: 4, ..Overlap::default() })
     }
 
-    /// What went, and its slot.
+    /// An issued request, and its slot.
     struct Gone {
         slot: Slot,
         issue: Issue<()>,

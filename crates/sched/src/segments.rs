@@ -7,12 +7,12 @@
 use crate::pool::{Lists, NONE};
 use iosonar_plan::Extent;
 
-/// A stretch of bytes and who uses it.
+/// A range of bytes and its users.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// The last active request that needs it for itself alone, or [`NONE`].
+    /// The last active request with exclusive use, or [`NONE`].
     pub(crate) exclusive: u32,
     /// Active requests since then that share it: a list.
     pub(crate) shared: u32,
@@ -63,7 +63,7 @@ impl Segments {
         self.nodes.len() == self.free.len()
     }
 
-    /// Calls `f` with each segment that overlaps `extent`, in order, until it gives something.
+    /// Calls `f` with each segment that overlaps `extent`, in order, until it returns a value.
     pub(crate) fn find<T>(&self, extent: Extent, f: &mut impl FnMut(&Segment) -> Option<T>) -> Option<T> {
         self.find_below(self.root, extent, f)
     }
