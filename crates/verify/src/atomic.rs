@@ -2,7 +2,7 @@
 
 use crate::observation::Bytes;
 
-/// In which units a request reads or writes: of a unit, one request that overlaps another in time has all or nothing.
+/// Unit in which a request reads or writes: of a unit, one request that overlaps another in time has all or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Atomic {
     /// A sector: direct I/O, and `write(2)` into the page cache, which copies each page under its lock.

@@ -1,4 +1,4 @@
-//! Which sectors were checked: how many they are, and how many checks were of a sector that had been checked before.
+//! Set of checked sectors: their number, and the number of checks of sectors that had been checked before.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const PAGE_BYTES: u64 = 8 * WORDS as u64 + 32;
 pub struct Checked {
     pages: Vec<[u64; WORDS]>,
     index: HashMap<u64, u32>,
-    /// The page that was used last, and where it is: reads go through many sectors of one.
+    /// The page that was used last, and its index: reads go through many sectors of one.
     last: Option<(u64, u32)>,
     most_pages: usize,
     sectors: u64,
@@ -22,7 +22,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Counts in at most that much memory.
+    /// A counter with at most that much memory.
     pub fn new(limit_bytes: u64) -> Checked {
         let most_pages = usize::try_from(limit_bytes / PAGE_BYTES).unwrap_or(usize::MAX).max(1);
         Checked { most_pages, ..Checked::default() }
@@ -50,7 +50,7 @@ impl Checked {
         *word |= bit;
     }
 
-    /// Where a page is; `None` if there is no memory for it.
+    /// Index of a page; `None` if there is no memory for it.
     fn find(&mut self, page: u64) -> Option<u32> {
         if let Some(at) = self.index.get(&page) {
             return Some(*at);
@@ -64,7 +64,7 @@ impl Checked {
         Some(at)
     }
 
-    /// Sectors that were checked; at least so many, if the memory did not suffice.
+    /// Sectors that were checked; a lower bound, if the memory did not suffice.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
@@ -74,7 +74,7 @@ impl Checked {
         self.checks - self.sectors
     }
 
-    /// Whether the memory did not suffice to tell all sectors apart.
+    /// Whether the memory did not suffice to distinguish all sectors.
     pub fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }

@@ -1,14 +1,14 @@
-//! What a device may hold after a crash.
+//! Possible content of a device after a crash.
 //!
 //! **Durable** is an acknowledged write whose data had to be on stable storage: by force unit access, or by a flush that was
-//! submitted after its acknowledgement and acknowledged itself. Whoever builds this knows which.
+//! submitted after its acknowledgement and acknowledged itself. The caller decides which writes are.
 //!
 //! **Rule.** With d, the durable write of a sector that was submitted last: the sector may hold each submitted write that had not
-//! ended before d was submitted, and what it held before the run only if there is no d. What is not durable may be there or not,
-//! in any order.
+//! ended before d was submitted, and its content from before the run only if there is no d. A write that is not durable may be
+//! there or not, in any order.
 //!
-//! **Tearing.** A write may be there in part, but each aligned unit that it covers (a logical block, or what the device calls
-//! atomic) holds it wholly or not at all. What was written to a part of the unit later may lie over it.
+//! **Tearing.** A write may be there in part, but each aligned unit that it covers (a logical block, or the device's atomic unit)
+//! holds it wholly or not at all. A later write to a part of the unit may lie over it.
 //!
 //! An access method that moves single bytes ([`Atomic::Byte`]) has no such unit: where one of its writes was in flight at the crash, or
 //! together with another, a sector may hold parts of several legal versions.
@@ -26,21 +26,21 @@ pub const MOST_UNIT: u64 = CHUNK;
 /// A write of the run, as far as a crash matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrashWrite {
-    /// Where it is on the device.
+    /// Its range on the device.
     pub range: Sectors,
-    /// What it leaves.
+    /// Tag of its content.
     pub tag: Tag,
     /// When it was submitted.
     pub submitted: Nanos,
-    /// When it ended; none: it was in flight.
+    /// Completion time; `None` if in flight.
     pub ended: Option<Nanos>,
     /// It succeeded in full.
     pub is_acknowledged: bool,
-    /// It must be there, or what was written over it since.
+    /// It, or a later write over it, must be there.
     pub is_durable: bool,
     /// Unit of the access method that wrote it.
     pub atomic: Atomic,
-    /// What became of it is not known by sectors: a buffer of the program held it, which ends anywhere.
+    /// Its fate is not known by sectors: a buffer of the program held it, which ends anywhere.
     pub may_be_cut: bool,
 }
 
@@ -61,13 +61,13 @@ impl CrashWrite {
     }
 }
 
-/// Sectors of a write, by what they were found to hold.
+/// Sectors of a write, by the content found in them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     own: u32,
     older: u32,
     newer: u32,
-    /// None of what is legal, though this was the last durable write.
+    /// Sectors with illegal content, though this was the last durable write.
     illegal: u32,
 }
 
@@ -78,31 +78,31 @@ impl Tally {
     }
 }
 
-/// What a sector was found to hold.
+/// Content that a sector was found to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
-    /// Nothing that says which write it is of.
+    /// Content that identifies no write.
     Unknown,
-    /// What was there before the run.
+    /// Content from before the run.
     Initial,
     /// A write, by its number.
     Write(u32),
 }
 
-/// What a device may hold after a crash, and what was found of each write.
+/// Possible content of a device after a crash, and the findings about each write.
 #[derive(Debug)]
 pub struct Crashed {
-    /// In the order of submission.
+    /// Writes in the order of submission.
     writes: Vec<CrashWrite>,
     tallies: Vec<Tally>,
-    /// Number of a chunk, and where its writes begin in `members`; ascending.
+    /// Number of a chunk, and start of its writes in `members`; ascending.
     chunks: Vec<(u64, u32)>,
     /// Numbers of the writes of each chunk, in order.
     members: Vec<u32>,
     /// Sectors that are written wholly or not at all.
     unit: u64,
     is_counting: bool,
-    /// Sectors that hold a write of which nothing is known.
+    /// Sectors that hold an unrecorded write.
     unrecorded: u64,
 }
 
@@ -116,7 +116,7 @@ pub fn bytes_of_crash_write(range: Sectors) -> u64 {
 }
 
 impl Crashed {
-    /// A device to which `writes` went, in any order. `unit` is the number of sectors that it writes wholly or not at all, a power
+    /// A device that received `writes`, in any order. `unit` is the number of sectors that it writes wholly or not at all, a power
     /// of two up to [`MOST_UNIT`].
     pub fn new(mut writes: Vec<CrashWrite>, unit: u64) -> Crashed {
         writes.sort_by_key(|write| write.submitted);
@@ -159,9 +159,9 @@ impl Crashed {
         merged
     }
 
-    /// A read has found something in each sector of `range`. `found` is asked for each in order, with what is legal there and with all
-    /// that the run has written there. It answers with the tag of the content; [`Tag::UNKNOWN`] for a write of the run that is not among
-    /// these, where that is possible; `None` if the content is not legal. Returns the sectors that hold a torn part of a unit.
+    /// Ends a read of `range`. `found` is called for each sector in order, with the legal tags and with all tags that the run has
+    /// written there. It returns the tag of the content; [`Tag::UNKNOWN`] for a write of the run that is not among these, where
+    /// that is possible; `None` if the content is not legal. Returns the sectors that hold a torn part of a unit.
     pub fn end_read(
         &mut self,
         range: Sectors,
@@ -178,7 +178,7 @@ impl Crashed {
         torn
     }
 
-    /// The same within one chunk; returns what each sector holds.
+    /// The same within one chunk; returns the content of each sector.
     fn end_read_of_part(
         &mut self,
         part: Sectors,
@@ -204,7 +204,7 @@ impl Crashed {
         holders
     }
 
-    /// Between two of these each sector has the same writes.
+    /// Borders of a part; between two of them each sector has the same writes.
     fn borders(&self, part: Sectors) -> Vec<u64> {
         let ranges =
             self.members(part.start / CHUNK).iter().map(|number| self.writes[*number as usize].range);
@@ -229,7 +229,7 @@ impl Crashed {
         covering.iter().rev().copied().find(|number| self.writes[*number as usize].is_durable)
     }
 
-    /// What a sector with these writes may hold, the oldest first; nothing where the run has written nothing.
+    /// Legal contents of a sector with these writes, the oldest first; empty where the run has written nothing.
     fn legal_tags(&self, covering: &[u32], into: &mut Vec<Tag>) {
         let durable = self.last_durable(covering).map(|number| self.writes[number as usize]);
         if durable.is_none() && !covering.is_empty() {
@@ -323,7 +323,8 @@ impl Crashed {
         );
     }
 
-    /// What a sector may hold, the oldest first, and whether the run has written it more than once; for what could not be read.
+    /// Legal contents of a sector, the oldest first, and whether the run has written it more than once; for sectors that could not
+    /// be read.
     pub fn expected(&self, sector: u64) -> (Vec<Tag>, bool) {
         let (mut covering, mut tags) = (Vec::new(), Vec::new());
         self.covering(sector, &mut covering);
@@ -334,7 +335,7 @@ impl Crashed {
         (tags, covering.len() > 1)
     }
 
-    /// What became of the writes.
+    /// Outcome of the writes.
     pub fn facts(&self) -> CrashFacts {
         let mut facts = CrashFacts {
             unit: self.unit * iosonar_plan::SECTOR,
@@ -433,7 +434,7 @@ mod tests {
         }
     }
 
-    /// Gives each sector the tag that `content` says, if that is legal; returns the legal ones, too.
+    /// Reads sectors with the tags of `content`, where those are legal; returns the legal ones, too.
     fn read(crashed: &mut Crashed, range: (u64, u64), content: &[Tag]) -> (Vec<Vec<Tag>>, Vec<u64>) {
         let mut all = Vec::new();
         let torn = crashed.end_read(Sectors::new(range.0, range.1), |sector, legal, _| {
@@ -492,7 +493,7 @@ mod tests {
         assert_eq!(units(&[new, new, old, old, new, new, new, new]), [2, 3]);
         assert_eq!(units(&[new, new, new, new, new, new, before, before]), [6, 7]);
         assert_eq!(units(&[new, Tag::INITIAL, new, new, new, new, new, new]), [1]);
-        // Parts alone say nothing of each other.
+        // Parts alone prove nothing about each other.
         assert!(units(&[old, old, part, part, old, old, before, before]).is_empty());
     }
 
@@ -513,7 +514,7 @@ mod tests {
         assert!(mixed(&[old, copied(flying)]) && !mixed(&[old, flying]));
         assert!(!mixed(&[old, copied(next)]));
         assert!(mixed(&[old, CrashWrite { may_be_cut: true, ..next }]));
-        // Of two that were in flight together, a sector may hold parts of both for good.
+        // Of two concurrent writes, a sector may keep parts of both.
         let beside = write(2, (0, 8), (25, 40), true);
         assert!(mixed(&[copied(next), copied(beside)]) && !mixed(&[next, beside]));
         // A unit that holds a part of a copy is not torn.

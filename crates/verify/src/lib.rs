@@ -1,8 +1,8 @@
-//! Which content a device may hold while requests run, and whether a read agrees with it.
+//! Legal contents of a device while requests run, and whether a read agrees with them.
 //!
-//! [`Expected`] is told of each request when it starts and when it ends. It knows for each sector the versions that a
-//! read may find there. There is no I/O, no clock and no thread in here: calls are numbered, and the numbers serve as
-//! times, so a test can replay any interleaving from a seed.
+//! [`Expected`] receives the start and the end of each request. It knows for each sector the versions that a read may find there.
+//! There is no I/O, no clock and no thread in here: calls are numbered, and the numbers serve as times, so a test can replay any
+//! interleaving from a seed.
 
 mod atomic;
 mod checked;

@@ -1,4 +1,4 @@
-//! From what was found to the name of the fault.
+//! From observations to the names of faults.
 //!
 //! A name needs the writes of the place with their times, which the records of the run have. So faults are named when the
 //! requests are over.
@@ -11,7 +11,7 @@ use iosonar_content::{Damage, SectorHeader, damage, regenerate, torn_at};
 use iosonar_plan::{Fill, Nanos, SECTOR};
 use std::collections::HashMap;
 
-/// Most bits that differ in a sector whose bits were flipped.
+/// Maximum number of differing bits of a flipped sector.
 const MOST_FLIPPED: u32 = 64;
 /// Sectors of a page of 4096 bytes.
 const PAGE: u64 = 8;
@@ -27,11 +27,11 @@ const MOST_COMPARED: usize = 16;
 /// A write of a place, from its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownWrite {
-    /// Which one.
+    /// Identity of the write.
     pub id: WriteId,
-    /// First sector, and sectors.
+    /// First sector.
     pub start: u64,
-    /// Sectors.
+    /// Number of sectors.
     pub count: u64,
     /// The due time in its header.
     pub due_ns: u64,
@@ -41,7 +41,7 @@ pub struct KnownWrite {
     pub completed: Nanos,
     /// Whether it succeeded in full.
     pub is_acknowledged: bool,
-    /// Whether it has to be there, or what was written over it since: the same, but after a crash.
+    /// Whether it, or a later write over it, has to be there: the same, but after a crash.
     pub is_demanded: bool,
 }
 
@@ -54,7 +54,7 @@ impl KnownWrite {
         (self.start..self.start + self.count).contains(&sector)
     }
 
-    /// Its sector as it was written. The header has the number of the run.
+    /// A sector of it as it was written. The header has the number of the run.
     fn sector(&self, sector: u64, run: &RunOfFaults) -> Bytes {
         let saturated = |n: u64| u16::try_from(n).unwrap_or(u16::MAX);
         let header = SectorHeader {
@@ -82,18 +82,18 @@ impl KnownWrite {
     }
 }
 
-/// What all faults of a run have in common.
+/// Properties common to all faults of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOfFaults {
-    /// Number of the run in what it writes.
+    /// Number of the run in its written sectors.
     pub run_id: u64,
-    /// What written sectors contain.
+    /// Content of written sectors.
     pub fill: Fill,
-    /// A crash has left what was found.
+    /// The verified state is that after a crash.
     pub is_after_crash: bool,
 }
 
-/// Names what was found. `writes` are those of the run that cover the first sector, by the time of their submission.
+/// Names an observation. `writes` are those of the run that cover the first sector, by the time of their submission.
 pub fn name(observation: &Observation, writes: &[KnownWrite], run: &RunOfFaults) -> Fault {
     let case = Case { observation, writes, run };
     let mut fault = case.fault();
@@ -119,8 +119,8 @@ pub fn is_mix(observation: &Observation, writes: &[KnownWrite], run: &RunOfFault
     is_mixed(bytes, &versions, has_unknown)
 }
 
-/// The bytes that the sectors of a fault should hold, at most `most` of them; none where that is not known. `writes` are those that
-/// [`name`] was given for it.
+/// The bytes that the sectors of a fault should hold, at most `most` of them; `None` where unknown. `writes` are those passed to
+/// [`name`] for it.
 pub fn due_bytes(
     fault: &Fault,
     observation: &Observation,
@@ -147,7 +147,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// What is known before it has a name.
+    /// The fault before it has a name.
     fn fault(&self) -> Fault {
         let o = self.observation;
         Fault {
@@ -220,7 +220,7 @@ impl Case<'_> {
         }
     }
 
-    /// Whether each sector for itself may hold what was found.
+    /// Whether the content found is legal for each single sector.
     fn may_be_there(&self) -> bool {
         let o = self.observation;
         let may_hold = |tag: Tag| o.legal.contains(&tag);
@@ -257,10 +257,10 @@ impl Case<'_> {
         fault.found =
             Some(FaultWrite { id, offset: None, length: None, submitted: None, acknowledged: None });
         if header.run_id != self.run.run_id {
-            // What another run had left there before is what the place held when a durable write got lost.
+            // When a durable write is lost, the place shows its earlier content, for example of another run.
             let is_initial = self.run.is_after_crash && header.sector == o.start;
             fault.run_id = Some(header.run_id);
-            // No data of this run is known to have been there before: the place holds what it held when the run began.
+            // No data of this run is known to have been there before: the place holds its initial content.
             if !self.run.is_after_crash && !o.rewritten && !o.seen {
                 fault.found = None;
                 fault.note = EARLIER_RUN.into();
@@ -306,7 +306,7 @@ impl Case<'_> {
         Some(self.writes.iter().filter(is_between).count() as u64)
     }
 
-    /// The place holds what was there before: an older version, or what it held when the run began.
+    /// Classifies earlier content: an older version, or the initial content.
     fn classify_old(&self, fault: &mut Fault) {
         let o = self.observation;
         if self.run.is_after_crash {
@@ -333,14 +333,14 @@ impl Case<'_> {
             if !self.sees_whole_write() {
                 fault.also_possible.extend([FaultClass::TornPage, FaultClass::TornSector]);
             }
-            // Whoever has not seen the new version cannot know that it never was there.
+            // A reader that has not seen the new version cannot know that it never was there.
             if fault.found.is_some() && o.reader.found_by != FoundBy::AfterWrite {
                 fault.also_possible.push(FaultClass::Reverted);
             }
         }
     }
 
-    /// Whether all sectors of the expected write were looked at: what was overwritten since cannot tell whether it was there.
+    /// Whether all sectors of the expected write were examined: overwritten ones prove nothing about it.
     fn sees_whole_write(&self) -> bool {
         let seen = self
             .observation
@@ -352,7 +352,7 @@ impl Case<'_> {
 
     /// Content that any device may have held before the run, too.
     fn classify_known(&self, class: FaultClass, note: &str, fault: &mut Fault) {
-        // A device that was reset may give zeros for what it has lost.
+        // A device that was reset may return zeros for lost data.
         let is_lost = self.run.is_after_crash && class == FaultClass::Zeroed;
         if self.observation.rewritten && !is_lost {
             fault.class = class;
@@ -362,7 +362,7 @@ impl Case<'_> {
         }
     }
 
-    /// Bytes that no write has given.
+    /// Classifies bytes that come from no write.
     fn classify_bytes(&self, fault: &mut Fault) {
         let Some(bytes) = self.observation.bytes.as_deref() else {
             fault.class = FaultClass::Corrupted;
@@ -396,7 +396,7 @@ impl Case<'_> {
         }
     }
 
-    /// The versions of a place that damaged bytes may come from: what its header says, and what the run has written there.
+    /// The versions of a place that damaged bytes may come from: the one in its header, and those that the run has written there.
     fn versions(&self, sector: u64) -> Vec<(FaultWrite, Bytes)> {
         let of_header = match &self.observation.found {
             Found::Damaged(header, _) if header.run_id == self.run.run_id && header.sector == sector => {
@@ -415,7 +415,7 @@ impl Case<'_> {
             .collect()
     }
 
-    /// Whether another write of the place was in flight together with the expected one: nobody knows which came first.
+    /// Whether another write of the place was in flight together with the expected one: then their order is unknown.
     fn has_concurrent(&self) -> bool {
         self.expected().is_some_and(|expected| {
             self.writes.iter().any(|write| {
@@ -426,14 +426,14 @@ impl Case<'_> {
         })
     }
 
-    /// Where one version ends in the sector and another one goes on; and which one it begins with.
+    /// Where the sector changes from one version to another one; and which one it begins with.
     fn torn_inside(
         &self,
         bytes: &Bytes,
         versions: &[(FaultWrite, Bytes)],
     ) -> Option<(u16, Option<FaultWrite>)> {
         let zeros = [0; SECTOR as usize];
-        // What the place held before the run is not known, unless it was zeros.
+        // The content before the run is not known, unless it was zeros.
         let initial = Some(&zeros).filter(|_| !self.observation.rewritten || self.has_concurrent());
         let sides = || {
             versions
@@ -453,8 +453,8 @@ fn damaged(damage: &Damage) -> Damaged {
     Damaged { bits: damage.bits, bytes: damage.bytes, first: damage.first, last: damage.last }
 }
 
-/// How a write is torn of which some sectors are there; none: all of it is missing, or nothing. Sectors that were written since
-/// say nothing.
+/// How a write is torn of which some sectors are there; `None` if all or no sectors are missing. Sectors that were written since
+/// prove nothing.
 fn torn(around: &Around) -> Option<(FaultClass, TornPattern)> {
     let known = (around.start..).zip(&around.holds).filter_map(|(sector, holds)| Some((sector, (*holds)?)));
     let known: Vec<(u64, bool)> = known.collect();
@@ -471,7 +471,7 @@ fn torn(around: &Around) -> Option<(FaultClass, TornPattern)> {
     Some((if is_paged { FaultClass::TornPage } else { FaultClass::TornSector }, pattern))
 }
 
-/// Notes what unknown bytes look like.
+/// Notes the appearance of unknown bytes.
 fn show(bytes: &Bytes, fault: &mut Fault) {
     fault.first_bytes = bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     fault.entropy = Some(entropy(bytes));
@@ -486,8 +486,8 @@ fn entropy(bytes: &Bytes) -> u16 {
     (bits * 100.0).round() as u16
 }
 
-/// Joins what belongs together: two places that hold each other's content are swapped, and a write that was found elsewhere is
-/// not lost a second time.
+/// Joins related faults: two places that hold each other's content are swapped, and a write that was found elsewhere is not lost a
+/// second time.
 pub fn join(faults: &mut Vec<Fault>) {
     let moved = Moved::of(faults);
     for fault in faults.iter_mut().filter(|fault| fault.class == FaultClass::Misdirected) {
@@ -500,7 +500,7 @@ pub fn join(faults: &mut Vec<Fault>) {
     merge_unreadable(faults);
 }
 
-/// Makes one fault of blocks that the scan could not read and that follow each other, whatever they should hold.
+/// Merges unreadable blocks of the scan that follow each other, for any expected content.
 fn merge_unreadable(faults: &mut Vec<Fault>) {
     let is_unreadable =
         |fault: &Fault| fault.class == FaultClass::Unreadable && fault.found_by == FoundBy::Final;
@@ -525,7 +525,7 @@ fn merge_unreadable(faults: &mut Vec<Fault>) {
     *faults = others;
 }
 
-/// Makes one fault of those that one read found in sectors that follow each other, of one kind and of one origin.
+/// Merges faults that one read found in successive sectors, of one kind and of one origin.
 fn merge(faults: &mut Vec<Fault>) {
     faults.dedup_by(|next, last| {
         let origin = |fault: &Fault| {
@@ -542,7 +542,7 @@ fn merge(faults: &mut Vec<Fault>) {
                 fault.transient,
             )
         };
-        // Each sector that is torn inside has its own place where it is.
+        // Sectors that are torn at different offsets stay separate faults.
         let is_one =
             fault_follows(last, next) && origin(last) == origin(next) && last.torn_at == next.torn_at;
         if is_one {
@@ -557,14 +557,14 @@ fn fault_follows(last: &Fault, next: &Fault) -> bool {
     last.offset + last.length == next.offset && home(last) == home(next)
 }
 
-/// First byte and bytes of a place.
+/// First byte and number of bytes of a place.
 type Range = (u64, u64);
 
 /// Writes that were found at other places.
 struct Moved {
-    /// By target, and by how far they are from home: where they are, in order.
+    /// Places, in order, by target and distance from home.
     by_distance: HashMap<(u16, i64), Vec<Range>>,
-    /// Where they belong.
+    /// Home places.
     homes: HashMap<WriteId, Vec<Range>>,
 }
 
@@ -581,7 +581,7 @@ impl Moved {
         moved
     }
 
-    /// Whether the home of what a fault found holds what belongs to the fault's place.
+    /// Whether the home of the write found in a fault holds the write of the fault's place.
     fn has_partner(&self, fault: &Fault) -> bool {
         let Some(home) = fault.belongs_at else { return false };
         let back = (fault.target, fault.offset as i64 - home as i64);

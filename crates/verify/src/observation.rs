@@ -1,36 +1,36 @@
-//! What a read found where it should have found something else, before it has a name.
+//! Unexpected results of reads, before they have a name.
 
 use crate::Tag;
 use iosonar_archive::{FoundBy, READS_AGAIN, ReadAgain, WriteId};
 use iosonar_content::{Damage, Sector, SectorHeader, checksum, inspect};
 use iosonar_plan::{Fill, Nanos};
 
-/// A sector's bytes.
+/// Bytes of a sector.
 pub type Bytes = [u8; 512];
 
-/// What bad sectors hold.
+/// Content of bad sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// Whole sectors of a write, the first with this header.
     Version(SectorHeader),
-    /// A header that can be read, and other bytes than its write gave.
+    /// A valid header, with other bytes than those of its write.
     Damaged(SectorHeader, Damage),
     /// Zeros.
     Zeros,
     /// Bytes 0xFF.
     Ones,
-    /// What was in the memory before the read.
+    /// The mark in memory from before the read.
     Poison,
     /// Bytes without a header.
     NoHeader,
-    /// Nothing: the read ended before it.
+    /// No data: the read ended before it.
     Short,
-    /// Nothing: the read failed with this errno.
+    /// No data: the read failed with this errno.
     Unreadable(i32),
 }
 
 impl Found {
-    /// What a sector holds that was found bad.
+    /// Classifies the content of a bad sector.
     pub fn of(sector: &Bytes, fill: Fill, poison: u64) -> Found {
         match inspect(sector, fill, poison) {
             Sector::Intact(header) => Found::Version(header),
@@ -42,7 +42,7 @@ impl Found {
         }
     }
 
-    /// Whether the sector after this one, `distance` sectors on, goes on with the same.
+    /// Whether the sector `distance` sectors after this one continues the same content.
     fn goes_on_with(&self, next: &Found, distance: u64) -> bool {
         match (self, next) {
             (Found::Version(a), Found::Version(b)) => {
@@ -53,7 +53,7 @@ impl Found {
         }
     }
 
-    /// Tells apart what was found at one place at different times.
+    /// Key that distinguishes contents found at one place at different times.
     fn key(&self) -> u64 {
         let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
         let of = |kind: u64, header: Option<&SectorHeader>| {
@@ -91,18 +91,18 @@ pub fn write_of(header: &SectorHeader) -> WriteId {
 pub struct Around {
     /// The first sector.
     pub start: u64,
-    /// Which of them hold that write; none where something was written since.
+    /// Which of them hold that write; `None` for sectors written since.
     pub holds: Vec<Option<bool>>,
 }
 
-/// Who reads.
+/// A read that made an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
     /// Number of the target.
     pub target: u16,
-    /// Which kind of read it is.
+    /// Kind of the read.
     pub found_by: FoundBy,
-    /// The request that it belongs to; none: it belongs to no request.
+    /// Its request; `None` if it belongs to no request.
     pub request: Option<WriteId>,
     /// When it was submitted.
     pub submitted: Nanos,
@@ -110,30 +110,30 @@ pub struct Reader {
     pub completed: Nanos,
 }
 
-/// The longest run of sectors of one read that hold the same wrong thing.
+/// The longest run of sectors of one read with the same wrong content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// Which read.
+    /// The read.
     pub reader: Reader,
     /// The first sector on the target.
     pub start: u64,
-    /// How many.
+    /// Number of sectors.
     pub count: u64,
-    /// What they may hold.
+    /// Their legal contents.
     pub legal: Vec<Tag>,
-    /// They may hold parts of several of these: the records of the run tell whether they do.
+    /// They may hold parts of several of these: the records of the run decide.
     pub is_suspect: bool,
-    /// A read of this run had found that there.
+    /// A read of this run had found a legal version there.
     pub seen: bool,
     /// This run has written the place more than once.
     pub rewritten: bool,
-    /// What they hold.
+    /// Their content.
     pub found: Found,
-    /// The first of them, where it is no whole sector of a write.
+    /// Bytes of the first sector, where it is no whole sector of a write.
     pub bytes: Option<Box<Bytes>>,
-    /// All of them, as far as they are kept.
+    /// Bytes of all sectors, as far as they are kept.
     pub kept: Vec<u8>,
-    /// What later reads gave.
+    /// Results of later reads.
     pub again: [ReadAgain; READS_AGAIN],
     /// The whole of the write that the place should hold, in the second read.
     pub around: Option<Around>,
@@ -141,12 +141,12 @@ pub struct Observation {
     pub belongs_elsewhere_and_is_there: Option<bool>,
 }
 
-/// A sector that holds what it must not.
+/// A sector with illegal content.
 #[derive(Debug, Clone, Copy)]
 pub struct BadSector<'a> {
-    /// Where it is on the target.
+    /// Number of the sector on the target.
     pub sector: u64,
-    /// What it may hold.
+    /// Its legal contents.
     pub legal: &'a [Tag],
     /// See [`Observation::is_suspect`].
     pub is_suspect: bool,
@@ -154,17 +154,17 @@ pub struct BadSector<'a> {
     pub seen: bool,
     /// See [`Observation::rewritten`].
     pub rewritten: bool,
-    /// What it holds.
+    /// Its content.
     pub found: Found,
     /// Its bytes, if there are any.
     pub bytes: Option<&'a Bytes>,
 }
 
 impl BadSector<'_> {
-    /// Tells apart what was found here: the same again is no other fault.
+    /// Key that distinguishes contents found here: the same content again is no other fault.
     pub fn key(&self) -> u64 {
         let tags = self.legal.iter().fold(0, |sum: u64, tag| sum.rotate_left(7) ^ u64::from(tag.0));
-        // Parts of versions differ where what can be said of the whole does not.
+        // Parts of versions may differ where the classification of the whole does not.
         let parts =
             self.bytes.filter(|_| self.is_suspect).map_or(0, |bytes| u64::from(checksum(bytes)) << 8 | 1);
         self.found.key().rotate_left(17) ^ tags ^ parts
@@ -207,12 +207,12 @@ impl Observation {
             && (self.seen, self.rewritten) == (bad.seen, bad.rewritten)
     }
 
-    /// The first sector after it.
+    /// First sector after the run.
     pub fn end(&self) -> u64 {
         self.start + self.count
     }
 
-    /// The place that the header of what was found names, where it is another one of the same target.
+    /// The place that the found header names, where it is another one of the same target.
     pub fn named_place(&self, run_id: u64) -> Option<u64> {
         match &self.found {
             Found::Version(header) => Some(header).filter(|header| {

@@ -1,4 +1,4 @@
-//! Sectors that a run does not write: what they held before it, so that a change is seen.
+//! Sectors that a run does not write: their content before it, so that a change is seen.
 
 use crate::Sectors;
 use crate::observation::Bytes;
@@ -9,12 +9,12 @@ use iosonar_content::checksum;
 pub struct Ranges {
     ranges: Vec<Sectors>,
     limit: usize,
-    /// Gaps up to so many sectors are closed.
+    /// Gaps up to this many sectors are closed.
     gap: u64,
 }
 
 impl Ranges {
-    /// Of at most `limit` ranges; 16 bytes of memory for each.
+    /// A union of at most `limit` ranges; 16 bytes of memory for each.
     pub fn new(limit: usize) -> Ranges {
         Ranges { ranges: Vec::new(), limit: limit.max(2), gap: 0 }
     }
@@ -53,21 +53,21 @@ impl Ranges {
         });
     }
 
-    /// The ranges in order, none of which touches the next; and the largest gap that was closed.
+    /// The ranges in order, no two of which touch; and the largest gap that was closed.
     pub fn finish(mut self) -> (Vec<Sectors>, u64) {
         self.join();
         (self.ranges, self.gap)
     }
 }
 
-/// What is known of a sector.
+/// State of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// Nothing yet.
+    /// No state yet.
     Nothing,
-    /// What it held before the run.
+    /// Its content before the run is known.
     Before,
-    /// And what it held at the end.
+    /// Its content at the end was compared, too.
     Compared,
 }
 
@@ -81,7 +81,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Adds sectors that are to be looked at before the run.
+    /// Adds sectors that are to be read before the run.
     pub fn add(&mut self, places: impl IntoIterator<Item = u64>) {
         let before = self.places.len();
         self.places.extend(places);
@@ -103,12 +103,12 @@ impl Outside {
         &self.places
     }
 
-    /// Whether it is known what a sector held before the run.
+    /// Whether a sector's content before the run is known.
     pub fn knows(&self, place: u64) -> bool {
         self.find(place).is_some_and(|number| self.known[number] != Known::Nothing)
     }
 
-    /// A sector of the device was read: the first time, its content is remembered. Whether it has changed since.
+    /// Notes a read sector of the device: the first time, its content is remembered. Returns whether it has changed since.
     pub fn look(&mut self, place: u64, bytes: &Bytes) -> bool {
         let Some(number) = self.find(place) else { return false };
         let sum = checksum(bytes);
@@ -120,7 +120,7 @@ impl Outside {
         self.sums[number] != sum
     }
 
-    /// Before the run has begun, but after all was read: what could not be read is of no use.
+    /// Drops sectors that could not be read; called before the run has begun, but after all was read.
     pub fn drop_unread(&mut self) {
         let known = std::mem::take(&mut self.known);
         let keeps = |number: usize| known[number] != Known::Nothing;
@@ -129,7 +129,7 @@ impl Outside {
         self.remembered = self.places.len() as u64;
     }
 
-    /// What lies from `start` on is not known any more.
+    /// Forgets sectors from `start` on.
     pub fn forget_from(&mut self, start: u64) {
         let keep = self.places.partition_point(|place| *place < start);
         self.places.truncate(keep);
@@ -143,12 +143,12 @@ impl Outside {
         self.sums.retain(|_| of_sums.next().is_some_and(&keeps));
     }
 
-    /// Sectors that were looked at before the run.
+    /// Sectors that were read before the run.
     pub fn remembered(&self) -> u64 {
         self.remembered
     }
 
-    /// Sectors that were looked at before the run and at its end.
+    /// Sectors that were read before the run and at its end.
     pub fn compared(&self) -> u64 {
         self.known.iter().filter(|known| **known == Known::Compared).count() as u64
     }

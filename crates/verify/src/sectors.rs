@@ -1,4 +1,4 @@
-//! A range of a target in sectors of 512 bytes, the unit in which content is told apart.
+//! A range of a target in sectors of 512 bytes, the unit of content.
 
 use iosonar_plan::{Extent, SECTOR};
 

@@ -1,4 +1,4 @@
-//! What may be there after a crash, against a device that is one: a volatile cache, flushes, and a crash that keeps any part of it.
+//! Legal states after a crash, against a model of a device: a volatile cache, flushes, and a crash that keeps any part of it.
 
 use iosonar_archive::WriteId;
 use iosonar_plan::Nanos;
@@ -15,7 +15,7 @@ struct Device {
     writes: Vec<CrashWrite>,
     /// When each took effect in the cache.
     effects: Vec<u64>,
-    /// When a flush was submitted that was acknowledged; what had taken effect by then is on stable storage.
+    /// When the last acknowledged flush was submitted; effects until then are on stable storage.
     last_flush: Option<u64>,
     unit: u64,
 }
@@ -75,7 +75,7 @@ impl Device {
         content
     }
 
-    /// What a sector may hold, by search.
+    /// Legal contents of a sector, by search.
     fn legal(&self, sector: u64) -> Vec<Tag> {
         let own =
             || self.writes.iter().filter(|write| (write.range.start..write.range.end()).contains(&sector));
@@ -126,7 +126,7 @@ fn an_honest_device_is_never_blamed_and_a_lost_durable_write_always_is() {
         assert_eq!(facts.missing, 0);
         let all = [facts.not_durable, facts.in_flight, facts.failed].map(|survival| survival.total());
         assert_eq!(facts.durable + all.iter().sum::<u64>(), device.writes.len() as u64);
-        // The same device without what it had to keep of one sector.
+        // The same device without a write that it had to keep in one sector.
         let sector = random.below(SECTORS);
         let mut crashed = Crashed::new(device.writes.clone(), unit);
         let mut is_demanded = false;

@@ -1,4 +1,4 @@
-//! Memory stays within what was computed before, and what does not fit is unknown, never wrong.
+//! Memory stays within the computed limit, and state that does not fit is unknown, never wrong.
 
 use iosonar_archive::WriteId;
 use iosonar_verify::{Ended, Expected, Legal, Sectors, Tag, bound, bound_of_chunks};
@@ -17,7 +17,7 @@ fn write(expected: &mut Expected, range: Sectors, tag: Tag) {
     expected.end_write(flight, Ended::Acknowledged);
 }
 
-/// Reads what was written; how many sectors had a legal version that was checked.
+/// Reads written sectors; returns how many had a legal version that was checked.
 fn read(expected: &mut Expected, range: Sectors, content: Tag) -> u64 {
     let flight = expected.begin_read(range);
     let mut checked = 0;
@@ -101,7 +101,7 @@ fn a_gib_takes_what_the_bound_says() {
     }
 }
 
-/// The sectors that are unknown or were written, after `writes` writes of a sector that are scattered over so many GiB.
+/// The sectors that are unknown or were written, after `writes` writes of a sector that are scattered over `gib` GiB.
 fn touched_by(writes: u64, gib: u64, limit: u64) -> (u64, u64) {
     let mut expected = Expected::new(limit);
     // In 4 KiB each, without repetition.

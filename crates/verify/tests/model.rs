@@ -45,7 +45,7 @@ fn steps(random: &mut Random) -> Vec<Step> {
     steps
 }
 
-/// Leaves out what the failure does not need.
+/// Drops steps that the failure does not need.
 fn shrink(place: u64, mut steps: Vec<Step>) -> Vec<Step> {
     let mut at = 0;
     while at < steps.len() {
@@ -79,7 +79,7 @@ fn histories_of_seeds_agree_with_the_oracle() {
     assert!(tried > 100);
 }
 
-/// A long history with many requests in flight; how often a sector was unknown that need not be.
+/// Runs a long history with many requests in flight; returns how often a sector was unknown that need not be.
 /// One of 4 * `failures` writes fails.
 fn run_long(seed: u64, limit: u64, field: Field, requests: u64, failures: u64) -> u64 {
     let mut random = Random(seed);
@@ -115,7 +115,7 @@ const LARGE: Field = Field { start: 1 << 20, sectors: 8192, longest: 4096, depth
 
 #[test]
 fn long_histories_agree_with_the_oracle() {
-    // So short, and with so few failures, that no sector has more than eight candidates.
+    // Short enough, and with few enough failures, that no sector has more than eight candidates.
     for seed in 0..4 {
         assert_eq!(run_long(seed, 1 << 30, Field { longest: 384, ..LARGE }, 3000, 16), 0);
     }

@@ -1,4 +1,4 @@
-//! What the calls cost while nothing overlaps: `cargo test --release -p iosonar-verify --test speed -- --ignored --nocapture`.
+//! Cost of the calls while nothing overlaps: `cargo test --release -p iosonar-verify --test speed -- --ignored --nocapture`.
 
 use iosonar_archive::WriteId;
 use iosonar_verify::{Ended, Expected, Sectors, Tag};
@@ -16,7 +16,7 @@ fn block(n: u64) -> Sectors {
 
 const PAIRS: u64 = 1 << 20;
 
-/// Nanoseconds of each of so many pairs with this many in flight.
+/// Nanoseconds of each pair of calls with this many in flight.
 fn measure<F>(
     expected: &mut Expected,
     depth: usize,

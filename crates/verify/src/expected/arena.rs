@@ -12,7 +12,7 @@
 pub(super) const FIRST: u32 = 16;
 /// An address, without the mark.
 pub(super) const ADDRESS: u32 = u32::MAX >> 1;
-/// The mark in an owner: the node was written to lately. In a pointer the same bit says that the node is fine.
+/// The mark in an owner: the node was written to lately. In a pointer the same bit means that the node is fine.
 pub(super) const MARK: u32 = !ADDRESS;
 
 /// Sizes of nodes.
@@ -26,7 +26,7 @@ pub(super) enum Class {
     Coarse,
     /// State of a chunk in sectors.
     Fine,
-    /// Where a leaf was written that was given up.
+    /// Written sectors of a leaf that was given up.
     Trace,
 }
 
@@ -48,7 +48,7 @@ impl Class {
 
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    /// None: no node is in use.
+    /// `None` if no node is in use.
     class: Option<Class>,
     live: u32,
     /// Nodes from this one on were never used.
@@ -90,13 +90,13 @@ pub(super) fn block_bytes(limit: u64) -> u64 {
     (limit / 64).clamp(2 << 10, 64 << 10).next_power_of_two()
 }
 
-/// What a block takes, with what is known of it.
+/// Memory of a block, with its metadata.
 pub(super) fn whole_block_bytes(limit: u64) -> u64 {
     block_bytes(limit) + size_of::<Block>() as u64
 }
 
 impl Arena {
-    /// Takes at most `limit` bytes.
+    /// An arena of at most `limit` bytes.
     pub(super) fn new(limit: u64) -> Arena {
         let shift = (block_bytes(limit) / 4).trailing_zeros();
         let mut most_blocks =
@@ -129,7 +129,7 @@ impl Arena {
         (1 << self.shift) / class.words()
     }
 
-    /// A node of unknown content. The caller sets its owner.
+    /// Allocates a node of unknown content. The caller sets its owner.
     pub(super) fn allocate(&mut self, class: Class) -> Option<u32> {
         let capacity = self.capacity(class);
         loop {
@@ -157,7 +157,7 @@ impl Arena {
         }
     }
 
-    /// Gives a class one more block, if there is one that is empty.
+    /// Assigns one more block to a class, if there is an empty one.
     pub(super) fn add_block(&mut self, class: Class) -> Option<()> {
         let block = match self.empty.pop() {
             Some(block) => block,
@@ -193,7 +193,7 @@ impl Arena {
         }
     }
 
-    /// Blocks, whatever they hold.
+    /// Blocks of any class.
     pub(super) fn blocks(&self) -> u32 {
         self.blocks.len() as u32
     }
@@ -208,7 +208,7 @@ impl Arena {
         self.members[class as usize].blocks
     }
 
-    /// Whether a class has so many free nodes in its own blocks.
+    /// Whether a class has at least `nodes` free nodes in its own blocks.
     pub(super) fn has_free(&self, class: Class, nodes: u32) -> bool {
         let members = &self.members[class as usize];
         members.blocks * self.capacity(class) - members.live >= nodes
@@ -221,13 +221,13 @@ impl Arena {
         (number < self.blocks[block as usize].fresh && self.words[address as usize] != 0).then_some(address)
     }
 
-    /// Nodes of a block were used up to this number.
+    /// End of the node numbers of a block that were ever used.
     pub(super) fn used(&self, block: u32) -> u32 {
         self.blocks[block as usize].fresh
     }
 
-    /// Empties a block of a class whose other blocks have room for its nodes. Only for classes whose nodes have an owner
-    /// and are owner of none.
+    /// Empties a block of a class whose other blocks have room for its nodes. Only for classes whose nodes have an owner and own no
+    /// others.
     pub(super) fn compact(&mut self, class: Class) -> bool {
         let (capacity, members) = (self.capacity(class), &self.members[class as usize]);
         if members.blocks * capacity - members.live < capacity || members.blocks < 2 {
@@ -238,7 +238,7 @@ impl Arena {
             return false;
         };
         let nodes: Vec<u32> = (0..self.used(sparse)).filter_map(|number| self.node(sparse, number)).collect();
-        // So that none of its own nodes is allocated.
+        // Prevents allocation in this block.
         self.blocks[sparse as usize].class = None;
         for from in nodes {
             let to = self.allocate(class).expect("the other blocks have room");

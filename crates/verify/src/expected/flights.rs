@@ -1,8 +1,8 @@
 //! Requests in flight, found by place.
 //!
-//! A slab holds them. A request that touches one or two chunks of 64 KiB is linked into the list of each chunk's
-//! bucket; longer ones are in a list of their own. So a new request looks at the few that are near it, however many are
-//! in flight. Reads and writes have separate lists, because reads do not disturb each other.
+//! A slab holds them. A request that touches one or two chunks of 64 KiB is linked into the list of each chunk's bucket; longer
+//! ones are in a separate list. So a new request looks at the few that are near it, however many are in flight. Reads and writes
+//! have separate lists, because reads do not disturb each other.
 
 use super::CHUNK;
 use crate::{Atomic, Sectors, Tag};
@@ -11,7 +11,7 @@ use crate::{Atomic, Sectors, Tag};
 const NONE: u32 = u32::MAX;
 /// Enough for some thousand requests in flight; 8 KiB.
 const BUCKETS: usize = 1024;
-/// A search over more chunks looks at all requests instead.
+/// A search over more chunks examines all requests instead.
 const MOST_CHUNKS: u64 = 64;
 
 /// Requests in flight that are usual; more take memory beyond the limit.
@@ -19,7 +19,7 @@ const USUAL: usize = 1024;
 /// Memory for them.
 pub(super) const USUAL_BYTES: u64 = (USUAL * size_of::<InFlight>() + (BUCKETS + 1) * 8) as u64;
 
-/// What a request does.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -74,7 +74,7 @@ fn chunks(range: Sectors) -> (u64, u64) {
     (range.start / CHUNK, (range.end() - 1) / CHUNK)
 }
 
-/// Which buckets a request is in.
+/// The buckets of a request.
 fn buckets(range: Sectors) -> [Option<usize>; 2] {
     if range.count == 0 {
         return [None, None];
@@ -156,18 +156,18 @@ impl Flights {
         &mut self.slots[(link >> 1) as usize].links[(link & 1) as usize]
     }
 
-    /// Notes that the side table knows a write.
+    /// Notes that the side table has a write.
     pub(super) fn share(&mut self, id: u32) -> InFlight {
         self.slots[id as usize].kind = Kind::Write { alone: false };
         self.slots[id as usize]
     }
 
-    /// A write in flight over `range` that `wanted` accepts. It may be asked twice for the same one.
+    /// A write in flight over `range` that `wanted` accepts. It may be called twice for the same one.
     pub(super) fn write_over(&self, range: Sectors, wanted: impl FnMut(&InFlight) -> bool) -> Option<u32> {
         self.find(1, range, wanted)
     }
 
-    /// When the oldest read in flight over `range` began.
+    /// Start of the oldest read in flight over `range`.
     pub(super) fn oldest_read(&self, range: Sectors) -> Option<u64> {
         let mut oldest = None;
         self.find(0, range, |read| {

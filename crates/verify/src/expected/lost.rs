@@ -1,4 +1,4 @@
-//! Where the run has written below a pointer whose state was given up.
+//! Written sectors below a pointer whose state was given up.
 //!
 //! The sectors of a chunk are the bits of a mask. A pointer to a chunk that was given up is an odd number, a *code*, with
 //! two ranges of sectors, or with blocks of 4 KiB where there are more ranges. A code for a leaf has one range; more
@@ -69,7 +69,7 @@ pub(super) fn chunk_mask(code: u32) -> u128 {
     blocks.fold(0, |all, block| all | mask(block * BLOCK, BLOCK))
 }
 
-/// What a node has: the ranges of a leaf, or its chunks.
+/// Remains of a node: the ranges of a leaf, or its chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Trace {
     pub(super) words: [u32; RANGES],
@@ -112,12 +112,12 @@ pub(super) fn chunk_of_range(code: u32, chunk: u64) -> u128 {
 /// The written sectors of a leaf.
 pub(super) struct Leaf(pub(super) [u128; LEAF as usize]);
 
-/// How the written sectors of a leaf are kept.
+/// Storage of the written sectors of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kept {
     /// In the pointer.
     Pointer(u32),
-    /// In a node; without memory for one, all from the first to the last become unknown, which the pointer says.
+    /// In a node; without memory for one, all from the first to the last become unknown, as encoded in the pointer.
     Node(Trace, u32),
 }
 
@@ -129,7 +129,7 @@ impl Leaf {
         }
     }
 
-    /// How to keep them.
+    /// Chooses the storage for them.
     pub(super) fn keep(&self) -> Kept {
         let (mut ranges, mut chunks, mut count) = ([(0, 0); RANGES], [0; RANGES], 0);
         let mut last = (0, 0);

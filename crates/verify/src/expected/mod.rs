@@ -14,10 +14,9 @@
 //! A sector may hold parts of several legal versions where one of them was written byte by byte, or the read was and a write was in
 //! flight meanwhile ([`Legal::Mixed`]).
 //!
-//! **Two places.** Where one version is legal and no write in flight overlaps another request, the [`table`] has the
-//! whole truth, and a write in flight is only a [flight](flights). All else is in the [`side`] table: a range moves
-//! there when requests overlap or a write fails, and back when one version is left. Both only ever err by allowing
-//! more, if memory runs out.
+//! **Two places.** Where one version is legal and no write in flight overlaps another request, the [`table`] has the whole truth,
+//! and a write in flight is only a [flight](flights). All else is in the [`side`] table: a range moves there when requests overlap
+//! or a write fails, and back when one version remains. Both only ever err by allowing more, if memory runs out.
 
 mod arena;
 mod flights;
@@ -35,7 +34,7 @@ use table::{Settled, Table};
 /// Sectors of a chunk, 64 KiB.
 const CHUNK: u64 = 128;
 
-/// How a write ended.
+/// End of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It succeeded in full.
@@ -49,7 +48,7 @@ pub enum Ended {
 #[must_use = "a request that never ends stays in flight"]
 pub struct Flight(u32);
 
-/// What a read may find in a sector.
+/// Legal contents of a sector for a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Legal<'a> {
     /// The initial content only: there is nothing to check.
@@ -67,7 +66,7 @@ pub enum Legal<'a> {
     Mixed(&'a [Tag]),
 }
 
-/// What is known of a sector.
+/// State of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     tags: [Tag; CANDIDATES + 2],
@@ -90,7 +89,7 @@ impl State {
         }
     }
 
-    /// What a read may find that begins and ends now.
+    /// Legal contents for a read that begins and ends now.
     pub fn legal(&self) -> Legal<'_> {
         match &self.tags[..self.count as usize] {
             tags if tags.contains(&Tag::UNKNOWN) => Legal::Unknown,
@@ -138,13 +137,13 @@ impl Expected {
         self.clock
     }
 
-    /// A write is about to be submitted. After it `range` holds `tag`: [`Tag::ANY`] for a discard, [`Tag::ZEROS`] for a
+    /// Begins a write that is about to be submitted. After it `range` holds `tag`: [`Tag::ANY`] for a discard, [`Tag::ZEROS`] for a
     /// write of zeros.
     pub fn begin_write(&mut self, range: Sectors, tag: Tag) -> Flight {
         self.begin_write_by(Atomic::Sector, range, tag)
     }
 
-    /// The same, by an access method of this unit.
+    /// Begins a write by an access method of this unit.
     pub fn begin_write_by(&mut self, atomic: Atomic, range: Sectors, tag: Tag) -> Flight {
         let begin = self.tick();
         self.share_writes(range);
@@ -157,7 +156,7 @@ impl Expected {
         Flight(self.flights.insert(range, begin, tag, (Kind::Write { alone }, atomic)))
     }
 
-    /// A write was completed.
+    /// Ends a write.
     pub fn end_write(&mut self, flight: Flight, ended: Ended) {
         let now = self.tick();
         let write = self.flights.remove(flight.0);
@@ -171,26 +170,25 @@ impl Expected {
         }
     }
 
-    /// A read is about to be submitted.
+    /// Begins a read that is about to be submitted.
     pub fn begin_read(&mut self, range: Sectors) -> Flight {
         self.begin_read_by(Atomic::Sector, range)
     }
 
-    /// The same, by an access method of this unit.
+    /// Begins a read by an access method of this unit.
     pub fn begin_read_by(&mut self, atomic: Atomic, range: Sectors) -> Flight {
         let begin = self.tick();
         self.share_writes(range);
         Flight(self.flights.insert(range, begin, Tag::INITIAL, (Kind::Read, atomic)))
     }
 
-    /// Where a request in flight is.
+    /// Range of a request in flight.
     pub fn range(&self, flight: &Flight) -> Sectors {
         self.flights.range(flight.0)
     }
 
-    /// A read was completed, and its first `transferred` sectors were read. `found` is asked for each of them in order,
-    /// with what is legal there, and answers with the tag of the content; `None` if it has no legal one, or was not
-    /// looked at.
+    /// Ends a read whose first `transferred` sectors were read. `found` is called for each of them in order, with the legal
+    /// versions, and returns the tag of the content; `None` if it has no legal one, or was not examined.
     pub fn end_read(
         &mut self,
         flight: Flight,
@@ -214,7 +212,7 @@ impl Expected {
         self.settle(reach);
     }
 
-    /// The content of `range` is not that of this run any more: its file was recreated, or cut.
+    /// Forgets the content of `range`: its file was recreated, or cut.
     pub fn forget(&mut self, range: Sectors) {
         let flight = self.begin_write(range, Tag::INITIAL);
         self.end_write(flight, Ended::Acknowledged);
@@ -226,7 +224,7 @@ impl Expected {
         self.table.is_initial(range) && self.side.next(range).is_none()
     }
 
-    /// What a read of `sector` may find that begins and ends now.
+    /// Legal contents of `sector` for a read that begins and ends now.
     pub fn expected(&self, sector: u64) -> State {
         let mut state = State::new();
         let place = Sectors::new(sector, 1);
@@ -241,7 +239,7 @@ impl Expected {
                 let mut candidates = uncertain.candidates().iter().filter(|c| c.gone_since == NEVER);
                 state.seen =
                     (legal & side::BASE != 0 && seen) || candidates.any(|c| c.seen && c.tag != Tag::INITIAL);
-                // What was there before is what was there before the oldest that is legal.
+                // Earlier versions are those before the oldest legal one.
                 if legal & side::BASE == 0 {
                     state.rewritten = uncertain.rewritten || tag != Tag::INITIAL;
                 }
@@ -298,7 +296,7 @@ impl Expected {
         self.table.unknown() + self.table.nowhere()
     }
 
-    /// Sectors whose state was given up since the start, each time that it was.
+    /// Sectors whose state was given up since the start, counted each time.
     pub fn given_up_sectors(&self) -> u64 {
         self.table.given_up()
     }
@@ -347,7 +345,7 @@ impl Expected {
         }
     }
 
-    /// Whether a write is in flight over `range` that shares it, but is none of the `candidates`: there was no room.
+    /// Whether a write is in flight over `range` that shares it, but is not among the `candidates`: there was no room.
     fn is_unfinished(&self, range: Sectors, candidates: impl Fn(u64) -> bool) -> bool {
         let shared = Kind::Write { alone: false };
         let lost = self.flights.write_over(range, |write| write.kind == shared && !candidates(write.begin));
@@ -373,8 +371,8 @@ impl Expected {
         self.table.check(range, |sector, tag| found(sector, one(tag)) == Some(tag) && !tag.allows_all());
     }
 
-    /// Checks a part of the range of the side table that starts at `start`. Runs of sectors where the same versions were
-    /// found become ranges of their own.
+    /// Checks a part of the range of the side table that starts at `start`. Runs of sectors where the same versions were found
+    /// become separate ranges.
     fn check_uncertain(
         &mut self,
         part: Sectors,
@@ -411,7 +409,7 @@ impl Expected {
         }
     }
 
-    /// Moves what has one version back into the table.
+    /// Moves ranges with one version back into the table.
     fn settle(&mut self, range: Sectors) {
         let mut at = range.start;
         while let Some(part) = self.side.next(Sectors::between(at, range.end())) {
@@ -433,7 +431,7 @@ impl Expected {
     }
 }
 
-/// Asks what is in one sector; the legal versions that have the tag of the answer.
+/// Calls `found` for one sector; returns the legal versions that have the returned tag.
 fn check_sector(
     uncertain: &Uncertain,
     legal: Mask,
@@ -444,7 +442,7 @@ fn check_sector(
     uncertain.tags(legal, base).for_each(|(_, tag)| state.add(tag));
     let answer = found(state.legal());
     match (state.legal(), answer) {
-        // The content may be that of any version, whatever its tag is.
+        // The content may be that of any version, for any tag.
         (Legal::Unknown | Legal::Any, _) | (_, None) => 0,
         (_, Some(tag)) => uncertain
             .tags(legal, base)
@@ -475,7 +473,7 @@ pub fn bound_of_chunks(chunks: u64, end_bytes: u64, aligned: bool) -> u64 {
         let others = side_share(limit) + flights_share(limit);
         others + table::need(chunks, end_bytes, aligned, limit.saturating_sub(others))
     };
-    // Blocks of memory are larger if the limit is, and less is lost then. So go up to what suffices, and down again.
+    // Blocks of memory are larger if the limit is, and less is lost then. So go up to a sufficient limit, and down again.
     let mut limit = 0;
     while enough(limit) > limit {
         limit = enough(limit);

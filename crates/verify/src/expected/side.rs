@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Candidates of one range.
 pub(super) const CANDIDATES: usize = 8;
-/// Ranges at most.
+/// Maximum number of ranges.
 pub(super) const RANGES: usize = 65_536;
 /// A time that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -37,13 +37,13 @@ impl Candidate {
         Candidate { tag, seen: false, atomic: Atomic::Sector, begin, end, gone_since: NEVER }
     }
 
-    /// The same, by an access method of this unit.
+    /// The same candidate, by an access method of this unit.
     pub(super) fn by(self, atomic: Atomic) -> Candidate {
         Candidate { atomic, ..self }
     }
 
-    /// Whether a read that began after both had ended and found `seen` proves that this one is there no more. A read
-    /// that began earlier proves it only for what ended before `seen` began.
+    /// Whether a read that began after both had ended and found `seen` proves that this one is there no more. A read that began
+    /// earlier proves it only for writes that ended before `seen` began.
     fn is_refuted(&self, seen: &Candidate, read_begin: u64) -> bool {
         let both_ended = self.end < read_begin && seen.end < read_begin;
         self.end < seen.begin || (both_ended && seen.end >= self.begin)
@@ -54,21 +54,21 @@ impl Candidate {
 pub(super) type Mask = u16;
 pub(super) const BASE: Mask = 1;
 
-/// What is legal in a range.
+/// Legal contents of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Uncertain {
     base: Candidate,
     /// A candidate was acknowledged.
     acknowledged: bool,
-    /// Two were.
+    /// Two candidates were acknowledged.
     pub(super) rewritten: bool,
     count: u8,
     list: [Candidate; CANDIDATES],
 }
 
-/// How a range can leave the side table.
+/// Result of a range that leaves the side table.
 pub(super) enum Outcome {
-    /// The table is right.
+    /// The base is the only version: the table is right.
     Base,
     /// This one is the only version.
     Only(Candidate),
@@ -111,12 +111,12 @@ impl Uncertain {
         self.count = 0;
     }
 
-    /// The last write that is part of the base has ended.
+    /// Notes that the last write that is part of the base has ended.
     pub(super) fn base_ended(&mut self, now: u64) {
         self.base.end = now;
     }
 
-    /// Ends a candidate. An acknowledged one supersedes what ended before it began.
+    /// Ends a candidate. An acknowledged one supersedes writes that ended before it began.
     pub(super) fn end_write(&mut self, begin: u64, now: u64, acknowledged: bool) {
         if acknowledged {
             self.rewritten |= self.acknowledged;
@@ -155,7 +155,7 @@ impl Uncertain {
         [(BASE, base)].into_iter().chain(candidates).filter(move |(bit, _)| mask & bit != 0)
     }
 
-    /// A read that began at `read_begin` and ends now has found one of the versions in `found`.
+    /// Notes that a read that began at `read_begin` and ends now has found one of the versions in `found`.
     pub(super) fn observe(&mut self, found: Mask, read_begin: u64, now: u64) {
         let before = *self;
         let version = |n: u32| if n == 0 { &before.base } else { &before.list[n as usize - 1] };
@@ -175,7 +175,7 @@ impl Uncertain {
         }
     }
 
-    /// Forgets what no read may find any more; `oldest_read` is when the oldest in flight began.
+    /// Drops versions that no read may find any more; `oldest_read` is when the oldest in flight began.
     pub(super) fn prune(&mut self, oldest_read: Option<u64>) {
         let oldest_read = oldest_read.unwrap_or(NEVER);
         let is_gone = |candidate: &Candidate| candidate.gone_since < oldest_read;
@@ -193,9 +193,9 @@ impl Uncertain {
         self.count = kept as u8;
     }
 
-    /// Whether one version is left for all reads. There may be none, if two reads at the same time have found different
-    /// versions after all writes had ended: then one of them was wrong, and the range stays. A base that is unknown may
-    /// leave before its writes have ended, see [`Uncertain::new`].
+    /// Whether one version remains for all reads. There may be no version, if two reads at the same time have found different
+    /// versions after all writes had ended: then one of them was wrong, and the range stays. A base that is unknown may leave
+    /// before its writes have ended, see [`Uncertain::new`].
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self.candidates() {
             [] if self.base.gone_since == NEVER => Some(Outcome::Base),
@@ -206,7 +206,7 @@ impl Uncertain {
         }
     }
 
-    /// Two ranges that are the same may be one. Unused candidates do not count.
+    /// Whether two ranges are the same, and may be joined. Unused candidates do not count.
     fn equals(&self, other: &Uncertain) -> bool {
         let head = |u: &Uncertain| (u.base, u.acknowledged, u.rewritten);
         head(self) == head(other) && self.candidates() == other.candidates()
@@ -247,14 +247,14 @@ impl Side {
         found.map(|(&start, entry)| Sectors::between(start, entry.end))
     }
 
-    /// `range` and all of each range that shares a sector with it; nothing, if there is none.
+    /// `range` and all of each range that shares a sector with it; `None` if there is no such range.
     pub(super) fn reach(&self, range: Sectors) -> Option<Sectors> {
         let first = self.next(range)?;
         let (_, last) = self.ranges.range(..range.end()).next_back()?;
         Some(Sectors::between(first.start.min(range.start), last.end.max(range.end())))
     }
 
-    /// The first part of `within` that is in one range, or in none, and that range, whole.
+    /// The first part of `within` that is in one range, or in no range, and that range, whole.
     pub(super) fn first_part(&self, within: Sectors) -> Option<(Sectors, Option<Sectors>)> {
         if within.count == 0 {
             return None;

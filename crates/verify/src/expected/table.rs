@@ -1,24 +1,24 @@
 //! The settled state of each sector: exactly one version is legal.
 //!
-//! A radix tree over chunks of 64 KiB. The root has a pointer for each 512 MiB of the target, a branch for each 16 MiB, a
-//! leaf for each chunk. A pointer below [`FIRST`] is a tag that all sectors below it have, so what was never written
-//! takes no memory, and a discard of the whole device hardly any.
+//! A radix tree over chunks of 64 KiB. The root has a pointer for each 512 MiB of the target, a branch for each 16 MiB, a leaf for
+//! each chunk. A pointer below [`FIRST`] is a tag that all sectors below it have, so unwritten ranges take no memory, and a discard
+//! of the whole device hardly any.
 //!
-//! The node of a chunk is *coarse*, with a tag for each 4 KiB, until the first write that is not aligned to 4 KiB; then
-//! it is *fine*, with a tag for each sector. Two bits more for each sector (or block) tell whether a read has found the
-//! present version, and whether this run had written the sector before.
+//! The node of a chunk is *coarse*, with a tag for each 4 KiB, until the first write that is not aligned to 4 KiB; then it is
+//! *fine*, with a tag for each sector. Two bits more for each sector (or block) show whether a read has found the present version,
+//! and whether this run had written the sector before.
 //!
-//! If the limit of memory is reached, the chunks that were not written to for the longest time are given up (second
-//! chance: a hand goes round, takes the mark from nodes that were written to, and those that have none). What was written
-//! there becomes unknown, and nothing else ([`lost`](super::lost)): a chunk keeps it in its pointer, a leaf of more than
-//! one range in a small node, as long as such nodes have less than a quarter of the memory.
+//! If the limit of memory is reached, the chunks that were not written to for the longest time are given up (second chance: a hand
+//! goes round, takes the mark from nodes that were written to, and victims are those without it). Only sectors written there become
+//! unknown ([`lost`](super::lost)): a chunk keeps them in its pointer, a leaf of more than one range in a small node, as long as
+//! such nodes have less than a quarter of the memory.
 
 use super::CHUNK;
 use super::arena::{ADDRESS, Arena, CLASSES, Class, FIRST, MARK, whole_block_bytes};
 use super::lost::{self, Kept, LEAF, LEAF_SECTORS, Trace, is_code};
 use crate::{Sectors, Tag};
 
-/// What is known of a sector.
+/// Settled state of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Settled {
     pub(super) tag: Tag,
@@ -40,7 +40,7 @@ const COARSE_REWRITTEN: usize = COARSE_SEEN + 4;
 const FINE_SEEN: usize = TAGS + 128;
 const FINE_REWRITTEN: usize = FINE_SEEN + 4;
 
-/// In the root: there was no memory for a branch. All is unknown, and where that was written is not kept.
+/// In the root: there was no memory for a branch. All is unknown, and written ranges are not kept.
 const NOWHERE: u32 = FIRST - 1;
 
 /// The pointer to a chunk, decoded.
@@ -68,7 +68,7 @@ impl Chunk {
     }
 }
 
-/// What the memory is for, while it is looked for: these must not be given up.
+/// Nodes that must not be given up while memory is searched for.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pinned {
     leaf: u32,
@@ -81,7 +81,7 @@ pub(super) struct Table {
     root: Vec<u32>,
     most_root: usize,
     pinned: Pinned,
-    /// Where the search for a victim goes on: block and node, for each class.
+    /// Where the search for a victim continues: block and node, for each class.
     hands: [(u32, u32); CLASSES.len()],
     unknown: u64,
     given_up: u64,
@@ -110,7 +110,7 @@ pub(super) fn need(chunks: u64, end_bytes: u64, aligned: bool, limit: u64) -> u6
 }
 
 impl Table {
-    /// Takes at most `limit` bytes.
+    /// A table of at most `limit` bytes.
     pub(super) fn new(limit: u64) -> Table {
         let most_root = (root_share(limit) / 4) as usize;
         Table {
@@ -130,12 +130,12 @@ impl Table {
         self.arena.bytes() + size_of_val(&*self.root) as u64
     }
 
-    /// Sectors that are unknown now, and known to be.
+    /// Sectors that are unknown now, according to pointers.
     pub(super) fn unknown(&self) -> u64 {
         self.unknown
     }
 
-    /// Sectors that were written where nothing can be known. Those that were written again count again.
+    /// Sectors that were written below [`NOWHERE`]. Sectors written again count again.
     pub(super) fn nowhere(&self) -> u64 {
         self.nowhere
     }
@@ -149,12 +149,12 @@ impl Table {
         self.arena.words[address as usize]
     }
 
-    /// The chunk of `sector`, and the sectors of which the same is known.
+    /// The chunk of `sector`, and the number of sectors with the same state.
     fn chunk(&self, sector: u64) -> (Chunk, u64) {
         let number = sector / BRANCH_SECTORS;
         let branch = match self.root.get(usize::try_from(number).unwrap_or(usize::MAX)) {
             Some(&pointer) => pointer,
-            // Beyond what the root can ever reach, nothing is known.
+            // Beyond the maximum reach of the root, nothing is known.
             None if number >= self.most_root as u64 => NOWHERE,
             None => Tag::INITIAL.0,
         };
@@ -181,7 +181,7 @@ impl Table {
         Trace { words, has_ranges: self.arena.words[node] & MARK != 0 }
     }
 
-    /// Whether nothing in `range` is or was written, as far as pointers tell: chunks that have a node count as written.
+    /// Whether nothing in `range` is or was written, as far as pointers show: chunks that have a node count as written.
     pub(super) fn is_initial(&self, range: Sectors) -> bool {
         let mut at = range.start;
         while at < range.end() {
@@ -200,7 +200,7 @@ impl Table {
         true
     }
 
-    /// What is known of a sector.
+    /// State of a sector.
     pub(super) fn get(&self, sector: u64) -> Settled {
         let at = (sector % CHUNK) as usize;
         let words = &self.arena.words;
@@ -222,7 +222,7 @@ impl Table {
         }
     }
 
-    /// Asks for each sector whether a read has found what it has.
+    /// Calls `is_found` for each sector; it returns whether a read has found the sector's version.
     pub(super) fn check(&mut self, range: Sectors, mut is_found: impl FnMut(u64, Tag) -> bool) {
         let mut at = range.start;
         while at < range.end() {
@@ -258,7 +258,7 @@ impl Table {
         }
     }
 
-    /// A read has found the version that the table has for `sector`.
+    /// Notes that a read has found the version that the table has for `sector`.
     pub(super) fn mark_seen(&mut self, sector: u64) {
         self.check(Sectors::new(sector, 1), |_, _| true);
     }
@@ -295,7 +295,7 @@ impl Table {
         }
     }
 
-    /// Counts `sectors` that get a tag; so many of them were unknown before.
+    /// Counts `sectors` that get a tag; `were_unknown` of them were unknown before.
     fn count(&mut self, sectors: u64, were_unknown: u64, tag: Tag) {
         self.unknown -= were_unknown;
         if tag == Tag::UNKNOWN {
@@ -328,7 +328,7 @@ impl Table {
         self.count(LEAF_SECTORS, were_unknown, tag);
     }
 
-    /// Frees what a pointer to a leaf leads to; how many of its sectors were unknown.
+    /// Frees the nodes below a pointer to a leaf; returns how many of its sectors were unknown.
     fn drop_leaf(&mut self, leaf: u32) -> u64 {
         let unknown = self.unknown_of_leaf(leaf);
         if leaf < FIRST {
@@ -343,7 +343,7 @@ impl Table {
         unknown
     }
 
-    /// Frees what a pointer to a chunk leads to; how many of its sectors were unknown.
+    /// Frees the node below a pointer to a chunk; returns how many of its sectors were unknown.
     fn drop_chunk(&mut self, pointer: u32) -> u64 {
         let unknown = self.unknown_of_chunk(pointer);
         match Chunk::of(pointer) {
@@ -429,7 +429,7 @@ impl Table {
         }
     }
 
-    /// The node of a chunk for a write; none, if there is no memory for it.
+    /// The node of a chunk for a write; `None` if there is no memory for it.
     fn node(&mut self, pointer: u32, aligned: bool) -> Option<Node> {
         let chunk = Chunk::of(self.word(pointer));
         match (chunk, aligned) {
@@ -453,7 +453,7 @@ impl Table {
         Some(Node::Fine(node))
     }
 
-    /// Notes that a node is written to.
+    /// Marks a node as written to.
     fn marked(&mut self, node: usize) -> usize {
         let owner = &mut self.arena.words[node];
         if *owner & MARK == 0 {
@@ -462,7 +462,7 @@ impl Table {
         node
     }
 
-    /// Sets up a coarse node with what was known of its chunk.
+    /// Sets up a coarse node with the known state of its chunk.
     fn fill_coarse(&mut self, node: usize, old: Chunk) {
         let words = &mut self.arena.words[node + TAGS..node + Class::Coarse.words() as usize];
         words.fill(0);
@@ -477,7 +477,7 @@ impl Table {
         }
     }
 
-    /// The same for a fine node, which may take the place of a coarse one.
+    /// Sets up a fine node, which may take the place of a coarse one.
     fn fill_fine(&mut self, node: usize, old: Chunk) {
         let words = &mut self.arena.words;
         words[node + TAGS..node + Class::Fine.words() as usize].fill(0);
@@ -544,7 +544,7 @@ impl Table {
         }
     }
 
-    /// The place of the root for a sector, if it can be reached.
+    /// Index in the root for a sector, if it can be reached.
     fn root_slot(&mut self, sector: u64) -> Option<usize> {
         let slot = usize::try_from(sector / BRANCH_SECTORS).ok().filter(|&slot| slot < self.most_root)?;
         if slot >= self.root.len() {
@@ -553,7 +553,7 @@ impl Table {
         Some(slot)
     }
 
-    /// A write of which no pointer can know.
+    /// Counts a write below [`NOWHERE`].
     fn count_nowhere(&mut self, sectors: u64, tag: Tag) {
         if tag != Tag::INITIAL {
             self.given_up += sectors;
@@ -561,7 +561,7 @@ impl Table {
         }
     }
 
-    /// The address of the pointer to the leaf for a sector. Makes the branch, if there is none yet.
+    /// The address of the pointer to the leaf for a sector. Makes the branch, if it is missing.
     fn leaf_pointer(&mut self, sector: u64) -> Option<u32> {
         let slot = self.root_slot(sector)?;
         let tag = self.root[slot];
@@ -586,7 +586,7 @@ impl Table {
         Some(self.root[slot] + 1 + (sector / LEAF_SECTORS % BRANCH) as u32)
     }
 
-    /// The leaf for a write of a part of it. Makes it, if there is none yet; without memory for it, the write is given up.
+    /// The leaf for a write of a part of it. Makes it, if it is missing; without memory for it, the write is given up.
     fn leaf(&mut self, write: Sectors, tag: Tag) -> Option<u32> {
         let Some(pointer) = self.leaf_pointer(write.start) else {
             let slot = self.root_slot(write.start);
@@ -624,7 +624,7 @@ impl Table {
         Some(leaf)
     }
 
-    /// Memory for a node. If there is none, something else is given up for it.
+    /// Allocates a node. If memory is full, something else is given up for it.
     fn allocate(&mut self, class: Class) -> Option<u32> {
         let free = self.arena.allocate(class);
         if free.is_some() {
@@ -637,13 +637,13 @@ impl Table {
         if done { self.arena.allocate(class) } else { None }
     }
 
-    /// Whether a class has a quarter of the blocks. What a branch has cannot be given up, so there may be more of them.
+    /// Whether a class has a quarter of the blocks; half for branches, whose content cannot be given up.
     fn has_share(&self, class: Class) -> bool {
         let parts = if class == Class::Branch { 2 } else { 4 };
         self.arena.blocks_of(class) * parts >= self.arena.blocks()
     }
 
-    /// Makes room for what is left of the leaves of one block, which may be given up next.
+    /// Makes room for the traces of the leaves of one block, which may be given up next.
     fn make_room_for_traces(&mut self) {
         let leaves = self.arena.capacity(Class::Leaf);
         if !self.arena.has_free(Class::Trace, leaves) && !self.has_share(Class::Trace) {
@@ -652,7 +652,7 @@ impl Table {
         }
     }
 
-    /// Empties a block of the class that has most.
+    /// Empties a block of the largest class.
     fn take_block(&mut self, class: Class) -> bool {
         let is_kept = |other| other == class || other == Class::Branch || other == Class::Trace;
         let others = CLASSES.into_iter().filter(|&other| !is_kept(other));
@@ -708,7 +708,7 @@ impl Table {
         false
     }
 
-    /// Whether a node was not written to since it was asked for the last time.
+    /// Whether a node was not written to since the last call.
     fn is_old(&mut self, class: Class, address: u32) -> bool {
         if address == self.pinned.leaf || self.word(address) & ADDRESS == self.pinned.pointer {
             return false;
@@ -749,13 +749,13 @@ impl Table {
         }
     }
 
-    /// Drops a leaf. Returns its owner, what of it was written, and how many of its sectors were unknown.
+    /// Drops a leaf. Returns its owner, its written part, and how many of its sectors were unknown.
     fn take_leaf(&mut self, leaf: u32) -> (u32, Kept, u64) {
         let (owner, written) = (self.word(leaf) & ADDRESS, self.written_of_leaf(leaf).keep());
         (owner, written, self.drop_leaf(leaf))
     }
 
-    /// Keeps what was written of a leaf that was dropped. Unless it `may_take_block`, only blocks of traces have room.
+    /// Keeps the written part of a dropped leaf. Unless it `may_take_block`, only blocks of traces have room.
     fn keep_lost(&mut self, pointer: u32, written: Kept, were_unknown: u64, may_take_block: bool) {
         let has_room = may_take_block || self.arena.has_free(Class::Trace, 1);
         let code = match written {
@@ -769,7 +769,7 @@ impl Table {
         self.count(self.unknown_of_leaf(code), were_unknown, Tag::UNKNOWN);
     }
 
-    /// Sets up a node with a trace; the code of that.
+    /// Sets up a node with a trace; returns its code.
     fn fill_trace(&mut self, node: u32, pointer: u32, trace: &Trace) -> u32 {
         let words = &mut self.arena.words[node as usize..];
         words[0] = pointer | if trace.has_ranges { MARK } else { 0 };
@@ -801,7 +801,7 @@ impl Table {
         })
     }
 
-    /// The sectors from `at` that are all initial, or all not, as far as one pointer goes. What was written nowhere counts as
+    /// The sectors from `at` that are all initial, or all not, as far as one pointer goes. Sectors below [`NOWHERE`] count as
     /// initial.
     fn piece(&self, at: u64) -> (bool, Sectors) {
         let (chunk, sectors) = self.chunk(at);
@@ -836,7 +836,7 @@ fn is_of_blocks(lost: u128) -> bool {
     (0..CHUNK / BLOCK).all(|block| matches!(lost >> (block * BLOCK) & 0xff, 0 | 0xff))
 }
 
-/// What a sector of a chunk has that was given up.
+/// Tag of a sector of a chunk that was given up.
 fn lost_tag(lost: u128, sector: u64) -> Tag {
     if lost >> (sector % CHUNK) & 1 != 0 { Tag::UNKNOWN } else { Tag::INITIAL }
 }

@@ -224,7 +224,7 @@ fn only_written_sectors_become_unknown() {
     assert_eq!((table.given_up(), table.nowhere()), (table.unknown(), 0));
     let touched: Vec<Sectors> = table.touched().collect();
     assert_eq!(touched, sectors.iter().map(|sector| Sectors::new(*sector, 1)).collect::<Vec<_>>());
-    // Neighbours are what they were.
+    // Neighbours are unchanged.
     for sector in sectors {
         assert_ne!(table.get(sector).tag, Tag::INITIAL);
         assert_eq!(table.get(sector + 1).tag, Tag::INITIAL);

@@ -61,7 +61,7 @@ struct Sector {
     observations: Vec<Observation>,
 }
 
-/// What is legal, in a form that can be compared.
+/// Legal contents, in a form that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Unknown,
@@ -82,7 +82,7 @@ impl From<Legal<'_>> for Answer {
 }
 
 impl Answer {
-    /// Whether what `other` allows is allowed here, too.
+    /// Whether everything that `other` allows is allowed here, too.
     pub fn includes(&self, other: &Answer) -> bool {
         match (self, other) {
             (Answer::Unknown, _) | (Answer::Any, Answer::Any | Answer::Tags(_)) => true,
@@ -126,7 +126,7 @@ impl Oracle {
         }
     }
 
-    /// The rule.
+    /// Applies the rule.
     fn versions(&self, sector: u64, begin: u64, end: u64) -> Vec<Write> {
         let Some(sector) = self.sectors.get(&sector) else { return vec![INITIAL] };
         let is_legal = |write: &&Write| {
@@ -154,12 +154,12 @@ impl Oracle {
         }
     }
 
-    /// Whether so many writes covered a sector that the expected state may have given up.
+    /// Whether more writes covered a sector than the expected state may be able to keep.
     fn may_overflow(&self, sector: u64) -> bool {
         self.sectors.get(&sector).is_some_and(|sector| sector.writes.len() > 1 + 8)
     }
 
-    /// What a read may find that begins and ends now, and whether it was found before.
+    /// Legal contents for a read that begins and ends now, and whether they were found before.
     pub fn now(&self, sector: u64) -> (Answer, bool) {
         let versions = self.versions(sector, self.clock + 1, self.clock + 1);
         let is_present = |write: &Write| versions.iter().any(|other| other.begin == write.begin);
@@ -170,7 +170,7 @@ impl Oracle {
     }
 }
 
-/// One step of a history. Numbers are taken modulo what there is, so that each list of steps is a history.
+/// One step of a history. Numbers are taken modulo the size of the history, so that each list of steps is a history.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     Write { start: u64, count: u64, tag: u64 },
@@ -179,7 +179,7 @@ pub enum Step {
     Forget { start: u64, count: u64 },
 }
 
-/// Where a history takes place.
+/// Range and parameters of a history.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub start: u64,
@@ -207,7 +207,7 @@ struct Request {
     tag: Option<Tag>,
 }
 
-/// A history that goes on in both at the same time.
+/// A history that is executed in both at the same time.
 pub struct History {
     pub expected: Expected,
     pub oracle: Oracle,
