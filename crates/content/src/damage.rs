@@ -1,21 +1,21 @@
-//! How a sector differs from what it should be, and the marks that show whether a read transferred anything.
+//! How a sector differs from the expected one, and the marks that show whether a read transferred anything.
 
 use crate::header::LENGTH;
 
-/// How a sector differs from what it should be.
+/// How a sector differs from the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// Bits that differ.
+    /// Number of differing bits.
     pub bits: u32,
-    /// Bytes that differ.
+    /// Number of differing bytes.
     pub bytes: u16,
-    /// The first of them.
+    /// The first differing byte.
     pub first: u16,
-    /// The last of them.
+    /// The last differing byte.
     pub last: u16,
 }
 
-/// How a sector differs from what it should be; none: it does not.
+/// Compares a sector with the expected one; `None` if they are equal.
 pub fn damage(found: &[u8; LENGTH], expected: &[u8; LENGTH]) -> Option<Damage> {
     let mut damage: Option<Damage> = None;
     for (at, (found, expected)) in (0u16..).zip(found.iter().zip(expected)) {
@@ -29,8 +29,8 @@ pub fn damage(found: &[u8; LENGTH], expected: &[u8; LENGTH]) -> Option<Damage> {
     damage
 }
 
-/// Where a sector that was torn inside changes from one version to another: the smallest `k` of which the sector has bytes
-/// `..k` of `head` and bytes `k..` of `tail`. None if it is no such mix, or is one of the two.
+/// Where a sector that was torn inside changes from one version to another: the smallest `k` of which the sector has bytes `..k` of
+/// `head` and bytes `k..` of `tail`. `None` if it is no such mix, or is one of the two.
 pub fn torn_at(found: &[u8; LENGTH], head: &[u8; LENGTH], tail: &[u8; LENGTH]) -> Option<u16> {
     let of_head = found.iter().zip(head).position(|(a, b)| a != b)?;
     let from_tail = found.iter().zip(tail).rposition(|(a, b)| a != b)? + 1;

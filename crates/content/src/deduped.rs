@@ -3,7 +3,7 @@
 use crate::header::noise;
 use iosonar_plan::Dedupe;
 
-/// Which part of a unit a word belongs to. Parts share no numbers.
+/// Part of a unit that a word belongs to. Parts share no numbers.
 #[derive(Clone, Copy)]
 enum Part {
     /// One word of the target.
@@ -12,7 +12,7 @@ enum Part {
     Constant,
     /// Equal on all targets.
     Equal,
-    /// Found nowhere else.
+    /// Unique.
     Unique,
 }
 
@@ -20,13 +20,13 @@ enum Part {
 #[derive(Debug)]
 pub(crate) struct Words {
     dedupe: Dedupe,
-    /// Number of the target, and what is added to it.
+    /// Sum of the target's number and the plan's addition to it.
     target: u64,
-    /// Where the parts of a unit end.
+    /// Ends of the parts of a unit.
     ends: [u64; 3],
     local: u64,
     constant: u64,
-    /// Of the unit that the last word was in: where it starts, and the seeds of its parts.
+    /// Unit of the last word: its start, and the seeds of its parts.
     start: u64,
     equal: u64,
     unique: u64,

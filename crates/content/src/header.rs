@@ -1,7 +1,7 @@
-//! The header of each written sector, which says whose the sector is, and the filling of the sectors of a write.
+//! The header of each written sector, which identifies the writer of the sector, and the filling of the sectors of a write.
 //!
-//! Every 512-byte sector carries the header, so that a misplaced, lost, torn or damaged write can be told from
-//! a right one later. The form is described in `docs/formats.md`.
+//! Every 512-byte sector carries the header, so that a misplaced, lost, torn or damaged write can be distinguished from a right one
+//! later. The form is described in `docs/formats.md`.
 //!
 //! The issuing loop fills sectors, at best while it would wait. So a sector must cost little: [`crate::noise`] has the
 //! incompressible bytes, and the checksum of a sector that is full of them.
@@ -17,10 +17,10 @@ pub const HEADER: usize = 64;
 pub(crate) const LENGTH: usize = SECTOR as usize;
 /// Words of a header after the seed of its mask, which the mask covers.
 pub(crate) const MASKED: usize = HEADER / 8 - 1;
-/// Where the checksum stands, the upper half of the last of these words.
+/// Position of the checksum, the upper half of the last of these words.
 const CHECKSUM: std::ops::Range<usize> = 60..64;
 
-/// Whose a sector is.
+/// Identity of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SectorHeader {
     /// Run that wrote it.
@@ -35,7 +35,7 @@ pub struct SectorHeader {
     pub sector: u64,
     /// Sequence number of the request.
     pub sequence: u64,
-    /// When the request was due, in nanoseconds from the start of its pass; 0 for one without a time of its own.
+    /// When the request was due, in nanoseconds from the start of its pass; 0 for one without a due time.
     pub due_ns: u64,
     /// Index of this sector in the request, at most 65 535; 0 in version 1 of the form.
     pub index: u16,
@@ -46,9 +46,9 @@ pub struct SectorHeader {
 /// Versions of the header's form. The program writes the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Without index and length.
+    /// The form without index and length.
     One,
-    /// With them.
+    /// The form with index and length.
     Two,
 }
 
@@ -64,7 +64,7 @@ impl Form {
     }
 }
 
-/// Why a sector is not what it should be.
+/// Why a sector is not intact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadSector {
     /// No run wrote it.
@@ -80,7 +80,7 @@ impl SectorHeader {
     #[must_use]
     pub fn after(self, sectors: u64) -> SectorHeader {
         let index = (u64::from(self.index) + sectors).min(u64::from(u16::MAX)) as u16;
-        // What was read may name any address.
+        // A header that was read may name any address.
         SectorHeader { sector: self.sector.wrapping_add(sectors), index, ..self }
     }
 
@@ -99,7 +99,7 @@ impl SectorHeader {
         if checksum_of(&words) != crc32fast::hash(&plain) {
             return Err(BadSector::Checksum);
         }
-        // No plan has so many targets.
+        // No plan has that many targets.
         let header = SectorHeader::from_plain(&words, form).ok_or(BadSector::NoHeader)?;
         Ok((header, form))
     }
@@ -109,7 +109,7 @@ impl SectorHeader {
         let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
         let hash = [self.run_id, self.sector, self.sequence, self.due_ns].into_iter().fold(0x1051_0a72, mix);
         let hash = mix(mix(hash, u64::from(self.target)), u64::from(self.phase) << 32 | u64::from(self.pass));
-        // A mask seed of 0 says that there is no mask.
+        // A mask seed of 0 means no mask.
         hash.max(1)
     }
 
@@ -127,7 +127,7 @@ impl SectorHeader {
         [form.magic(), self.run_id, self.sector, self.sequence, self.due_ns, identity, last]
     }
 
-    /// The header that these words say; none: no header of this form has such words.
+    /// Decodes a header; `None` if invalid in this version.
     #[inline]
     pub(crate) fn from_plain(words: &[u64; MASKED], form: Form) -> Option<SectorHeader> {
         let [_, run_id, sector, sequence, due_ns, identity, last] = *words;
@@ -162,8 +162,8 @@ pub fn checksum(sector: &[u8; LENGTH]) -> u32 {
     crc32fast::hash(sector)
 }
 
-/// What masks the words of a header after its seed. Without it the headers alone would let a compressing device save an
-/// eighth of data that is meant to be incompressible.
+/// The mask of the words of a header after its seed. Without it the headers alone would let a compressing device save an eighth of
+/// data that is meant to be incompressible.
 #[inline]
 fn pad(seed: u64) -> [u64; MASKED] {
     // Not the sequence that fills the rest of the sector.
@@ -194,13 +194,13 @@ pub(crate) fn put_words(sector: &mut [u8; LENGTH], words: &[u64; MASKED]) {
     places.zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
 }
 
-/// The seed that a sector says its mask has.
+/// The seed of the mask, as stored in a sector.
 #[inline]
 pub(crate) fn seed_of(sector: &[u8; LENGTH]) -> u64 {
     u64::from_le_bytes(*sector.first_chunk().expect("a sector has eight bytes"))
 }
 
-/// The checksum that the words of a header say.
+/// The checksum in the words of a header.
 #[inline]
 pub(crate) fn checksum_of(plain: &[u64; MASKED]) -> u32 {
     (plain[MASKED - 1] >> 32) as u32

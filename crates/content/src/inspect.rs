@@ -1,4 +1,4 @@
-//! What a sector that was read says of itself.
+//! Inspection of sectors that were read.
 
 use crate::damage::{Damage, damage};
 use crate::header::{Form, LENGTH, SectorHeader, checksum_of, masked, seed_of};
@@ -6,29 +6,29 @@ use crate::noise::{Share, Successive};
 use crate::recover;
 use iosonar_plan::Fill;
 
-/// What a sector that was read turned out to be.
+/// Result of inspecting a sector that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sector {
-    /// A run wrote it like this.
+    /// Exactly as a run wrote it.
     Intact(SectorHeader),
     /// A run wrote it, and it changed afterwards.
     Damaged {
-        /// Whose it was. Its index and length are sure only where `damage` is not in the last eight bytes of the header.
+        /// Its identity. Its index and length are sure only where `damage` is not in the last eight bytes of the header.
         header: SectorHeader,
-        /// How it differs from what the header gives.
+        /// How it differs from the content that the header implies.
         damage: Damage,
     },
     /// All bits are 0.
     Zeros,
     /// All bits are 1.
     Ones,
-    /// The read did not change what [`crate::poison`] had put there.
+    /// The read did not change the mark of [`crate::poison`].
     Poison,
     /// Anything else: foreign data, or a sector with a header that is too damaged to be read.
     NoHeader,
 }
 
-/// The header of a sector if every byte of it is what that header gives with this fill; of version 1, if its checksum is right.
+/// The header of a sector if every byte of it is as implied by that header with this fill; of version 1, if its checksum is right.
 ///
 /// This is the check of each sector that is read, so it must cost little. It compares the body with the
 /// random pattern and computes no checksum over data, but of sectors of version 1, which no run writes any more.
@@ -53,8 +53,8 @@ pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
     is_intact.then_some(header)
 }
 
-/// The same of each sector of what a read gave, in order: `see` is told of its index and its header. Sectors that follow one
-/// another in a request cost less than with [`intact`].
+/// The same for each sector of a read, in order: `see` gets its index and its header. Sectors that follow one another in a request
+/// cost less than with [`intact`].
 pub fn intact_each(sectors: &[[u8; LENGTH]], fill: Fill, see: &mut dyn FnMut(usize, Option<SectorHeader>)) {
     let share = Share::of(fill);
     let mut request = None;
@@ -71,10 +71,10 @@ pub fn intact_each(sectors: &[[u8; LENGTH]], fill: Fill, see: &mut dyn FnMut(usi
     }
 }
 
-/// What a sector is. `fill` is that of the run; sectors of other fills and of version 1 are recognised, too. `poison` is what
-/// [`crate::poison`] put into the buffer before the read.
+/// Classifies a sector. `fill` is that of the run; sectors of other fills and of version 1 are recognised, too. `poison` is the
+/// mark that [`crate::poison`] put into the buffer before the read.
 ///
-/// This takes longer than [`intact`] and is meant for what that refuses.
+/// This takes longer than [`intact`] and is meant for sectors that fail it.
 pub fn inspect(sector: &[u8; LENGTH], fill: Fill, poison: u64) -> Sector {
     if let Some(header) = intact(sector, fill).or_else(|| SectorHeader::decode(sector).ok()) {
         return Sector::Intact(header);

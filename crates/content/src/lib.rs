@@ -1,9 +1,8 @@
-//! What written sectors contain.
+//! Content of written sectors.
 //!
-//! [`fill`] makes the sectors of a write: a header that says whose a sector is, then zeros or incompressible bytes
-//! (`header`, `noise`). [`named`] has the data that a plan asks for by name. [`intact`] checks a sector that was read
-//! against its own header, at a cost that each read can bear; [`inspect`] says more of one that fails (`recover`,
-//! `damage`). This room does no I/O.
+//! [`fill`] makes the sectors of a write: a header that identifies a sector, then zeros or incompressible bytes (`header`,
+//! `noise`). [`named`] has the data that a plan selects by name. [`intact`] checks a sector that was read against its own header,
+//! at a cost that each read can bear; [`inspect`] reports more about one that fails (`recover`, `damage`). This room does no I/O.
 
 mod damage;
 mod deduped;

@@ -1,4 +1,4 @@
-//! Data that a plan asks for by name: how it is made, and how it is checked.
+//! Data that a plan selects by name: how it is made, and how it is checked.
 //!
 //! Every byte is a function of its place, and for random data of the request, so nothing has to be remembered to check
 //! it.
@@ -9,27 +9,27 @@ use iosonar_plan::{Checked, Data, Fill};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a check found bad.
+/// Bad bytes found by a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bad {
     /// The first bad byte, from the start of the request.
     pub at: u64,
-    /// What it should be.
+    /// The expected byte.
     pub expected: u8,
-    /// What it is.
+    /// The byte found.
     pub found: u8,
-    /// How many are bad.
+    /// Number of bad bytes.
     pub bytes: u64,
 }
 
-/// What the bytes of a request depend on.
+/// Properties of a request that determine its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// Where it starts.
+    /// Start of the request.
     pub offset: u64,
     /// Number of its target.
     pub target: u16,
-    /// Tells random requests apart.
+    /// Separates random requests.
     pub seed: u64,
 }
 
@@ -51,7 +51,7 @@ pub fn fill(buffer: &mut [u8], data: &Data, place: Place) {
     }
 }
 
-/// Fills with words that are a function of their own offset, a multiple of eight, wherever the request starts.
+/// Fills with words that are a function of their offset, a multiple of eight, wherever the request starts.
 fn by_word(buffer: &mut [u8], offset: u64, mut word: impl FnMut(u64) -> u64) {
     let lead = (offset.next_multiple_of(8) - offset).min(buffer.len() as u64) as usize;
     let (head, rest) = buffer.split_at_mut(lead);
@@ -70,7 +70,7 @@ fn by_word(buffer: &mut [u8], offset: u64, mut word: impl FnMut(u64) -> u64) {
     }
 }
 
-/// Compares the data of a request with what it should be; none: nothing is bad.
+/// Compares the data of a request with the expected data; `None` if nothing is bad.
 pub fn check(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place) -> Option<Bad> {
     match (what, data) {
         (Checked::Location, _) => {
@@ -121,8 +121,8 @@ pub fn spoil(buffer: &mut [u8], what: Checked, data: Option<&Data>, place: Place
 /// The first bytes of a sector with a header before it is read: no seed of a mask, but by chance.
 const UNREAD: [u8; MARK] = *b"unread!!";
 
-/// Compares the whole sectors of a request with what their headers say: each must be one that a run wrote to this place. `None`: nothing
-/// is bad, or the place is not one of whole sectors.
+/// Compares the whole sectors of a request with their headers: each must be one that a run wrote to this place. `None`: nothing is
+/// bad, or the place is not one of whole sectors.
 pub fn check_headers(buffer: &[u8], fill: Fill, offset: u64) -> Option<Bad> {
     if !offset.is_multiple_of(LENGTH as u64) {
         return None;
@@ -140,7 +140,8 @@ pub fn check_headers(buffer: &[u8], fill: Fill, offset: u64) -> Option<Bad> {
     bad
 }
 
-/// What is bad in one sector: the bytes that differ from what its header gives, or all, where that cannot be read or is of another place.
+/// The bad bytes of one sector: those that differ from the content that its header implies, or all, where that cannot be read or is
+/// of another place.
 fn bad_sector(sector: &[u8; LENGTH], fill: Fill) -> Bad {
     let Sector::Damaged { header, damage } = inspect(sector, fill, u64::from_le_bytes(UNREAD)) else {
         return Bad { at: 0, expected: !sector[0], found: sector[0], bytes: LENGTH as u64 };
@@ -149,7 +150,7 @@ fn bad_sector(sector: &[u8; LENGTH], fill: Fill) -> Bad {
     Bad { at: at as u64, expected: whole[at], found: sector[at], bytes: damage.bytes.into() }
 }
 
-/// The same of a buffer whose content was written and is read back: what it holds is what is expected.
+/// The same of a buffer that was written and is read back, and so holds the expected content.
 pub fn spoil_written(buffer: &mut [u8]) {
     let marks = buffer.chunks_mut(LENGTH).flat_map(|sector| sector.iter_mut().take(MARK));
     marks.for_each(|byte| *byte = !*byte);
@@ -164,12 +165,13 @@ pub fn is_spoiled(buffer: &[u8], what: Checked, data: Option<&Data>, place: Plac
         && buffer[start..].iter().zip(&expected[..mark]).all(|(found, expected)| *found == !expected)
 }
 
-/// Bytes of a request that [`check`] looks at.
+/// Bytes of a request that [`check`] compares.
 fn marked(what: Checked, length: usize) -> usize {
     if what == Checked::Location { length.min(MARK) } else { length }
 }
 
-/// Makes what [`check`] expects `at` bytes after the start of a request; whether that is known from the place alone.
+/// Makes the bytes that [`check`] expects `at` bytes after the start of a request; returns whether they are known from the place
+/// alone.
 fn expect(bytes: &mut [u8], what: Checked, data: Option<&Data>, place: Place, at: u64) -> bool {
     match (what, data) {
         (Checked::Location, _) => bytes.copy_from_slice(&place.offset.to_le_bytes()[..bytes.len()]),
@@ -195,8 +197,8 @@ fn compare(buffer: &[u8], base: u64, expected: impl Fn(u64) -> u8) -> Option<Bad
     bad
 }
 
-/// Compares with data that is made again piece by piece, in order, so that no memory is needed. `fill` makes the piece that
-/// starts so many bytes after the start of the request.
+/// Compares with data that is made again piece by piece, in order, so that no memory is needed. `fill` makes the piece that starts
+/// at the given offset in the request.
 fn compare_pieces(buffer: &[u8], mut fill: impl FnMut(&mut [u8], u64)) -> Option<Bad> {
     let mut bad: Option<Bad> = None;
     let mut expected = [0; 4096];
@@ -267,7 +269,7 @@ mod tests {
             prop_assert_eq!((bad.at, bad.bytes, bad.expected ^ bad.found), (at as u64, 1, 0x40));
         }
 
-        /// What the buffer held before must not pass, wherever a transfer ended.
+        /// The earlier content of the buffer must not pass, wherever a transfer ended.
         #[test]
         fn a_spoiled_sector_that_was_not_read_is_seen(
             kind in 0usize..4, length in 1usize..3_000, offset in 0u64..1 << 40, is_location: bool, from: prop::sample::Index,

@@ -3,9 +3,9 @@
 //! Word i of a sector is word i of one of [`PATTERNS`] fixed random patterns, XOR the seed of the sector. Neighbouring sectors
 //! have different patterns, and sectors of the same pattern different seeds, so no bytes repeat.
 //!
-//! CRC-32 is linear: the checksum of A XOR B follows from those of A and B. So tables hold what each part of a sector
-//! contributes. To compute the checksum of bytes that were written some instructions before stalls the processor, which cannot
-//! forward narrow stores to wide loads; that was most of the cost of a sector.
+//! CRC-32 is linear: the checksum of A XOR B follows from those of A and B. So tables hold the contribution of each part of a
+//! sector. To compute the checksum of bytes that were written some instructions before stalls the processor, which cannot forward
+//! narrow stores to wide loads; that was most of the cost of a sector.
 
 use crate::header::{Form, HEADER, LENGTH, MASKED, SectorHeader, mask, noise, put_words, seed_of};
 use iosonar_plan::Fill;
@@ -21,10 +21,10 @@ const WHOLE: &str = "a sector is longer than its header";
 
 /// The fixed random words of a body.
 pub(crate) type Pattern = [u64; BODY_WORDS];
-/// What each byte of a word contributes to a checksum.
+/// Contribution of each byte of a word to a checksum.
 type Contributions = [[u32; 256]; 8];
 
-/// What the header contributes, and what bodies are made of.
+/// Contributions of the header, and the patterns of bodies.
 struct Tables {
     patterns: [Pattern; PATTERNS],
     /// The words of a header after the seed; of the last one the lower half, which the checksum follows.
@@ -33,26 +33,26 @@ struct Tables {
     zeros: u32,
 }
 
-/// What the body of a sector contributes of which a share is random.
+/// Contributions of the body of a sector of which a share is random.
 pub(crate) struct Share {
-    /// Bytes of a sector, its header included, that zeros follow. With 0 the header has no mask.
+    /// Bytes of a sector before the zeros, its header included. With 0 the header has no mask.
     pub(crate) random: usize,
-    /// What the patterns contribute.
+    /// Contributions of the patterns.
     sums: [u32; PATTERNS],
     /// The seed, at the start of the header and in every random word after the header.
     seed: Contributions,
 }
 
 static TABLES: LazyLock<Box<Tables>> = LazyLock::new(|| Box::new(Tables::new()));
-/// For each percentage.
+/// Shares by percentage.
 static SHARES: [OnceLock<Box<Share>>; 101] = [const { OnceLock::new() }; 101];
 
-/// What a sector contributes to the checksum of its XOR with another one.
+/// Contribution of a sector to the checksum of its XOR with another one.
 fn contribution(sector: &[u8; LENGTH]) -> u32 {
     crc32fast::hash(sector) ^ crc32fast::hash(&[0; LENGTH])
 }
 
-/// What a word contributes to the sectors that are made of it.
+/// Contributions of a word to the sectors that are made of it.
 fn contributions(sector_of: impl Fn(u64) -> [u8; LENGTH]) -> Contributions {
     from_fn(|byte| {
         let bits: [u32; 8] = from_fn(|bit| contribution(&sector_of(1 << (8 * byte + bit))));
@@ -88,7 +88,7 @@ impl Tables {
         }
     }
 
-    /// What the words of a header after the seed contribute, whatever checksum the last one holds.
+    /// Contribution of the words of a header after the seed, for any checksum in the last one.
     #[inline]
     fn header(&self, plain: &[u64; MASKED]) -> u32 {
         let [whole @ .., last] = plain;
@@ -97,7 +97,7 @@ impl Tables {
     }
 }
 
-/// Computes what is computed once, so that no first request has to.
+/// Computes the tables in advance, so that no first request has to.
 pub fn prepare(fill: Fill) {
     Share::of(fill);
 }
@@ -113,16 +113,16 @@ pub(crate) fn patterns() -> &'static [Pattern; PATTERNS] {
     &TABLES.patterns
 }
 
-/// What the words of a header after the seed contribute to the checksum of a sector.
+/// Contribution of the words of a header after the seed to the checksum of a sector.
 pub(crate) fn contribution_of(plain: &[u64; MASKED]) -> u32 {
     TABLES.header(plain)
 }
 
-/// Fills the body of a sector of which so many bytes are random.
+/// Fills the body of a sector of which `random` bytes are random.
 #[inline]
 fn fill_body(body: &mut [u8; BODY], random: usize, pattern: &Pattern, seed: u64) {
     let words = body.as_chunks_mut::<8>().0;
-    // Of a length that the compiler knows: it makes wide instructions of it.
+    // Of a length known to the compiler, so that it uses wide instructions.
     if random == LENGTH {
         return words.iter_mut().zip(pattern).for_each(|(word, noise)| *word = (noise ^ seed).to_le_bytes());
     }
@@ -134,7 +134,7 @@ fn fill_body(body: &mut [u8; BODY], random: usize, pattern: &Pattern, seed: u64)
     rest.copy_from_slice(&(pattern[count] ^ seed).to_le_bytes()[..rest.len()]);
 }
 
-/// Whether the body of a sector is what [`fill_body`] makes.
+/// Whether the body of a sector is as made by [`fill_body`].
 #[inline]
 fn is_body(body: &[u8; BODY], random: usize, pattern: &Pattern, seed: u64) -> bool {
     // All of them, without a branch for each: the compiler makes wide instructions of it.
@@ -150,12 +150,12 @@ fn is_body(body: &[u8; BODY], random: usize, pattern: &Pattern, seed: u64) -> bo
         && zeros.iter().fold(0, |all, byte| all | byte) == 0
 }
 
-/// The headers of successive sectors of a request, at less cost than each for itself: what they have in common is computed once.
+/// The headers of successive sectors of a request, at less cost than each for itself: their common part is computed once.
 pub(crate) struct Successive<'a> {
     share: &'a Share,
     tables: &'a Tables,
     first: SectorHeader,
-    /// The checksum, without what differs.
+    /// The checksum of the common part.
     common: u32,
 }
 
@@ -163,12 +163,12 @@ pub(crate) struct Successive<'a> {
 pub(crate) struct Words {
     pub(crate) header: SectorHeader,
     pub(crate) seed: u64,
-    /// After the seed, without their mask.
+    /// The words after the seed, without their mask.
     pub(crate) plain: [u64; MASKED],
 }
 
 impl Successive<'_> {
-    /// That of the sector which lies `sectors` after the first one.
+    /// The words of the sector `sectors` after the first one.
     #[inline(always)]
     pub(crate) fn words(&self, sectors: u64) -> Words {
         let [_, _, address, .., last] = &self.tables.header;
@@ -196,7 +196,7 @@ impl Successive<'_> {
 }
 
 impl Share {
-    /// That of a plan's fill.
+    /// The share of a plan's fill.
     #[inline]
     pub(crate) fn of(fill: Fill) -> &'static Share {
         let percent = usize::from(fill.random_percent.min(100));
@@ -223,13 +223,13 @@ impl Share {
         self.random > 0
     }
 
-    /// What the seed and the body of the sector at an address contribute.
+    /// Contribution of the seed and the body of the sector at an address.
     #[inline]
     fn contribution(&self, address: u64, seed: u64) -> u32 {
         self.sums[address as usize % PATTERNS] ^ look_up(&self.seed, seed)
     }
 
-    /// The checksum of a sector with these words in its header, whatever checksum they hold.
+    /// The checksum of a sector with these words in its header, for any checksum in them.
     #[inline]
     pub(crate) fn checksum(&self, plain: &[u64; MASKED], address: u64, seed: u64) -> u32 {
         TABLES.zeros ^ TABLES.header(plain) ^ self.contribution(address, seed)

@@ -1,4 +1,4 @@
-//! Reads the header of a damaged sector where the sector proves what the header was.
+//! Reads the header of a damaged sector where the sector proves it.
 //!
 //! The seed of a sector depends on all fields of its header but index and length. So a header whose fields give the seed that
 //! its mask, or its body, was made with is right if the magic or the checksum is whole, too. The seed proves less than its 64
@@ -14,7 +14,7 @@ use crate::noise::{self, Pattern, Share};
 use iosonar_plan::Fill;
 use std::ops::Range;
 
-/// A header, and the sector that it gives.
+/// A header, and the sector that it implies.
 type Recovered = (SectorHeader, [u8; LENGTH]);
 
 /// Words of a header after its seed: magic, fields, and the checksum in the upper half of the last.
@@ -24,7 +24,7 @@ type Words = [u64; MASKED];
 const FIELD_BITS: Range<usize> = 64..6 * 64 + 32;
 const INDEX_BITS: Range<usize> = 6 * 64..FIELD_BITS.end;
 
-/// The header of a damaged sector, if that is sure, and the sector that it gives.
+/// The header of a damaged sector, if it is sure, and the sector that it implies.
 pub(crate) fn recover(sector: &[u8; LENGTH], fill: Fill) -> Option<Recovered> {
     let seed = seed_of(sector);
     if let Some(found) = with_seed(sector, seed, fill) {
@@ -61,7 +61,7 @@ fn sector_of(header: &SectorHeader, form: Form, share: &Share) -> [u8; LENGTH] {
     sector
 }
 
-/// The header of a sector with a mask: one that gives the mask's seed.
+/// The header of a sector with a mask: one that has the mask's seed.
 fn by_seed(plain: &Words, form: Form, seed: u64, share: &Share) -> Option<SectorHeader> {
     let gives_seed = |words: &Words| SectorHeader::from_plain(words, form).filter(|h| h.seed() == seed);
     let differs = |header: &SectorHeader| {
@@ -76,13 +76,13 @@ fn by_seed(plain: &Words, form: Form, seed: u64, share: &Share) -> Option<Sector
         // Index and length do not enter the seed: one of their bits may be flipped, or the checksum is damaged.
         Some(header) if is_marked => flipped(INDEX_BITS).or(Some(header)),
         Some(_) => None,
-        // A flipped bit in one field gives the same seed as some in the next one, so the checksum has to agree.
+        // A flipped bit in one field has the same seed as some in the next one, so the checksum has to agree.
         None if is_marked => flipped(FIELD_BITS),
         None => None,
     }
 }
 
-/// The header of a sector without random bytes: one that gives the checksum, or all of the sector but a bit.
+/// The header of a sector without random bytes: one that matches the checksum, or all of the sector but a bit.
 fn by_checksum(sector: &[u8; LENGTH], plain: &Words, form: Form, share: &Share) -> Option<SectorHeader> {
     if (plain[0] ^ form.magic()).count_ones() > 1 {
         return None;
@@ -117,7 +117,7 @@ fn random_words(sector: &[u8; LENGTH], fill: Fill) -> &[[u8; 8]] {
     sector[HEADER..Share::of(fill).random.max(HEADER)].as_chunks().0
 }
 
-/// What each random word of a body says that the seed is, if the sector has this pattern.
+/// The seed that each random word of a body implies, if the sector has this pattern.
 fn seeds<'a>(
     words: &'a [[u8; 8]],
     pattern: &'a Pattern,
@@ -125,7 +125,7 @@ fn seeds<'a>(
     words.iter().zip(pattern).map(|(word, random)| u64::from_le_bytes(*word) ^ random)
 }
 
-/// The first seed that two neighbouring words of a body agree on, whatever its address.
+/// The first seed that two neighbouring words of a body agree on, at any address.
 fn first_seed(sector: &[u8; LENGTH], fill: Fill) -> Option<u64> {
     let words = random_words(sector, fill);
     let of_pattern = |pattern| {
@@ -141,13 +141,13 @@ fn first_seed(sector: &[u8; LENGTH], fill: Fill) -> Option<u64> {
 }
 
 /// The seed that the random body of a sector was made with, if all its words agree. `address` is that of the sector that
-/// the body was made for. None where fewer than two words are random.
+/// the body was made for. `None` where fewer than two words are random.
 pub fn seed_of_body(sector: &[u8; LENGTH], address: u64, fill: Fill) -> Option<u64> {
     seed_of_tail(sector, address, fill).filter(|(_, from)| usize::from(*from) == HEADER).map(|(seed, _)| seed)
 }
 
 /// The seed that the last random words of a sector were made with, and the first byte of the words that agree on it: of a sector
-/// that is torn inside, the version of its rest. None where fewer than two words agree.
+/// that is torn inside, the version of its rest. `None` where fewer than two words agree.
 pub fn seed_of_tail(sector: &[u8; LENGTH], address: u64, fill: Fill) -> Option<(u64, u16)> {
     let words = random_words(sector, fill);
     let mut seeds = seeds(words, noise::pattern(address)).rev();

@@ -1,4 +1,4 @@
-//! What sectors say of themselves: intact, damaged in every way, torn, of an older form, and foreign ones.
+//! Inspection of sectors: intact, damaged in every way, torn, of an older form, and foreign ones.
 
 use iosonar_content::{
     Damage, Sector, SectorHeader, damage, fill, inspect, intact, intact_each, poison, regenerate,
@@ -21,7 +21,7 @@ const HEADER: SectorHeader = SectorHeader {
     index: 5,
     length: 8,
 };
-/// None, a mask alone, the last without a whole random word, the first two words, odd ones, half, nearly all, all.
+/// No random bytes, a mask alone, the last without a whole random word, the first two words, odd ones, half, nearly all, all.
 const PERCENTS: [u8; 10] = [0, 1, 12, 13, 16, 33, 50, 77, 99, 100];
 
 fn of(random_percent: u8) -> Fill {
@@ -67,7 +67,7 @@ fn encoded(version: u8, header: &SectorHeader, random_percent: u8) -> [u8; 512] 
     sector
 }
 
-/// As a sector of version 1 says it.
+/// The header in the form of version 1.
 fn without_index(header: SectorHeader) -> SectorHeader {
     SectorHeader { index: 0, length: 0, ..header }
 }
@@ -104,7 +104,7 @@ fn the_form_is_fixed() {
     assert_eq!(HEADER.seed(), 0xd68b_9c5a_45d4_acab);
     let hashes = [0, 50, 100].map(|percent| hash(regenerate(&HEADER, of(percent))));
     assert_eq!(hashes, [0xf3c5_f6bd_b6c1_3d5d, 0x4cd4_486d_d714_9ce8, 0x375a_6609_4daa_3ca5], "{hashes:#x?}");
-    // Those of the program that wrote version 1.
+    // Hashes from the program that wrote version 1.
     let hashes = [0, 50, 100].map(|percent| hash(encoded(1, &HEADER, percent)));
     assert_eq!(hashes, [0x229b_24e2_9682_6921, 0x4ea6_c8ad_d4bf_9f28, 0xb14e_e9d6_a311_d829], "{hashes:#x?}");
 }
@@ -122,7 +122,7 @@ fn every_flipped_bit_is_seen_and_told() {
                 let at = (bit / 8) as u16;
                 let damage = Damage { bits: 1, bytes: 1, first: at, last: at };
                 let found = inspect(&bad, of(percent), POISON);
-                // A seed that stands nowhere else is lost: then nothing tells whose the sector was.
+                // A seed without another copy is lost: then the sector cannot be identified.
                 if bit < 64 && (1..16).contains(&percent) {
                     assert_eq!(found, Sector::NoHeader);
                 } else {
@@ -185,7 +185,7 @@ fn index_and_length_stop_at_their_greatest_value() {
     assert_eq!(header.after(u64::from(u32::MAX)).index, u16::MAX);
 }
 
-/// Where the header of the first version is whole, it tells whose the sector is.
+/// Where the header of the first version is whole, it identifies the sector.
 #[test]
 fn a_sector_that_is_torn_inside_says_where() {
     let other = SectorHeader { sequence: 4712, due_ns: 99, index: 0, length: 16, ..HEADER };
@@ -233,7 +233,7 @@ proptest! {
         prop_assert_eq!(inspect(&sector, of(percent), POISON), Sector::Intact(header));
     }
 
-    /// Also by a run with another fill.
+    /// Holds also for a run with another fill.
     #[test]
     fn sectors_of_version_1_and_of_other_fills_are_read(
         header in headers(), percent in percents(), other in percents(),
@@ -267,7 +267,7 @@ proptest! {
         prop_assert_eq!(seen, sectors.len());
     }
 
-    /// Slices of a request are what the whole is.
+    /// Slices of a request equal the whole.
     #[test]
     fn a_request_is_filled_in_slices(header in headers(), percent in percents(), cut in 0usize..=16) {
         let header = SectorHeader { sector: header.sector >> 1, ..header };

@@ -1,4 +1,4 @@
-//! What a sector costs: `cargo test --release -p iosonar-content --test speed -- --ignored --nocapture`.
+//! Cost of a sector: `cargo test --release -p iosonar-content --test speed -- --ignored --nocapture`.
 
 use iosonar_content::{SectorHeader, fill, inspect, intact, intact_each, regenerate};
 use iosonar_plan::Fill;
