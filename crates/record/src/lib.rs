@@ -14,22 +14,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Memory for the frames of all workers together, as far as each has its fewest: what they may be ahead of the writer.
+/// Memory for the frames of all workers together, unless each has the minimum: the maximum lag of the writer.
 const MEMORY: usize = 64 << 20;
 /// Frames of a worker: two at least, one to fill while the other is written.
 const FRAMES: std::ops::RangeInclusive<usize> = 2..=512;
-/// Age at which a frame is handed on though it is not full: what `kill -9` may cost, at most.
+/// Age at which a partly filled frame is sent to the writer: the maximum loss on `kill -9`.
 const HAND_ON_AFTER: Nanos = Nanos(250_000_000);
-/// How often a writer without work looks by itself, and a worker without a frame looks again.
+/// Polling interval of an idle writer, and of a worker without a frame.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOK_FOR_FRAME: Duration = Duration::from_micros(100);
 
-/// The writer has ended: its disk is full, or broken. [`Writer::finish`] tells why.
+/// The writer has ended: its disk is full or broken. [`Writer::finish`] returns the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the writer of the records has ended")]
 pub struct WriterGone;
 
-/// Frames that no worker has. Those of one phase serve the next: a new one costs page faults.
+/// Unused frames. Those of one phase serve the next: a new one costs page faults.
 #[derive(Debug, Clone, Default)]
 pub struct Frames(Arc<Mutex<Vec<Frame>>>);
 
@@ -47,19 +47,19 @@ impl Frames {
     }
 }
 
-/// One worker's end.
+/// The worker's end.
 #[derive(Debug)]
 pub struct Recorder {
     frame: Frame,
-    /// None only while dropping.
+    /// `None` only while dropping.
     full: Option<Sender<Frame>>,
     empty: Receiver<Frame>,
-    /// Where its frames go at the end.
+    /// Destination of its frames at the end.
     unused: Frames,
     bell: Arc<Doorbell>,
-    /// When a frame was handed on last.
+    /// Time of the last frame sent.
     handed_on: Nanos,
-    /// Records that were pushed, and those of them that the writer has put into the log.
+    /// Number of pushed records, and of those that the writer has put into the log.
     pushed: u64,
     written: Arc<AtomicU64>,
     /// The writer has ended.
@@ -68,7 +68,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps a record; `now` is the worker's time. Waits where no frame is left.
+    /// Keeps a record; `now` is the worker's time. Waits while no frame is free.
     ///
     /// # Errors
     /// The writer has ended; the record is not kept, nor is any after it.
@@ -81,12 +81,12 @@ impl Recorder {
         if self.frame.push(record) { Ok(()) } else { self.hand_on(now) }
     }
 
-    /// Records that were pushed.
+    /// Number of pushed records.
     pub fn pushed(&self) -> u64 {
         self.pushed
     }
 
-    /// How many of them, the first ones, are in the log.
+    /// Number of records, from the first on, that are in the log.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
@@ -113,8 +113,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Hands on what has waited for long. To be called now and then, also when nothing happens. It waits for nothing:
-    /// without another frame this one can still be filled.
+    /// Sends records that have waited for long. To be called now and then, also when idle. It never blocks: without another frame
+    /// this one can still be filled.
     ///
     /// # Errors
     /// The writer has ended.
@@ -132,8 +132,8 @@ impl Recorder {
         }
     }
 
-    /// Hands on everything, at the end; returns how often, and how long, the worker had to wait for the writer. It waits
-    /// for nothing: the last frame needs none after it but an empty one.
+    /// Sends all records, at the end; returns how often, and how long, the worker had to wait for the writer. It never blocks: the
+    /// last frame needs only an empty one after it.
     ///
     /// # Errors
     /// The writer has ended.
@@ -169,7 +169,7 @@ impl Recorder {
         sent
     }
 
-    /// What comes from now on is not kept: a frame that nobody takes must not overflow.
+    /// Drops all further records: a frame without a receiver must not overflow.
     fn give_up(&mut self) -> Result<(), WriterGone> {
         self.is_gone = true;
         Err(WriterGone)
@@ -193,7 +193,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // The writer is to see at once that this end is gone.
+        // Wakes the writer, which must see at once that this end is gone.
         self.full = None;
         self.bell.ring();
         self.unused.put_back(std::mem::replace(&mut self.frame, Frame::none()));
@@ -209,7 +209,7 @@ pub struct Writer<S> {
     thread: JoinHandle<io::Result<(S, u64)>>,
 }
 
-/// Where records go.
+/// Destination of records.
 pub trait Sink: Send + 'static {
     /// Appends a frame of records.
     fn append(&mut self, frame: &mut Frame) -> io::Result<()>;
@@ -229,12 +229,12 @@ struct Lane {
     unused: Frames,
 }
 
-/// What a look at the lanes found.
+/// Result of polling the lanes.
 #[derive(PartialEq)]
 enum Found {
     Frames,
     Nothing,
-    /// And nothing will come: every worker is gone.
+    /// Every worker is gone, so no frame will come.
     End,
 }
 
@@ -310,7 +310,7 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
                 *records += u64::from(frame.count());
                 lane.written.fetch_add(u64::from(frame.count()), Ordering::Release);
                 frame.clear();
-                // A worker that has ended needs none.
+                // A worker that has ended needs no frame.
                 let left = if lane.give_back.is_closed() { Err(frame) } else { lane.give_back.push(frame) };
                 left.err().into_iter().for_each(|frame| lane.unused.put_back(frame));
             }
@@ -322,11 +322,11 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
 }
 
 impl<S> Writer<S> {
-    /// Waits until everything that the recorders handed on is written, and all recorders are gone; returns the sink,
-    /// and the number of records.
+    /// Waits until all records sent by the recorders are written, and all recorders are gone; returns the sink, and the number of
+    /// records.
     ///
     /// # Errors
-    /// That of the sink: no record after it is kept.
+    /// Those of the sink: no record after an error is kept.
     pub fn finish(self) -> io::Result<(S, u64)> {
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the recorder's writer panicked")))
     }
@@ -419,7 +419,7 @@ mod tests {
         let mut recorder = recorders.remove(0);
         let ended = (0..).find(|i| recorder.push(&record(*i), Nanos(0)).is_err());
         assert!(ended.unwrap() < (MEMORY / 129 * 2) as u64);
-        // What was in flight still comes, and must not overflow the frame.
+        // Requests in flight still complete, and must not overflow the frame.
         (0..100_000).for_each(|i| assert!(recorder.push(&record(i), Nanos(i)).is_err()));
         assert!(recorder.tick(Nanos(u64::MAX)).is_err());
         assert!(recorder.finish().is_err());
