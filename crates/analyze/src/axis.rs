@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// Rows between the shortest and the longest time that are told apart.
+/// Rows between the shortest and the longest duration in a picture.
 pub const ROWS: usize = 512;
 /// Slots of a column: below the first row, the rows, above the last. See [`Row::slot`].
 pub const SLOTS: usize = ROWS + 2;
@@ -13,8 +13,8 @@ const FLOOR_NS: f64 = 1_000.0;
 
 /// Time from zero in columns whose width is a power of two of nanoseconds.
 ///
-/// Nobody knows how long a run was before it has been read. So an axis starts narrow and widens: two columns become one,
-/// as often as it takes. Its final width depends on the end alone, not on the order in which times came.
+/// A run's length is unknown before it has been read. So an axis starts narrow and widens: two columns become one, as often
+/// as needed. Its final width depends on the end alone, not on the order of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeAxis {
     shift: u32,
@@ -54,7 +54,7 @@ impl TimeAxis {
         self.width_ns().saturating_mul(self.columns as u64)
     }
 
-    /// The column of a time, which may lie beyond the end but not after what the axis holds.
+    /// The column of a time, which may lie beyond the end but not beyond the capacity of the axis.
     pub fn column(&self, ns: u64) -> usize {
         (ns >> self.shift) as usize
     }
@@ -80,18 +80,18 @@ impl TimeAxis {
     }
 }
 
-/// Something with one value for each column of a time axis, that can be made coarser.
+/// A series with one value per column of a time axis, that can be made coarser.
 pub(crate) trait OverTime {
     /// Its axis.
     fn time_axis(&mut self) -> &mut TimeAxis;
 
-    /// Makes one column of each two.
+    /// Merges each pair of columns into one.
     fn fold(&mut self);
 
-    /// Makes as much room as the axis has columns.
+    /// Resizes the values to the number of columns.
     fn resize(&mut self);
 
-    /// Makes room for everything up to `end_ns`.
+    /// Grows to include `end_ns`.
     fn reach(&mut self, end_ns: u64) {
         while !self.time_axis().holds(end_ns) {
             self.widen();
@@ -100,7 +100,7 @@ pub(crate) trait OverTime {
         self.resize();
     }
 
-    /// Makes the columns as wide as those of `other`, if they are narrower, and reaches as far.
+    /// Widens the columns to those of `other`, if they are narrower, and covers at least its range.
     fn match_axis(&mut self, other: TimeAxis) {
         while self.time_axis().width_ns() < other.width_ns() {
             self.widen();
@@ -115,7 +115,7 @@ pub(crate) trait OverTime {
     }
 }
 
-/// Makes one value of each two; what is after the last becomes zero.
+/// Merges each pair of values into one; the freed tail becomes zero.
 pub(crate) fn fold_pairs<T: Copy + Default>(values: &mut [T], sum: impl Fn(T, T) -> T) {
     for i in 0..values.len() {
         let pair = values.get(2 * i..2 * i + 2).map(|pair| sum(pair[0], pair[1]));
@@ -135,7 +135,7 @@ pub enum Row {
 }
 
 impl Row {
-    /// Place in a column of `ROWS + 2` counts: `Under` first, `Over` last.
+    /// Index in a column of `ROWS + 2` counts: `Under` first, `Over` last.
     pub fn slot(self) -> usize {
         match self {
             Row::Under => 0,
@@ -151,18 +151,18 @@ static EDGES: LazyLock<[u64; ROWS + 1]> = LazyLock::new(|| std::array::from_fn(r
 /// Least whole nanosecond of row `row`: ⌈1 µs · 10^(row/64)⌉. `ROWS` is the end of the last row.
 pub fn row_lower_edge(row: usize) -> u64 {
     let exact = FLOOR_NS * 10f64.powf(row as f64 / ROWS_PER_DECADE as f64);
-    // Whole decades must not suffer from the last bit of a floating-point power.
+    // Rounding errors of the floating-point power must not shift the edges of whole decades.
     let nearest = exact.round();
     if (exact - nearest).abs() < 1e-6 * nearest.min(1e3) { nearest as u64 } else { exact.ceil() as u64 }
 }
 
-/// Steps of [`FIRST`] for each factor of two: so many that no step holds more than one edge.
+/// Steps of [`FIRST`] per factor of two, fine enough that no step holds more than one edge.
 const STEPS: u64 = 64;
 
 /// How many edges lie at or below the start of each step, counted like [`row_of`] does.
 static FIRST: LazyLock<Vec<u16>> = LazyLock::new(|| {
     let begin = |step: u64| {
-        // Numbers below 64 have no step of their own: all of them lie below the first edge.
+        // Numbers below 64 share one step: all of them lie below the first edge.
         (step / STEPS).checked_sub(6).map_or(0, |octave| (STEPS + step % STEPS) << octave)
     };
     (0..64 * STEPS).map(|step| EDGES.partition_point(|edge| *edge <= begin(step)) as u16).collect()

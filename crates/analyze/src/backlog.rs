@@ -13,14 +13,14 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// From the due time of a record to its submission; none if it did not wait, or belongs to the ramp.
+    /// The time from due to submitted; `None` if the request did not wait or belongs to the ramp.
     pub fn of(record: &Record) -> Option<Wait> {
         let (due_ns, submitted_ns) = (record.due.0, record.submitted?.0);
         let counts = submitted_ns > due_ns && !record.marks.has(Marks::RAMP);
         counts.then_some(Wait { from_ns: due_ns, to_ns: submitted_ns })
     }
 
-    /// From the submission of a record to its completion; none of one without an end, or of the ramp.
+    /// The time from submitted to completed; `None` if incomplete or in the ramp.
     pub fn in_flight(record: &Record) -> Option<Wait> {
         let (from_ns, to_ns) = (record.submitted?.0, record.completed?.0);
         (!record.marks.has(Marks::RAMP)).then_some(Wait { from_ns, to_ns })
@@ -40,7 +40,7 @@ pub(crate) struct Backlog {
 pub struct MostAtOnce {
     /// How many. Exact up to 131 072, then right to 1 %.
     pub requests: u64,
-    /// When there were first so many.
+    /// When this number was first reached.
     pub at_ns: u64,
 }
 
@@ -53,7 +53,7 @@ impl MostAtOnce {
 }
 
 impl Backlog {
-    /// Counts one more, in about the order of the records.
+    /// Counts one more request, approximately in record order.
     pub(crate) fn add(&mut self, wait: Wait) {
         let Backlog { order, inside, peak } = self;
         order.push(wait.from_ns, wait.to_ns, &mut |from, to| peak.see(inside.enter(from, to), from));
@@ -64,7 +64,7 @@ impl Backlog {
         self.exactly().0
     }
 
-    /// The same, and whether it is exact.
+    /// Like [`Backlog::peak`], with a flag for exactness.
     pub(crate) fn exactly(mut self) -> (MostAtOnce, bool) {
         let Backlog { order, inside, peak } = &mut self;
         order.finish(&mut |from, to| peak.see(inside.enter(from, to), from));

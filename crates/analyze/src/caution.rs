@@ -1,4 +1,4 @@
-//! What to know before believing the figures.
+//! Cautions to read before believing the figures.
 
 mod health;
 
@@ -21,7 +21,7 @@ pub enum Severity {
     Severe,
 }
 
-/// Names of the cautions, for programs.
+/// Machine-readable names of the cautions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CautionId {
@@ -33,7 +33,7 @@ pub enum CautionId {
     SimulatedDevice,
     /// Through the page cache.
     NotDirect,
-    /// Data that was checked was not what it should be.
+    /// Checked data miscompared.
     Miscompared,
     /// Verification found faults.
     DataErrors,
@@ -43,7 +43,7 @@ pub enum CautionId {
     VerifiedInPart,
     /// Verification added reads to the workload.
     VerificationReads,
-    /// The run could not go on.
+    /// The run aborted.
     RunBroken,
     /// A signal stopped it.
     RunInterrupted,
@@ -83,7 +83,7 @@ pub enum CautionId {
     MeansNotice,
     /// Reading the clock costs much compared with the latencies.
     SlowClock,
-    /// A target's part ended while others went on.
+    /// A target stopped early while others continued.
     TargetEnded,
     /// Requests of the ramp failed.
     RampFailed,
@@ -95,7 +95,7 @@ pub enum CautionId {
     BadLines,
     /// The load's time ran backward.
     BackwardTime,
-    /// Transfers were shorter than asked.
+    /// Transfers were shorter than requested.
     ShortTransfers,
     /// Written data can be compressed.
     Compressible,
@@ -111,11 +111,11 @@ pub enum CautionId {
 /// One caution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caution {
-    /// For programs.
+    /// Machine-readable name.
     pub id: CautionId,
     /// How much it matters.
     pub severity: Severity,
-    /// For people.
+    /// Human-readable text.
     pub text: String,
 }
 
@@ -187,7 +187,7 @@ fn stamp_cautions(list: &mut List, summary: &Summary, plan: &Plan) {
                 "Requests went through the page cache: the figures show memory as much as storage. Run with direct I/O.",
             ),
         };
-        // Who claims the speed of a file system or of memory measures what he claims.
+        // A claim about a file system or memory is meant to measure exactly that.
         let is_claimed =
             id == CautionId::NotDirect && matches!(plan.claim(), Claim::Filesystem | Claim::Cache);
         let severity = if is_claimed { Severity::Note } else { Severity::Severe };
@@ -223,7 +223,7 @@ fn state(list: &mut List, info: &RunInfo, summary: &Summary) {
     }
 }
 
-/// ` after 12 of 34 requests`, where the plan tells how many there would have been.
+/// ` after 12 of 34 requests`, if the plan states the expected number.
 fn part(info: &RunInfo, summary: &Summary) -> String {
     let expected = info.targets.iter().map(|t| t.expected_requests).sum::<Option<u64>>();
     let all = &summary.counts.all;
@@ -232,7 +232,7 @@ fn part(info: &RunInfo, summary: &Summary) -> String {
     expected.map_or(String::new(), |n| format!(" after {} of {} requests", grouped(dealt_with), grouped(n)))
 }
 
-/// What checking data found bad.
+/// Reports miscompared data.
 fn checks(list: &mut List, info: &RunInfo) {
     let mut all = info.targets.iter().filter_map(|target| target.checks.as_ref()).peekable();
     if all.peek().is_some() && all.all(|checks| checks.requests == 0) {
@@ -266,7 +266,7 @@ fn checks(list: &mut List, info: &RunInfo) {
     }
 }
 
-/// What verification found, and what it could not.
+/// Reports the results of verification, and its gaps.
 fn verification(list: &mut List, info: &RunInfo) {
     let Some(verified) = &info.verified else { return };
     let total = verified.total();
@@ -303,7 +303,7 @@ fn verification(list: &mut List, info: &RunInfo) {
     }
 }
 
-/// Why nothing was compared, and what would compare something.
+/// Why nothing was compared, and how to change that.
 fn nothing_verified(info: &RunInfo, verified: &Verified) -> String {
     let has_written = info.targets.iter().any(|target| target.written.is_some());
     let has_final = verified.modes.split(',').any(|mode| mode == "final");
@@ -321,7 +321,7 @@ fn nothing_verified(info: &RunInfo, verified: &Verified) -> String {
     format!("NOTHING was verified: {why}")
 }
 
-/// Not so where the whole run broke: that says it already.
+/// Omitted if the whole run aborted: another caution reports that.
 fn ended(list: &mut List, info: &RunInfo) {
     for target in &info.targets {
         if let Some(why) = &target.ended_early {
@@ -404,7 +404,7 @@ fn discards(list: &mut List, info: &RunInfo) {
 
 fn short_transfers(summary: &Summary, policy: ShortPolicy) -> String {
     let short = summary.counts.all.short;
-    // What failed without an errno ended with fewer bytes than asked.
+    // A failure without an errno is a short transfer.
     let stayed = summary.errors.iter().find(|e| e.errno == 0).map_or(0, |e| e.count);
     let began = format!("{} requests transferred less than asked", grouped(short));
     match (policy, stayed) {
@@ -440,7 +440,7 @@ fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
 /// Devices that compress write zeros, and data that repeats, faster than data of users.
 fn compressible(list: &mut List, summary: &Summary, plan: &Plan) {
     let percent = plan.fill.random_percent;
-    // What the programs of a recording wrote is not known.
+    // The data that the programs of a recording wrote is unknown.
     let wrote_unknown = summary.run.is_recording();
     let has_named_data = plan.jobs().all(|(_, job)| job.options.data.is_some());
     if percent >= 100

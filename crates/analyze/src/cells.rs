@@ -1,4 +1,4 @@
-//! The cells of a matrix of file operations: what each phase with a cell amounts to.
+//! The cells of a matrix of file operations: statistics of each phase with a cell.
 
 use crate::Records;
 use crate::sketch::Sketch;
@@ -17,7 +17,7 @@ pub enum CountUntil {
     OwnEnd,
 }
 
-/// What a cell amounts to.
+/// Statistics of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellStats {
     /// Which one.
@@ -33,19 +33,20 @@ pub struct CellStats {
     pub whole_ns: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Error number of the first of them; none where none failed, or where they transferred too little.
+    /// errno of the first failed request; `None` if none failed, or if it was a short transfer.
     pub error: Option<i32>,
-    /// submitted to completed, of its completed reads and writes; none without any.
+    /// submitted to completed, of its completed reads and writes; `None` without any.
     pub latency: Option<CellTimes>,
-    /// Latencies: from how many nanoseconds on, and how many; 8 steps for each factor of two, empty ones left out.
+    /// Latency histogram: lower edge in nanoseconds, and count; 8 steps for each factor of two, empty ones skipped.
     pub histogram: Vec<(u64, u64)>,
-    /// CPU time of its issuing loops; none of a run that was killed: it is kept at the end.
+    /// CPU time of its issuing loops; `None` for a killed run, as it is stored at the end.
     pub cpu_ns: Option<u64>,
     /// Whether all of the phase was done: a run that was stopped leaves a cell without a figure.
     pub is_whole: bool,
 }
 
-/// What one stream of a cell did, up to the time at which the first of them was done (IOzone's stonewall), or to its own end.
+/// Statistics of one stream of a cell, up to the time at which the first stream was done (IOzone's stonewall), or to its own
+/// end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StreamStats {
     /// Its target.
@@ -73,9 +74,9 @@ pub struct StreamStats {
     pub all_bytes: u64,
     /// From its first submission to the last completion of all its requests.
     pub all_span_ns: u64,
-    /// Bytes of the file in the page cache when its requests began; absent where nobody counted.
+    /// Bytes of the file in the page cache when its requests began; absent if not counted.
     pub cached_before: Option<u64>,
-    /// The same after its requests, before anything was evicted.
+    /// Bytes of the file in the page cache after its requests, before anything was evicted.
     pub cached_after: Option<u64>,
 }
 
@@ -103,7 +104,7 @@ pub struct CellTimes {
     pub max_ns: u64,
 }
 
-/// What is counted of one stream of a phase.
+/// Counters of one stream of a phase.
 #[derive(Debug, Default)]
 struct Stream {
     last_completed: u64,
@@ -111,7 +112,7 @@ struct Stream {
     stats: StreamStats,
 }
 
-/// What is counted of one pass of a stream.
+/// Counters of one pass of a stream.
 #[derive(Debug, Default)]
 struct Pass {
     first_submitted: Option<u64>,
@@ -125,7 +126,7 @@ impl Pass {
     }
 }
 
-/// What is counted of one phase.
+/// Counters of one phase.
 #[derive(Debug, Default)]
 struct Phase {
     /// Submission of its first request or file operation.
@@ -175,7 +176,7 @@ impl Stream {
             }
             Op::Flush | Op::Fsync => self.stats.flush_ns += took,
             Op::Close => self.stats.close_ns += took,
-            // A negative result: this user was not told.
+            // A negative result: the kernel did not report it to this user.
             Op::Evict => match (self.first_submitted(), u64::try_from(record.result)) {
                 (None, Ok(stays)) => self.stats.cached_before = Some(stays),
                 (Some(_), Ok(_)) => self.stats.cached_after = Some(record.executed.length),
@@ -289,8 +290,8 @@ impl Phase {
     }
 }
 
-/// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice where
-/// a cell has several streams that count up to the end of the first: when the first of them was done is known after the first reading.
+/// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice if a cell has
+/// several streams that count up to the end of the first: that end is known after the first reading.
 ///
 /// # Errors
 /// The first that reading met.
@@ -300,7 +301,7 @@ pub fn cells(
     info: &RunInfo,
     until: CountUntil,
 ) -> io::Result<Vec<CellStats>> {
-    // Whether the first stream of a cell ends the counting of others; none of a phase without a cell.
+    // Whether the first stream of a cell ends the counting of others; `None` for a phase without a cell.
     let has_wall = |phase: u16| {
         let phase = plan.phases.get(usize::from(phase)).filter(|phase| phase.cell.is_some())?;
         Some(until == CountUntil::FirstEnd && phase.jobs.len() > 1)
@@ -499,7 +500,7 @@ mod tests {
         assert_eq!(found[0].streams[0].elapsed_ns, 110);
     }
 
-    /// What happens between passes, as closing and opening, counts for none of them.
+    /// Steps between passes, such as closing and opening, count for no pass.
     #[test]
     fn passes_of_a_cell_are_summed() {
         let of_pass = |pass, record| Record { pass, ..record };
@@ -544,7 +545,7 @@ mod tests {
         assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
     }
 
-    /// Only its records are left of a killed run.
+    /// A killed run has records, but no phase times.
     #[test]
     fn phases_before_the_last_one_of_a_killed_run_are_whole() {
         let records = vec![

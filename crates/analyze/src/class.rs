@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Number of classes.
 pub const CLASSES: usize = 5;
 
-/// Kind of a request. Every request that transfers data, and every flush, belongs to exactly one, so that counts add up to all of these.
+/// Kind of a request. Every request that transfers data, and every flush, belongs to exactly one, so counts over all classes add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
@@ -27,10 +27,10 @@ impl Class {
     /// Every class, in the order of their numbers.
     pub const ALL: [Class; CLASSES] =
         [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed, Class::Flush];
-    /// Those that transfer data.
+    /// Classes that transfer data.
     pub const TRANSFERS: [Class; 4] = [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed];
 
-    /// The class of a record; none of the other operations that transfer no data, which are counted beside.
+    /// The class of a record; `None` for other operations without data, which are counted separately.
     pub fn of(record: &Record) -> Option<Class> {
         if record.op.is_flush() {
             return Some(Class::Flush);
@@ -58,7 +58,7 @@ impl Class {
         }
     }
 
-    /// Its place in tables of all classes.
+    /// Its index in tables of all classes.
     pub fn index(self) -> usize {
         self as usize
     }
@@ -97,11 +97,11 @@ impl Scope {
     /// Every scope, in the order of tables.
     pub const ALL: [Scope; 6] =
         [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed, Scope::Flush];
-    /// Those of requests that transfer data.
+    /// Scopes of requests that transfer data.
     pub const TRANSFERS: [Scope; 5] =
         [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
 
-    /// All, and one for each operation: what stands without those that were pushed back.
+    /// All, and one scope per operation, without separate pushed-back requests.
     pub const BY_OP: [Scope; 4] = [Scope::All, Scope::Read, Scope::Write, Scope::Flush];
 
     /// Whether requests of `class` count here.
@@ -149,7 +149,7 @@ pub struct ByScope<T> {
 }
 
 impl<T> ByScope<T> {
-    /// Computes each value.
+    /// Computes the value of each scope.
     pub fn from_fn(mut f: impl FnMut(Scope) -> T) -> ByScope<T> {
         ByScope {
             all: f(Scope::All),
@@ -161,7 +161,7 @@ impl<T> ByScope<T> {
         }
     }
 
-    /// The value of a scope, to be changed.
+    /// The value of a scope, mutable.
     pub fn get_mut(&mut self, scope: Scope) -> &mut T {
         match scope {
             Scope::All => &mut self.all,

@@ -1,4 +1,4 @@
-//! How the time of a request goes with another quantity: exact counts over both, by class.
+//! Correlation of a request's duration with another quantity: exact counts over both, by class.
 
 use crate::SLOTS;
 use crate::grid::Cell;
@@ -16,7 +16,7 @@ const NUMBER_COLUMNS: usize = 256;
 /// Columns of a scale of durations: two rows each.
 const DURATION_COLUMNS: usize = SLOTS / 2;
 
-/// What is counted along the other axis.
+/// The quantity along the other axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against {
     /// A number of requests: exact below 64, then 16 columns for each factor of two.
@@ -63,7 +63,7 @@ impl Correlation {
         Correlation { against, cells: vec![Cell::default(); against.columns() * SLOTS] }
     }
 
-    /// What the columns are.
+    /// The quantity of the columns.
     pub fn against(&self) -> Against {
         self.against
     }
@@ -101,8 +101,7 @@ impl Correlation {
         }
     }
 
-    /// Kendall's tau-b of both quantities, from -1 to 1, ties by columns and rows; `None` where either is always
-    /// the same.
+    /// Kendall's tau-b of both quantities, from -1 to 1, ties by columns and rows; `None` if either is constant.
     ///
     /// M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945).
     pub fn rank_correlation(&self) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! How many requests, how they ended, and what was special about them.
+//! Counts of requests, of how they ended, and of their special features.
 
 use iosonar_archive::{Marks, Outcome, Record};
 use iosonar_plan::Direction;
@@ -13,7 +13,7 @@ pub struct Counts {
     pub completed: u64,
     /// The kernel refused them, or they stayed short.
     pub failed: u64,
-    /// The overlap policy left them out.
+    /// The overlap policy dropped them.
     pub dropped: u64,
     /// The run was stopped before they could be submitted.
     pub cancelled: u64,
@@ -31,7 +31,7 @@ pub struct Counts {
     pub short: u64,
     /// They belonged to the ramp before the measured time, and are excluded from all other figures.
     pub ramp: u64,
-    /// Those of the ramp that the kernel refused, or that stayed short.
+    /// Requests of the ramp that the kernel refused, or that stayed short.
     pub ramp_failed: u64,
     /// Bytes that the source requested, of all requests.
     pub demanded_bytes: u64,
@@ -55,7 +55,7 @@ impl Counts {
         *self == Counts::default()
     }
 
-    /// Counts one more.
+    /// Counts a record.
     pub fn add(&mut self, record: &Record) {
         if record.marks.has(Marks::RAMP) {
             self.ramp += 1;
@@ -86,7 +86,7 @@ impl Counts {
         }
     }
 
-    /// Counts all of `other` too.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Counts) {
         self.total += other.total;
         self.completed += other.completed;
@@ -130,7 +130,7 @@ impl CountsByOp {
         CountsByOp { all, read, write, other }
     }
 
-    /// Requests of every operation, with those of the ramp: as many as there are records.
+    /// Requests of every operation, including the ramp: one per record.
     pub fn records(&self) -> u64 {
         self.all.total + self.all.ramp + self.other.total + self.other.ramp
     }

@@ -1,31 +1,31 @@
-//! Which requests of a long run are kept one by one, for whoever wants to look at them: everything exceptional, and a
-//! sample of the rest. Memory does not follow the run's length, because the choice is made before the second reading.
+//! Selects requests of a long run that are stored one by one for later inspection: everything exceptional, and a sample of
+//! the rest. Memory does not follow the run's length, because the choice is made before the second reading.
 
 use crate::findings::{CompletionStall, Findings};
 use crate::{Class, Counts, Distribution, Summary, Tally};
 use iosonar_archive::{Marks, Outcome, Record};
 
-/// Of each kind of exceptional request at most about so many.
+/// Approximate maximum of each kind of exceptional request.
 const MOST_OF_A_KIND: u64 = 20_000;
-/// The slowest are exceptional, but not more than one request of so many.
+/// The slowest are exceptional, but at most one request in this many.
 const SLOWEST_OF: u64 = 100;
-/// Of those that were pushed back, and of those that stalls held.
+/// The same for pushed-back requests, and for those held by stalls.
 const MOST_HELD: u64 = 50_000;
-/// Share of the wanted number that the sample may take, so that it shows where the others lie.
+/// Divisor of the wanted number: the sample may take this part, so that it shows where the others lie.
 const SAMPLE: u64 = 2;
 
 /// Whether a request is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// It is not.
+    /// Not kept.
     No,
-    /// As one of the sample.
+    /// Kept as part of the sample.
     Sample,
-    /// For what it is.
+    /// Kept because it is exceptional.
     Exceptional,
 }
 
-/// One of so many: counts, and takes the first, and then each that is due.
+/// Takes the first, and then every `one_of`-th request.
 #[derive(Debug, Clone)]
 struct OneOf {
     one_of: u64,
@@ -33,7 +33,7 @@ struct OneOf {
 }
 
 impl OneOf {
-    /// So that of `count` at most about `most` are taken.
+    /// Takes about `most` of `count` at most.
     fn to_keep(most: u64, count: u64) -> OneOf {
         OneOf { one_of: count.div_ceil(most.max(1)).max(1), met: 0 }
     }
@@ -44,7 +44,7 @@ impl OneOf {
     }
 }
 
-/// The choice for one run. Requests are asked about in the order of the archive, each once.
+/// The choice for one run. Requests must be passed in the order of the archive, each once.
 #[derive(Debug, Clone)]
 pub struct Choice {
     all: bool,
@@ -56,13 +56,13 @@ pub struct Choice {
     held: OneOf,
     latency_limit_ns: u64,
     delay_limit_ns: u64,
-    /// From here on a latency is one of the longest: of those that transfer data, of flushes.
+    /// Latencies from here on are among the longest: of those that transfer data, of flushes.
     slow_ns: [u64; 2],
     stalls: Vec<CompletionStall>,
 }
 
 impl Choice {
-    /// For a run of which at most about `wanted` requests are to be kept.
+    /// The choice for a run of which at most about `wanted` requests are to be kept.
     pub fn new(summary: &Summary, tally: Option<&Tally>, findings: &Findings, wanted: u64) -> Choice {
         let counts = &summary.counts.all;
         let done = Choice::of_all(summary);
@@ -70,7 +70,7 @@ impl Choice {
         let pushed = [&summary.latency.read_pushed, &summary.latency.write_pushed];
         let pushed = pushed.iter().filter_map(|s| s.as_ref()).map(|s| s.count).sum();
         let held = findings.stalls.iter().map(CompletionStall::held).sum();
-        // A page that is to stay small has fewer exceptional ones, too.
+        // A small page gets fewer exceptional ones, too.
         let most = |most: u64| most.min(wanted / 8).max(1);
         Choice {
             all: done <= wanted,
@@ -91,19 +91,19 @@ impl Choice {
         }
     }
 
-    /// Requests that there are to choose from; those of a ramp are some of them.
+    /// Number of requests to choose from, including those of the ramp.
     pub fn of_all(summary: &Summary) -> u64 {
         let flushes = summary.others.iter().filter(|other| other.op.is_flush()).map(|other| &other.counts);
         let done = |counts: &Counts| counts.completed + counts.failed + counts.ramp;
         std::iter::once(&summary.counts.all).chain(flushes).map(done).sum()
     }
 
-    /// Of the requests that are not exceptional, one of so many is kept.
+    /// One in this many of the requests that are not exceptional is kept.
     pub fn one_of(&self) -> u64 {
         if self.all { 1 } else { self.sample.one_of }
     }
 
-    /// Whether a request is kept. One that was never submitted, or never came back, has nothing to show.
+    /// Whether a request is kept. One that was never submitted, or never completed, has nothing to show.
     pub fn keeps(&mut self, record: &Record) -> Kept {
         let Some(class) = Class::of(record) else { return Kept::No };
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else {
@@ -115,7 +115,7 @@ impl Choice {
                 && completed.0 >= stall.range.to_ns
                 && stall.op.is_none_or(|op| op == class.op())
         });
-        // Each kind counts by itself: all of them have to be asked.
+        // Each kind counts separately: all of them must be evaluated.
         let exceptional = [
             record.outcome == Outcome::Failed && self.failed.takes(),
             latency > self.latency_limit_ns && self.above_latency.takes(),
@@ -133,14 +133,14 @@ impl Choice {
     }
 }
 
-/// The latency from which on at most `most` requests took as long.
+/// The latency that at most `most` requests reach or exceed.
 fn slow(latency: &Distribution, most: u64) -> u64 {
     let count = latency.count();
     if most == 0 || count <= most {
         return u64::MAX;
     }
     let share = 1.0 - most as f64 / count as f64;
-    // The next step of the histogram: what shares one with the others is not among the slowest.
+    // The next step of the histogram: requests that share a step with others are not among the slowest.
     latency.histogram().next_non_equivalent(latency.histogram().value_at_quantile(share))
 }
 

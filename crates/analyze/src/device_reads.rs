@@ -1,13 +1,13 @@
-//! What devices read during a run: how many requests, and how large they were.
+//! Reads of the devices during a run: number of requests, and their sizes.
 
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::BTreeMap;
 
-/// Bytes of a sector in counters, whatever the device has.
+/// Bytes of a sector in counters, whatever the device's block size.
 const SECTOR: f64 = 512.0;
 
-/// Reads that ended in the block layer, whoever issued them.
+/// Reads that ended in the block layer, from any issuer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DeviceReads {
     /// Requests, after merging.
@@ -17,7 +17,7 @@ pub struct DeviceReads {
 }
 
 impl DeviceReads {
-    /// Mean size of a request; none without any.
+    /// Mean size of a request; `None` without any.
     pub fn mean_bytes(self) -> Option<f64> {
         (self.requests > 0.0).then(|| self.bytes / self.requests)
     }
@@ -27,7 +27,7 @@ impl DeviceReads {
 /// is after the last request.
 ///
 /// # Errors
-/// What cannot be read of the samples.
+/// Errors of reading the samples.
 pub fn device_reads(archive: &Archive) -> Result<BTreeMap<String, DeviceReads>, ArchiveError> {
     let mut ends = Ends::default();
     archive.for_each_sample(&mut |_, series, value| ends.add(series, value))?;

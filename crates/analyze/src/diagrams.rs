@@ -1,4 +1,4 @@
-//! Grids and series after the pictures.
+//! Grids and series for the pictures.
 
 use crate::axis::{OverTime, row_of};
 use crate::correlation::Against;
@@ -10,30 +10,29 @@ use crate::{
 use iosonar_archive::{Fields, Outcome, Record};
 use std::io;
 
-/// Most time columns of the latency picture, which is the one to zoom into.
+/// Maximum time columns of the latency picture, the one to zoom into.
 const SONAR_COLUMNS: usize = 16_384;
-/// Most time columns of all other pictures.
+/// Maximum time columns of all other pictures.
 const SERIES_COLUMNS: usize = 4_096;
-/// Most time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+/// Maximum time columns of any picture where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE_COLUMNS: usize = 1_024;
-/// Most time columns of what tells about the replayer itself.
+/// Maximum time columns of pictures about the replayer itself.
 pub const HEALTH_COLUMNS: usize = 1_024;
 
-/// Everything that pictures are drawn from. Parts of a run merge in any order, except for what needs an order: see
-/// [`Ordered`].
+/// Input of all pictures. Parts of a run merge in any order, except for the order-dependent [`Ordered`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagrams {
     /// Latency of completed requests over their submission, flushes among them, as in all pictures of latency and delay.
     pub latency: CountGrid,
-    /// The same over due time.
+    /// Latency over due time.
     pub latency_by_due: CountGrid,
-    /// The same over completion.
+    /// Latency over completion.
     pub latency_by_completion: CountGrid,
-    /// The same over the number of the record, in order of completion: its axis counts records instead of nanoseconds.
+    /// Latency over the number of the record, in order of completion: its axis counts records instead of nanoseconds.
     pub latency_by_number: CountGrid,
     /// Delay of completed requests over their due time.
     pub delay: CountGrid,
-    /// The same over the number of the record.
+    /// Delay over the number of the record.
     pub delay_by_number: CountGrid,
     /// Failed requests, in the same ways as the completed ones.
     pub failed: FailedGrids,
@@ -43,41 +42,41 @@ pub struct Diagrams {
     pub delivered: ClassSeries,
     /// Requests in flight, failed ones too.
     pub in_flight: ClassOccupancy,
-    /// Requests whose due time has come and that are not submitted yet.
+    /// Requests that are due and not submitted yet.
     pub waiting: ClassOccupancy,
     /// Latency over the delay of the same request.
     pub latency_delay: Correlation,
-    /// Delay of submitted requests that nothing held, over due time: the replayer's own lateness. Failed requests count,
-    /// as in the summary's health.
+    /// Issue delay over due time, of submitted requests that did not have to wait. Failed requests count, as in the
+    /// summary's health.
     pub issue_error: CountGrid,
-    /// How much earlier submitted requests may have ended than was seen, over due time; failed ones too.
+    /// Completion poll delay of submitted requests over due time; failed ones too.
     pub reap_lag: CountGrid,
-    /// Latency over the number of requests of the same operation in flight just after the submission, the request
-    /// itself included.
+    /// Latency over the number of requests of the same operation in flight just after the submission, including the request
+    /// itself.
     pub latency_in_flight: Correlation,
-    /// Delay over the number of requests of the same operation that wait just after the due time, the request itself
-    /// included.
+    /// Delay over the number of requests of the same operation that wait just after the due time, including the request
+    /// itself.
     pub delay_waiting: Correlation,
-    /// Completed requests that lie before the one that was completed before them.
+    /// Backward seeks in the order of completion: requests that lie before the previously completed one.
     pub turns: TurnSeries,
     /// Throughput in windows that the user chose.
     windows: Option<Box<Windows>>,
-    /// Last time at which anything was due or done, or until when was recorded.
+    /// Last due time or completion, or the end of the recording.
     end_ns: u64,
     /// Number of records.
     records: u64,
     detail: Detail,
 }
 
-/// Times of failed requests: those that were submitted and came back, but not with all their bytes. They are in no other
-/// grid, because they are no answer of the target.
+/// Times of failed requests: submitted and returned, but not with all their bytes. They are in no other grid, as they are
+/// no answer of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedGrids {
     /// Latency over submission.
     pub latency: CountGrid,
     /// Latency over due time.
     pub latency_by_due: CountGrid,
-    /// Latency over the time when they came back.
+    /// Latency over the time of the failure.
     pub latency_by_completion: CountGrid,
     /// Latency over the number of the record.
     pub latency_by_number: CountGrid,
@@ -140,17 +139,17 @@ pub struct Rates<'a> {
     pub width_ns: u64,
 }
 
-/// Most time columns of all pictures but the sonar, in this process.
+/// Maximum time columns of all pictures but the sonar, in this process.
 pub(crate) fn series_columns() -> usize {
     memory::of(SERIES_COLUMNS, SCARCE_COLUMNS)
 }
 
-/// How much is counted.
+/// Scope of the counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// What findings look at: [`Diagrams::latency`], demanded and delivered.
+    /// The input of findings: [`Diagrams::latency`], demanded and delivered.
     Sonar,
-    /// How the run went: in flight, too.
+    /// The course of the run: requests in flight, too.
     Course,
     /// Everything.
     Full,
@@ -186,7 +185,7 @@ impl Diagrams {
         .and(Fields::RESULT)
         .and(Fields::MARKS);
 
-    /// Nothing yet, for a run that lasts about until `end_ns`: longer runs are as good, but cost more.
+    /// Empty diagrams for a run that lasts until about `end_ns`: longer runs are as good, but cost more.
     pub fn new(end_ns: u64, detail: Detail) -> Diagrams {
         let axis = TimeAxis::new(end_ns, series_columns());
         let health = TimeAxis::new(end_ns, HEALTH_COLUMNS);
@@ -217,7 +216,7 @@ impl Diagrams {
         }
     }
 
-    /// The same, with throughput in windows of this width, where one is given.
+    /// Adds throughput in windows of this width, if given.
     pub fn with_throughput_windows(mut self, width_ns: Option<u64>) -> Diagrams {
         self.windows = width_ns.map(|width_ns| {
             let series = || ClassSeries::new(TimeAxis::new(0, series_columns()));
@@ -260,7 +259,7 @@ impl Diagrams {
         Ok(diagrams)
     }
 
-    /// Takes one more record into account. `number`: how many came before it in the archive.
+    /// Adds a record. `number`: count of the records before it in the archive.
     pub fn add(&mut self, number: u64, record: &Record) {
         self.records = self.records.max(number + 1);
         self.end_ns = self.end_ns.max(record.due.0).max(record.completed.map_or(0, |t| t.0));
@@ -276,7 +275,7 @@ impl Diagrams {
         }
     }
 
-    /// What is demanded and in flight. Flushes have no bytes, and are no part of the depth.
+    /// Counts demand and requests in flight. Flushes have no bytes, and are no part of the depth.
     fn add_transfer(&mut self, class: Class, record: &Record) {
         self.demanded.add(class, record.due.0, record.requested.length);
         if let Some(windows) = &mut self.windows {
@@ -299,7 +298,7 @@ impl Diagrams {
         }
     }
 
-    /// What tells about the replayer itself: of every request that came back.
+    /// Counts figures of the replayer itself: for every request that returned.
     fn add_health(&mut self, class: Class, record: &Record, submitted: u64) {
         let due = record.due.0;
         if record.marks.0 & WAITED == 0 {
@@ -326,7 +325,7 @@ impl Diagrams {
         }
     }
 
-    /// Takes all of `other` into account too. Neither may be finished.
+    /// Merges `other`. Neither may be finished.
     pub fn merge(&mut self, mut other: Diagrams) {
         let empty = || CountGrid::new(TimeAxis::new(0, 1));
         for (mine, theirs) in self.grids_mut().into_iter().zip(other.grids_mut()) {
@@ -367,7 +366,7 @@ impl Diagrams {
         self.end_ns = self.end_ns.max(end_ns.unwrap_or(0));
     }
 
-    /// Adds what was counted in order, and lets all axes end where the run ended. Returns the number of requests that came
+    /// Adds the order-dependent counts, and lets all axes end where the run ended. Returns the number of requests that came
     /// too late for their place in an order.
     pub fn finish(&mut self, mut ordered: Ordered) -> u64 {
         ordered.finish();
@@ -401,7 +400,7 @@ impl Diagrams {
         late
     }
 
-    /// Last time at which anything was due or done, or until when was recorded.
+    /// Last due time or completion, or the end of the recording.
     pub fn end_ns(&self) -> u64 {
         self.end_ns
     }

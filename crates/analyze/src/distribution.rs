@@ -1,4 +1,4 @@
-//! Distribution of a time: an HDR histogram beside exact sum, least and greatest value.
+//! Distribution of a time: an HDR histogram with exact sum, least and greatest value.
 
 use crate::class::CLASSES;
 use crate::{ByScope, Class};
@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use iosonar_plan::Decimal;
 use serde::{Deserialize, Serialize};
 
-/// 146 years: longer than any run, so that no percentile is cut off.
+/// 146 years: longer than any run, so no percentile is clipped.
 const LONGEST_NS: u64 = 1 << 62;
 /// Significant digits of the histogram: percentiles are right to 0.1 %.
 const DIGITS: u8 = 3;
@@ -39,7 +39,7 @@ impl Distribution {
         self.max = self.max.max(ns);
     }
 
-    /// Counts all of `other` too.
+    /// Merges `other`.
     pub fn merge(&mut self, other: &Distribution) {
         self.histogram.add(&other.histogram).expect("both have the same bounds");
         self.sum += other.sum;
@@ -86,8 +86,8 @@ impl Distribution {
         })
     }
 
-    /// Of a sample: the squares of the differences from the mean, summed and divided by one less than the number, as in
-    /// fio. The difference of two large integers is taken before anything is rounded.
+    /// Standard deviation of a sample: the squares of the differences from the mean, summed and divided by one less than
+    /// the number, as in fio. The difference of two large integers is taken before anything is rounded.
     fn standard_deviation(&self) -> Option<u64> {
         let count = u128::from(self.count());
         let others = count.checked_sub(1).filter(|others| *others > 0)?;
@@ -104,7 +104,7 @@ impl Distribution {
         self.histogram.value_at_quantile(q).clamp(self.min, self.max)
     }
 
-    /// A percentile, where at least one request lies above it; 100 is the greatest value.
+    /// A percentile, if at least one request lies above it; 100 is the greatest value.
     fn percentile(&self, percent: Decimal) -> Option<u64> {
         let above = Decimal::whole(100).parts().checked_sub(percent.parts())?;
         if above == 0 {
@@ -115,8 +115,8 @@ impl Distribution {
         self.resolved(whole.div_ceil(above), percent.parts() as f64 / whole as f64)
     }
 
-    /// The quantile if at least one of `least` requests lies above it; with fewer it would only repeat the
-    /// greatest value under a better-sounding name.
+    /// The quantile if at least one of `least` requests lies above it; with fewer it would only repeat the greatest value
+    /// under a better-sounding name.
     fn resolved(&self, least: u64, q: f64) -> Option<u64> {
         (self.count() >= least).then(|| self.quantile(q))
     }
@@ -156,18 +156,18 @@ pub struct TimeStats {
 /// A percentile of the latency, of all requests, of reads and of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Percentile {
-    /// So many percent of the requests took no longer.
+    /// The percentage.
     pub percent: Decimal,
-    /// In nanoseconds; absent where there are too few requests, as in [`TimeStats`].
+    /// In nanoseconds; absent with too few requests, as in [`TimeStats`].
     pub all_ns: Option<u64>,
-    /// The same of reads.
+    /// The same for reads.
     pub read_ns: Option<u64>,
-    /// The same of writes.
+    /// The same for writes.
     pub write_ns: Option<u64>,
 }
 
 impl Percentile {
-    /// Of these latencies.
+    /// Computes a percentile of these latencies.
     pub(crate) fn of(latency: &ByScope<Distribution>, percent: Decimal) -> Percentile {
         let of = |distribution: &Distribution| distribution.percentile(percent);
         let [all_ns, read_ns, write_ns] = [&latency.all, &latency.read, &latency.write].map(of);
@@ -228,7 +228,7 @@ mod tests {
         let mut d = Distribution::default();
         d.add(1_000_000_000_000);
         assert_eq!(d.stats().unwrap().stddev_ns, None);
-        // 2, 4, 4, 4, 5, 5, 7, 9 beyond a million seconds: the squares differ in their last digits only.
+        // 2, 4, 4, 4, 5, 5, 7, 9 above a million seconds: the squares differ in their last digits only.
         let mut d = Distribution::default();
         [2, 4, 4, 4, 5, 5, 7, 9].iter().for_each(|n| d.add(1_000_000_000_000_000 + n * 1000));
         assert_eq!(d.stats().unwrap().stddev_ns, Some(2138));

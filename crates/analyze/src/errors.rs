@@ -12,7 +12,7 @@ pub struct ErrorCount {
     pub errno: u32,
     /// Its name, for example `EIO`.
     pub name: String,
-    /// How many requests.
+    /// Number of requests.
     pub count: u64,
     /// Due time of the first of them.
     pub first_due_ns: u64,
@@ -20,14 +20,14 @@ pub struct ErrorCount {
     pub first_target: u16,
     /// Its number.
     pub first_sequence: u64,
-    /// What it did.
+    /// Its operation.
     pub first_op: Op,
-    /// Where on the target, in bytes.
+    /// Its offset on the target, in bytes.
     pub first_offset_bytes: u64,
 }
 
 impl ErrorCount {
-    /// Order that tells which of two is the earlier one, whatever order they were read in.
+    /// Sort key that finds the earliest one in any reading order.
     fn earliest(&self) -> (u64, u16, u64) {
         (self.first_due_ns, self.first_target, self.first_sequence)
     }

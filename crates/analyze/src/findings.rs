@@ -1,7 +1,7 @@
-//! What a run shows that no single number tells: values with their evidence and time range.
+//! Properties of a run that no single number shows: values with their evidence and time range.
 //!
-//! Each finding is a file of its own: its data, its sentence, and how it is found. Thresholds are constants there; how
-//! often they detect what was planted, and how often they see what is not there, stands in `docs/findings.md`.
+//! Each finding has a separate file: its data, its sentence, and its detection. Thresholds are constants there;
+//! `docs/findings.md` lists how often they detect planted properties, and how often they raise false alarms.
 
 mod access;
 mod bands;
@@ -31,7 +31,7 @@ use crate::{Diagrams, Summary, WithoutCpu};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
-/// What was found. An empty list or `None` says that it was looked for and not seen, or that there was too little.
+/// Results of all detectors. An empty list or `None` means not found, or too few data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Findings {
     /// Modes of the latency, reads first, from fast to slow.
@@ -43,14 +43,14 @@ pub struct Findings {
     /// Requests that failed.
     #[serde(default)]
     pub failures: Option<Failures>,
-    /// When the target could not follow the timetable: the longest backlog.
+    /// The overload with the longest backlog.
     pub collapse: Option<Overload>,
-    /// All times at which it could not, in their order, with that one.
+    /// All overloads in order of time, including that one.
     #[serde(default)]
     pub overloads: Vec<Overload>,
-    /// What comes again and again at equal distances.
+    /// A recurring event.
     pub period: Option<Period>,
-    /// Whether the level stayed the same.
+    /// Whether the level was constant.
     pub steady: Option<Steady>,
     /// Differences between passes.
     pub passes: Option<PassFindings>,
@@ -59,7 +59,7 @@ pub struct Findings {
 /// A part of the run, on its own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeRange {
-    /// Begin.
+    /// Start.
     pub from_ns: u64,
     /// End, not before the start.
     pub to_ns: u64,
@@ -71,14 +71,14 @@ impl TimeRange {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
-    /// How much of it lies in `other` too.
+    /// Length of the overlap with `other`.
     pub fn overlap_ns(&self, other: TimeRange) -> u64 {
         self.to_ns.min(other.to_ns).saturating_sub(self.from_ns.max(other.from_ns))
     }
 }
 
 impl Findings {
-    /// Looks for everything. What a lack of CPU accounts for is not told as the target's.
+    /// Runs all detectors. Effects of a lack of CPU are not attributed to the target.
     pub fn of(
         diagrams: &Diagrams,
         completions: &CompletionFacts,
@@ -110,7 +110,7 @@ impl Findings {
         self.list().into_iter().map(|finding| finding.text).collect()
     }
 
-    /// Each finding with what it is about, in the same order.
+    /// Each finding with its kind, in the same order.
     pub fn list(&self) -> Vec<Finding> {
         let whole = |kind, text| Finding { kind, text, range: None, number: None, op: None };
         let band =
@@ -136,7 +136,7 @@ impl Findings {
             ..whole(FindingKind::Collapse, found.sentence())
         }));
         all.extend(self.period.as_ref().map(|found| whole(FindingKind::Period, found.sentence())));
-        // Of a target that cannot follow, the level says nothing.
+        // If the target does not keep up, the level means nothing.
         let steady = self.steady.as_ref().filter(|_| self.collapse.is_none());
         all.extend(steady.map(|found| whole(FindingKind::Steady, found.sentence())));
         all.extend(self.passes.as_ref().map(|found| whole(FindingKind::Passes, found.sentence())));
@@ -144,46 +144,46 @@ impl Findings {
     }
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// Its kind.
     pub kind: FindingKind,
     /// One plain sentence.
     pub text: String,
-    /// The part of the time that it concerns; absent where that is the whole run.
+    /// The time range; absent if it is the whole run.
     pub range: Option<TimeRange>,
     /// Number of a stall, from 1.
     pub number: Option<u32>,
-    /// The operation, where only one is concerned.
+    /// The operation, if only one is concerned.
     pub op: Option<Op>,
 }
 
-/// What a finding is about.
+/// Kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingKind {
     /// A mode of the latency.
     Band,
     /// A time without completions.
     Stall,
-    /// From here on the target cannot follow.
+    /// The start of an overload.
     Collapse,
-    /// Something comes again and again.
+    /// A recurring event.
     Period,
-    /// Whether the level stayed the same.
+    /// Whether the level was constant.
     Steady,
     /// Requests that failed.
     Failures,
     /// Differences between passes.
     Passes,
-    /// Something that has no place of its own.
+    /// A finding without a separate kind.
     Note,
 }
 
-/// The operations that findings tell apart.
+/// The operations that findings distinguish.
 pub const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
 
-/// Several requests of an operation of [`OPS`].
+/// The plural of an operation of [`OPS`].
 fn several(op: Op) -> &'static str {
     match op {
         Op::Read => "reads",

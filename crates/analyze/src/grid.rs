@@ -1,4 +1,4 @@
-//! Exact counts of requests over time and duration, by class: what a density picture is drawn from.
+//! Exact counts of requests over time and duration, by class: the input of a density picture.
 
 use crate::SLOTS;
 use crate::axis::OverTime;
@@ -103,7 +103,7 @@ impl CountGrid {
         self.add_row(class, at_ns, row_of(ns));
     }
 
-    /// The same for a duration whose row is known.
+    /// Like [`CountGrid::add`], for a duration whose row is known.
     pub(crate) fn add_row(&mut self, class: Class, at_ns: u64, row: Row) {
         if self.axis.column(at_ns) >= self.axis.columns() {
             self.reach(at_ns);
@@ -112,7 +112,7 @@ impl CountGrid {
         self.classes[class.index()][column / TILE_COLUMNS].add(column % TILE_COLUMNS, row.slot(), 1);
     }
 
-    /// Adds all of `other`, whose columns may be wider or narrower.
+    /// Merges `other`, whose columns may be wider or narrower.
     pub fn merge(&mut self, mut other: CountGrid) {
         self.match_axis(other.axis);
         other.match_axis(self.axis);
@@ -158,8 +158,8 @@ impl CountGrid {
         }
     }
 
-    /// Counts in exactly `columns` equal parts of the time axis, `ROWS + 2` cells each, part after part. Where
-    /// there are fewer columns than parts, each stored column counts in the part where it starts.
+    /// Counts in exactly `columns` equal parts of the time axis, `ROWS + 2` cells each, part after part. With fewer columns
+    /// than parts, each stored column counts in the part where it starts.
     pub fn parts(&self, columns: usize) -> Vec<Cell> {
         let mut cells = vec![Cell::default(); columns * SLOTS];
         for column in 0..self.axis.columns() {

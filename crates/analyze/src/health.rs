@@ -1,5 +1,5 @@
-//! How well the replayer itself did: whether requests went out when they were due, whether their ends were seen in
-//! time, and what that cost.
+//! Health of the replayer itself: whether requests were issued when due, whether their completions were seen in time, and
+//! the cost.
 
 use crate::timeline::{AtEnd, Drift, Timeline};
 use crate::{Distribution, TimeStats};
@@ -7,23 +7,23 @@ use iosonar_archive::{Marks, Record, RunInfo, RunState, Stalls};
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Health of the replayer. What nobody knows of a run is absent: most of it for a result of another program.
+/// Health of the replayer. Unknown values are absent: most of them for a result of another program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// What carried the requests out. Absent where the archive does not tell; then `issue_error` and all that
-    /// belongs to it are absent too, because nobody knows which requests had to wait.
+    /// The resolved setup. Absent if the archive does not record it; then `issue_error` and its relatives are absent too,
+    /// because it is unknown which requests had to wait.
     pub means: Option<MeansFacts>,
-    /// submitted − due of the submitted requests that nothing held: the generator's own lateness. Absent without a
+    /// submitted − due of the submitted requests that did not have to wait: the generator's issue delay. Absent without a
     /// timetable.
     pub issue_error: Option<TimeStats>,
-    /// How that changed over the run.
+    /// Its drift over the run.
     pub issue_error_drift: Option<Drift>,
     /// The requests that are excluded from the issue delay, because they had to wait.
     pub held: Option<HeldFacts>,
-    /// Lateness of the last requests, those that had to wait too. Absent without a timetable.
+    /// Lateness of the last requests, including those that had to wait. Absent without a timetable.
     pub at_end: Option<AtEnd>,
-    /// How much earlier a request may have ended than was seen because the issuing thread was busy, of all submitted ones. It is no bound: the
-    /// time for which the thread waited for a CPU is not in it.
+    /// Completion poll delay: how much earlier a request may have ended than was seen, because the issuing thread was busy; of all
+    /// submitted requests. Not a bound: the thread's wait for a CPU is not in it.
     pub reap_lag: Option<TimeStats>,
     /// Waiting that the tool itself caused.
     pub stalls: StallFacts,
@@ -31,45 +31,45 @@ pub struct Health {
     pub cpu: Option<CpuFacts>,
 }
 
-/// What carried the requests out.
+/// The resolved setup.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeansFacts {
-    /// Name of the engine that really ran.
+    /// Name of the engine that was used.
     pub engine: String,
-    /// Why that is not the plan's engine, where it is not.
+    /// Why that is not the plan's engine; `None` if it is.
     pub fallback: Option<String>,
-    /// What else the machine did not allow.
+    /// Other features that the machine did not allow.
     pub notices: Vec<String>,
     /// How long before a due time the issuing threads stopped sleeping; 0: never.
     pub spin_ns: u64,
     /// Memory for data, of all targets together.
     pub buffer_bytes: u64,
-    /// The clock that took the times: `tsc` or `clock_gettime`; empty if unknown.
+    /// The clock source: `tsc` or `clock_gettime`; empty if unknown.
     pub clock: String,
-    /// What one reading of it costs.
+    /// Cost of one reading.
     pub clock_cost_ns: f64,
-    /// Greatest difference to `CLOCK_MONOTONIC` that was seen.
+    /// Greatest observed difference to `CLOCK_MONOTONIC`.
     pub clock_error_ns: u64,
 }
 
-/// Requests that had to wait for something else than the generator. One may have waited for several things.
+/// Requests that had to wait for something other than the generator. One may have waited for several things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HeldFacts {
     /// Submitted requests that waited for any of these.
     pub requests: u64,
     /// For a request that they conflicted with.
     pub conflict: Waits,
-    /// For their turn: as many requests were in flight as the depth allows, or one before them waited and held up all
-    /// after it (overlap policy `order`, or a full push-back list).
+    /// For their turn: the depth was used up, or one before them waited and held up all after it (overlap policy `order`,
+    /// or a full push-back list).
     pub turn: Waits,
-    /// Because all the memory for data was in use.
+    /// For buffer memory, all of which was in use.
     pub no_buffer: Waits,
 }
 
 /// Requests that waited for one kind of thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Waits {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
     /// Sum of their delays.
     pub delay_ns: u64,
@@ -77,7 +77,7 @@ pub struct Waits {
     pub delay_max_ns: u64,
 }
 
-/// How often, and for how long in all, issuing stood still.
+/// Count and total time of issue stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StallFacts {
     /// For the recorder's writer.
@@ -88,12 +88,12 @@ pub struct StallFacts {
     pub buffer: Stall,
 }
 
-/// How often, and for how long in all.
+/// Count and total time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stall {
-    /// How often.
+    /// Number of stalls.
     pub count: u64,
-    /// How long in all.
+    /// Total time.
     pub total_ns: u64,
 }
 
@@ -104,19 +104,19 @@ pub struct CpuFacts {
     pub user_ns: u64,
     /// In the kernel.
     pub system_ns: u64,
-    /// Of both, what progress line and live view took.
+    /// Part of both that progress line and live view took.
     #[serde(default)]
     pub watching_ns: u64,
-    /// Of both, what sampling the counters of the machine took.
+    /// Part of both that sampling the machine's counters took.
     #[serde(default)]
     pub sampling_ns: u64,
-    /// That, divided by the time from zero to the last completion; absent on a simulated clock.
+    /// `sampling_ns` divided by the time from zero to the last completion; absent on a simulated clock.
     #[serde(default)]
     pub sampling_share_of_one: Option<f64>,
-    /// User and system time, divided by the number of submitted requests, the ramp's too.
+    /// User and system time, divided by the number of submitted requests, including the ramp.
     pub per_request_ns: Option<u64>,
-    /// The same, divided by the time from zero to the last completion: 1.0 is one CPU all the time. Absent on a simulated
-    /// clock.
+    /// User and system time, divided by the time from zero to the last completion: 1.0 is one CPU all the time. Absent on a
+    /// simulated clock.
     pub share_of_one: Option<f64>,
 }
 
@@ -142,10 +142,10 @@ impl From<Stalls> for Stall {
 
 /// Marks of a request that waited for a conflict.
 const CONFLICT: u16 = Marks::PUSHED.0 | Marks::ORDERED.0;
-/// Marks of a request that waited for something else than the generator.
+/// Marks of a request that waited for something other than the generator.
 pub(crate) const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
 
-/// The partial after [`Health`].
+/// The partial of [`Health`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct HealthTally {
     issue_error: Distribution,
@@ -155,7 +155,7 @@ pub(crate) struct HealthTally {
 }
 
 impl HealthTally {
-    /// Counts a request that was submitted and came back, completed or failed.
+    /// Counts a request that was submitted and returned, completed or failed.
     pub(crate) fn add(&mut self, record: &Record, delay: Nanos, response: Nanos) {
         let is_held = record.marks.0 & WAITED != 0;
         if is_held {
@@ -180,7 +180,7 @@ impl HealthTally {
         }
     }
 
-    /// Counts all of `other` too.
+    /// Merges `other`.
     pub(crate) fn merge(&mut self, other: &HealthTally) {
         self.issue_error.merge(&other.issue_error);
         self.reap_lag.merge(&other.reap_lag);
@@ -191,17 +191,17 @@ impl HealthTally {
         self.timeline.merge(&other.timeline);
     }
 
-    /// Submitted requests that came back.
+    /// Submitted requests that returned.
     fn requests(&self) -> u64 {
         self.reap_lag.count()
     }
 }
 
-/// What the health of a run is made from, beside its tally.
+/// Inputs of a run's health besides its tally.
 pub(crate) struct Circumstances<'a> {
     pub(crate) info: &'a RunInfo,
     pub(crate) has_timetable: bool,
-    /// The clock was a model.
+    /// Whether the clock was simulated.
     pub(crate) is_simulated: bool,
     /// From time zero to the last completion.
     pub(crate) end_ns: u64,
@@ -254,7 +254,7 @@ impl MeansFacts {
 }
 
 impl CpuFacts {
-    /// Of a run without an end it is not known yet.
+    /// CPU times; `None` for a run without an end.
     fn of(about: &Circumstances<'_>, requests: u64) -> Option<CpuFacts> {
         let cpu = about.info.cpu;
         let sum = cpu.user_ns.saturating_add(cpu.system_ns);

@@ -1,4 +1,4 @@
-//! What a figure is worth: the detections of a result and the verdict on it, as data. `iosonar-judge` makes them.
+//! The judgement of a result: its detections and the verdict, as data. `iosonar-judge` makes them.
 
 use iosonar_plan::Claim;
 use serde::{Deserialize, Serialize};
@@ -27,31 +27,31 @@ macro_rules! detectors {
 }
 
 detectors! {
-    /// What was read did not come from the device.
+    /// Reads were not served by the device.
     ReadsNotFromDevice "reads-not-from-device",
-    /// What was read lies in holes or was never written.
+    /// Reads lie in holes or in blocks that were never written.
     UnmappedTarget "unmapped-target",
-    /// What was written had not reached the device when the run ended.
+    /// Written data had not reached the device when the run ended.
     WritesNotOnDevice "writes-not-on-device",
-    /// A layer keeps data in the page cache although direct I/O was asked for.
+    /// A layer keeps data in the page cache although direct I/O was requested.
     PageCacheInPath "page-cache-in-path",
-    /// Blocks that were read a second time came faster: a cache below Linux answers.
+    /// Blocks that were read a second time came faster: a cache below Linux serves them.
     CacheBelow "cache-below",
     /// Blocks of zeros are answered without reading them.
     ZeroesShortCut "zeroes-short-cut",
     /// The data ends in memory.
     MemoryTarget "memory-target",
-    /// Requests were not carried out as asked.
+    /// Requests were not executed as requested.
     RequestsNotDone "requests-not-done",
-    /// The rate that was asked for was not reached.
+    /// The target rate was not reached.
     CannotKeepUp "cannot-keep-up",
     /// A closed loop sent nothing while the target stood still.
     StallsHidden "stalls-hidden",
-    /// The device had fewer requests at once than were asked for.
+    /// The device had fewer requests in flight than requested.
     QueueDepthNotReached "queue-depth-not-reached",
     /// The level of the run changed.
     NotSteady "not-steady",
-    /// Others used the device.
+    /// Other programs used the device.
     ForeignIo "foreign-io",
     /// Data that a target can make smaller, or need not store.
     TrivialData "trivial-data",
@@ -67,11 +67,11 @@ detectors! {
     OwnLimit "own-limit",
     /// Requests were faster than any block device.
     FasterThanAnyDevice "faster-than-any-device",
-    /// More was read from the device than was asked for.
+    /// More was read from the device than requested.
     ReadAmplification "read-amplification",
     /// The device has a volatile cache, and nothing was flushed.
     VolatileCache "volatile-cache",
-    /// Pages waited to be written when the run began.
+    /// Dirty pages waited for writeback when the run began.
     DirtyAtStart "dirty-at-start",
     /// Reading the clock takes too long for these latencies.
     CoarseClock "coarse-clock",
@@ -89,20 +89,20 @@ detectors! {
     VerifyCosts "verify-costs",
     /// Writes were no whole physical blocks.
     Misaligned "misaligned",
-    /// Requests went late although nothing held them.
+    /// Requests were issued late although nothing held them.
     LateTimer "late-timer",
     /// A recording lacks requests, or parts of them.
     TraceIncomplete "trace-incomplete",
-    /// The run wrote blocks for the first time, or such that an earlier run has written.
+    /// The run wrote blocks for the first time, or blocks that an earlier run has written.
     #[serde(alias = "allocating-target")]
     FreshOrWarmMapping "fresh-or-warm-mapping",
-    /// Data that follows each other does not lie side by side on the device.
+    /// Consecutive data is not contiguous on the device.
     Fragmented "fragmented",
     /// The file was copied to the upper layer of an overlay when it was opened.
     CopiedUp "copied-up",
     /// The result was written to the device that was measured.
     ArchiveOnTarget "archive-on-target",
-    /// What the claim needs cannot be observed here.
+    /// Facts that the claim needs cannot be observed here.
     NotObservable "not-observable",
 }
 
@@ -116,9 +116,9 @@ impl fmt::Display for DetectorId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Looked at, and as it should be.
+    /// Checked, no objection.
     Ok,
-    /// Cannot be known here: neither good nor bad.
+    /// Unknown here: neither good nor bad.
     Unknown,
     /// Good to know; the figure is what it claims to be.
     Info,
@@ -128,7 +128,7 @@ pub enum Level {
     Fail,
 }
 
-/// Where the evidence of a detection comes from. Two detections of one channel may be one mistake; two channels are two witnesses.
+/// Source of the evidence of a detection. Two detections of one channel may share one error; two channels are two witnesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
@@ -138,7 +138,7 @@ pub enum Channel {
     Mapping,
     /// How long requests took.
     Latency,
-    /// What the data contains.
+    /// The content of the data.
     Content,
     /// When requests went, and which.
     Schedule,
@@ -149,50 +149,50 @@ pub enum Channel {
 /// A number that a detection rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What it is, with its unit at the end.
+    /// Its name, with the unit at the end.
     pub name: String,
-    /// How much.
+    /// Its value.
     pub value: f64,
 }
 
-/// A stretch of a run that shows something.
+/// A time range of a run that shows something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct During {
-    /// Its begin, in nanoseconds of the run's clock.
+    /// Its start, in nanoseconds of the run's clock.
     pub from_ns: u64,
     /// Its end.
     pub to_ns: u64,
 }
 
-/// What one detector says.
+/// The result of one detector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Detection {
     /// Its name.
     pub id: DetectorId,
     /// How much it matters for this claim.
     pub level: Level,
-    /// Where its evidence comes from.
+    /// The source of its evidence.
     pub channel: Channel,
-    /// What was seen, with numbers: one sentence or two.
+    /// The observation, with numbers: one sentence or two.
     pub text: String,
-    /// How to mend it; empty where there is nothing to mend.
+    /// The remedy; empty if there is nothing to fix.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remedy: String,
     /// The numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Where they were read.
+    /// Where the numbers were read.
     pub source: String,
-    /// By which factor the headline figure may be wrong, where that can be told.
+    /// Factor by which the headline figure may be wrong, if it can be estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<f64>,
-    /// When it shows; absent where it does all the time, or where that is not known.
+    /// When it shows; absent if all the time, or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub during: Option<During>,
     /// The figure contradicts its claim by definition, whatever the noise: one witness is enough.
     #[serde(default, skip_serializing_if = "is_false")]
     pub definitional: bool,
-    /// Another detection says why it is so: this one is a symptom, and is not printed.
+    /// The detection that explains this one, which is a symptom and is not printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_by: Option<DetectorId>,
 }
@@ -202,22 +202,22 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Detection {
-    /// Whether people are told of it.
+    /// Whether it is reported to people.
     pub fn is_told(&self) -> bool {
         self.level >= Level::Caution && self.explained_by.is_none()
     }
 
-    /// Its name, what was seen, and the remedy, in a line.
+    /// Its name, the observation, and the remedy, in a line.
     pub fn line(&self) -> String {
         format!("{}: {} {}", self.id, self.text, self.remedy).trim_end().to_string()
     }
 }
 
-/// What a result is worth.
+/// The verdict on a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing was found against the claim, and what it needs is known.
+    /// No objection to the claim, and everything it needs is known.
     Trustworthy,
     /// Something may be wrong, or is not known.
     Care,
@@ -227,45 +227,45 @@ pub enum Verdict {
     NotMeasured,
 }
 
-/// A target that makes the result fake by itself, and what proves it.
+/// A target that makes the result fake by itself, and its proofs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FakeTarget {
     /// Its number in the plan.
     pub target: u16,
     /// Its path.
     pub path: String,
-    /// What is so of it by definition.
+    /// Detections that hold for it by definition.
     pub proofs: Vec<DetectorId>,
 }
 
-/// The verdict on a result, and what it rests on.
+/// The verdict on a result, and its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Version of the thresholds.
     pub thresholds: u32,
-    /// What the figures are said to be.
+    /// The quantity that is claimed to be measured.
     pub claim: Claim,
-    /// What they are worth.
+    /// The verdict on the figures.
     pub verdict: Verdict,
     /// The verdict in one sentence, without the word `verdict`.
     pub sentence: String,
-    /// What a trustworthy result of this claim needs, and is not known here.
+    /// Facts that a trustworthy result of this claim needs, and that are unknown here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What the detectors say, most severe first; those that do not apply are absent.
+    /// The detections, most severe first; those that do not apply are absent.
     pub detections: Vec<Detection>,
-    /// Of several targets those that make the whole fake; empty where each of them does, and where none does by itself.
+    /// Of several targets those that make the whole fake; empty if each of them does, and if none does by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fake_targets: Vec<FakeTarget>,
 }
 
 impl Judgement {
-    /// What a detector says.
+    /// The detection of a detector.
     pub fn of(&self, id: DetectorId) -> Option<&Detection> {
         self.detections.iter().find(|detection| detection.id == id)
     }
 
-    /// Detections that people are told of, most severe first.
+    /// Detections that are reported to people, most severe first.
     pub fn told(&self) -> impl Iterator<Item = &Detection> {
         self.detections.iter().filter(|detection| detection.is_told())
     }

@@ -1,4 +1,4 @@
-//! Whether latency and delay stayed below their limits.
+//! Checks latency and delay against their limits.
 
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ pub struct Limits {
     pub bad_latency: Nanos,
     /// For the delay.
     pub bad_delay: Nanos,
-    /// How many requests above a limit make it fail, at least 1.
+    /// Number of requests above a limit that make it fail, at least 1.
     pub bad_ignore: u64,
 }
 
@@ -24,15 +24,15 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitResult {
-    /// No request was above the limit, or fewer than had to be.
+    /// No request was above the limit, or fewer than `bad_ignore`.
     Passed,
-    /// As many as had to be, usually one, were above it.
+    /// At least `bad_ignore` requests, usually one, were above it.
     Failed,
-    /// There was nothing to judge: no request completed, or requests had no timetable to be late against.
+    /// Nothing to judge: no request completed, or requests had no timetable to be late against.
     NotApplicable,
 }
 
-/// What became of one limit.
+/// Verdict on one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitVerdict {
     /// The limit.
@@ -41,7 +41,7 @@ pub struct LimitVerdict {
     pub result: LimitResult,
     /// Requests above it.
     pub above: u64,
-    /// How many of them make it fail.
+    /// Number of them that make it fail.
     pub bad_ignore: u64,
     /// Least due time of a request above it.
     pub first_due_ns: Option<u64>,
@@ -52,14 +52,14 @@ pub struct LimitVerdict {
 /// Both verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdicts {
-    /// Of `bad_latency`.
+    /// Verdict on `bad_latency`.
     pub latency: LimitVerdict,
-    /// Of `bad_delay`.
+    /// Verdict on `bad_delay`.
     pub delay: LimitVerdict,
 }
 
 impl Verdicts {
-    /// Whether they say what became of these limits.
+    /// Whether these are the verdicts on `limits`.
     pub fn are_of(&self, limits: &Limits) -> bool {
         self.latency.limit_ns == limits.bad_latency.0
             && self.delay.limit_ns == limits.bad_delay.0
@@ -67,7 +67,7 @@ impl Verdicts {
     }
 }
 
-/// Counts what exceeds a limit.
+/// Counts values above a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitCount {
     limit: Nanos,

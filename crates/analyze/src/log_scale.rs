@@ -1,6 +1,6 @@
 //! A scale of whole numbers: exact below `STEPS`, then `STEPS` slots of equal width for each factor of two.
 //!
-//! `STEPS` is a power of two, so that a slot is found by a shift.
+//! `STEPS` is a power of two, so a slot is found by a shift.
 
 /// The slot that holds a value.
 #[inline]

@@ -1,11 +1,11 @@
-//! Where a run took place: host, kernel and devices, and what the kernel counted on the devices meanwhile.
+//! Environment of a run: host, kernel and devices, and the kernel's counters of the devices meanwhile.
 
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Layer, Series, TargetFacts, WrittenBack};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Host, kernel and devices of a run, as its archive notes them.
+/// Host, kernel and devices of a run, from its archive.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// The host's name.
@@ -14,32 +14,32 @@ pub struct Machine {
     pub kernel: Option<String>,
     /// Block devices of the targets and below them, in the order of the series.
     pub devices: Vec<DeviceFacts>,
-    /// What waited to be written, and was written back before the run; absent where that was little.
+    /// Data that waited for writeback, and was written back before the run; absent if it was little.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_back: Option<WrittenBack>,
 }
 
-/// A block device, and what the kernel counted on it from the first sample of the run to the last, whoever used it.
+/// A block device, and the kernel's counters of it from the first sample of the run to the last, for any user.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceFacts {
     /// Its name: `nvme0n1`.
     pub name: String,
-    /// Its model, where the driver tells it.
+    /// Its model, if the driver reports it.
     pub model: Option<String>,
     /// Its size.
     pub size_bytes: Option<u64>,
     /// Time between the two samples.
     pub sampled_ns: u64,
-    /// Requests that the driver completed.
+    /// Reads that the driver completed.
     pub reads: u64,
-    /// The same for writes.
+    /// Writes that the driver completed.
     pub writes: u64,
-    /// Requests that were joined with one that waited already.
+    /// Reads that were merged into a waiting one.
     pub merged_reads: u64,
-    /// The same for writes.
+    /// Writes that were merged into a waiting one.
     pub merged_writes: u64,
-    /// Share of the time in which the device had requests; %util of `iostat`. A device that works on several at a time may
-    /// take more than it has at 100 %.
+    /// Share of the time in which the device had requests; %util of `iostat`. A device that processes several at a time may
+    /// have spare capacity at 100 %.
     pub utilization_percent: Option<f64>,
     /// Mean number of requests in the device and its queue; `aqu-sz` of `iostat`.
     pub mean_queue: Option<f64>,
@@ -68,7 +68,7 @@ impl Ends {
         }
     }
 
-    /// How much a counter grew, and in what time.
+    /// Growth of a counter, and its time.
     fn growth(&self, series: &Series) -> Option<(f64, u64)> {
         let [(begin, first), (end, last)] = *self.of.get(series)?;
         Some(((last - first).max(0.0), end.saturating_sub(begin)))
@@ -76,10 +76,10 @@ impl Ends {
 }
 
 impl Machine {
-    /// What an archive notes.
+    /// Reads the facts of an archive.
     ///
     /// # Errors
-    /// What cannot be read of the samples.
+    /// Errors of reading the samples.
     pub fn of(archive: &Archive) -> Result<Machine, ArchiveError> {
         let environment = archive.environment();
         let mut ends = Ends::default();

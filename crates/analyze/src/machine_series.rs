@@ -1,10 +1,10 @@
-//! What the machine did while a run went on: rates between the samples of its counters, and levels at them.
+//! Activity of the machine during a run: rates between the samples of its counters, and levels at them.
 
 use crate::tracks::{SampledStep, SampledSteps, Tracks};
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, MemoryUse, Series};
 
-/// What the kernel counted on a block device, whoever used it. The quantities are those of `iostat -x` (sysstat).
+/// Kernel counters of a block device, for any user. The quantities are those of `iostat -x` (sysstat).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeviceSteps {
     /// Its name: `nvme0n1`.
@@ -19,7 +19,7 @@ pub struct DeviceSteps {
     pub merges_per_second: SampledSteps,
 }
 
-/// Shares of the time of all CPUs together, 0 to 100. What is missing to 100 is time without anything to do.
+/// Shares of the time of all CPUs together, 0 to 100. The rest is idle time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CpuSteps {
     /// Programs, those with a nice value too.
@@ -34,7 +34,7 @@ pub struct CpuSteps {
     pub steal: SampledSteps,
 }
 
-/// The samples of a run as curves. What was not sampled is empty.
+/// The samples of a run as curves. Series without samples are empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MachineSeries {
     /// Devices of the targets and below them.
@@ -52,7 +52,7 @@ pub struct MachineSeries {
 }
 
 impl Tracks {
-    /// A level: from one sample to the next it is that of the latter.
+    /// A level: between two samples it is that of the latter.
     fn levels(&self, series: Series) -> SampledSteps {
         let step =
             |pair: &[(u64, f64)]| SampledStep { begin_ns: pair[0].0, end_ns: pair[1].0, value: pair[1].1 };
@@ -98,10 +98,10 @@ impl Tracks {
 }
 
 impl MachineSeries {
-    /// What the samples of an archive tell.
+    /// Reads the samples of an archive.
     ///
     /// # Errors
-    /// What cannot be read of the samples.
+    /// Errors of reading the samples.
     pub fn of(archive: &Archive) -> Result<MachineSeries, ArchiveError> {
         let mut tracks = Tracks::default();
         archive.for_each_sample(&mut |time_ns, series, value| tracks.add(time_ns, series, value))?;
@@ -125,7 +125,7 @@ impl MachineSeries {
         }
     }
 
-    /// Every curve: what it tells, with its unit; of what, and its steps.
+    /// Every curve: its name with the unit, the device, and its steps.
     pub fn curves(&self) -> Vec<(&'static str, &str, &SampledSteps)> {
         let mut curves = Vec::new();
         for device in &self.devices {
@@ -152,7 +152,7 @@ impl MachineSeries {
         curves
     }
 
-    /// Whether there are not two samples.
+    /// Whether there are fewer than two samples.
     pub fn is_empty(&self) -> bool {
         self.cpu_percent.programs.is_empty()
             && self.devices.iter().all(|device| device.utilization_percent.is_empty())
@@ -223,7 +223,7 @@ mod tests {
         assert!(MachineSeries::default().is_empty());
     }
 
-    /// The memory is bounded, the first and the last sample are kept, and what a counter grew by is not lost.
+    /// The memory is bounded, the first and the last sample are kept, and no growth of a counter is lost.
     #[test]
     fn long_runs_are_thinned_and_lose_no_growth() {
         for samples in [1, 2, 4096, 4097, 50_001] {

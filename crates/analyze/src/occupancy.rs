@@ -1,4 +1,4 @@
-//! How many requests are in some state at the same time, from their start and end times in any order.
+//! Number of requests in a state at the same time, from their start and end times in any order.
 //!
 //! Records arrive in order of completion, and a request in a long stall arrives long after those that
 //! overtook it, so a sweep over events would need memory without bound. Two things are kept instead, both in
@@ -12,9 +12,9 @@
 use crate::axis::fold_pairs;
 use crate::{Class, Scope, TimeAxis, memory};
 
-/// Most instants at which the number is known.
+/// Maximum instants at which the number is known.
 const FINE_STEPS: usize = 1 << 20;
-/// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+/// Maximum instants where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE_STEPS: usize = 1 << 16;
 
 /// Number of requests in a state over time.
@@ -35,7 +35,7 @@ pub struct Occupancy {
 pub struct Band {
     /// Least number at an instant.
     pub min: u64,
-    /// Half of the time no more than this.
+    /// Median number over the instants of the column.
     pub median: u64,
     /// Greatest number at an instant, and never below the mean.
     pub max: u64,
@@ -44,8 +44,8 @@ pub struct Band {
 }
 
 impl Occupancy {
-    /// Nothing yet, for a run that ends at about `end_ns`, with at most `most` columns, a power of two. Both axes widen
-    /// as later times are added.
+    /// An empty occupancy for a run that ends at about `end_ns`, with at most `most` columns, a power of two. Both axes
+    /// widen as later times are added.
     pub fn new(end_ns: u64, most: usize) -> Occupancy {
         let steps = memory::of(FINE_STEPS, SCARCE_STEPS);
         let (columns, instants) = (TimeAxis::new(end_ns, most), TimeAxis::new(end_ns, steps));
@@ -63,7 +63,7 @@ impl Occupancy {
         if begin_ns >= end_ns {
             return;
         }
-        // The instants are the finer ones: where they reach, the columns do.
+        // The instants are finer: if they reach, so do the columns.
         if self.instants.column(end_ns) >= self.instants.columns() {
             self.reach(end_ns);
         }
@@ -83,7 +83,7 @@ impl Occupancy {
         self.change[to] -= 1;
     }
 
-    /// Makes room for everything up to `end_ns`.
+    /// Extends the axes to `end_ns`.
     pub(crate) fn reach(&mut self, end_ns: u64) {
         while !self.columns.holds(end_ns) {
             self.fold_columns();
@@ -95,13 +95,13 @@ impl Occupancy {
         self.instants = self.instants.reaching(end_ns);
     }
 
-    /// Makes room for everything up to `end_ns`, where the run ended.
+    /// Extends the axes to `end_ns`, where the run ended.
     pub(crate) fn finish(&mut self, end_ns: u64) {
         self.reach(end_ns);
         self.settle();
     }
 
-    /// What fills columns wholly is no longer told apart from what fills them partly.
+    /// Converts columns that are filled wholly to nanoseconds, like those filled partly.
     fn settle(&mut self) {
         let integral = self.integral_ns();
         self.whole.fill(0);
@@ -115,7 +115,7 @@ impl Occupancy {
     }
 
     fn fold_instants(&mut self) {
-        // A change belongs to the first instant at or after it, so an odd one moves on to the next that is left.
+        // A change belongs to the first instant at or after it, so an odd one moves to the next remaining one.
         let used = self.change.len().min(self.instants.columns() + 1);
         for instant in 0..used {
             let change = std::mem::take(&mut self.change[instant]);
@@ -124,7 +124,7 @@ impl Occupancy {
         self.instants = self.instants.widened();
     }
 
-    /// Adds all of `other`, whose columns may be wider or narrower.
+    /// Merges `other`, whose columns may be wider or narrower.
     pub fn merge(&mut self, mut other: Occupancy) {
         self.match_axes(&other);
         other.match_axes(self);
@@ -140,7 +140,7 @@ impl Occupancy {
         while self.instants.width_ns() < other.instants.width_ns() {
             self.fold_instants();
         }
-        // The finer axis tells more exactly how far the other reaches.
+        // The finer axis shows the end of the other one more exactly.
         self.reach(other.instants.end_ns() - 1);
     }
 
@@ -191,12 +191,12 @@ impl Occupancy {
     }
 }
 
-/// An occupancy for each class that transfers data: a request is counted once, whatever scopes it belongs to.
+/// An occupancy for each class that transfers data: a request is counted once, even if it belongs to several scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassOccupancy([Occupancy; 4]);
 
 impl ClassOccupancy {
-    /// Nothing yet; see [`Occupancy::new`].
+    /// Empty occupancies; see [`Occupancy::new`].
     pub fn new(end_ns: u64, most: usize) -> ClassOccupancy {
         ClassOccupancy(std::array::from_fn(|_| Occupancy::new(end_ns, most)))
     }

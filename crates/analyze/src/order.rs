@@ -1,46 +1,45 @@
-//! Puts requests into another order than they come in, in bounded memory.
+//! Sorts requests by another key than their order of arrival, in bounded memory.
 //!
-//! Records come in the order of completion. What is counted along due times or submissions needs those orders, and a
-//! request of a long stall comes long after those that overtook it. So requests are kept back until [`DISPLACEMENT`]
-//! others have come: whoever was overtaken by no more than that many has its place. The others are handed over late,
-//! and counted.
+//! Records arrive in the order of completion. Counts along due times or submissions need those orders, and a request of a
+//! long stall arrives long after those that overtook it. So requests are held back until [`DISPLACEMENT`] others have
+//! arrived: a request overtaken by no more than that many keeps its place. The others are released late, and counted.
 
 use crate::memory;
 
-/// By how many places a request may come late and still find its place.
+/// Number of places by which a request may be late and still be sorted correctly.
 pub const DISPLACEMENT: usize = 1 << 17;
 
-/// The same where memory is scarce (see [`spare_memory`](crate::spare_memory)).
+/// Like [`DISPLACEMENT`], where memory is scarce (see [`spare_memory`](crate::spare_memory)).
 const SCARCE: usize = 1 << 12;
 
-/// By how many places a request may come late in this process and still find its place.
+/// Number of places by which a request may be late in this process and still be sorted correctly.
 pub fn displacement() -> usize {
     memory::of(DISPLACEMENT, SCARCE)
 }
 
-/// Keeps items back and hands them over by ascending key.
+/// Holds items back and releases them by ascending key.
 #[derive(Debug, Clone)]
 pub struct Reorder<K, T> {
     waiting: Vec<(K, T)>,
-    /// Items that are kept back at least.
+    /// Minimum number of items to hold back.
     keep: usize,
-    /// Greatest key that was handed over.
+    /// Greatest key released so far.
     passed: Option<K>,
     late: u64,
 }
 
 impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
-    /// Keeps back [`displacement`] items.
+    /// Holds back [`displacement`] items.
     pub fn new() -> Reorder<K, T> {
         Reorder::keeping(displacement())
     }
 
-    /// Keeps back `keep` items.
+    /// Holds back `keep` items.
     pub fn keeping(keep: usize) -> Reorder<K, T> {
         Reorder { waiting: Vec::new(), keep, passed: None, late: 0 }
     }
 
-    /// Takes an item; hands over those that have waited long enough. Equal keys keep the order in which they came.
+    /// Adds an item; releases those that have waited long enough. Equal keys keep the order of arrival.
     pub fn push(&mut self, key: K, item: T, out: &mut impl FnMut(K, T)) {
         self.waiting.push((key, item));
         if self.waiting.len() >= 2 * self.keep {
@@ -48,18 +47,18 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
         }
     }
 
-    /// Hands over all that is left.
+    /// Releases all remaining items.
     pub fn finish(&mut self, out: &mut impl FnMut(K, T)) {
         self.hand_over(self.waiting.len(), out);
     }
 
-    /// Items that came too late for their place.
+    /// Number of items that came too late for their place.
     pub fn late(&self) -> u64 {
         self.late
     }
 
     fn hand_over(&mut self, count: usize, out: &mut impl FnMut(K, T)) {
-        // Stable, and quick where most is in order already.
+        // Stable, and fast on mostly sorted input.
         self.waiting.sort_by_key(|(key, _)| *key);
         for (key, item) in self.waiting.drain(..count) {
             self.late += u64::from(self.passed.is_some_and(|passed| key < passed));

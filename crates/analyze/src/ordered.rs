@@ -1,4 +1,4 @@
-//! What is counted in an order of its own: along submissions, due times, completions.
+//! Counts in other orders than that of the records: along submissions, due times, completions.
 
 use crate::correlation::Against;
 use crate::demand::Demand;
@@ -8,29 +8,29 @@ use crate::{Class, Correlation, Reorder, TimeAxis, TurnSeries};
 use iosonar_archive::Record;
 use iosonar_plan::{Extent, Op};
 
-/// What of a record is needed where order matters.
+/// The fields of a record that order-dependent counts need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Its number among those of its target and pass.
+    /// Its number within its target and pass.
     pub sequence: u64,
-    /// When it was due.
+    /// Its due time.
     pub due_ns: u64,
-    /// Submission and completion, if there were any.
+    /// Submission and completion; `None` if it lacks either.
     pub done: Option<(u64, u64)>,
     /// First byte that was requested.
     pub offset: u64,
     /// Bytes that were requested.
     pub length: u64,
-    /// Which target.
+    /// Its target.
     pub target: u16,
-    /// Which class.
+    /// Its class.
     pub class: Class,
     /// Whether all its bytes were transferred.
     pub is_completed: bool,
 }
 
 impl Step {
-    /// The step of a record; none of what transfers no data.
+    /// The step of a record; `None` if it transfers no data.
     pub fn of(record: &Record) -> Option<Step> {
         let class = Class::of(record).filter(|class| class.is_transfer())?;
         Some(Step {
@@ -45,7 +45,7 @@ impl Step {
         })
     }
 
-    /// The request as its source wanted it.
+    /// The request as its source requested it.
     pub fn demand(&self) -> Demand {
         Demand::at(self.due_ns, self.target, self.op(), Extent { offset: self.offset, length: self.length })
     }
@@ -56,7 +56,7 @@ impl Step {
     }
 }
 
-/// The end of a request that was submitted, a failed one too.
+/// The end of a submitted request, even if it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
     /// Completion.
@@ -68,7 +68,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// How the request of a record ended, if it was submitted and has a class.
+    /// The end of a record's request, if it was submitted and has a class.
     pub fn of(record: &Record) -> Option<Ending> {
         let op = Class::of(record)?.op();
         let (submitted_ns, completed) = (record.submitted?.0, record.completed?.0);
@@ -76,7 +76,7 @@ impl Ending {
     }
 }
 
-/// A time of requests, over the number of requests that are in a state when they enter it.
+/// A time of requests, over the number of requests in a state at their entry.
 #[derive(Debug, Clone)]
 pub struct Crowd {
     order: Reorder<u64, Entry>,
@@ -85,13 +85,13 @@ pub struct Crowd {
     pub(crate) counts: Correlation,
 }
 
-/// A request that is in a state for a time.
+/// A request that is in a state for some time.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     end_ns: u64,
     class: Class,
     op: Op,
-    /// Whether it is counted, or only stands in the way of others.
+    /// Whether it is counted, or only part of the crowd of others.
     counts: bool,
 }
 
@@ -120,7 +120,7 @@ fn enter(inside: &mut [Sweep; 2], counted: &mut Correlation, begin_ns: u64, entr
     }
 }
 
-/// Turns of completed requests in order of completion.
+/// Backward seeks of completed requests in order of completion.
 #[derive(Debug, Clone)]
 pub struct CompletedTurns {
     order: Reorder<u64, (u64, u16)>,
@@ -140,7 +140,7 @@ impl CompletedTurns {
     }
 }
 
-/// The part of the pictures that needs requests in order. It is made from all records, one after the other.
+/// The order-dependent part of the pictures, made from all records, one after the other.
 #[derive(Debug, Clone)]
 pub struct Ordered {
     pub(crate) flights: Crowd,
@@ -149,14 +149,14 @@ pub struct Ordered {
 }
 
 impl Ordered {
-    /// Nothing yet.
+    /// Empty counts.
     pub fn new() -> Ordered {
         let series = TurnSeries::new(TimeAxis::new(0, series_columns()));
         let turns = CompletedTurns { order: Reorder::new(), series };
         Ordered { flights: Crowd::new(), backlog: Crowd::new(), turns }
     }
 
-    /// The next record of the archive.
+    /// Adds the next record of the archive.
     pub fn add(&mut self, step: &Step) {
         let Some((submitted, completed)) = step.done else { return };
         self.flights.add(submitted, completed, step);
@@ -166,7 +166,7 @@ impl Ordered {
         }
     }
 
-    /// Takes what was kept back.
+    /// Processes the items still held back.
     pub(crate) fn finish(&mut self) {
         self.flights.finish();
         self.backlog.finish();

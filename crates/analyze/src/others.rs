@@ -1,5 +1,5 @@
-//! Requests that transfer no data: flushes, and operations of later versions. They have no bytes and no place, so they stand
-//! beside the figures of reads and writes.
+//! Requests that transfer no data: flushes, and operations of later versions. They have no bytes and no place, so they are
+//! separate from the figures of reads and writes.
 
 use crate::{Counts, Distribution, TimeStats};
 use iosonar_archive::Record;
@@ -7,12 +7,12 @@ use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One operation that transfers no data, and how it went.
+/// Figures of one operation that transfers no data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherOp {
-    /// Which.
+    /// The operation.
     pub op: Op,
-    /// How many, and how they ended.
+    /// Number of requests, and how they ended.
     pub counts: Counts,
     /// completed − submitted, of completed ones; absent without any.
     pub latency: Option<TimeStats>,
@@ -22,7 +22,7 @@ pub struct OtherOp {
     pub response: Option<TimeStats>,
 }
 
-/// What is counted of one operation.
+/// Counters of one operation.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct OtherTally {
     counts: Counts,
@@ -36,7 +36,7 @@ struct OtherTally {
 pub(crate) struct OtherOps(BTreeMap<Op, OtherTally>);
 
 impl OtherOps {
-    /// Takes a record of such an operation into account.
+    /// Counts a record of such an operation.
     #[cold]
     pub(crate) fn add(&mut self, record: &Record) {
         let tally = self.0.entry(record.op).or_default();
@@ -59,7 +59,7 @@ impl OtherOps {
         }
     }
 
-    /// What came of each operation.
+    /// Figures of each operation.
     pub(crate) fn list(&self) -> Vec<OtherOp> {
         let one = |(op, tally): (&Op, &OtherTally)| OtherOp {
             op: *op,

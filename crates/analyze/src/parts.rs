@@ -1,22 +1,22 @@
-//! The same figures for each target, worker, phase and pass by itself, in bounded memory.
+//! Separate figures of each target, worker, phase and pass, in bounded memory.
 
 use crate::Rate;
 use crate::sketch::Sketch;
 use iosonar_archive::{Marks, PhaseTimes, Record, TargetInfo};
 use serde::{Deserialize, Serialize};
 
-/// Most targets that are kept apart.
+/// Maximum number of targets with separate figures.
 pub(crate) const MOST_TARGETS: u32 = 4096;
-/// Most workers that are kept apart.
+/// Maximum number of workers with separate figures.
 pub(crate) const MOST_WORKERS: u32 = 1024;
-/// Most phases that are kept apart.
+/// Maximum number of phases with separate figures.
 pub(crate) const MOST_PHASES: u32 = 4096;
-/// Most passes of the first phase that are kept apart.
+/// Maximum number of passes of the first phase with separate figures.
 pub(crate) const MOST_PASSES: u32 = 4096;
-/// Most passes of each other phase that are kept apart.
+/// Maximum number of passes of each other phase with separate figures.
 const MOST_PASSES_LATER: u32 = 16;
 
-/// Figures of each part of the run. A list is empty where there is only one such part: it would repeat the whole.
+/// Figures of each part of the run. A list is empty if there is only one such part: it would repeat the whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Parts {
     /// For each target, by its number in the plan.
@@ -34,14 +34,14 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartStats {
     /// Path of the target, name of the phase, or `worker 3`, `pass 1`, `write, pass 1` (passes count from 1 in words); `others`
-    /// for all those whose number is too high to keep them apart.
+    /// for all those whose number is too high for separate figures.
     pub name: String,
-    /// Its number, from 0; of a pass that in its phase. Absent for the others.
+    /// Its number, from 0; of a pass the number within its phase. Absent for `others`.
     pub number: Option<u32>,
-    /// Number of the phase to which a pass belongs, where that is not the first.
+    /// Number of the phase of a pass, unless it is the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
-    /// Its first due time, since the start of the run; absent where nothing was due.
+    /// Its first due time, since the start of the run; absent if nothing was due.
     #[serde(default)]
     pub begin_ns: Option<u64>,
     /// Requests that transferred all their bytes.
@@ -52,9 +52,9 @@ pub struct PartStats {
     pub latency: Option<PartTimes>,
     /// submitted − due, of completed requests.
     pub delay: Option<PartTimes>,
-    /// Completed requests, from the part's first due time to its last completion; absent where that is no time at all.
+    /// Completed requests, from the part's first due time to its last completion; absent if that time is empty.
     pub delivered: Option<Rate>,
-    /// Mean of the requests in flight over the same time, failed ones too; absent where nothing completed.
+    /// Mean of the requests in flight over the same time, failed ones too; absent if nothing completed.
     #[serde(default)]
     pub in_flight_mean: Option<f64>,
 }
@@ -102,7 +102,7 @@ impl Times {
     }
 }
 
-/// What is counted of one part.
+/// Counters of one part.
 #[derive(Debug, Clone, PartialEq)]
 struct PartTally {
     completed: u64,
@@ -139,7 +139,7 @@ impl PartTally {
         self.last_completed = self.last_completed.max(completed.0);
         self.in_flight_ns += u128::from(completed.0.saturating_sub(submitted.0));
         if !record.op.is_transfer() {
-            // It kept the target busy; it is in no figure of reads and writes.
+            // It kept the target busy, but is in no figure of reads and writes.
         } else if record.is_completed() {
             self.completed += 1;
             self.bytes = self.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
@@ -183,7 +183,7 @@ impl PartTally {
     }
 }
 
-/// What tells the parts of a cut apart: a number, for passes above it that of the phase.
+/// Key of a part within a cut: its number, for passes with the phase in the upper bits.
 type Key = u64;
 
 /// All parts whose numbers are too high.
@@ -203,10 +203,10 @@ fn key_of_pass(record: &Record) -> Key {
     }
 }
 
-/// One way to cut the run into parts.
+/// One partition of the run.
 #[derive(Debug, Clone, PartialEq)]
 enum Cut {
-    /// Not more than one part was seen: what is counted of the whole is that part's.
+    /// At most one part was seen: the counts of the whole are those of that part.
     Sole(Option<Key>),
     /// Several.
     Many(Many),
@@ -216,7 +216,7 @@ enum Cut {
 #[derive(Debug, Clone, Default)]
 struct Many {
     parts: Vec<(Key, Box<PartTally>)>,
-    /// Where the last record was counted: the next one often goes there, too.
+    /// Index of the last record's part, which is often that of the next one, too.
     last: usize,
 }
 
@@ -240,12 +240,12 @@ impl Many {
 }
 
 impl Cut {
-    /// Whether a record with this key leaves it with one part at most.
+    /// Whether a record with this key leaves it with at most one part.
     fn stays_sole(&self, key: Key) -> bool {
         matches!(self, Cut::Sole(None)) || *self == Cut::Sole(Some(key))
     }
 
-    /// The parts by key. `whole` is what was counted as long as there was only one.
+    /// The parts by key. `whole` holds the counts from the time with only one part.
     fn into_many(self, whole: &PartTally) -> Many {
         match self {
             Cut::Many(parts) => parts,
@@ -300,8 +300,8 @@ impl Cut {
     }
 }
 
-/// Counts for each target, worker, phase and pass. Where there is only one of a kind, nothing is counted twice: this lies on
-/// the path of every record.
+/// Counts for each target, worker, phase and pass. A single one of a kind is not counted twice: this is on the path of every
+/// record.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PartsTally {
     /// By target, worker, phase and pass.
@@ -317,7 +317,7 @@ impl Default for PartsTally {
 }
 
 impl PartsTally {
-    /// Takes one more record into account.
+    /// Adds a record.
     #[inline]
     pub(crate) fn add(&mut self, record: &Record) {
         if record.marks.has(Marks::RAMP) {
@@ -346,7 +346,7 @@ impl PartsTally {
         self.cuts.iter().any(|cut| matches!(cut, Cut::Sole(_)))
     }
 
-    /// Takes all of `other` into account too.
+    /// Merges `other`.
     pub(crate) fn merge(&mut self, other: &PartsTally) {
         for (mine, theirs) in self.cuts.iter_mut().zip(&other.cuts) {
             mine.merge(&self.whole, theirs, &other.whole);
@@ -368,7 +368,7 @@ impl PartsTally {
             false => format!("{}, pass {}", phase(key >> 32), (key as u32) + 1),
         });
         let phases = of_phases.stats(phase);
-        // Where each phase has one pass, they are the same.
+        // If each phase has one pass, they are the same.
         let is_alike = !phases.is_empty() && passes.len() == phases.len();
         Parts {
             targets: of_targets.stats(path),

@@ -1,7 +1,7 @@
 //! One pass over all records, on several threads.
 //!
-//! Readers take parts as they come and keep partials of their own, which merge at the end. What needs an order has a
-//! thread of its own, to which every part is handed in its turn.
+//! Readers take parts as they come and keep separate partials, which merge at the end. Each order-dependent consumer has a
+//! thread, which receives the parts in order.
 
 use crate::backlog::{Backlog, MostAtOnce, Wait};
 use crate::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
@@ -17,27 +17,27 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// Steps that are handed over at once.
+/// Steps that are sent at once.
 const TOGETHER: usize = 1 << 13;
 /// Requests whose pages are looked up at the same time.
 const EXPECTED: usize = 16;
-/// More readers than this would only wait for the threads that take everything in order, and each has memory of its own.
+/// More readers than this would only wait for the threads that take everything in order, and each needs memory.
 const MOST_READERS: usize = 8;
 /// Pieces that may wait for a thread which takes them in order.
 const AHEAD: usize = 6;
 
-/// What is to be found out in a pass.
+/// Results requested from a pass.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// Figures of what happened.
     pub tally: bool,
-    /// In these the most requests that were in flight: of a run the engine tells it, of a recording nobody else.
+    /// Maximum in flight among these figures: for a run the engine counts it, for a recording only this pass does.
     pub most_in_flight: bool,
     /// Counts for pictures of what happened.
     pub diagrams: Option<Detail>,
     /// Times without completions.
     pub stalls: bool,
-    /// What the load requests.
+    /// Demand of the load.
     pub demand: Option<DemandOptions>,
     /// All targets are the same device: equal positions are the same place.
     pub one_device: bool,
@@ -48,7 +48,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Nothing yet, with as many readers as there are processors.
+    /// No results, with as many readers as there are processors.
     pub fn nothing() -> Wanted {
         let readers = thread::available_parallelism().map_or(1, |n| n.get().min(memory::of(MOST_READERS, 1)));
         Wanted {
@@ -77,7 +77,7 @@ impl Wanted {
     }
 }
 
-/// What a pass found out; what was not wanted is absent.
+/// Results of a pass; those that were not requested are absent.
 #[derive(Debug)]
 pub struct Found {
     /// Number of records.
@@ -88,17 +88,17 @@ pub struct Found {
     pub diagrams: Option<Diagrams>,
     /// Times without completions.
     pub stalls: Option<CompletionFacts>,
-    /// What the load requests.
+    /// Demand of the load.
     pub demand: Option<DemandAnalysis>,
-    /// Requests that came so late that they did not find their place in an order, of the order with the most of them:
-    /// what was counted in that order may be a little wrong about them.
+    /// Requests that came too late for their place in an order, of the order with the most of them: counts in that order
+    /// may be slightly wrong.
     pub late: u64,
 }
 
 /// Reads all records once.
 ///
 /// # Errors
-/// The first that reading met.
+/// The first error of reading.
 pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wanted) -> io::Result<Found> {
     thread::scope(|scope| {
         let mut consumers = Consumers::default();
@@ -115,7 +115,7 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
             add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options)))
         });
         let shared = Shared::new(records, targets, wanted, consumers);
-        // With the last reader the channels are closed, and the consumers come to their ends.
+        // The last reader closes the channels, so the consumers end.
         let merged = read_all(shared, || Partial::new(targets, limits, wanted, records.end_hint_ns()));
         let mut found =
             Found { records: 0, tally: None, diagrams: None, stalls: None, demand: None, late: 0 };
@@ -141,7 +141,7 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
     })
 }
 
-/// Lets as many readers work as are wanted, and merges what they have seen.
+/// Runs the wanted number of readers, and merges their partials.
 fn read_all(shared: Shared<'_>, begin: impl Fn() -> Partial + Sync) -> io::Result<Partial> {
     let readers = shared.wanted.readers.clamp(1, shared.parts.max(1));
     thread::scope(|scope| {
@@ -156,7 +156,7 @@ fn read_all(shared: Shared<'_>, begin: impl Fn() -> Partial + Sync) -> io::Resul
     })
 }
 
-/// What one reader has seen.
+/// The partial of one reader.
 struct Partial {
     records: u64,
     tally: Option<Tally>,
@@ -194,12 +194,12 @@ impl Partial {
     }
 }
 
-/// What readers share.
+/// State shared by the readers.
 struct Shared<'a> {
     records: &'a dyn Records,
-    /// How many parts there were at the start: a load that is read for the first time has more of them afterwards.
+    /// Number of parts at the start: a load that is read for the first time has more of them afterwards.
     parts: usize,
-    /// Steps carry this device number at most.
+    /// Maximum device number of steps.
     last_device: u16,
     wanted: &'a Wanted,
     consumers: Consumers,
@@ -223,7 +223,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// The step of a record, on the device that its target stands for.
+    /// The step of a record, on the device of its target.
     fn step(&self, record: &Record) -> Option<Step> {
         let step = Step::of(record)?;
         Some(Step { target: step.target.min(self.last_device), ..step })
@@ -261,7 +261,7 @@ impl<'a> Shared<'a> {
             if !self.consumers.flights.is_empty() {
                 next.flights.extend(piece.iter().filter_map(Wait::in_flight));
             }
-            // Whose turn it is not keeps on reading: parts are small where there are several.
+            // A reader that is not in turn continues reading: parts are small if there are several.
             if next.longest() >= TOGETHER && self.turn.is_of(part) {
                 self.hand_over(part, &mut next);
             }
@@ -277,8 +277,8 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// A reader has a part. When it is through with it, the next one may hand over; if it failed, or even panicked, nobody
-/// waits for it.
+/// A reader's claim on a part. When it is dropped, the turn moves to the next part; after an error, or even a panic, no
+/// reader waits for this one.
 struct Held<'a, 'b> {
     shared: &'a Shared<'b>,
     part: usize,
@@ -294,10 +294,10 @@ impl Drop for Held<'_, '_> {
     }
 }
 
-/// Whose turn it is to hand over: parts go in order.
+/// The part whose reader may send next: parts go in order.
 #[derive(Default)]
 struct Turn {
-    /// The part, and whether a reader has failed.
+    /// Number of the part, and whether a reader has failed.
     state: Mutex<(usize, bool)>,
     moved: Condvar,
 }
@@ -308,7 +308,7 @@ impl Turn {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).0 == part
     }
 
-    /// Waits until it is the turn of `part`; `false` if that will not be.
+    /// Waits for the turn of `part`; returns `false` if it never comes.
     fn comes(&self, part: usize) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_waiting = |state: &mut (usize, bool)| state.0 < part && !state.1;
@@ -316,7 +316,7 @@ impl Turn {
         !state.1
     }
 
-    /// The reader of `part` is through with it.
+    /// Waits for the turn of `part` and ends it; a `failed` reader does not wait.
     fn passes(&self, part: usize, failed: bool) {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_waiting = |state: &mut (usize, bool)| state.0 < part && !state.1 && !failed;
@@ -326,7 +326,7 @@ impl Turn {
     }
 }
 
-/// What is handed over next.
+/// Items to send next.
 #[derive(Default)]
 struct InOrder {
     steps: Vec<Step>,
@@ -456,7 +456,7 @@ mod tests {
     use super::*;
     use crate::testing::Fixture;
 
-    /// A list that is read in small parts, the third of which cannot be read.
+    /// A list read in small parts, the third of which cannot be read.
     struct Broken(Vec<Record>);
 
     impl Records for Broken {

@@ -1,6 +1,6 @@
-//! The tally of records that pass through memory once, in the order of the archive: while they are encoded, for example.
+//! A tally of records that pass through memory once, in the order of the archive: while they are encoded, for example.
 //!
-//! It is what [`pass`](crate::pass()) finds when it reads the same records again.
+//! It equals the result of [`pass`](crate::pass()) on the same records.
 
 use crate::backlog::{Backlog, Wait};
 use crate::{Limits, Tally};
@@ -15,12 +15,12 @@ pub struct Passing {
 }
 
 impl Passing {
-    /// Nothing yet, of a run with so many targets.
+    /// An empty tally of a run with `targets` targets.
     pub fn new(targets: usize, limits: &Limits) -> Passing {
         Passing { tally: Tally::new(targets, limits), backlog: Backlog::default(), records: 0 }
     }
 
-    /// Takes the next records into account.
+    /// Adds the next records.
     pub fn add(&mut self, records: &[Record]) {
         self.records += records.len() as u64;
         for record in records {
@@ -31,7 +31,7 @@ impl Passing {
         }
     }
 
-    /// How many records it has seen.
+    /// Number of records so far.
     pub fn records(&self) -> u64 {
         self.records
     }

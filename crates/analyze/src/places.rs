@@ -1,14 +1,14 @@
-//! Where requests went: how far they reached on each target, how much of it they touched, and how they are aligned.
+//! Location of requests: their range on each target, the bytes touched, and their alignment.
 
 use iosonar_archive::Record;
 use iosonar_plan::{Alignments, Direction};
 
-/// Places that are kept of all; the estimate of their number is right to 6 %.
+/// Places kept in the sketch; the estimate of their number is right to 6 %.
 const KEPT: usize = 256;
 /// 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What requests reached of one target.
+/// The range of requests on one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
     /// The lowest byte.
@@ -31,7 +31,7 @@ impl Reach {
     }
 }
 
-/// Where reads and writes went.
+/// Location and alignment of reads and writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Places {
     /// One for each target, and one for records of targets that the plan does not have.
@@ -51,7 +51,7 @@ impl Places {
         }
     }
 
-    /// Counts one more record.
+    /// Counts a record.
     pub(crate) fn add(&mut self, record: &Record) {
         let (extent, direction) = (record.executed, record.op.direction());
         if record.completed.is_none() || extent.length == 0 || direction == Direction::Other {
@@ -72,13 +72,13 @@ impl Places {
         self.writes.merge(&other.writes);
     }
 
-    /// What was reached of a target; none where nothing was.
+    /// The range of requests on a target; `None` if empty.
     pub fn reach_of(&self, target: usize) -> Option<Reach> {
         self.reach.get(target).copied().filter(|reach| reach.span() > 0)
     }
 
-    /// The most bytes that were touched, each counted once: the distinct places of requests (estimated above 256 of them), and never more than
-    /// lies between the lowest and the highest byte. Requests that overlap in part count twice.
+    /// Upper bound of the bytes touched, each counted once: the distinct places of requests (estimated above 256 of them), limited to the
+    /// span from the lowest to the highest byte. Requests that overlap in part count twice.
     pub fn touched_bytes(&self) -> u64 {
         let spans = self.reach.iter().map(|reach| reach.span()).fold(0, u64::saturating_add);
         spans.min(self.distinct.bytes())
@@ -102,7 +102,7 @@ struct Distinct {
     kept: Vec<(u64, u64)>,
 }
 
-/// Spreads the bits of a number over all 64 (the output function of SplitMix64): places that lie regularly must not hash regularly.
+/// Spreads the bits of a number over all 64 (the output function of SplitMix64): regular places must not have regular hashes.
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(GOLDEN);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -136,7 +136,7 @@ impl Distinct {
     fn bytes(&self) -> u64 {
         let sum = self.kept.iter().map(|(_, length)| *length).fold(0, u64::saturating_add);
         let Some((most, _)) = self.kept.last().filter(|_| self.kept.len() == KEPT) else { return sum };
-        // So large a part of all hashes holds those that are kept.
+        // Share of the hash range that the kept places cover.
         let share = *most as f64 / u64::MAX as f64;
         (sum as f64 * (KEPT - 1) as f64 / KEPT as f64 / share) as u64
     }

@@ -1,27 +1,27 @@
-//! Where records come from, as analysis sees it: parts that can be read at the same time.
+//! Source of records for the analysis: parts that can be read concurrently.
 
 use crate::DISPLACEMENT;
 use iosonar_archive::{Fields, Record};
 use std::io;
 
-/// Records that can be read again and again, in parts: an archive, a file, or a list in memory.
+/// Records that can be read repeatedly, in parts: an archive, a file, or a list in memory.
 pub trait Records: Sync {
-    /// Parts that may be read at the same time. Together they hold every record once; a later part was completed
-    /// later, except for what overtook something.
+    /// Parts that may be read concurrently. Together they hold every record once; later parts were completed later, except
+    /// for requests that overtook others.
     fn parts(&self) -> usize {
         1
     }
 
-    /// Hands the records of a part to `f`, piece by piece, each time the same ones in the same order. Fields that are
-    /// not `wanted` may have any value.
+    /// Passes the records of a part to `f`, piece by piece, each time the same ones in the same order. Fields that are not
+    /// `wanted` may have any value.
     fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()>;
 
-    /// Number of records before a part; `None` where nobody knows before reading.
+    /// Number of records before a part; `None` if unknown before reading.
     fn records_before(&self, part: usize) -> Option<u64> {
         (part == 0).then_some(0)
     }
 
-    /// About the last time at which anything happens, if that is known before reading. It may be wrong.
+    /// Approximate time of the last event, if known before reading. It may be wrong.
     fn end_hint_ns(&self) -> Option<u64> {
         None
     }
@@ -31,13 +31,13 @@ pub trait Records: Sync {
         None
     }
 
-    /// By how many places records may lie away from where their due times belong; those that lie farther away are counted
-    /// as late.
+    /// Number of places by which records may be displaced from the order of their due times; those displaced further are
+    /// counted as late.
     fn displacement(&self) -> usize {
         DISPLACEMENT
     }
 
-    /// Hands every record to `f`, part after part.
+    /// Passes every record to `f`, part after part.
     fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
         for part in 0..self.parts() {
             self.read_part(part, Fields::ALL, &mut |piece| piece.iter().for_each(&mut *f))?;

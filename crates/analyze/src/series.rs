@@ -34,7 +34,7 @@ impl CountSeries {
         self.bytes[column] = self.bytes[column].saturating_add(bytes);
     }
 
-    /// Adds all of `other`, whose columns may be wider or narrower.
+    /// Merges `other`, whose columns may be wider or narrower.
     pub fn merge(&mut self, other: &CountSeries) {
         let mut other = other.clone();
         self.match_axis(other.axis);
@@ -70,7 +70,7 @@ impl ClassSeries {
         ClassSeries(std::array::from_fn(|_| CountSeries::new(axis)))
     }
 
-    /// The time axis of all of them, once they reach equally far.
+    /// The time axis of all of them, once they have equal lengths.
     pub fn axis(&self) -> TimeAxis {
         self.0[0].axis
     }

@@ -6,19 +6,19 @@ use crate::log_scale::{begin_of, slot_of};
 /// 1 / (2 · `STEPS`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Sketch<const STEPS: u64> {
-    /// Place of the first count.
+    /// Slot of the first count.
     first: usize,
     counts: Vec<u64>,
     max: u64,
 }
 
-/// The value in the middle of a place.
+/// The value in the middle of a slot.
 fn middle_of<const STEPS: u64>(slot: usize) -> u64 {
     ((begin_of::<STEPS>(slot) + begin_of::<STEPS>(slot + 1)) / 2) as u64
 }
 
 impl<const STEPS: u64> Sketch<STEPS> {
-    /// All of `parts` together.
+    /// Merges all of `parts`.
     pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Sketch { first: 0, counts: Vec::new(), max: 0 };
         parts.for_each(|part| sum.merge(part));
@@ -39,7 +39,7 @@ impl<const STEPS: u64> Sketch<STEPS> {
         self.max = self.max.max(value);
     }
 
-    /// Makes the places from `low` to `high` countable.
+    /// Extends the counts to the slots from `low` to `high`.
     #[cold]
     fn make_room(&mut self, low: usize, high: usize) {
         if self.counts.is_empty() {
@@ -54,7 +54,7 @@ impl<const STEPS: u64> Sketch<STEPS> {
         }
     }
 
-    /// Counts all of `other` too.
+    /// Merges `other`.
     pub(crate) fn merge(&mut self, other: &Self) {
         if other.counts.is_empty() {
             return;
@@ -65,12 +65,12 @@ impl<const STEPS: u64> Sketch<STEPS> {
         self.max = self.max.max(other.max);
     }
 
-    /// How many were counted.
+    /// Number of counted values.
     pub(crate) fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Begin and count of each step that has any, with fewer `COARSE` steps for each factor of two.
+    /// Start and count of each non-empty step, with fewer `COARSE` steps for each factor of two.
     pub(crate) fn coarse<const COARSE: u64>(&self) -> Vec<(u64, u64)> {
         let mut steps: Vec<(u64, u64)> = Vec::new();
         for (place, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -83,7 +83,7 @@ impl<const STEPS: u64> Sketch<STEPS> {
         steps
     }
 
-    /// How many of them lie above a value, as far as its step tells.
+    /// Number of values above the step of `value`.
     pub(crate) fn above(&self, value: u64) -> u64 {
         let behind = (slot_of::<STEPS>(value) + 1).saturating_sub(self.first).min(self.counts.len());
         self.counts[behind..].iter().sum()
@@ -94,12 +94,12 @@ impl<const STEPS: u64> Sketch<STEPS> {
         self.max
     }
 
-    /// 0 if nothing was counted.
+    /// The median; 0 if nothing was counted.
     pub(crate) fn median(&self) -> u64 {
         self.at_rank(self.count().div_ceil(2))
     }
 
-    /// The 99th percentile; `None` below 100 values, where it would be the greatest under another name.
+    /// The 99th percentile; `None` below 100 values, where it would only repeat the greatest.
     pub(crate) fn p99(&self) -> Option<u64> {
         let count = self.count();
         (count >= 100).then(|| self.at_rank(count - count / 100))

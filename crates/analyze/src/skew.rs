@@ -1,10 +1,10 @@
 //! The rate while all targets were active: the window from the last target's start to the first target's end.
 //!
-//! A target starts with the first submission and ends with the last completion of a request that transferred data
-//! (XDD 6.5 manual, 5.5, which speaks of targets, not of queue threads). A target that transferred nothing in a pass does not count
-//! in it. Records come twice: once to find the windows ([`SkewWindows`]), once to count what lies inside ([`Deskew`]).
-//! Each request counts with the share of its time that lies in the window, so that those across an edge are right at
-//! any queue depth. Memory grows with targets and passes only.
+//! A target starts with the first submission and ends with the last completion of a request that transferred data (XDD 6.5 manual,
+//! 5.5, which means targets, not queue threads). A target that transferred nothing in a pass does not count in it. Records are read
+//! twice: once to find the windows ([`SkewWindows`]), once to count transfers inside ([`Deskew`]). Each request counts with the
+//! share of its time that lies in the window, so that those across an edge are right at any queue depth. Memory grows with targets
+//! and passes only.
 
 use iosonar_archive::Record;
 use iosonar_plan::Nanos;
@@ -25,7 +25,7 @@ pub struct SkewWindows {
 }
 
 impl SkewWindows {
-    /// Takes a record, in any order.
+    /// Adds a record, in any order.
     pub fn add(&mut self, record: &Record) {
         let Some(done) = Transfer::of(record) else { return };
         let span = self.targets.entry((pass_of(record), record.target)).or_insert((done.start, done.end));
@@ -46,14 +46,14 @@ impl SkewWindows {
     }
 }
 
-/// Second reading: what was transferred inside the windows.
+/// Second reading: transfers inside the windows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deskew {
     passes: BTreeMap<PassOf, PassSkew>,
 }
 
 impl Deskew {
-    /// Takes a record, in any order: the same ones as in the first reading.
+    /// Adds a record, in any order: the same ones as in the first reading.
     pub fn add(&mut self, record: &Record) {
         let Some(done) = Transfer::of(record) else { return };
         if let Some(skew) = self.passes.get_mut(&pass_of(record)) {
@@ -61,7 +61,7 @@ impl Deskew {
         }
     }
 
-    /// Every pass in which something was transferred, with phase and pass from 0, in order.
+    /// Every pass with transfers, with phase and pass from 0, in order.
     pub fn passes(&self) -> impl Iterator<Item = (PassOf, &PassSkew)> {
         self.passes.iter().map(|(pass, skew)| (*pass, skew))
     }
@@ -72,7 +72,7 @@ impl Deskew {
     }
 }
 
-/// When the targets of a pass started and ended, and what they transferred while all were active.
+/// Start and end of the targets of a pass, and their transfers while all were active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassSkew {
     /// Start of the first target.
@@ -92,7 +92,7 @@ impl PassSkew {
         PassSkew { earliest_start: start, latest_start: start, earliest_end: end, latest_end: end, bytes: 0 }
     }
 
-    /// Length of the window; none if the skew is too high: one target ended before another started.
+    /// Length of the window; `None` if the skew is too high: one target ended before another started.
     pub fn window(&self) -> Option<Nanos> {
         (self.latest_start < self.earliest_end).then(|| self.earliest_end.saturating_sub(self.latest_start))
     }
@@ -118,7 +118,7 @@ impl PassSkew {
         if inside == whole {
             return done.bytes;
         }
-        // Bytes are below 2^63 and times below 2^64, so this fits; and the share is no more than the bytes.
+        // Bytes are below 2^63 and times below 2^64, so this fits; and the share is at most the bytes.
         ((u128::from(done.bytes) * inside + whole / 2) / whole) as u64
     }
 }

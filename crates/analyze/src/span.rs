@@ -3,23 +3,23 @@
 use iosonar_archive::{Marks, Record};
 use serde::{Deserialize, Serialize};
 
-/// When a run's requests were due, and when the last was done; on the run's own clock.
+/// First and last due time, and last completion; on the run's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
-    /// Least due time; absent if there is no request.
+    /// Least due time; absent without requests.
     pub first_due_ns: Option<u64>,
     /// Greatest due time.
     pub last_due_ns: Option<u64>,
     /// Greatest completion time, failed requests included; absent if nothing completed.
     pub last_completed_ns: Option<u64>,
-    /// Greatest time at which anything of the ramp was due or done; absent without one. The other times are those of
-    /// requests after the ramp.
+    /// Last due time or completion of the ramp; absent without a ramp. The other times are those of requests after the
+    /// ramp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp_end_ns: Option<u64>,
 }
 
 impl Span {
-    /// Takes one more record into account.
+    /// Adds a record.
     pub fn add(&mut self, record: &Record) {
         let completed = record.completed.map(|c| c.0);
         if record.marks.has(Marks::RAMP) {
@@ -40,12 +40,12 @@ impl Span {
         self.ramp_end_ns = self.ramp_end_ns.max(other.ramp_end_ns);
     }
 
-    /// Last time at which anything was due or done, the ramp too; 0 for an empty run.
+    /// Last due time or completion, including the ramp; 0 for an empty run.
     pub fn end_ns(&self) -> u64 {
         self.last_due_ns.max(self.last_completed_ns).max(self.ramp_end_ns).unwrap_or(0)
     }
 
-    /// From the first due time to the last completion; `None` if that is no time at all.
+    /// From the first due time to the last completion; `None` if that time is empty.
     pub fn duration_ns(&self) -> Option<u64> {
         self.last_completed_ns?.checked_sub(self.first_due_ns?).filter(|d| *d > 0)
     }

@@ -1,4 +1,4 @@
-//! The Summary: what a run amounts to, as plain versioned data (`summary.json`).
+//! The summary of a run as plain versioned data (`summary.json`).
 
 use crate::MostAtOnce;
 use crate::caution::{self, Caution, Stamp};
@@ -15,10 +15,10 @@ use std::io;
 /// Version of the summary's form. A reader refuses a version that it does not know.
 pub const SUMMARY_VERSION: u32 = 3;
 
-/// The engine's name in the summary of a recording: what carried it out is not known.
+/// The engine's name in the summary of a recording: the real one is unknown.
 const RECORDED: &str = "recorded";
 
-/// What a run amounts to. Times are nanoseconds, sizes bytes; the names say so.
+/// The summary of a run. Times are nanoseconds, sizes bytes; the names say so.
 ///
 /// Latency, delay and response are those of *completed* requests only; failed ones are counted by reason. Requests
 /// of a ramp are in none of the figures, they are counted as `ramp`.
@@ -26,60 +26,60 @@ const RECORDED: &str = "recorded";
 pub struct Summary {
     /// [`SUMMARY_VERSION`].
     pub version: u32,
-    /// What was run, and how far it came.
+    /// The run, and its state.
     pub run: RunFacts,
-    /// Where it took place. Absent where nothing notes that, and of several inputs.
+    /// Host and devices. Absent if not recorded, and for several inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
     /// Why the figures are no storage result; empty if they are.
     pub stamps: Vec<Stamp>,
-    /// How many requests.
+    /// Counts of requests.
     pub counts: CountsByOp,
-    /// Requests that transfer no data, by operation. They are in none of the figures of reads and writes; in flight, waiting,
-    /// health and errors are those of all requests.
+    /// Requests that transfer no data, by operation. The figures of reads and writes exclude them; in flight, waiting, health
+    /// and errors are those of all requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherOp>,
-    /// Whose requests were recorded, those with most requests first, the smallest ones together.
+    /// Processes whose requests were recorded, those with most requests first, the smallest ones together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessLoad>,
     /// Failed requests by reason, most frequent first.
     pub errors: Vec<ErrorCount>,
     /// First and last times.
     pub span: Span,
-    /// completed − submitted: how long the target took. Absent where nothing completed.
+    /// completed − submitted: the time that the target took. Absent if nothing completed.
     pub latency: ByScope<Option<TimeStats>>,
-    /// Percentiles of the latency that were requested, in that order.
+    /// Requested percentiles of the latency, in that order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<Percentile>,
-    /// submitted − due: how late requests were handed over.
+    /// submitted − due: the issue delay.
     pub delay: ByScope<Option<TimeStats>>,
-    /// completed − due: what an application with this timing would have seen.
+    /// completed − due: the response time of an application with this timing.
     pub response: ByScope<Option<TimeStats>>,
-    /// Demanded and delivered.
+    /// Demanded and delivered throughput.
     pub throughput: Throughput,
     /// Requests between submission and completion.
     pub in_flight: OccupancyFacts,
     /// Requests between their due time and submission.
     pub waiting: WaitingFacts,
-    /// How well the replayer itself did.
+    /// Health of the replayer itself.
     pub health: Health,
     /// Whether latency and delay stayed below their limits.
     pub limits: Verdicts,
     /// One for each target of the plan, in its order.
     pub targets: Vec<TargetSummary>,
-    /// Figures of each target, worker and pass by itself.
+    /// Separate figures of each target, worker and pass.
     pub parts: Parts,
-    /// What verification did and found. Absent where nothing was to be verified.
+    /// Results of verification. Absent if nothing was to be verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
-    /// What to know before believing the figures, most severe first.
+    /// Cautions to read before believing the figures, most severe first.
     pub cautions: Vec<Caution>,
-    /// What the figures are worth. Absent where nothing is known of the machine, as in results of other programs.
+    /// Verdict on the figures. Absent if nothing is known of the machine, as in results of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
 }
 
-/// What was run.
+/// Facts of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Name and version of the program that ran it.
@@ -90,24 +90,24 @@ pub struct RunFacts {
     pub run_id: String,
     /// Wall clock at the run's time zero, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// How far the run came.
+    /// State of the run.
     #[serde(flatten)]
     pub state: RunState,
-    /// Name of the engine; absent where nobody knows it.
+    /// Name of the engine; absent if unknown.
     pub engine: Option<String>,
-    /// Through the page cache.
+    /// Whether I/O goes through the page cache.
     pub buffered: bool,
-    /// The most requests in flight that the plan allows on one target; absent where nobody knows it.
+    /// Queue depth per target in the plan; absent if unknown.
     pub depth: Option<u32>,
     /// Passes requested.
     pub passes: u32,
-    /// Names of the phases that were begun, of a plan that names them.
+    /// Names of the phases that were started, if the plan names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<String>,
-    /// What happens to requests that conflict.
+    /// Handling of requests that conflict.
     pub policy: OverlapPolicy,
-    /// Whether requests were due at times of their own, so that delay and demand mean something. Not so in a
-    /// closed loop, or where all requests are due at once.
+    /// Whether requests have a timetable, so that delay and demand mean something. Not so in a closed loop, or if all
+    /// requests are due at once.
     pub has_timetable: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct Rate {
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time they are spread over.
+    /// The time that they are spread over.
     pub duration_ns: u64,
     /// requests ÷ duration.
     pub requests_per_second: f64,
@@ -144,45 +144,44 @@ impl Rate {
 pub struct Throughput {
     /// All requests, from the first due time to the last. Absent without a timetable.
     pub demanded: Option<Rate>,
-    /// Completed requests, from the first due time to the last completion. Absent where nothing completed.
+    /// Completed requests, from the first due time to the last completion. Absent if nothing completed.
     pub delivered: Option<Rate>,
-    /// Delivered ÷ demanded requests per second. Failed requests are not delivered. Absent without a timetable, and of a
-    /// recording, which demanded nothing.
+    /// Delivered ÷ demanded requests per second. Failed requests are not delivered. Absent without a timetable, and for a
+    /// recording, which has no target rate.
     #[serde(default)]
     pub delivered_share: Option<f64>,
 }
 
-/// How many requests were in some state at the same time.
+/// Number of requests in a state at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OccupancyFacts {
-    /// The most that were handed to the engine at once on any one target, counted at each event. With the engine
-    /// `threads` that includes requests whose thread had not woken up yet. Absent for a run without an end.
+    /// Maximum in flight in the engine on any one target, counted at each event. With the engine `threads` that includes
+    /// requests whose thread had not woken up yet. Absent for a run without an end.
     pub max_on_one_target: Option<u64>,
     /// Mean over time, of all targets together, from the first due time to the last completion; exact. Absent
     /// where nothing completed.
     pub mean_time_weighted: Option<f64>,
-    /// The most of a recording, of all targets together. Absent for runs, whose engine counts each target by itself.
+    /// Maximum of a recording, of all targets together. Absent for runs, whose engine counts each target separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<MostAtOnce>,
 }
 
-/// How many requests were due and not submitted.
+/// Number of requests that were due and not submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WaitingFacts {
-    /// The most that waited for a conflict on any one target, counted by the engine, so exact; under `order` at
-    /// most 1, since all after it wait too. Others wait because the generator was late, or because the depth was
-    /// reached. Absent for a run without an end.
+    /// Maximum waiting for a conflict on any one target, counted by the engine, so exact; under `order` at most 1, since
+    /// all after it wait too. Others wait because the generator was late, or because the depth was reached. Absent for a
+    /// run without an end.
     pub max_for_conflict_on_one_target: Option<u64>,
-    /// The most that waited at the same time, for any reason, of all targets together, without the ramp. Exact up to
-    /// 131 072, then right to 1 %.
+    /// Maximum waiting at the same time, for any reason, of all targets together, without the ramp. Exact up to 131 072,
+    /// then right to 1 %.
     #[serde(default)]
     pub max: Option<u64>,
-    /// Mean over time of all that waited, for any reason, of all targets together; exact. Absent where
-    /// nothing completed.
+    /// Mean over time of all waiting requests, for any reason, of all targets together; exact. Absent if nothing completed.
     pub mean_time_weighted: Option<f64>,
 }
 
-/// A target and what happened on it.
+/// A target and its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetSummary {
     /// Path as typed.
@@ -195,25 +194,25 @@ pub struct TargetSummary {
     pub block_bytes: u64,
     /// Highest requested end ÷ size (blkreplay manual 3.1.4); absent for a target without size.
     pub wraparound_factor: Option<f64>,
-    /// Hash of what was issued; equal sequences have equal hashes. Absent where it is not known.
+    /// Hash of the issued requests; equal sequences have equal hashes. Absent if unknown.
     pub issued_hash: Option<String>,
-    /// Counted by the engine; absent where it is not known.
+    /// Maximum in flight, counted by the engine; absent if unknown.
     pub max_in_flight: Option<u64>,
-    /// Counted by the engine; absent where it is not known.
+    /// Maximum waiting, counted by the engine; absent if unknown.
     pub max_waiting: Option<u64>,
     /// Its requests.
     pub counts: CountsByOp,
-    /// What came of checking data; absent where none was checked.
+    /// Results of data checks; absent if no data was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<CheckedFacts>,
 }
 
-/// Data that was compared with what it should be.
+/// Data that was compared with the expected data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedFacts {
     /// Requests whose data was checked.
     pub requests: u64,
-    /// Those of them whose data was not what it should be.
+    /// Those of them that miscompared.
     pub miscompared: u64,
 }
 
@@ -260,7 +259,7 @@ impl Summary {
         let stats = |d: &ByScope<Distribution>| ByScope::from_fn(|scope| d.get(scope).stats());
         let latency = stats(&tally.latency());
         let delay = stats(&tally.delay());
-        // The engine tells its counters at the end; of a run without one they are unknown, not 0.
+        // The engine reports its counters at the end; for a run without an end they are unknown, not 0.
         let has_ended = info.state != RunState::Running;
         let most = |f: fn(&iosonar_archive::TargetInfo) -> Option<u64>| {
             let of_each: Option<Vec<u64>> = info.targets.iter().map(f).collect();
@@ -310,15 +309,15 @@ impl Summary {
         summary
     }
 
-    /// Takes back what the summary says about the means of the run: of a recording nobody knows them.
+    /// Removes the engine's properties from the summary: they are unknown for a recording.
     pub fn forget_means(&mut self) {
         self.run.engine = Some(RECORDED.to_string());
         self.run.depth = None;
         self.in_flight.max_on_one_target = None;
         self.waiting.max_for_conflict_on_one_target = None;
-        // Nobody demanded a rate: requests were recorded as they came.
+        // A recording has no target rate: requests were recorded as they came.
         self.throughput.delivered_share = None;
-        // A trace tells when requests were issued, not when they were due. A load that carries delays does.
+        // A trace has submission times, not due times. A load with delays has both.
         if self.delay.all.is_none_or(|delay| delay.max_ns == 0) {
             self.forget_delay();
         }
@@ -335,17 +334,17 @@ impl Summary {
         (delay.result, delay.max_ns) = (LimitResult::NotApplicable, None);
     }
 
-    /// Whether it is known how late requests were issued. Of a recording it is not.
+    /// Whether the issue delay is known. For a recording it is not.
     pub fn knows_delay(&self) -> bool {
         !self.run.is_recording() || self.delay.all.is_some()
     }
 
-    /// Whether a rate was demanded: of a closed loop and of a recording none was.
+    /// Whether there is a target rate: a closed loop and a recording have none.
     pub fn has_target_rate(&self) -> bool {
         self.run.has_timetable && self.knows_delay()
     }
 
-    /// Why none was, in a word.
+    /// Why there is no target rate.
     pub fn why_no_target_rate(&self) -> &'static str {
         if self.run.is_recording() { "none (recorded)" } else { "none (closed loop)" }
     }
@@ -385,7 +384,7 @@ impl RunFacts {
             run_id: format!("{:012x}", plan.run_id),
             started_unix_ns: info.started_unix_ns,
             state: info.state.clone(),
-            // A dry run or a simulation is told; which real engine it was is not.
+            // An import only knows a dry run or a simulation, but not which real engine was used.
             engine: (!info.is_import || !plan.engine.is_real()).then(|| plan.engine.name().to_string()),
             buffered: plan.jobs().any(|(_, job)| plan.is_buffered(job)),
             depth: (!info.is_import).then_some(plan.depth()),

@@ -1,23 +1,23 @@
-//! How many requests are in a state at the moment when one enters it: in flight, or waiting.
+//! Number of requests in a state when another one enters it: in flight, or waiting.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Ends that are kept apart. With more, neighbours become one, and numbers above this are no longer exact.
+/// Ends that are counted separately. With more, neighbours are merged, and numbers above this are no longer exact.
 const ENDS: usize = 1 << 17;
 
-/// Follows requests in order of the time when they enter the state, in bounded memory.
+/// Follows requests in order of their entry into the state, in bounded memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sweep {
-    /// When requests leave the state, in units of 2^shift nanoseconds, and how many do.
+    /// Exit times in units of 2^shift nanoseconds, and the number of requests at each.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
     shift: u32,
     inside: u64,
 }
 
 impl Sweep {
-    /// A request is in the state from `begin_ns` up to, but not at, `end_ns`. Tells how many are in it just after it
-    /// has come, itself included. Starts must not descend.
+    /// Adds a request that is in the state from `begin_ns` up to, but not at, `end_ns`. Returns the number of requests in
+    /// the state just after its entry, itself included. Starts must not descend.
     pub(crate) fn enter(&mut self, begin_ns: u64, end_ns: u64) -> u64 {
         let now = begin_ns >> self.shift;
         while let Some(Reverse((end, count))) = self.ends.peek().copied()

@@ -1,4 +1,4 @@
-//! The partial after a summary: everything that is counted per request.
+//! The partial of a summary: everything that is counted per request.
 
 use crate::backlog::MostAtOnce;
 use crate::counts::{CountsByOp, TargetCounts};
@@ -31,9 +31,9 @@ pub struct Tally {
     pub(crate) in_flight_ns: u128,
     /// Sum of the times from due to submission of the same requests.
     pub(crate) waiting_ns: u128,
-    /// The most of them that waited at the same time. It needs their order, so a pass adds it at the end.
+    /// Maximum waiting at the same time. It needs their order, so a pass adds it at the end.
     pub(crate) most_waiting: Option<u64>,
-    /// The most that were in flight at the same time, in the same way; absent where nobody asked.
+    /// Maximum in flight at the same time, counted in the same way; absent if not requested.
     pub(crate) most_in_flight: Option<MostAtOnce>,
     pub(crate) health: HealthTally,
     pub(crate) parts: PartsTally,
@@ -49,7 +49,7 @@ impl Tally {
     /// The fields of records that are needed.
     pub const FIELDS: Fields = Diagrams::FIELDS.and(Fields::SEQUENCE).and(Fields::EXECUTED);
 
-    /// Nothing yet.
+    /// An empty tally.
     pub fn new(targets: usize, limits: &Limits) -> Tally {
         Tally {
             counts: vec![TargetCounts::default(); targets + 1],
@@ -73,7 +73,7 @@ impl Tally {
         }
     }
 
-    /// Takes one more record into account.
+    /// Adds a record.
     pub fn add(&mut self, record: &Record) {
         let unknown = self.counts.len() - 1;
         self.counts[usize::from(record.target).min(unknown)].add(record);
@@ -109,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// Takes all of `other` into account too.
+    /// Merges `other`.
     pub fn merge(&mut self, other: &Tally) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| mine.merge(theirs));
         self.ramp_submitted += other.ramp_submitted;
@@ -137,17 +137,17 @@ impl Tally {
         sum.by_op()
     }
 
-    /// Counts of one target; nothing for one that the plan does not have.
+    /// Counts of one target; zeros for one that the plan does not have.
     pub(crate) fn counts_of(&self, target: usize) -> CountsByOp {
         self.counts[..self.counts.len() - 1].get(target).map(TargetCounts::by_op).unwrap_or_default()
     }
 
-    /// What was moved, and the level over time.
+    /// Transferred data, and the level over time.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// Where requests went.
+    /// Location of requests.
     pub fn places(&self) -> &Places {
         &self.places
     }
@@ -180,7 +180,7 @@ mod tests {
     use crate::testing::record;
     use iosonar_plan::{Nanos, Op};
 
-    /// CPU time of this thread, whatever else the machine does.
+    /// CPU time of this thread.
     fn cpu_ns() -> u64 {
         let stat =
             std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells the time of a thread");

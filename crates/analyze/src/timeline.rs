@@ -1,8 +1,8 @@
-//! How lateness went over the run, in bounded memory and in one pass, although nobody knows the run's length before.
+//! Lateness over the run, in bounded memory and in one pass, without knowing the run's length before.
 //!
-//! Time from zero is cut into slices of equal width. When a request lies after the last slice, the width doubles
-//! and neighbours become one. Each slice holds small logarithmic histograms. The width depends on the latest
-//! request alone, so parts of a run that were read apart merge into what one pass would have given.
+//! Time from zero is cut into slices of equal width. When a request lies after the last slice, the width doubles and
+//! neighbours are merged. Each slice holds small logarithmic histograms. The width depends on the latest request alone, so
+//! parts of a run that were read separately merge into the result of one pass.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,21 +12,21 @@ const SLICES: usize = 128;
 const NARROWEST: u32 = 10;
 /// Eight steps for each factor of two: a median is right to 1/16.
 type Sketch = crate::sketch::Sketch<8>;
-/// Fewest requests in a tenth of the run whose median says something.
+/// Fewest requests in a tenth of the run for a meaningful median.
 const LEAST_IN_TENTH: u64 = 10;
 
 /// Lateness of requests over their due times.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Timeline {
     shift: u32,
-    /// As many as are in use, from time zero on.
+    /// The slices in use, from time zero on.
     slices: Vec<Slice>,
 }
 
-/// What became of the requests that were due in one slice.
+/// Lateness of the requests that were due in one slice.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Slice {
-    /// Delay of those that nothing held.
+    /// Delay of requests that did not have to wait.
     free: Sketch,
     /// Delay of those that had to wait for others.
     held: Sketch,
@@ -48,9 +48,9 @@ pub struct Drift {
 /// Lateness of the last requests: those of the last slices of time, at least one in a hundred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtEnd {
-    /// How many they are.
+    /// Number of these requests.
     pub requests: u64,
-    /// Median of their delays, whatever the reason; right to 6 %.
+    /// Median of their delays, for any reason; right to 6 %.
     pub delay_p50_ns: u64,
     /// The greatest of their delays, exact.
     pub delay_max_ns: u64,
@@ -92,7 +92,7 @@ impl Timeline {
         self.slices = wide;
     }
 
-    /// Counts all of `other` too.
+    /// Merges `other`.
     pub(crate) fn merge(&mut self, other: &Timeline) {
         while self.shift < other.shift {
             self.widen();
@@ -112,7 +112,7 @@ impl Timeline {
         &self.slices[first..]
     }
 
-    /// Drift of the delay of requests that nothing held; `None` where there are too few of them in either tenth.
+    /// Drift of the delay of requests that did not have to wait; `None` with too few of them in either tenth.
     pub(crate) fn drift(&self) -> Option<Drift> {
         let used = self.used();
         let tenth = used.len().div_ceil(10);
@@ -174,7 +174,7 @@ mod tests {
         assert!(drift.first_tenth_p50_ns.abs_diff(500_000) < 100_000, "{drift:?}");
         assert!(drift.last_tenth_p50_ns.abs_diff(9_500_000) < 1_000_000, "{drift:?}");
         assert_eq!(drift.drift_ns, (drift.last_tenth_p50_ns - drift.first_tenth_p50_ns) as i64);
-        // For 500 ms in the middle of ten seconds nothing went out.
+        // For 500 ms in the middle of ten seconds nothing was issued.
         let stalled: Vec<_> = (0..10_000u64)
             .map(|i| {
                 (

@@ -4,16 +4,16 @@ use crate::findings::TimeRange;
 use iosonar_evidence::{CpuState, Layer, Series};
 use std::collections::HashMap;
 
-/// Points of a series that are kept. Of a longer run it is every second sample, every fourth, and so on: growth between two of them
-/// stays exact, and a level is one that was sampled.
+/// Maximum points of a series. Longer runs keep every second sample, every fourth, and so on: growth between two of them stays
+/// exact, and a level is one that was sampled.
 pub(crate) const MOST: usize = 4096;
 
 /// A value over the time between two samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledStep {
-    /// Of the sample before, in nanoseconds of the run's clock.
+    /// Time of the previous sample, in nanoseconds of the run's clock.
     pub begin_ns: u64,
-    /// Of the sample.
+    /// Time of the sample.
     pub end_ns: u64,
     /// Rate or level.
     pub value: f64,
@@ -54,7 +54,7 @@ impl Track {
         (self.since, self.latest) = (0, None);
         if self.points.len() > MOST {
             let mut number = 0;
-            // The first one stays: growth is counted from there.
+            // The first one is kept: growth is counted from there.
             self.points.retain(|_| {
                 number += 1;
                 number % 2 == 1
@@ -68,7 +68,7 @@ impl Track {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tracks {
     of: HashMap<Series, Track>,
-    /// In the order in which they were met.
+    /// In order of first appearance.
     pub(crate) devices: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Tracks {
         }
     }
 
-    /// The last sample counts, too, wherever it fell.
+    /// The points of a series, always with the last sample.
     pub(crate) fn points(&self, series: &Series) -> Vec<(u64, f64)> {
         let track = self.of.get(series);
         track.into_iter().flat_map(|track| track.points.iter().copied().chain(track.latest)).collect()
@@ -109,7 +109,7 @@ impl Tracks {
         tracks.first().into_iter().flatten().filter_map(|point| of_time(point.0)).collect()
     }
 
-    /// What `rate` makes of the growth of several counters and the seconds in which they grew.
+    /// Applies `rate` to the growth of several counters and the seconds in which they grew.
     pub(crate) fn rates<const N: usize>(
         &self,
         series: [Series; N],

@@ -1,4 +1,4 @@
-//! What requests moved, and at what pace: the account that is compared with what devices counted, and the level of the run over
+//! Transferred data and its rate: the account that is compared with the counters of devices, and the level of the run over
 //! time.
 
 use crate::During;
@@ -14,15 +14,15 @@ const NARROWEST: u32 = 10;
 /// Parts of a factor of two in the logarithms that are summed up.
 const LOG_PARTS: f64 = 65_536.0;
 
-/// Longest request that can show whether a device was reached: how long copying takes says too little of longer ones.
+/// Longest request that can show whether a device was reached: for longer ones the time of copying means too little.
 const SMALL: u64 = 16 << 10;
 /// No block device answers faster than this, in nanoseconds: the fastest NVMe devices need 5 µs.
 const FLOOR_NS: u64 = 2_000;
-/// Copying a byte twice, in billionths of a nanosecond: 13.4 GB/s. It is not measured: with it the floor stays below 5 µs up to [`SMALL`],
-/// so that no device can be accused on any machine; one with slower memory is only told of less.
+/// Copying a byte twice, in billionths of a nanosecond: 13.4 GB/s. This is an assumption: with it the floor stays below 5 µs up to
+/// [`SMALL`], so that no device is accused on any machine; with slower memory, fewer cases are detected.
 const COPY_PER_BYTE: u64 = 149_254_000;
 
-/// The latency in nanoseconds below which a request of so many bytes has not come from a block device: 2 µs and two copies in
+/// The latency in nanoseconds below which a request of `bytes` has not come from a block device: 2 µs and two copies in
 /// memory. Meaningful up to 16 KiB.
 pub fn latency_floor_ns(bytes: u64) -> u64 {
     FLOOR_NS + bytes * COPY_PER_BYTE / 1_000_000_000
@@ -31,29 +31,30 @@ pub fn latency_floor_ns(bytes: u64) -> u64 {
 /// Requests of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moved {
-    /// Bytes that they transferred, those of the ramp and of failed and short ones too.
+    /// Bytes that they transferred, including ramp, failed and short ones.
     pub bytes: u64,
-    /// Completed ones of at most 16 KiB.
+    /// Completed requests of at most 16 KiB.
     pub small: u64,
-    /// Those of them that were faster than [`latency_floor_ns`].
+    /// Completed requests of at most 16 KiB that were faster than [`latency_floor_ns`].
     pub too_fast: u64,
 }
 
-/// What was moved, and the level over time.
+/// Transferred data, and the level over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traffic {
     /// Reads.
     pub reads: Moved,
     /// Writes.
     pub writes: Moved,
-    /// Bytes that requests have zeroed without data. Devices count them as written, and those that cannot do it write zeros.
+    /// Bytes that requests have zeroed without data. Devices count them as written; those without support for it write
+    /// zeros.
     pub zeroed_bytes: u64,
     shift: u32,
-    /// As many as are in use, from time zero on.
+    /// The slices in use, from time zero on.
     slices: Vec<Slice>,
 }
 
-/// What was completed in a slice of time, and what was due in it.
+/// Requests completed and due in a slice of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Slice {
     /// Due.
@@ -74,7 +75,7 @@ pub struct LevelsOverTime {
     pub requests: Vec<f64>,
     /// Their bytes per second.
     pub bytes: Vec<f64>,
-    /// Geometric mean of their latencies in nanoseconds; 0 where there are none.
+    /// Geometric mean of their latencies in nanoseconds; 0 without any.
     pub latency: Vec<f64>,
 }
 
@@ -112,7 +113,7 @@ impl Slice {
 }
 
 impl Traffic {
-    /// Counts one more record.
+    /// Counts a record.
     pub fn add(&mut self, record: &Record) {
         let is_measured = record.op.is_transfer() && !record.marks.has(Marks::RAMP);
         if is_measured {
@@ -158,7 +159,7 @@ impl Traffic {
         self.slices = pairs.collect();
     }
 
-    /// Counts all of `other` too.
+    /// Merges `other`.
     pub fn merge(&mut self, other: &Traffic) {
         self.reads.merge(other.reads);
         self.writes.merge(other.writes);
@@ -175,7 +176,7 @@ impl Traffic {
         self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(*theirs));
     }
 
-    /// Completed requests and their bytes per second between two times, without the slices that these cut; none where no slice is left.
+    /// Completed requests and their bytes per second between two times, without partial slices; `None` if no slice remains.
     pub fn rate_between(&self, from_ns: u64, to_ns: u64) -> Option<(f64, f64)> {
         let width = 1 << self.shift;
         let (first, last) = (from_ns.div_ceil(width), (to_ns / width).min(self.slices.len() as u64));
@@ -203,7 +204,7 @@ impl Traffic {
         }
     }
 
-    /// The longest time between two slices with completions in which nothing was completed; none where each slice has some.
+    /// The longest time between two slices with completions in which nothing completed; `None` if every slice has some.
     pub fn longest_pause(&self) -> Option<During> {
         let is_pause = |slice: &Slice| slice.requests == 0;
         let first = self.slices.iter().position(|slice| !is_pause(slice))?;
@@ -219,7 +220,7 @@ impl Traffic {
         (!longest.is_empty()).then(|| self.during(longest))
     }
 
-    /// The levels in `parts` equal parts; none where the measured time has too few slices for them.
+    /// The levels in `parts` equal parts; `None` if the measured time has too few slices for them.
     pub fn levels(&self, parts: usize) -> Option<LevelsOverTime> {
         let first = self.slices.iter().position(|slice| slice.requests > 0)? + 1;
         let last =

@@ -1,4 +1,4 @@
-//! Turns over time: requests that lie before the one that came before them (blkreplay manual, section 3.2.4.1).
+//! Turns (backward seeks) over time: requests that lie before their predecessor (blkreplay manual, section 3.2.4.1).
 
 use crate::CountSeries;
 use crate::TimeAxis;
@@ -6,7 +6,7 @@ use crate::TimeAxis;
 /// Requests and turns for each time column, in the order in which they are added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnSeries {
-    /// Requests, and as their bytes the turns among them.
+    /// Requests, with the turns among them in the field for bytes.
     counts: CountSeries,
     /// The last offset on each target.
     last: Vec<u64>,
@@ -33,7 +33,7 @@ impl TurnSeries {
         &self.counts.bytes
     }
 
-    /// The next request. The first of a target is no turn.
+    /// Adds the next request. The first of a target is no turn.
     pub(crate) fn add(&mut self, target: u16, at_ns: u64, offset: u64) {
         let target = usize::from(target);
         if target >= self.last.len() {

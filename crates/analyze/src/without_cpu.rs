@@ -1,5 +1,5 @@
-//! When the generator of a run had no CPU: it was stopped, other programs had it, or a hypervisor gave it away. What it saw late, or sent
-//! late, in such a time says nothing about the target.
+//! Times in which the generator of a run had no CPU: it was stopped, other programs had it, or a hypervisor gave it away. Late
+//! completions and late requests in such a time say nothing about the target.
 
 use crate::findings::TimeRange;
 use crate::tracks::{SampledStep, SampledSteps, Tracks};
@@ -7,22 +7,22 @@ use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{CpuState, IssuingThreads, OwnUse, Series, Throttling};
 use std::sync::OnceLock;
 
-/// The samples that tell it.
+/// The samples that show a lack of CPU.
 #[derive(Debug, Clone, Default)]
 pub struct WithoutCpu {
     tracks: Tracks,
-    /// Issuing loops, each with a thread of its own.
+    /// Number of workers, each with a thread.
     loops: usize,
-    /// Made of the samples once, however many times are asked about.
+    /// Computed from the samples once, for all queries.
     steps: OnceLock<Steps>,
 }
 
-/// From sample to sample.
+/// Values between consecutive samples.
 #[derive(Debug, Clone)]
 struct Steps {
-    /// Nanoseconds in which nothing of the process ran.
+    /// Nanoseconds in which the whole process was stopped.
     halted: SampledSteps,
-    /// Nanoseconds for which issuing threads waited, all together.
+    /// Nanoseconds for which issuing threads waited, summed over all.
     waited: SampledSteps,
     /// Share of all CPUs that a hypervisor gave to others.
     stolen: SampledSteps,
@@ -31,22 +31,22 @@ struct Steps {
 }
 
 impl WithoutCpu {
-    /// Nothing yet, of a run with so many issuing loops at a time.
+    /// An empty series of a run with `loops` workers at a time.
     pub fn new(loops: usize) -> WithoutCpu {
         WithoutCpu { loops, ..WithoutCpu::default() }
     }
 
-    /// What an archive notes.
+    /// Reads the samples of an archive.
     ///
     /// # Errors
-    /// What cannot be read of the samples.
+    /// Errors of reading the samples.
     pub fn of(archive: &Archive) -> Result<WithoutCpu, ArchiveError> {
         let mut without = WithoutCpu::new(archive.plan().loops());
         archive.for_each_sample(&mut |time_ns, series, value| without.add(time_ns, series, value))?;
         Ok(without)
     }
 
-    /// Takes the next sample of a series, if it tells anything about it.
+    /// Adds the next sample of a series, if relevant.
     pub fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
         if matches!(
             series,
@@ -60,7 +60,7 @@ impl WithoutCpu {
         }
     }
 
-    /// How much of a time an issuing loop had no CPU, in nanoseconds: for the whole process, or for the mean loop.
+    /// Time within `range` in which a worker had no CPU, in nanoseconds: for the whole process, or for the mean worker.
     pub fn within_ns(&self, range: TimeRange) -> u64 {
         let of_machine =
             shares_of(&self.steps().stolen, range).max(shares_of(&self.steps().throttled, range));
@@ -68,14 +68,14 @@ impl WithoutCpu {
         most.min(range.length_ns() as f64) as u64
     }
 
-    /// Whether it had none for so much of a time that this time says nothing about the target.
+    /// Whether it lacked a CPU for so large a part of `range` that this time says nothing about the target.
     pub fn accounts_for(&self, range: TimeRange) -> bool {
         // Half, because neither is exact.
         let lost = self.within_ns(range);
         lost > 0 && 2 * lost >= range.length_ns()
     }
 
-    /// Nothing of the process ran. A sample follows each halt at once, so that it lies just before that.
+    /// Time in which the whole process was stopped. A sample follows each halt at once, so the halt lies just before it.
     fn halted(&self, range: TimeRange) -> f64 {
         let halt = |step: &SampledStep| {
             let from_ns = step.end_ns.saturating_sub(step.value as u64).max(step.begin_ns);
@@ -84,8 +84,8 @@ impl WithoutCpu {
         self.steps().halted.iter().map(halt).sum()
     }
 
-    /// Issuing threads waited for a CPU. Of a step that lies only partly in the time, the rest had its usual share of that: the one of the
-    /// steps outside, or of the step itself, where all steps touch the time.
+    /// Time in which issuing threads waited for a CPU. If a step lies only partly in the range, its rest is assumed to have the usual
+    /// share: that of the steps outside, or of the step itself if all steps touch the range.
     fn waited(&self, range: TimeRange) -> f64 {
         let length = |step: &SampledStep| step.range().length_ns() as f64;
         let (within, outside): (Vec<&SampledStep>, Vec<&SampledStep>) =
@@ -118,7 +118,7 @@ impl WithoutCpu {
     }
 }
 
-/// Nanoseconds of a time for which steps tell the share that was lost.
+/// Nanoseconds of a range that were lost, from steps with the lost share.
 fn shares_of(steps: &[SampledStep], range: TimeRange) -> f64 {
     steps.iter().map(|step| range.overlap_ns(step.range()) as f64 * step.value).sum()
 }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(stolen.within_ns(seconds(1.0, 2.0)), 0);
     }
 
-    /// In a period in which the CPU limit was used up, nothing ran for an unknown part of it: it counts as a whole.
+    /// In a period in which the CPU limit was used up, nothing ran for an unknown part of it: all of it counts.
     #[test]
     fn periods_in_which_a_limit_was_used_up_count() {
         let mut limited = WithoutCpu::new(1);

@@ -1,29 +1,29 @@
-//! Cautions about the replayer itself: what carried the requests out, and whether it kept to the timetable.
+//! Cautions about the replayer itself: the engine that was used, and whether it kept to the timetable.
 //!
-//! The thresholds are those of the project's rules on validity (G1: cannot keep up, G7: clock) where such a rule
-//! exists; what they rest on is said with each.
+//! The thresholds are those of the project's rules on validity (G1: cannot keep up, G7: clock) where such a rule exists;
+//! the reason for each stands with it.
 
 use super::{CautionId, List, Severity, grouped, span, three_digits};
 use crate::{Stall, Summary, TimeStats};
 use iosonar_plan::Stamp;
 
-/// G1: requests later than this, and than half of the latencies, are issued late. Below it is the cost of the timer.
+/// G1: requests later than this, and than half of the latencies, count as issued late. Below it is the cost of the timer.
 const LATE_FLOOR_NS: u64 = 1_000_000;
-/// Growth of the issue delay below this is the scheduling noise of a machine that is busy with other things.
+/// Growth of the issue delay below this is scheduling noise of a machine that is busy with other things.
 const DRIFT_FLOOR_NS: u64 = 100_000;
-/// Growth of the issue delay by this factor is no noise.
+/// Growth of the issue delay by this factor is not noise.
 const DRIFT_FACTOR: u64 = 10;
-/// G1: below this share of the target rate the run fell behind.
+/// G1: a run below this share of the target rate did not keep up.
 const BEHIND: f64 = 0.98;
 /// G1: below this share the figures are those of a saturated target.
 const FAR_BEHIND: f64 = 0.90;
 /// Share of the requests, or of the time, above which waiting changes the figures: that of the 99th percentile.
 const WAITING_SHARE: f64 = 0.01;
-/// Ends that were seen later than this come from a loop that was busy, not from a reading of the clock.
+/// Completion poll delays above this come from a busy loop, not from reading the clock.
 const REAP_LAG_FLOOR_NS: u64 = 50_000;
-/// Above this it is told however long requests take: no tool should add so much.
+/// Delays above this are reported regardless of the latency: no tool should add that much.
 const REAP_LAG_CEILING_NS: u64 = 1_000_000;
-/// G7: a clock whose reading costs more than this share of half of the latencies is part of them.
+/// G7: a clock whose reading costs more than this share of the median latency distorts it.
 const CLOCK_SHARE: f64 = 0.01;
 
 pub(super) fn means(list: &mut List, summary: &Summary) {
@@ -92,8 +92,8 @@ fn behind_demand(list: &mut List, summary: &Summary) {
     list.push(CautionId::BehindDemand, severity, text);
 }
 
-/// Whether the target followed to the end, although it delivered less: requests failed, or a single one ended late. In a run
-/// that fell behind, the typical request of its end is late, too.
+/// Whether the target kept up to the end although it delivered less: requests failed, or a single one ended late. In a run
+/// that did not keep up, the typical request of its end is late, too.
 fn catches_up(summary: &Summary) -> bool {
     let ends = summary.throughput.demanded.zip(summary.health.at_end).zip(summary.latency.all);
     ends.is_some_and(|((demanded, end), latency)| {
@@ -103,7 +103,7 @@ fn catches_up(summary: &Summary) -> bool {
     })
 }
 
-/// The generator's own lateness; of a result that does not tell what held its requests, all lateness.
+/// The issue delay of the generator; all delay if the result does not record why requests waited.
 fn lateness(summary: &Summary) -> Option<(TimeStats, &'static str)> {
     match (&summary.health.means, summary.run.has_timetable) {
         (_, false) => None,
@@ -152,7 +152,7 @@ fn drift(list: &mut List, summary: &Summary) {
     }
 }
 
-/// What many requests waited for when they were due, and the remedy; `None` if few did.
+/// The cause that made many requests wait when due, and the remedy; `None` if few waited.
 pub(crate) fn cause_of_waiting(summary: &Summary) -> Option<(String, &'static str)> {
     let held = summary.health.held.unwrap_or_default();
     let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
@@ -166,7 +166,7 @@ pub(crate) fn cause_of_waiting(summary: &Summary) -> Option<(String, &'static st
 
 /// Why requests had to wait for their turn, and what helps.
 fn obstacle(summary: &Summary) -> (String, &'static str) {
-    // Without an end nobody knows how many were in flight.
+    // The number in flight is unknown without completion times.
     let (depth, most) = (summary.run.depth, summary.in_flight.max_on_one_target);
     let was_used_up = depth.zip(most).is_none_or(|(depth, most)| most >= depth.into());
     match depth {
@@ -183,7 +183,7 @@ fn obstacle(summary: &Summary) -> (String, &'static str) {
 fn held_up(list: &mut List, summary: &Summary) {
     let (Some(held), Some(lag)) = (summary.health.held, summary.health.reap_lag) else { return };
     let turn = held.turn;
-    // A run that fell behind has said so already, with this as its cause.
+    // A run that did not keep up has already been reported with this cause.
     let is_told = list.has(CautionId::BehindDemand);
     if is_told || !summary.run.has_timetable || turn.requests as f64 <= lag.count as f64 * WAITING_SHARE {
         return;
@@ -298,7 +298,7 @@ mod tests {
         held.records.iter_mut().step_by(50).for_each(|r| r.marks = Marks::PUSHED);
         assert_eq!(found(&held, CautionId::IssuedLate), None);
         assert_eq!(found(&steady(2_000, |i| late(i) / 4), CautionId::IssuedLate), None);
-        // An imported result does not tell what held its requests.
+        // An imported result does not record why its requests waited.
         held.info.means = Default::default();
         assert!(found(&held, CautionId::IssuedLate).unwrap().1.contains("unknown reason"));
         let alone = Fixture::from_times(&[(0, 2_000_000_000, 2_000_100_000)]);

@@ -3,7 +3,7 @@
 use super::{Difference, Facts, Figure, OverTime, Unit};
 use serde::Serialize;
 
-/// What a comparison came to.
+/// The outcome of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -13,9 +13,9 @@ pub enum Outcome {
     Faster,
     /// Some are for the better, some for the worse.
     Mixed,
-    /// Only the delay changed: how late requests were handed over.
+    /// Only the issue delay changed.
     OnlyDelay,
-    /// Nothing over the whole run, but at some time.
+    /// No change over the whole run, but in some stretch of time.
     AtTimes,
     /// No change is shown.
     NotShown,
@@ -33,14 +33,13 @@ pub struct Answer {
     pub id: Option<&'static str>,
     /// In a sentence, with the figures that matter most.
     pub text: String,
-    /// How far the answer reaches: two runs do not tell how runs differ by themselves, and a plan that differs may be the
-    /// reason.
+    /// Scope of the answer: two runs do not show the noise between runs, and a differing plan may be the cause.
     pub covers: String,
     /// Least change of the median latency that would be shown 8 times in 10.
     pub smallest_visible_percent: Option<f64>,
 }
 
-/// Figures in the order in which they are told.
+/// Order in which figures are reported.
 const ORDER: [&str; 16] = [
     "latency.p50",
     "latency.p99",
@@ -59,7 +58,7 @@ const ORDER: [&str; 16] = [
     "delay.p99",
     "delay.mean",
 ];
-/// Figures that are told at most.
+/// Maximum number of figures in the answer.
 const TOLD: usize = 3;
 
 impl Answer {
@@ -124,7 +123,7 @@ fn fake(a: &Facts, b: &Facts) -> Option<String> {
     }
 }
 
-/// What the intervals cover, and which differences of the plans may explain a change.
+/// The noise that the intervals cover, and differences of the plans that may explain a change.
 fn what_it_covers(plan: &[Difference]) -> String {
     const NAMED: usize = 6;
     let within =
@@ -140,7 +139,7 @@ fn what_it_covers(plan: &[Difference]) -> String {
     }
 }
 
-/// Figures as they are told: the most telling ones first, those of reads or writes alone last.
+/// Figures in reporting order: the most informative ones first, those of reads or writes alone last.
 fn sorted(figures: &[Figure]) -> Vec<&Figure> {
     let rank = |f: &Figure| ORDER.iter().position(|name| *name == f.name).unwrap_or(ORDER.len());
     let mut sorted: Vec<&Figure> = figures.iter().collect();
@@ -148,7 +147,7 @@ fn sorted(figures: &[Figure]) -> Vec<&Figure> {
     sorted
 }
 
-/// Of a mixed lot the first ones of either kind come first.
+/// For a mixed outcome, puts the first figures of either direction first.
 fn of_both_kinds<'a>(figures: &[&'a Figure], outcome: Outcome) -> Vec<&'a Figure> {
     let mut told = figures.to_vec();
     if outcome == Outcome::Mixed {
@@ -179,8 +178,8 @@ fn with_interval(figure: &Figure) -> String {
     format!("{name} {change} (95 % interval {})", with_sign(interval_text(figure, " ... ")))
 }
 
-/// The interval of a change in percent, its ends joined by `to`. Of a wide one only the end that means something is told:
-/// `> +20` if it is shown, else `too noisy`. `-` without an interval.
+/// The interval of a change in percent, its ends joined by `to`. A wide one shows only its meaningful end (`> +20`), or
+/// `too noisy`. `-` without an interval.
 pub fn interval_text(figure: &Figure, to: &str) -> String {
     let (low, high) = (signed_text(figure.low_percent), signed_text(figure.high_percent));
     match (figure.low_percent, figure.high_percent) {
@@ -223,7 +222,7 @@ fn at_times(over_time: &OverTime) -> String {
 
 /// A percentage with as many digits as are worth reading.
 pub fn percent_text(percent: f64) -> String {
-    // Rounded to nothing it has no sign.
+    // A value that rounds to zero has no sign.
     let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
     match percent.abs() {
         // From a hundredfold on a factor says more.
@@ -247,7 +246,7 @@ pub fn change_text(percent: Option<f64>) -> String {
     with_sign(signed_text(percent))
 }
 
-/// A percentage with its sign; `?` where it is not known.
+/// A percentage with its sign; `?` if unknown.
 pub fn signed_text(percent: Option<f64>) -> String {
     percent.map_or("?".to_string(), |p| {
         if (-0.005..9_900.0).contains(&p) { format!("+{}", percent_text(p)) } else { percent_text(p) }

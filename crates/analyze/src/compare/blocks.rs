@@ -1,4 +1,4 @@
-//! A run cut into blocks of equal time, each with its counts: what comparisons are computed from.
+//! A run cut into blocks of equal time, each with its counts: the input of comparisons.
 
 use super::histogram::LogHistogram;
 use super::random::mix;
@@ -60,7 +60,7 @@ pub enum Who {
     Flush,
 }
 
-/// Requests that are counted apart.
+/// Requests that are counted separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -73,7 +73,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// That of an operation; none of those that are not compared.
+    /// The kind of an operation; `None` if it is not compared.
     fn of(op: Op) -> Option<Kind> {
         match op {
             Op::Read => Some(Kind::Read),
@@ -88,7 +88,7 @@ impl Who {
     /// All of them, in the order of tables.
     pub const ALL: [Who; 4] = [Who::All, Who::Read, Who::Write, Who::Flush];
 
-    /// The word in names of figures; none for all requests.
+    /// The prefix in names of figures; empty for all requests.
     pub fn prefix(self) -> &'static str {
         match self {
             Who::All => "",
@@ -130,7 +130,7 @@ impl Times {
     }
 }
 
-/// What completed while a block lasted.
+/// Requests that completed within a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Done {
     pub(super) requests: u64,
@@ -163,7 +163,7 @@ impl Block {
     }
 }
 
-/// The blocks of a run, and what is known of it as a whole.
+/// The blocks of a run, and its totals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
     by_due: bool,
@@ -179,7 +179,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Nothing yet. `by_due`: a request belongs to the block in which it was due; else to that of its submission.
+    /// Empty blocks. `by_due`: a request belongs to the block of its due time, else of its submission.
     fn new(by_due: bool) -> Blocks {
         Blocks {
             by_due,
@@ -194,7 +194,7 @@ impl Blocks {
         }
     }
 
-    /// Reads a run once. `by_due`: its requests were due at times of their own.
+    /// Reads a run once. `by_due`: its requests have a timetable.
     pub fn read(records: &dyn Records, by_due: bool) -> io::Result<Blocks> {
         let wanted = [Fields::OP, Fields::OUTCOME, Fields::DUE, Fields::SUBMITTED, Fields::COMPLETED]
             .into_iter()
@@ -269,7 +269,7 @@ impl Blocks {
         wide
     }
 
-    /// Leaves out what lies after the first `blocks` blocks.
+    /// Drops everything after the first `blocks` blocks.
     pub(super) fn cut_off(&mut self, blocks: usize) {
         self.blocks.truncate(blocks);
         self.last_ns = self.last_ns.min(blocks as u64 * self.width_ns());

@@ -1,30 +1,30 @@
-//! Conditions like `p99 > +10%`: what may not have happened to a figure.
+//! Conditions like `p99 > +10%`: changes of a figure that count as failure.
 
 use super::Comparison;
 use super::figures::{Figure, canonical};
 use serde::Serialize;
 use std::fmt;
 
-/// A condition as typed, understood.
+/// A parsed condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Condition {
     /// As typed.
     pub text: String,
     /// Name of the figure, for example `latency.p99`.
     pub figure: String,
-    /// Whether it speaks of a change above the limit (`>`) or below it (`<`).
+    /// Whether it is about a change above the limit (`>`) or below it (`<`).
     pub above: bool,
     /// The limit of the change in percent.
     pub percent: f64,
 }
 
-/// What a comparison says to a condition.
+/// The judgement of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The change is not shown to lie beyond the limit.
     Holds,
-    /// It is shown to lie beyond the limit: the whole interval does.
+    /// The change is shown to lie beyond the limit: the whole interval does.
     Failed,
     /// The figure is not there, or has no interval.
     Unknown,
@@ -112,11 +112,11 @@ impl ChangeLimit {
 }
 
 impl Judgement {
-    /// What the interval of a change says to a limit.
+    /// Judges the interval of a change by a limit.
     pub fn of(interval: (Option<f64>, Option<f64>), above: bool, percent: f64) -> Judgement {
         let (Some(low), Some(high)) = interval else { return Judgement::Unknown };
         let is_shown = if above { low > percent } else { high < percent };
-        // An interval over more than a factor of a hundred shows nothing: a run that broke down has no noise of its own.
+        // An interval over more than a factor of a hundred shows nothing: a run that broke down has no meaningful noise.
         let is_wild = high + 100.0 > 100.0 * (low + 100.0);
         match (is_shown, is_wild) {
             (true, _) => Judgement::Failed,
@@ -144,7 +144,7 @@ impl Condition {
         comparison.figures.iter().find(|figure| figure.name == name)
     }
 
-    /// What its figure says. One without interval by its nature (`max`) is judged by its values.
+    /// Judges a figure. One that never has an interval (`max`) is judged by its values.
     pub fn judge(&self, figure: Option<&Figure>) -> Judgement {
         let Some(figure) = figure else { return Judgement::Unknown };
         let interval = match figure.is_bare() {

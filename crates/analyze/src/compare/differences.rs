@@ -1,4 +1,4 @@
-//! What was not the same in plan and environment: it comes before any figure.
+//! Differences of plan and environment, which are listed before any figure.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 pub struct Difference {
     /// Its place, for example `targets.0.source.depth`.
     pub field: String,
-    /// Its value in A; absent where it has none.
+    /// Its value in A; absent if it has none.
     pub a: Option<String>,
     /// Its value in B.
     pub b: Option<String>,
 }
 
-/// What changes from run to run and says nothing about the system.
+/// Fields that change from run to run and say nothing about the system.
 const PASSING: [&str; 9] = [
     "run_id",
     "load_average",
@@ -52,7 +52,7 @@ fn flatten(place: String, value: &Value, out: &mut BTreeMap<String, String>) {
     let below = |key: &str| if place.is_empty() { key.to_string() } else { format!("{place}.{key}") };
     match value {
         Value::Object(fields) => match fields.get("absent") {
-            // Why something is not known may be said in many ways.
+            // The reason for a missing value may be worded in many ways.
             Some(_) if fields.len() == 1 => {}
             _ => fields.iter().for_each(|(key, value)| flatten(below(key), value, out)),
         },

@@ -1,8 +1,8 @@
-//! A figure of one run with what each block adds to its error, and the interval of the ratio of two such figures.
+//! A figure of one run with each block's contribution to its error, and the interval of the ratio of two such figures.
 //!
 //! The error of a mean is that of a sum over blocks, linearised. For a quantile the share of requests below it is such a
-//! sum, and its interval is carried over to times by the run's own distribution (Woodruff 1952): no density has to be
-//! estimated, and both sides may differ. Intervals of both runs are put together as Zou and Donner (2008) do it.
+//! sum, and its interval is converted to times by the run's own distribution (Woodruff 1952): no density has to be
+//! estimated, and both sides may differ. Intervals of both runs are combined as by Zou and Donner (2008).
 
 use super::blocks::{Blocks, Quantity, Times, Who};
 use super::histogram::{Cut, HALF_STEP, LogHistogram};
@@ -27,7 +27,7 @@ pub(super) struct Estimate {
     /// Nanoseconds, or per second.
     pub(super) value: f64,
     scale: Scale,
-    /// What each block adds to the error; they add up to 0.
+    /// Contribution of each block to the error; they add up to 0.
     influence: Vec<f64>,
     /// Blocks that count: others hold nothing.
     counts: Vec<bool>,
@@ -53,7 +53,7 @@ impl Estimate {
         Estimate { value, scale: Scale::Log, influence: Vec::new(), counts: Vec::new(), slope: 1.0, noise }
     }
 
-    /// The mean of a run's times; `None` where nothing completed.
+    /// The mean of a run's times; `None` if nothing completed.
     pub(super) fn mean(blocks: &Blocks, total: &Times, quantity: Quantity, who: Who) -> Option<Estimate> {
         let (count, sum) = (total.histogram.count() as f64, total.sum as f64);
         if count == 0.0 {
@@ -72,7 +72,7 @@ impl Estimate {
         Some(Estimate::new(mean, Scale::Log, parts.into_iter().map(one).collect(), counts))
     }
 
-    /// A quantile of a run's times; `None` where too few requests lie beyond it.
+    /// A quantile of a run's times; `None` if too few requests lie beyond it.
     pub(super) fn quantile(
         blocks: &Blocks,
         total: &Times,
@@ -85,7 +85,7 @@ impl Estimate {
         Estimate::quantile_of(blocks.blocks.len(), histograms, total.histogram.clone(), q)
     }
 
-    /// A quantile of what the histograms of the blocks hold together.
+    /// A quantile of the merged histograms of the blocks.
     pub(super) fn quantile_of<'a, I: Iterator<Item = &'a LogHistogram>>(
         blocks: usize,
         histograms: impl Fn(usize) -> I,
@@ -106,7 +106,7 @@ impl Estimate {
         Some(Estimate::new(cut.value(), Scale::Quantile { q: share, all }, influence, counts))
     }
 
-    /// A rate of things that happen all the time; `None` where the run has too few whole blocks.
+    /// A rate of things that happen all the time; `None` if the run has too few whole blocks.
     pub(super) fn rate(per_block: &[f64], seconds: f64) -> Option<Estimate> {
         let sum: f64 = per_block.iter().sum();
         let first = per_block.iter().position(|n| *n > 0.0)? + 1;
@@ -128,7 +128,7 @@ impl Estimate {
     }
 
     /// The same quantile of a part of the run, with the error that it would have if its requests were independent; `None`
-    /// where too few of them lie beyond it.
+    /// if too few requests lie beyond it.
     fn within(&self, part: &LogHistogram, freedom: f64) -> Option<Estimate> {
         let Scale::Quantile { q, .. } = &self.scale else { return None };
         let cut = part.cut(*q).filter(|_| part.count() as f64 * (1.0 - q) >= LEAST_BEYOND - 1e-6)?;
@@ -155,7 +155,7 @@ impl Estimate {
         }
     }
 
-    /// By how much the figure's logarithm goes down and up when the linear quantity goes by `error`. `None` where that
+    /// By how much the figure's logarithm goes down and up when the linear quantity goes by `error`. `None` if that
     /// leaves the distribution.
     fn sides(&self, error: f64) -> (Option<f64>, Option<f64>) {
         match &self.scale {
@@ -172,7 +172,7 @@ impl Estimate {
         }
     }
 
-    /// What each block adds to the error of the figure's logarithm.
+    /// Contribution of a block to the error of the figure's logarithm.
     pub(super) fn log_influence(&self, block: usize) -> f64 {
         self.influence.get(block).copied().unwrap_or(0.0) * self.slope
     }
@@ -192,9 +192,9 @@ fn kept(series: &[f64], counts: &[bool]) -> Vec<f64> {
 pub(super) struct Pair {
     pub(super) a: Estimate,
     pub(super) b: Estimate,
-    /// Noise of the logarithm of the ratio; `None` where nothing can be said about it.
+    /// Noise of the logarithm of the ratio; `None` if unknown.
     noise: Option<Noise>,
-    /// By how much the noise of the difference is less than that of independent runs.
+    /// Factor by which the noise of the difference is less than that of independent runs.
     shrink: f64,
     paired: bool,
 }
@@ -228,7 +228,7 @@ impl Pair {
         Some(pair)
     }
 
-    /// What each block adds to the error of the logarithm of the ratio.
+    /// Contribution of each block to the error of the logarithm of the ratio.
     fn differences(&self) -> Vec<f64> {
         let len = self.a.influence.len().max(self.b.influence.len());
         let counts = |e: &Estimate, i: usize| e.counts.get(i).copied().unwrap_or(false);
@@ -253,7 +253,7 @@ impl Pair {
         (self.b.value / self.a.value).ln()
     }
 
-    /// The noise as numbers that hang together with those of other figures of the same runs: one for each block of a
+    /// The noise as numbers that are correlated with those of other figures of the same runs: one for each block of a
     /// coarser cut.
     pub(super) fn signature(&self, cuts: usize) -> Option<Vec<f64>> {
         self.noise.filter(|n| n.error > 0.0)?;
@@ -273,12 +273,12 @@ impl Pair {
         (norm > 0.0).then(|| a.iter().map(|y| y / norm).collect())
     }
 
-    /// The interval that misses the truth with probability `alpha`; `None` where it has an open end.
+    /// The interval that misses the truth with probability `alpha`; `None` if it has an open end.
     pub(super) fn interval(&self, alpha: f64) -> Option<Interval> {
         self.interval_above(alpha, 0.0)
     }
 
-    /// The same, where the standard error of the logarithm of the ratio is known to be at least `least`.
+    /// Like [`Pair::interval`], where the standard error of the logarithm of the ratio is known to be at least `least`.
     pub(super) fn interval_above(&self, alpha: f64, least: f64) -> Option<Interval> {
         let noise = self.noise.filter(|_| self.has_ratio())?;
         let critical = noise.critical(alpha);

@@ -1,8 +1,8 @@
-//! All figures of a comparison together: the more figures are looked at, the further each has to lie beyond its noise.
+//! Joint error of all figures of a comparison: the more figures there are, the further each has to lie beyond its noise.
 //!
-//! Figures of the same runs hang together (p90 and p99, reads and all), so dividing 5 % by their number would hide too
-//! much. The greatest of all standardised errors is simulated instead: each block's share of the error is multiplied with
-//! a normal random number, the same one for all figures.
+//! Figures of the same runs are correlated (p90 and p99, reads and all), so dividing 5 % by their number would hide too
+//! much. The greatest of all standardised errors is simulated instead: each block's share of the error is multiplied with a
+//! normal random number, the same one for all figures.
 
 use super::estimate::Pair;
 use super::random::Random;

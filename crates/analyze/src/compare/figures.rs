@@ -10,7 +10,7 @@ const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), 
 /// Words for the two rates.
 const RATES: [&str; 2] = ["iops", "throughput"];
 
-/// What a figure is measured in.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Unit {
     /// Nanoseconds: less is better.
@@ -32,13 +32,13 @@ pub enum Unit {
 pub struct Figure {
     /// As in conditions: `latency.p99`, `response.read.mean`, `write.iops`.
     pub name: String,
-    /// What `a` and `b` are measured in.
+    /// The unit of `a` and `b`.
     pub unit: Unit,
     /// Its value in A.
     pub a: f64,
     /// Its value in B.
     pub b: f64,
-    /// Change from A to B in percent; absent where A is 0.
+    /// Change from A to B in percent; absent if A is 0.
     pub change_percent: Option<f64>,
     /// Lower end of the interval of the change. The intervals of all figures hold together with a probability of 95 %.
     pub low_percent: Option<f64>,
@@ -67,7 +67,7 @@ impl Figure {
         self.name.ends_with(".max")
     }
 
-    /// Whether B is worse by what the values say.
+    /// Whether B is worse, judging by the values.
     pub fn is_worse(&self) -> bool {
         let grows = self.change_percent.unwrap_or(0.0) > 0.0;
         grows == matches!(self.unit, Unit::Time | Unit::Ratio)
@@ -161,7 +161,7 @@ pub(super) struct Runs<'a> {
     pub(super) b: &'a Blocks,
     /// Equal blocks hold the same requests.
     pub(super) paired: bool,
-    /// Both had due times of their own.
+    /// Both runs have a timetable.
     pub(super) timetable: bool,
 }
 
@@ -205,7 +205,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Reads, or writes, where neither run has the others.
+    /// The only operation, if both runs have only reads or only writes.
     pub(super) fn only(&self) -> Option<Who> {
         let none = |run: &Blocks, who| run.total(Quantity::Latency, who).histogram.count() == 0;
         let lacks = |who| none(self.a, who) && none(self.b, who);
@@ -216,7 +216,7 @@ impl Runs<'_> {
         }
     }
 
-    /// Reads and writes get figures of their own only where there are both, flushes where there are any.
+    /// Reads and writes get separate figures only if there are both, flushes if there are any.
     fn whos(&self) -> Vec<Who> {
         let has_both = self.only().is_none();
         let is_told = |who: &Who| match who {

@@ -7,7 +7,7 @@ const STEPS: u64 = 256;
 /// Slots that are allocated together.
 const PAGE: usize = 64;
 
-/// Half of the widest step, as a difference of natural logarithms: what a quantile may be off.
+/// Half of the widest step, as a difference of natural logarithms: the maximum error of a quantile.
 pub(super) const HALF_STEP: f64 = 0.5 / STEPS as f64;
 
 /// Counts of times. At most 60 KB, and pages that hold nothing are not there.

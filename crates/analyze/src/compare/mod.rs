@@ -1,4 +1,4 @@
-//! Two runs side by side: what differs, by how much, and whether noise alone could have made the difference.
+//! Compares two runs: the differences, their size, and whether noise alone could have caused them.
 //!
 //! Figures and their method stand in `docs/compare.md`. Memory is bounded by the number of blocks.
 
@@ -39,50 +39,50 @@ use std::io;
 /// Version of the comparison's JSON form.
 pub const COMPARE_VERSION: u32 = 1;
 
-/// Error probabilities of a comparison. With what the estimates themselves do not know, less than 5 % in all: see the table
-/// in `docs/compare.md`.
+/// Error probabilities of a comparison. With the bias of the estimates themselves, less than 5 % in all: see the table in
+/// `docs/compare.md`.
 #[derive(Debug, Clone, Copy)]
 struct Errors {
-    /// Of all figures together.
+    /// For all figures together.
     figures: f64,
-    /// Of all stretches of time together.
+    /// For all stretches of time together.
     stretches: f64,
 }
 
 impl Errors {
-    /// Of each of so many comparisons that are made together (Bonferroni).
+    /// The share of each of several comparisons that are made together (Bonferroni).
     fn shared_by(comparisons: usize) -> Errors {
         let share = comparisons.max(1) as f64;
         Errors { figures: 0.03 / share, stretches: 0.01 / share }
     }
 }
 
-/// Below this a run shows little of its own noise.
+/// A run shorter than this shows little of its noise.
 const SHORT_NS: u64 = 3_000_000_000;
 /// Bytes or requests that differ by more than this share make the work unequal.
 const UNEQUAL: f64 = 0.001;
 
 /// A run to compare, as it was read.
 pub struct Run<'a> {
-    /// What it is called: its directory, for example.
+    /// Its name: its directory, for example.
     pub name: String,
     /// Its requests.
     pub records: &'a dyn Records,
-    /// Its plan, where it has one.
+    /// Its plan, if it has one.
     pub plan: Option<&'a Plan>,
-    /// Where it ran, as JSON; null where that is not known.
+    /// Where it ran, as JSON; null if unknown.
     pub environment: serde_json::Value,
-    /// Whether its requests were due at times of their own.
+    /// Whether its requests have a timetable.
     pub has_timetable: bool,
     /// Its phases, where they have names.
     pub phases: &'a [PhaseTimes],
-    /// Why it is not whole, as a sentence, where it is not.
+    /// Why it is incomplete, as a sentence; `None` if it is complete.
     pub incomplete: Option<String>,
     /// The verdict on its figures, where it was judged.
     pub verdict: Option<RunVerdict>,
 }
 
-/// What the figures of a run are worth, in a word and in a sentence.
+/// The verdict on the figures of a run, in a word and in a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunVerdict {
     /// In a word.
@@ -94,7 +94,7 @@ pub struct RunVerdict {
 /// A run of a comparison in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Facts {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Requests after the ramp.
     pub requests: u64,
@@ -161,7 +161,7 @@ pub struct RatioBin {
 /// How much two distributions lie apart, whatever their shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
-    /// What is compared: `latency`, `latency.read`.
+    /// The name of the compared distribution: `latency`, `latency.read`.
     pub what: String,
     /// Probability that a request of B takes longer than one of A, equal ones counted half.
     pub probability_b_slower: f64,
@@ -176,19 +176,19 @@ pub struct Comparison {
     pub answer: Answer,
     /// The baseline.
     pub a: Facts,
-    /// What is compared with it.
+    /// The run that is compared with it.
     pub b: Facts,
-    /// What differs between the plans.
+    /// Differences between the plans.
     pub plan: Vec<Difference>,
-    /// What differs between the environments.
+    /// Differences between the environments.
     pub environment: Vec<Difference>,
     /// Whether both did the same.
     pub load: SameLoad,
-    /// What to know before believing the figures.
+    /// Cautions to read before believing the figures.
     pub cautions: Vec<String>,
     /// Every figure that both have.
     pub figures: Vec<Figure>,
-    /// The one operation that both have, where that is all: figures of it are those of all requests.
+    /// The only operation that both have: its figures are those of all requests. `None` if there are several.
     #[serde(skip)]
     pub only: Option<Who>,
     /// Sizes of the effect.
@@ -202,7 +202,7 @@ pub struct Comparison {
     pub phases: Phases,
 }
 
-/// A comparison and what it says to conditions.
+/// A comparison and the judgement of its conditions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
     /// The comparison.
@@ -220,8 +220,7 @@ pub struct JudgedCondition {
     pub condition: Condition,
     /// Whether it holds.
     pub result: Judgement,
-    /// A change of so many percent is what would be shown 8 times in 10, where that is more than the condition asks about: that it holds says
-    /// little.
+    /// Change in percent that would be shown 8 times in 10, if that is more than the condition asks about: then holding means little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blind_below_percent: Option<f64>,
 }
@@ -290,7 +289,7 @@ fn compare_within(
     let paired = pairs::pair(a.records, b.records, &blocks_a, (a.has_timetable, b.has_timetable))?;
     let load = same_load(a_blocks, b_blocks, &paired);
     if timetable && load == SameLoad::SameAsFarAsBothGo {
-        // What only one of them came to is another load.
+        // The part that only one of them reached is a different load.
         let common = blocks_a.blocks.len().min(blocks_b.blocks.len()).saturating_sub(1);
         blocks_a.cut_off(common);
         blocks_b.cut_off(common);

@@ -10,7 +10,7 @@ use super::student;
 
 /// Batches of the second estimate.
 const BATCHES: usize = 16;
-/// Blocks below which nothing is said.
+/// Minimum number of blocks for an estimate.
 pub(super) const LEAST_BLOCKS: usize = 16;
 /// Greatest correlation that is reckoned with: beyond it a run is no longer than its noise.
 const MOST_CORRELATION: f64 = 0.97;

@@ -10,10 +10,10 @@ use std::ops::Range;
 const STRETCHES: usize = 32;
 /// Stretches at least, so that their scatter is known.
 const LEAST_STRETCHES: usize = 8;
-/// Degrees of freedom of that scatter: a median distance of 32 values tells about as much as a standard deviation of 12, less
-/// where neighbours have something in common.
+/// Degrees of freedom of that scatter: a median distance of 32 values is about as precise as a standard deviation of 12, less
+/// where neighbours are correlated.
 const FREEDOM: f64 = 8.0;
-/// What is compared in each.
+/// Figures compared in each stretch.
 const QUANTILES: [(&str, f64); 2] = [("latency.p50", 0.5), ("latency.p99", 0.99)];
 
 /// A quantile of a stretch of time in both runs.
@@ -21,7 +21,7 @@ const QUANTILES: [(&str, f64); 2] = [("latency.p50", 0.5), ("latency.p99", 0.99)
 pub struct Stretch {
     /// Which figure.
     pub figure: String,
-    /// Its begin on the runs' own clocks.
+    /// Its start on the runs' own clocks.
     pub begin_ns: u64,
     /// Its end.
     pub end_ns: u64,
@@ -36,7 +36,7 @@ pub struct Stretch {
     pub shown: bool,
 }
 
-/// The course of the change.
+/// The change over time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct OverTime {
     /// Every stretch with enough requests in both runs, by figure and time.
@@ -48,8 +48,8 @@ pub struct OverTime {
 /// Compares stretch by stretch; a change is shown nowhere in equal runs except with probability `alpha`.
 ///
 /// The noise of a stretch is taken from how much the ratios of all stretches scatter around their median. Unlike the noise
-/// of the whole run that knows what requests of a stretch have in common, and a change that lasts for less than half of the
-/// run does not hide itself.
+/// of the whole run, this includes correlation within a stretch, and a change that lasts for less than half of the run does
+/// not hide itself.
 pub(super) fn over_time(runs: &Runs, alpha: f64) -> OverTime {
     let stretches = stretches(runs);
     let alpha = alpha / (stretches.len() * QUANTILES.len()).max(1) as f64;

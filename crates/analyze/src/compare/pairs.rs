@@ -1,4 +1,4 @@
-//! The same requests in both runs, one by one: only who replays has them twice.
+//! The same requests in both runs, one by one: only replays execute the same requests twice.
 
 use super::blocks::{BLOCKS, Blocks};
 use super::estimate::{Estimate, Pair};
@@ -20,10 +20,10 @@ pub(super) const ALIKE: f64 = 1.03;
 const PIECE: usize = 4096;
 const WAITING: usize = 4;
 
-/// What is needed of a request to find its fellow.
+/// The fields of a request that are needed to find its counterpart.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    /// Phase, pass, number and target: the order in which fellows are met.
+    /// Phase, pass, number and target: the order of matching.
     key: (u16, u32, u64, u16),
     op: Op,
     place: Extent,
@@ -43,7 +43,7 @@ impl Item {
     }
 }
 
-/// What pairs of requests come to.
+/// Results of matching requests in pairs.
 #[derive(Debug, Clone)]
 pub(super) struct Paired {
     /// Ratios of latencies B ÷ A, times [`ONE`], by the block in which A's request began.
@@ -55,7 +55,7 @@ pub(super) struct Paired {
     pub(super) alike: u64,
     /// Pairs of requests that had the same number and did something else.
     pub(super) unlike: u64,
-    /// Requests of both runs that were overtaken by too many others to meet their fellows.
+    /// Requests of both runs that were overtaken by too many others to be matched.
     pub(super) lost: u64,
 }
 
@@ -105,7 +105,7 @@ impl Paired {
     }
 }
 
-/// Brings the requests of both runs together. `a_blocks` tells the blocks; reads both runs at the same time.
+/// Matches the requests of both runs, with the blocks of `a_blocks`; reads both runs at the same time.
 pub(super) fn pair(
     a: &dyn Records,
     b: &dyn Records,
@@ -128,7 +128,7 @@ pub(super) fn pair(
     })
 }
 
-/// Reads a run and sends its requests by ascending key, until nobody wants more. Tells how many came too late.
+/// Reads a run and sends its requests by ascending key until the receiver stops. Returns how many came too late.
 fn send(
     records: &dyn Records,
     by_due: bool,
@@ -143,7 +143,7 @@ fn send(
     let mut out = |_, item: Item| {
         piece.push(item);
         if piece.len() == PIECE {
-            // Nobody listens any more: then nobody needs it.
+            // An error means that the receiver needs no more.
             let _ = to.send(std::mem::replace(&mut piece, Vec::with_capacity(PIECE)));
         }
     };
@@ -189,7 +189,7 @@ impl Iterator for Items {
     }
 }
 
-/// Meets fellows in two ascending streams. Ends early where the runs clearly did different things.
+/// Matches two ascending streams. Ends early if the runs clearly did different things.
 fn join(mut a: Items, mut b: Items, width_ns: u64) -> Paired {
     const CLEARLY: u64 = 1000;
     let mut paired = Paired::new();
@@ -219,7 +219,7 @@ mod tests {
         (0..n).map(|i| record(i, Op::Read, i * 1000, i * 1000, i * 1000 + latency(i))).collect()
     }
 
-    // A slice has no size of its own, so it cannot be a `dyn Records`.
+    // A slice is unsized, so it cannot be a `dyn Records`.
     #[allow(clippy::ptr_arg)]
     fn paired(a: &Vec<Record>, b: &Vec<Record>) -> Paired {
         pair(a, b, &Blocks::read(a, true).unwrap(), (true, true)).unwrap()

@@ -7,8 +7,8 @@ use iosonar_plan::Nanos;
 use serde::Serialize;
 use std::io;
 
-/// Most phases that are compared. Each takes two readings of both runs, and its share of the error probability must not be
-/// below a thousandth, the least that the simulation of `family` can tell.
+/// Maximum number of phases that are compared. Each takes two readings of both runs, and its share of the error probability
+/// must not be below a thousandth, the resolution of the simulation in `family`.
 const MOST: usize = 29;
 
 /// A phase that both runs have, by its name.
@@ -31,11 +31,11 @@ pub struct PhaseComparison {
 /// The phases of both runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Phases {
-    /// Those that both have, in the order of A.
+    /// Phases that both have, in the order of A.
     pub both: Vec<PhaseComparison>,
-    /// Names of those that only A has, and of those that were too many to compare.
+    /// Names of phases that only A has, and of those that were too many to compare.
     pub only_a: Vec<String>,
-    /// Names of those that only B has.
+    /// Names of phases that only B has.
     pub only_b: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ fn phase((a, of_a): (&Run, u16), (b, of_b): (&Run, u16), errors: Errors) -> io::
     Ok(PhaseComparison { name, answer, a: facts_a, b: facts_b, load, figures })
 }
 
-/// A run of nothing but a phase.
+/// Restricts a run to a phase.
 fn part<'a>(run: &Run<'a>, records: &'a OfPhase<'a>) -> Run<'a> {
     Run {
         name: run.name.clone(),

@@ -47,7 +47,7 @@ fn run(kind: Kind, n: u64, factor: f64, seed: u64) -> Vec<Record> {
     (0..n).map(&mut one).collect()
 }
 
-// A slice has no size of its own, so it cannot be a `dyn Records`.
+// A slice is unsized, so it cannot be a `dyn Records`.
 #[allow(clippy::ptr_arg)]
 fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
     let of = |name: &str, records| Run {
@@ -65,8 +65,8 @@ fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
     compare((&a, &blocks(&a)), (&b, &blocks(&b))).unwrap()
 }
 
-/// Of comparisons with a slowdown: in how many any difference is shown, in how many that of the median latency is, and the
-/// mean of the smallest visible change of it.
+/// Among comparisons with a slowdown: the share that shows any difference, the share that shows one of the median latency,
+/// and the mean of its smallest visible change.
 fn rates(kind: Kind, n: u64, factor: f64, seeds: std::ops::Range<u64>) -> (f64, f64, f64) {
     let timetable = !matches!(kind, Kind::Closed);
     let (mut any, mut median, mut visible) = (0, 0, 0.0);

@@ -10,14 +10,14 @@ use super::turns::Predecessor;
 use super::windows::{Batch, Change, Sliding};
 use super::{Demand, SECTORS_PER_PAGE, SetSizes};
 
-/// Pages of a request that are looked at before the memory is looked at again.
+/// Pages of a request that are processed between two checks of the memory.
 const PIECE: u64 = 4096;
-/// Pages of a request at most, 1 GiB: a number that no recording holds must not become minutes of work.
+/// Maximum pages of a request, 1 GiB: an absurd length must not cause minutes of work.
 const MOST_PAGES: u64 = 1 << 18;
 /// Times of single sectors that cost as much memory as a page.
 const TIMES_PER_PAGE: usize = 2;
 
-/// What is kept of one device.
+/// State of one device.
 #[derive(Debug, Clone)]
 pub(super) struct Device {
     pub(super) id: u16,
@@ -58,7 +58,7 @@ impl Sums {
     }
 }
 
-/// Whether not all pages of a request are looked at.
+/// Whether some pages of a request are ignored.
 pub(super) fn is_cut(d: &Demand) -> bool {
     d.end().div_ceil(SECTORS_PER_PAGE) - d.sector / SECTORS_PER_PAGE > MOST_PAGES
 }
@@ -94,13 +94,13 @@ impl Device {
         self.table.len() + self.times.len() / TIMES_PER_PAGE
     }
 
-    /// Looks at half as many pages from now on.
+    /// Halves the share of sampled pages from now on.
     pub(super) fn thin_out(&mut self) {
         self.table.thin_out();
         self.times.thin_out(self.table.log_rate());
     }
 
-    /// Takes a piece of the pages of a request into account.
+    /// Adds a piece of the pages of a request.
     pub(super) fn add(&mut self, d: &Demand, (from, end): (u64, u64), second: u32, sums: &mut Sums) {
         let log_rate = self.table.log_rate();
         self.table.reserve((end - from) as usize);
@@ -146,8 +146,8 @@ impl Device {
         batches.pages.flush(&mut sums.sets.pages, &change);
     }
 
-    /// Adds the last use of everything to the working sets. Answers, for each window, how much was used from
-    /// `since` on. `last` is the last second of the load.
+    /// Adds the last use of everything to the working sets. Returns, for each window, how much was used from `since` on.
+    /// `last` is the last second of the load.
     pub(super) fn close(&self, sums: &mut Sums, since: &[u64], last: u64) -> Vec<SetSizes<u64>> {
         let Sums { windows, sets, .. } = sums;
         let end = End { windows, since, last, log_rate: self.table.log_rate() };
@@ -171,7 +171,7 @@ impl Device {
 /// The end of a load.
 struct End<'a> {
     windows: &'a [u64],
-    /// Beginning of the last consecutive window of each length.
+    /// Start of the last consecutive window of each length.
     since: &'a [u64],
     last: u64,
     log_rate: u32,
@@ -183,7 +183,7 @@ struct LastUses<'a> {
     set: &'a mut Sliding,
     /// Items by second. Most loads end soon enough for that.
     by_second: Vec<u64>,
-    /// For each window, how many were used from its beginning on.
+    /// For each window, how many were used from its start on.
     recent: Vec<u64>,
 }
 
@@ -211,7 +211,7 @@ impl<'a> LastUses<'a> {
         }
     }
 
-    /// Adds all of them to the set; how many were recent.
+    /// Adds all of them to the set; returns how many were recent.
     fn close(mut self) -> Vec<u64> {
         for (second, weight) in std::mem::take(&mut self.by_second).into_iter().enumerate() {
             self.change(second as u32, weight);
@@ -220,8 +220,8 @@ impl<'a> LastUses<'a> {
     }
 }
 
-/// Pages in a row that were last used in a row, too, or never. They have the same distance: what one of them leaves
-/// behind, the next one's predecessor has put on top. So they move there together.
+/// Consecutive pages whose last uses were consecutive, too, or that were never used. They have the same distance: each
+/// one's predecessor, now on top, counts instead of the page itself. So they move there together.
 #[derive(Debug, Default)]
 struct Run {
     /// Position of the first one's last use, and its distance.
@@ -237,7 +237,7 @@ impl Run {
         Run { last, position: recency.next(), pages: 0 }
     }
 
-    /// Whether this page goes on with what the pages so far are.
+    /// Whether this page continues the run.
     fn takes(&self, entry: &Entry, is_new: bool) -> bool {
         let goes_on = match self.last {
             None => is_new,
@@ -246,13 +246,13 @@ impl Run {
         self.pages > 0 && goes_on
     }
 
-    /// One more page; its new position.
+    /// Adds a page; returns its new position.
     fn add(&mut self) -> u32 {
         self.pages += 1;
         self.position + self.pages - 1
     }
 
-    /// All of them move to the top.
+    /// Moves all of them to the top.
     fn end(&self, recency: &mut Recency, count: &mut impl FnMut(Option<u64>, u32)) {
         if let Some((position, _)) = self.last {
             recency.remove(position, self.pages);

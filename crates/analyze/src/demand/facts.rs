@@ -3,7 +3,7 @@
 use super::ByOp;
 use serde::{Deserialize, Serialize};
 
-/// Figures of what a load demands. Counts are exact unless [`SamplingFacts`] says otherwise.
+/// Figures of a load's demand. Counts are exact unless [`SamplingFacts`] says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DemandFacts {
     /// Number of devices that requests were for.
@@ -26,17 +26,17 @@ pub struct DemandFacts {
     pub throughput: DemandThroughput,
     /// How often pages are used.
     pub frequency: ByOp<FrequencyFacts>,
-    /// What is used again.
+    /// Repeated uses.
     pub repetitions: Repetitions,
-    /// What an LRU cache would miss.
+    /// Miss ratio of an LRU cache.
     pub miss_ratio: MissRatioFacts,
-    /// What becomes of the load on devices of given sizes.
+    /// Effect of device wraparound for given sizes.
     pub wraparound: Vec<Wraparound>,
     /// Whether sets, frequencies and reuse distances are exact.
     pub sampling: SamplingFacts,
 }
 
-/// Requests and what they ask for.
+/// Requests and their volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DemandCounts {
     /// Number of requests.
@@ -61,18 +61,18 @@ pub struct DemandSpan {
 pub struct Extremes {
     /// How many numbers.
     pub count: u64,
-    /// Their sum; at most 2^64 − 1 is told.
+    /// Their sum, saturated at 2^64 − 1.
     pub sum: u64,
-    /// The least, 0 if there is none.
+    /// The least, 0 without numbers.
     pub min: u64,
-    /// The greatest, 0 if there is none.
+    /// The greatest, 0 without numbers.
     pub max: u64,
-    /// Sum divided by number, 0 if there is none.
+    /// Sum divided by number, 0 without numbers.
     pub mean: f64,
 }
 
 impl Extremes {
-    /// Of these numbers.
+    /// Computes the extremes of these numbers.
     pub fn of(numbers: impl IntoIterator<Item = u64>) -> Extremes {
         let (mut count, mut sum, mut min, mut max) = (0, 0u128, u64::MAX, 0);
         for n in numbers {
@@ -91,16 +91,16 @@ pub struct FractionExtremes {
     pub count: u64,
     /// Their sum.
     pub sum: f64,
-    /// The least, 0 if there is none.
+    /// The least, 0 without numbers.
     pub min: f64,
-    /// The greatest, 0 if there is none.
+    /// The greatest, 0 without numbers.
     pub max: f64,
-    /// Sum divided by number, 0 if there is none.
+    /// Sum divided by number, 0 without numbers.
     pub mean: f64,
 }
 
 impl FractionExtremes {
-    /// Of these numbers.
+    /// Computes the extremes of these numbers.
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> FractionExtremes {
         let mut numbers = numbers.into_iter();
         let Some(first) = numbers.next() else { return FractionExtremes::default() };
@@ -123,7 +123,7 @@ pub struct SizeFacts {
     pub mean_sectors: f64,
     /// Longest request.
     pub max_sectors: u64,
-    /// The length that most requests have (the shortest of several); `None` if those are told by class only.
+    /// The most frequent length (the shortest of several); `None` if it is only known as a class.
     pub most_frequent_sectors: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ pub struct SetSizes<T> {
 pub struct WindowFacts {
     /// Length of the window in seconds; `None` for the infinite one.
     pub window_s: Option<u64>,
-    /// Seconds between the ends of the sliding windows that were looked at: 1 up to 2^18 s, then powers of two.
+    /// Seconds between the ends of the sliding windows that were evaluated: 1 up to 2^18 s, then powers of two.
     pub step_s: u64,
     /// Sliding windows [t − d, t) for every step t; for the infinite window all from time zero to t.
     pub sliding: SetSizes<Extremes>,
@@ -194,7 +194,7 @@ pub struct GrowthPoint {
 /// Turns (backward seeks): requests that start lower than their predecessor on the same device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DemandTurns {
-    /// Of all requests; of reads among reads alone; of writes among writes alone.
+    /// Turns of all requests, of reads among reads alone, and of writes among writes alone.
     pub total: ByOp<TurnCount>,
     /// Width of a window, nanoseconds.
     pub window_ns: u64,
@@ -257,7 +257,7 @@ pub struct MassMarker {
     pub one_of: u64,
     /// Fewest pages that reach the share.
     pub fewest: RankPoint,
-    /// The same with at most one share for each rank, as pictures label it; `None` with more shares than ranks.
+    /// The point with at most one share for each rank, as pictures label it; `None` with more shares than ranks.
     pub label: Option<RankPoint>,
 }
 
@@ -275,12 +275,12 @@ pub struct RankPoint {
     pub speedup: f64,
 }
 
-/// What is used again.
+/// Repeated uses.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Repetitions {
     /// Uses of pages that had been used before: accesses minus distinct pages.
     pub page_accesses: u64,
-    /// The same in percent of all uses.
+    /// Those uses in percent of all uses.
     pub page_accesses_percent: f64,
     /// Pages that were used once only.
     pub pages_used_once: u64,
@@ -288,14 +288,14 @@ pub struct Repetitions {
     pub immediate: u64,
 }
 
-/// What an LRU cache of 4 KiB pages would miss; each device has a cache of its own of that size.
+/// Miss ratio of an LRU cache of 4 KiB pages; each device has a separate cache of that size.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MissRatioFacts {
     /// At cache sizes that are powers of two.
     pub at: Vec<MissRatio>,
     /// First uses, which every cache misses, in parts of all accesses.
     pub first_use: ByOp<f64>,
-    /// Where more memory starts to help less than on average; `None` where nothing is used again.
+    /// Where more memory starts to help less than on average; `None` if nothing is used again.
     pub knee: ByOp<Option<Knee>>,
 }
 
@@ -317,7 +317,7 @@ pub struct Knee {
     pub miss: f64,
 }
 
-/// What becomes of a load on a device of a given size: places are taken modulo its size.
+/// Effect of wraparound on a device of a given size: addresses are taken modulo its size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Wraparound {
     /// Size of the device.
@@ -333,14 +333,14 @@ pub struct Wraparound {
 /// Whether sets, frequencies and reuse distances are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct SamplingFacts {
-    /// Every page was looked at.
+    /// Whether every page was counted, not a sample.
     pub exact: bool,
-    /// Requests longer than 1 GiB, of which only the first GiB was looked at.
+    /// Requests longer than 1 GiB, of which only the first GiB was counted.
     #[serde(default)]
     pub cut_requests: u64,
-    /// One page of this many was looked at in the end (by the device with the smallest share); a power of two.
+    /// One page of this many was sampled in the end (by the device with the smallest share); a power of two.
     pub one_of: u64,
-    /// Pages that were looked at in the end.
+    /// Pages in the sample at the end.
     pub sampled_pages: u64,
     /// Standard error of the sizes of the infinite window, in parts of the size.
     pub relative_error: SetSizes<f64>,

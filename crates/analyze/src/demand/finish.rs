@@ -14,11 +14,11 @@ use super::{
 use std::thread;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Seconds after which the growth of the infinite window is told.
+/// Seconds after which the growth of the infinite window is reported.
 const GROWTH_S: [u64; 12] = [1, 6, 10, 60, 600, 1_800, 3_000, 3_600, 21_600, 86_400, 604_800, 2_592_000];
 
 impl DemandTally {
-    /// What was counted.
+    /// Returns the analysis of the counted requests.
     pub fn finish(mut self) -> DemandAnalysis {
         let last_second = self.span.map(|s| s.last_ns / SECOND_NS);
         // Both read the whole table of pages.
@@ -140,12 +140,12 @@ impl DemandTally {
         }
     }
 
-    /// Each page is in the sample with probability r, whatever the others do. So a sum over pages of x has the variance
-    /// (1 − r) / r · Σ x², and the sum of x² over the sample, divided by r, estimates Σ x² (Horvitz and Thompson, 1952).
+    /// Each page is in the sample with probability r, independently. So a sum over pages of x has the variance (1 − r) / r
+    /// · Σ x², and the sum of x² over the sample, divided by r, estimates Σ x² (Horvitz and Thompson, 1952).
     fn sampling(&self, accesses: u64) -> SamplingFacts {
         let (mut sum, mut variance, mut uses) = ([0.0; 3], [0.0; 3], 0.0);
         let log_rate = self.devices.iter().map(|d| d.table.log_rate()).max().unwrap_or(0);
-        // Where every page is looked at nothing is uncertain.
+        // Without sampling there is no uncertainty.
         let sampled = if log_rate > 0 { self.devices.as_slice() } else { &[] };
         for device in sampled {
             let weight = (1u64 << device.table.log_rate()) as f64;
@@ -228,8 +228,8 @@ fn wider(width: u64, shift: u32) -> u64 {
     width.saturating_mul(1 << shift)
 }
 
-/// Consecutive windows from the sliding ones: window k is the one that ends at (k + 1)·d. The last one may end after
-/// the last request: its sizes are those of what was used since it began.
+/// Consecutive windows from the sliding ones: window k is the one that ends at (k + 1)·d. The last one may end after the
+/// last request: its sizes count everything used since it began.
 fn consecutive(
     devices: &[Device],
     window: usize,

@@ -5,7 +5,7 @@ use super::{FrequencyFacts, FrequencyGroup, HotPage, MassMarker, RankPoint};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Numbers of accesses below this have a place of their own from the start.
+/// Numbers of accesses below this have a preallocated slot.
 const FEW: usize = 4096;
 /// Hottest pages that are named.
 const HOTTEST: usize = 10;
@@ -28,7 +28,7 @@ impl Frequency {
         Frequency { few: vec![0; FEW], many: BTreeMap::new(), hottest: Vec::new() }
     }
 
-    /// A page that stands for 2^`log_weight` with as many accesses.
+    /// Adds a page that stands for 2^`log_weight` with as many accesses.
     pub(super) fn add(&mut self, device: u16, entry: &Entry, accesses: u64, log_weight: u32) {
         if accesses == 0 {
             return;

@@ -1,10 +1,10 @@
-//! Sums in windows of equal width, which become wider as the run goes on.
+//! Sums in windows of equal width, which become wider with the length of the run.
 
 /// Windows of a series at most. Above it, two neighbours become one.
 pub(super) const MOST_STEPS: usize = 1 << 18;
 
-/// Some counts for each step of a key (a second, a window, a GiB) from zero. A step is one key wide at first, then a
-/// power of two.
+/// Some counts for each step of a key (a second, a window, a GiB) from zero. A step is one key wide at first, then a power
+/// of two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lanes {
     lanes: usize,

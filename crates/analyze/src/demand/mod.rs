@@ -1,7 +1,7 @@
-//! What a load demands: the static analysis, from due times and places alone.
+//! Demand of a load: the static analysis, from due times and addresses alone.
 //!
-//! [`DemandTally`] takes [`Demand`]s one by one in the order of time and gives a [`DemandAnalysis`]: figures
-//! ([`DemandFacts`]) and the arrays after pictures and tables ([`DemandSeries`]). Definitions and formulas are in
+//! [`DemandTally`] takes [`Demand`]s one by one in the order of time and returns a [`DemandAnalysis`]: figures
+//! ([`DemandFacts`]) and the arrays for pictures and tables ([`DemandSeries`]). Definitions and formulas are in
 //! `docs/demand.md`. Memory follows [`DemandOptions`] and the number of devices, never the number of requests.
 
 mod device;
@@ -40,7 +40,7 @@ pub use tally::DemandTally;
 
 use serde::{Deserialize, Serialize};
 
-/// What a load demands: figures and the arrays after pictures.
+/// Demand of a load: figures and the arrays for pictures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemandAnalysis {
     /// Figures, for tables and JSON.
@@ -49,19 +49,19 @@ pub struct DemandAnalysis {
     pub series: DemandSeries,
 }
 
-/// The same kind of value for all requests, for reads and for writes.
+/// A value for all requests, for reads and for writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ByOp<T> {
-    /// Of all requests.
+    /// All requests.
     pub all: T,
-    /// Of reads.
+    /// Reads.
     pub read: T,
-    /// Of writes.
+    /// Writes.
     pub write: T,
 }
 
 impl<T> ByOp<T> {
-    /// All three, in the order of tables, made by `f` of what `self` holds.
+    /// Applies `f` to all three, in the order of tables.
     pub fn map<U>(&self, mut f: impl FnMut(&T) -> U) -> ByOp<U> {
         ByOp { all: f(&self.all), read: f(&self.read), write: f(&self.write) }
     }

@@ -1,19 +1,19 @@
-//! What a user may choose.
+//! Options of a static analysis.
 
-/// Choices of a static analysis.
+/// Options of a static analysis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemandOptions {
-    /// Windows of the working sets in whole seconds; the infinite one is always there. Zeros are skipped, doubles
-    /// too, and at most 16 are kept, the shortest ones.
+    /// Windows of the working sets in whole seconds; the infinite one is always there. Zeros and duplicates are skipped,
+    /// and at most 16 are kept, the shortest ones.
     pub windows_s: Vec<u64>,
-    /// Width of the windows in which throughput is told, nanoseconds.
+    /// Width of the windows for throughput, nanoseconds.
     pub throughput_window_ns: u64,
-    /// Width of the windows in which turns are told, nanoseconds.
+    /// Width of the windows for turns, nanoseconds.
     pub turn_window_ns: u64,
     /// Number of distinct pages (4 KiB) of all devices up to which working sets, frequencies and reuse distances are
     /// exact. Above it pages are sampled.
     pub exact_pages: usize,
-    /// Device sizes, in bytes, for which wrap-around is told.
+    /// Device sizes, in bytes, for which wraparound is reported.
     pub device_bytes: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! How many other pages were used since a page was used last: its LRU stack distance.
+//! LRU stack distance: the number of other pages that were used since the last use of a page.
 //!
 //! Every use gets the next position, a bit per position says whether it is the last use of its page. The distance is
 //! the number of set bits after a position. Counts per block and per group keep that a matter of some additions.
@@ -20,7 +20,7 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Whether there are positions for `uses` more of them; if not, they must be given out again.
+    /// Whether there are positions for `uses` more of them; if not, call `compact`.
     pub(super) fn has_room(&self, uses: usize) -> bool {
         self.next + uses <= self.words.len() * 64
     }
@@ -30,7 +30,7 @@ impl Recency {
         self.next as u32
     }
 
-    /// Notes one use each of `pages` pages in a row. There must be room.
+    /// Records one use each of `pages` consecutive pages. There must be room.
     pub(super) fn push(&mut self, pages: u32) {
         let first = self.next;
         self.next += pages as usize;
@@ -42,7 +42,7 @@ impl Recency {
         }
     }
 
-    /// Forgets the last uses at `pages` positions in a row.
+    /// Removes the last uses at `pages` consecutive positions.
     pub(super) fn remove(&mut self, first: u32, pages: u32) {
         self.live -= pages as usize;
         for (word, bits) in words_of(first as usize, pages) {
@@ -66,8 +66,8 @@ impl Recency {
         u64::from(in_word + in_block + in_group + above)
     }
 
-    /// Assigns positions again, in the same order, and makes room for three times as many uses as there are pages, and
-    /// for `uses` at least. The answer tells the new position of each old one.
+    /// Assigns positions again, in the same order, and makes room for three times as many uses as there are pages, and for
+    /// `uses` at least. Returns the mapping from old positions to new ones.
     pub(super) fn compact(&mut self, uses: usize) -> Renumber {
         let mut before = 0;
         let start = |word: &u64| {
@@ -95,7 +95,7 @@ fn words_of(first: usize, count: u32) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// From old positions to new ones.
+/// Mapping from old positions to new ones.
 pub(super) struct Renumber {
     words: Vec<u64>,
     starts: Vec<u32>,

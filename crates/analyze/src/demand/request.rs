@@ -1,4 +1,4 @@
-//! One request as its source wanted it.
+//! One request as its source issued it.
 
 use iosonar_archive::Record;
 use iosonar_plan::{Extent, Op};
@@ -10,7 +10,7 @@ pub const SECTORS_PER_PAGE: u64 = 8;
 /// Bytes of a page, the unit in which caches are thought of.
 pub const PAGE_BYTES: u64 = SECTOR_BYTES * SECTORS_PER_PAGE;
 
-/// One request as its source wanted it, whatever became of it.
+/// One request as its source requested it, regardless of its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// When it is due, nanoseconds from time zero.
@@ -26,14 +26,14 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// What a record's source requested: due time and requested range, rounded outward to whole sectors. Each target
-    /// is a device of its own. None of what transfers no data: a flush demands no place.
+    /// The demand of a record's source: due time and requested range, rounded outward to whole sectors. Each target is a
+    /// separate device. `None` for operations without data: a flush has no address.
     pub fn of(record: &Record) -> Option<Demand> {
         let demand = || Demand::at(record.due.0, record.target, record.op, record.requested);
         record.op.is_transfer().then(demand)
     }
 
-    /// The same of a read or write, from its parts.
+    /// The demand of a read or write, from its parts.
     pub fn at(time_ns: u64, device: u16, op: Op, extent: Extent) -> Demand {
         let (offset, length) = (extent.offset, extent.length);
         let sector = offset / SECTOR_BYTES;
@@ -41,7 +41,7 @@ impl Demand {
         Demand { time_ns, sector, sectors, device, op }
     }
 
-    /// First sector after it.
+    /// First sector after the request.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(self.sectors)
     }

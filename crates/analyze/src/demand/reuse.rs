@@ -1,14 +1,14 @@
 //! Reuse distances and what they say about caches: the miss-ratio curve.
 //!
-//! An LRU cache of C pages holds a page that is used again if fewer than C other pages were used since (Mattson et
-//! al., "Evaluation techniques for storage hierarchies", 1970). So a histogram of distances tells the misses of every
-//! size at once.
+//! An LRU cache of C pages holds a page that is used again if fewer than C other pages were used since (Mattson et al.,
+//! "Evaluation techniques for storage hierarchies", 1970). So a histogram of distances yields the misses of every size at
+//! once.
 
 use super::{ByOp, Knee, MissRatio, MissRatioFacts, MissRatioPoint, PAGE_BYTES};
 use crate::log_scale::{begin_of, slot_of};
 use iosonar_plan::Op;
 
-/// Parts of each power of two; distances below this are told apart.
+/// Parts of each power of two; distances below this have a bucket each.
 const PARTS: u64 = 16;
 const BUCKETS: usize = (PARTS as usize) * (64 - PARTS.ilog2() as usize + 1);
 
@@ -34,12 +34,12 @@ impl Reuse {
         Reuse { buckets: vec![[0; 2]; BUCKETS], first: [0; 2] }
     }
 
-    /// First uses, each of which stands for 2^`log_weight` of them.
+    /// Counts first uses, each of which stands for 2^`log_weight` of them.
     pub(super) fn first(&mut self, op: Op, uses: u32, log_weight: u32) {
         self.first[usize::from(op.is_write())] += u64::from(uses) << log_weight;
     }
 
-    /// Uses with a distance in pages that are looked at, each of which stands for 2^`log_weight`.
+    /// Counts uses with a distance in sampled pages, each of which stands for 2^`log_weight`.
     pub(super) fn again(&mut self, op: Op, distance: u64, uses: u32, log_weight: u32) {
         self.buckets[slot_of::<PARTS>(distance << log_weight)][usize::from(op.is_write())] +=
             u64::from(uses) << log_weight;
@@ -54,8 +54,8 @@ impl Reuse {
 
     /// The curve, given the true numbers of accesses by reads and by writes.
     ///
-    /// Where pages are sampled, the difference between the true number and the sampled one is put to the shortest
-    /// distance (SHARDS-adj of Waldspurger et al., FAST '15, section 4.3): it comes from the few hottest pages.
+    /// With sampled pages, the difference between the true number and the sampled one is added to the shortest distance
+    /// (SHARDS-adj of Waldspurger et al., FAST '15, section 4.3): it comes from the few hottest pages.
     pub(super) fn curve(&self, accesses: [u64; 2]) -> Vec<MissRatioPoint> {
         let used = self.buckets.iter().rposition(|b| b[0] + b[1] > 0).map_or(0, |last| last + 1);
         let sampled: [u64; 2] =

@@ -5,7 +5,7 @@ use super::hash::NumberHash;
 use super::table::is_sampled;
 use std::collections::HashMap;
 
-/// What a sector was used as.
+/// Kind of use of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// Touched by a request.
@@ -33,19 +33,19 @@ impl SectorTimes {
         self.0.len()
     }
 
-    /// Keeps that sectors of `set` were last used in `second`.
+    /// Stores that sectors of `set` were last used in `second`.
     pub(super) fn keep(&mut self, page: u64, set: u8, what: Use, second: u32) {
         sectors(page, set).for_each(|s| {
             self.0.insert(key(s, what), second);
         });
     }
 
-    /// Takes out the last uses of the sectors of `set` and hands them to `f`.
+    /// Removes the last uses of the sectors of `set` and passes them to `f`.
     pub(super) fn take(&mut self, page: u64, set: u8, what: Use, mut f: impl FnMut(u32)) {
         sectors(page, set).filter_map(|s| self.0.remove(&key(s, what))).for_each(&mut f);
     }
 
-    /// Forgets sectors of pages that are not in the sample of one in 2^`log_rate`.
+    /// Removes sectors of pages that are not in the sample of one in 2^`log_rate`.
     pub(super) fn thin_out(&mut self, log_rate: u32) {
         self.0.retain(|key, _| is_sampled((key >> 1) / SECTORS_PER_PAGE, log_rate));
     }

@@ -1,14 +1,14 @@
-//! Requests by time and place, on a grid that becomes coarser as the run goes on.
+//! Requests by time and address, on a grid that becomes coarser with the length of the run.
 
 use super::{Demand, SeekMap};
 use iosonar_os::vec_for_huge_pages;
 use iosonar_plan::Op;
 
-/// Columns (time) at most.
+/// Maximum columns (time).
 const COLUMNS: usize = 2048;
-/// Rows (place) at most.
+/// Maximum rows (address).
 const ROWS: usize = 512;
-/// Requests that are kept as they are before there is a grid: its first widths come from them.
+/// Requests that are stored as points before the grid exists: its first widths come from them.
 const POINTS: usize = 1 << 16;
 
 /// The grid, or the points that it will be made of.
@@ -44,7 +44,7 @@ impl Seek {
         }
     }
 
-    /// The grid, made of the points if there is none yet.
+    /// The grid; builds it from the points first if necessary.
     fn cells(&mut self) -> &mut Cells {
         if let Seek::Points(points) = self {
             *self = Seek::Cells(Cells::of(points));
@@ -68,7 +68,7 @@ impl Seek {
         }
     }
 
-    /// The map, cut to what is used.
+    /// The map, trimmed to its used part.
     pub(super) fn map(self) -> SeekMap {
         let cells = match self {
             Seek::Points(points) => Cells::of(&points),
@@ -99,7 +99,7 @@ impl Cells {
         cells
     }
 
-    /// Makes columns and rows so wide that the grid holds this place.
+    /// Makes columns and rows wide enough for this point.
     #[inline]
     fn reach(&mut self, ns: u64, sector: u64) {
         while ns >> self.log_column_ns >= COLUMNS as u64 {

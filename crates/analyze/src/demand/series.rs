@@ -3,12 +3,12 @@
 use super::{ByOp, SetSizes};
 use iosonar_plan::Op;
 
-/// Arrays of what a load demands. Time always starts at zero.
+/// Arrays of a load's demand. Time always starts at zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemandSeries {
     /// Requests and sectors in each second.
     pub per_second: RateSeries,
-    /// The same in each throughput window.
+    /// Requests and sectors in each throughput window.
     pub throughput: RateSeries,
     /// Turns in each turn window.
     pub turns: DemandTurnSeries,
@@ -66,7 +66,7 @@ pub struct WindowSeries {
     pub step_s: u64,
     /// Sizes in sliding windows [t − d, t).
     pub sliding: SetSeries,
-    /// Consecutive windows, where the step allows to tell them.
+    /// Consecutive windows; `None` if the step is no divisor of the window.
     pub consecutive: Option<ConsecutiveSeries>,
 }
 
@@ -89,7 +89,7 @@ pub struct ConsecutiveSeries {
 pub struct SizeCount {
     /// Shortest length, in sectors.
     pub first: u64,
-    /// Longest length, in sectors; the same as `first` wherever lengths are told apart.
+    /// Longest length, in sectors; equal to `first` for exact lengths.
     pub last: u64,
     /// Reads.
     pub reads: u64,
@@ -143,7 +143,7 @@ impl SeekMap {
 pub struct FrequencyGroup {
     /// How often each of them is used.
     pub accesses: u64,
-    /// How many they are.
+    /// Number of such pages.
     pub pages: u64,
 }
 

@@ -1,12 +1,12 @@
-//! Lengths of requests, each counted by itself.
+//! Lengths of requests, each counted separately.
 
 use super::{SizeCount, SizeFacts};
 use iosonar_plan::Op;
 use std::collections::BTreeMap;
 
-/// Lengths below this have a place of their own from the start.
+/// Lengths below this have a preallocated slot.
 const SHORT: usize = 1024;
-/// Different longer lengths that are told apart; any others are counted by power of two.
+/// Maximum number of different longer lengths; any others are counted by power of two.
 const MOST_LENGTHS: usize = 1 << 16;
 /// No length in bytes that 64 bits hold has more sectors than this power of two.
 const CLASSES: usize = 56;

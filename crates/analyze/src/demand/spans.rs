@@ -10,8 +10,8 @@ pub(super) struct Spans(Vec<OneSpan>);
 #[derive(Debug, Clone)]
 struct OneSpan {
     window_s: u64,
-    /// Lowest and highest member; the lowest of an empty window is above the highest. `None` once there are more
-    /// windows than are told.
+    /// Lowest and highest member; the lowest of an empty window is above the highest. `None` once there are too many
+    /// windows.
     bounds: Option<Vec<(u64, u64)>>,
     /// The window of the last request, and its seconds: the next request is mostly in the same one.
     at: usize,
@@ -26,7 +26,7 @@ impl Spans {
         Spans(windows.iter().map(one).collect())
     }
 
-    /// A request starts at `sector`.
+    /// Adds a request that starts at `sector`.
     pub(super) fn add(&mut self, second: u64, sector: u64) {
         self.0.iter_mut().for_each(|one| one.add(second, sector));
     }

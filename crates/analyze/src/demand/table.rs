@@ -1,11 +1,11 @@
-//! What is known of each page: an open-addressing table that can thin itself out.
+//! State of each page: an open-addressing table that can thin itself out.
 
 use super::hash::fold;
 use super::recency::Recency;
 use iosonar_os::vec_for_huge_pages;
 use std::hint::black_box;
 
-/// A page and all that is kept of it, 32 bytes.
+/// A page and its state, 32 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Entry {
     /// Number of the page plus 1; 0 for an empty slot.
@@ -27,9 +27,9 @@ pub(super) struct Entry {
 /// Some of the eight sectors of a page, one bit each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sectors {
-    /// Those that were ever used.
+    /// Sectors that were ever used.
     pub(super) ever: u8,
-    /// Those of them whose last use was in the same second as that of the page. The times of the others are in
+    /// Sectors of those whose last use was in the same second as that of the page. The times of the others are in
     /// [`super::sectors::SectorTimes`].
     pub(super) recent: u8,
 }
@@ -40,7 +40,7 @@ impl Entry {
         self.key - 1
     }
 
-    /// A page of which nothing else is known.
+    /// An otherwise empty entry of a page.
     #[cfg(test)]
     pub(super) fn of(page: u64) -> Entry {
         Entry { key: page + 1, ..Entry::default() }
@@ -51,7 +51,7 @@ impl Entry {
     }
 }
 
-/// Pages by number. Pages whose hash does not begin with `log_rate` zeros are not looked at.
+/// Pages by number. Pages whose hash does not begin with `log_rate` zeros are ignored.
 #[derive(Debug, Clone)]
 pub(super) struct PageTable {
     /// A power of two of them, at most five eighths full: twice the footprint holds it and the pages of a request.
@@ -86,12 +86,12 @@ impl PageTable {
         self.len
     }
 
-    /// One page of 2^this is looked at.
+    /// One page of 2^this is sampled.
     pub(super) fn log_rate(&self) -> u32 {
         self.log_rate
     }
 
-    /// What a slot holds, and the order of last uses.
+    /// The entry of a slot, and the order of last uses.
     pub(super) fn entry(&mut self, slot: usize) -> (&mut Entry, &mut Recency) {
         (&mut self.slots[slot], &mut self.recency)
     }
@@ -160,7 +160,7 @@ impl PageTable {
         (slot, is_new)
     }
 
-    /// Assigns the places of last uses again if fewer than `uses` are left.
+    /// Assigns the positions of last uses again if fewer than `uses` are free.
     fn make_positions(&mut self, uses: usize) {
         if self.recency.has_room(uses) {
             return;
@@ -171,7 +171,7 @@ impl PageTable {
         }
     }
 
-    /// Halves the share of pages that are looked at, and forgets the others.
+    /// Halves the share of sampled pages, and removes the others.
     pub(super) fn thin_out(&mut self) {
         self.log_rate += 1;
         let log_rate = self.log_rate;

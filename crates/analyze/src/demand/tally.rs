@@ -1,4 +1,4 @@
-//! The partial after a static analysis: everything that is counted per request.
+//! The partial of a static analysis: everything that is counted per request.
 
 use super::device::{Device, Sums, is_cut, pieces};
 use super::lanes::{Lanes, MOST_STEPS};
@@ -15,7 +15,7 @@ pub(super) const GIB_SECTORS: u64 = (1 << 30) / SECTOR_BYTES;
 const MOST_CELLS: usize = 1 << 16;
 /// Place after all that 64 bits can address in bytes.
 const HIGHEST_SECTOR: u64 = 1 << 55;
-/// Seconds that working sets tell apart: 136 years.
+/// Range of seconds in working sets: 136 years.
 const LAST_SECOND: u64 = u32::MAX as u64 - 1;
 
 /// Lanes of rates: reads, writes, then the sectors of both.
@@ -31,10 +31,10 @@ pub(super) struct Volume {
     pub(super) page_accesses: u64,
 }
 
-/// Counts of any part of a load. Requests come in the order of time; those of one device all come to one tally.
+/// Counts of any part of a load. Requests arrive in the order of time; one tally takes all requests of a device.
 ///
-/// A request that comes late, after requests of later seconds, is counted at its own time in all series; for turns,
-/// reuse distances and the last uses of what it touches it counts as coming when it comes.
+/// A request that comes late, after requests of later seconds, is counted at its own time in all series; for turns, reuse
+/// distances and last uses it counts at its arrival.
 #[derive(Debug, Clone)]
 pub struct DemandTally {
     pub(super) options: DemandOptions,
@@ -50,7 +50,7 @@ pub struct DemandTally {
     pub(super) sizes: Sizes,
     pub(super) bounds: Option<(u64, u64)>,
     pub(super) not_page_aligned: u64,
-    /// Requests of which only the first pages are looked at.
+    /// Requests of which only the first pages are counted.
     pub(super) cut: u64,
     pub(super) positions: Lanes,
     pub(super) seek: Seek,
@@ -61,13 +61,13 @@ pub struct DemandTally {
     pub(super) wraps: Vec<Wrap>,
 }
 
-/// No address lies after all that 64 bits can address.
+/// Limits the address to the 64-bit range in bytes.
 fn on_a_device(demand: &Demand) -> Demand {
     Demand { sector: demand.sector.min(HIGHEST_SECTOR), ..*demand }
 }
 
 impl DemandTally {
-    /// Nothing yet.
+    /// An empty tally.
     pub fn new(options: &DemandOptions) -> DemandTally {
         DemandTally {
             devices: Vec::new(),
@@ -91,13 +91,13 @@ impl DemandTally {
         }
     }
 
-    /// Takes one more request into account.
+    /// Adds a request.
     pub fn add(&mut self, demand: &Demand) {
         self.add_outline(demand);
         self.add_pages(demand);
     }
 
-    /// Everything but the pages of a request: they cost most, and another tally in another thread may take them. See
+    /// Adds all of a request but its pages: they cost most, and another tally in another thread may take them. See
     /// [`DemandTally::with_pages`].
     pub fn add_outline(&mut self, demand: &Demand) {
         let d = on_a_device(demand);
@@ -109,8 +109,8 @@ impl DemandTally {
         }
     }
 
-    /// Looks where requests that come next have their first pages, so that these places are fetched all at once instead
-    /// of one after the other: in a large table that is most of the cost.
+    /// Prefetches the first pages of the next requests all at once instead of one after the other: in a large table that is
+    /// most of the cost.
     pub fn expect_pages(&self, demands: &[Demand]) {
         for demand in demands {
             if let Some(device) = self.devices.get(self.current).filter(|d| d.id == demand.device) {
@@ -119,7 +119,7 @@ impl DemandTally {
         }
     }
 
-    /// The pages of a request.
+    /// Adds the pages of a request.
     pub fn add_pages(&mut self, demand: &Demand) {
         let d = on_a_device(demand);
         let device = self.find_device(d.device);
@@ -134,7 +134,7 @@ impl DemandTally {
         }
     }
 
-    /// This tally took the outline of requests, and `pages` the pages of the same requests.
+    /// Joins this tally, which took the outline of requests, with `pages`, which took the pages of the same requests.
     pub fn with_pages(mut self, pages: DemandTally) -> DemandTally {
         debug_assert_eq!(self.devices.len(), pages.devices.len(), "both have seen the same requests");
         for (mine, theirs) in self.devices.iter_mut().zip(pages.devices) {
@@ -158,7 +158,7 @@ impl DemandTally {
         self.current
     }
 
-    /// What needs neither order nor neighbours.
+    /// Updates the counters that need neither order nor neighbours.
     fn count(&mut self, d: &Demand) {
         let volume = &mut self.volume[usize::from(d.op.is_write())];
         volume.requests += 1;
@@ -193,7 +193,7 @@ impl DemandTally {
         row[1] += u64::from(step.is_turn);
     }
 
-    /// Looks at fewer pages of the largest device until all of them fit into the memory.
+    /// Thins out the largest device until all of them fit into the memory.
     fn fit(&mut self) {
         while self.used > self.options.exact_pages.max(1) {
             let Some(largest) = self.devices.iter_mut().max_by_key(|d| d.used()) else { return };
@@ -206,8 +206,8 @@ impl DemandTally {
         }
     }
 
-    /// Takes all of `other` into account too, which was made with the same options and has *other devices*. The same
-    /// device in both would be counted as two.
+    /// Merges `other`, which was made with the same options and has *other devices*. The same device in both would be
+    /// counted as two.
     pub fn merge(&mut self, other: DemandTally) {
         debug_assert_eq!(self.options, other.options, "tallies of one load have the same options");
         self.devices.extend(other.devices);

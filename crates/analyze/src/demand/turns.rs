@@ -14,7 +14,7 @@ pub(super) struct Predecessor {
     last_of: [Option<u64>; 2],
 }
 
-/// What a request is to its predecessors.
+/// Relation of a request to its predecessors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     /// Lower than the request before.

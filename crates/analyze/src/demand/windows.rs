@@ -24,17 +24,17 @@ impl Sliding {
         Sliding { lanes: Lanes::new(ENDS + windows.len(), MOST_STEPS) }
     }
 
-    /// Makes room for a second.
+    /// Extends the series to a second.
     pub(super) fn reach(&mut self, second: u32) {
         self.lanes.at(second.into());
     }
 
-    /// `weight` items were used for the first time.
+    /// Counts `weight` items that were used for the first time.
     pub(super) fn first(&mut self, second: u32, weight: u64) {
         self.lanes.at(second.into())[FIRST] += weight;
     }
 
-    /// `weight` items were used in second `from` and next in the later second `to`.
+    /// Counts `weight` items that were used in second `from` and next in the later second `to`.
     pub(super) fn reused(&mut self, windows: &[u64], from: u32, to: u32, weight: u64) {
         let (from, to) = (u64::from(from), u64::from(to));
         self.lanes.at(from)[BEGIN] += weight;
@@ -45,7 +45,7 @@ impl Sliding {
         self.lanes.at(to)[ENDS + expired..].iter_mut().for_each(|end| *end += weight);
     }
 
-    /// `weight` items were used in second `from` for the last time.
+    /// Counts `weight` items that were used in second `from` for the last time.
     pub(super) fn last(&mut self, windows: &[u64], from: u32, weight: u64) {
         let from = u64::from(from);
         self.lanes.at(from)[BEGIN] += weight;
@@ -61,7 +61,7 @@ impl Sliding {
         self.lanes.merge(other.lanes);
     }
 
-    /// Binary logarithm of the seconds between two windows that are told.
+    /// Binary logarithm of the seconds between two reported windows.
     pub(super) fn shift(&self) -> u32 {
         self.lanes.shift()
     }
@@ -98,7 +98,7 @@ impl Sliding {
     }
 }
 
-/// Equal changes in a row, written at once: the pages of a request mostly have one history.
+/// Consecutive equal changes, written at once: the pages of a request mostly have one history.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     from: u32,
@@ -107,7 +107,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// `items` were used in second `from` before.
+    /// Counts `items` whose last use was in second `from`.
     pub(super) fn reused(&mut self, set: &mut Sliding, by: &Change, from: u32, items: u32) {
         if from != self.from {
             self.flush_reused(set, by);
@@ -116,7 +116,7 @@ impl Batch {
         self.reused += u64::from(items);
     }
 
-    /// `items` were not used before.
+    /// Counts `items` that were not used before.
     pub(super) fn first(&mut self, items: u32) {
         self.new += u64::from(items);
     }
@@ -128,7 +128,7 @@ impl Batch {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the pending changes.
     pub(super) fn flush(&mut self, set: &mut Sliding, by: &Change) {
         self.flush_reused(set, by);
         let items = std::mem::take(&mut self.new);
@@ -138,13 +138,13 @@ impl Batch {
     }
 }
 
-/// What a request's changes have in common.
+/// Parameters shared by all changes of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change<'a> {
     /// Windows in seconds, ascending.
     pub(super) windows: &'a [u64],
     /// Second of the request.
     pub(super) second: u32,
-    /// Binary logarithm of the number of items that each item that is looked at stands for.
+    /// Binary logarithm of the number of items that each sampled item stands for.
     pub(super) log_weight: u32,
 }

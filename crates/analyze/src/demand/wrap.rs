@@ -1,4 +1,4 @@
-//! What becomes of a load on a device of a given size.
+//! Effect of wraparound on a device of a given size.
 
 use super::{Demand, SECTOR_BYTES, Wraparound};
 
@@ -22,7 +22,7 @@ impl Wrap {
             return;
         }
         self.remapped += 1;
-        // A device without a sector holds nothing.
+        // A device without a whole sector: everything lands at 0.
         let place = d.sector.checked_rem(self.sectors).unwrap_or(0);
         self.crossing += u64::from(place + d.sectors > self.sectors);
     }
@@ -34,7 +34,7 @@ impl Wrap {
 
     /// The figures, given the highest end of all requests.
     pub(super) fn facts(&self, highest_end: u64) -> Wraparound {
-        // A factor for a device of no size would be infinite, which JSON cannot say.
+        // The factor of a zero-size device would be infinite, which JSON cannot express.
         let factor =
             if self.bytes == 0 { 0.0 } else { highest_end as f64 * SECTOR_BYTES as f64 / self.bytes as f64 };
         Wraparound { device_bytes: self.bytes, factor, remapped: self.remapped, crossing: self.crossing }

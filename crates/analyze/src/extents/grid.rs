@@ -35,7 +35,7 @@ impl Grid {
         parts.iter().flat_map(move |part| {
             let (first, last) = (self.column(part.offset), self.column(part.offset + part.length - 1));
             (first..=last).map(move |column| {
-                // The column's own place in the part, so that a long one is a slanted line.
+                // The column's own position in the part, so that a long part is a slanted line.
                 let begin = u128::from(column) * u128::from(self.end) / EXTENT_COLUMNS as u128;
                 let inside = (begin as u64).saturating_sub(part.offset).min(part.length - 1);
                 (column, self.row(part.address + inside))

@@ -1,4 +1,4 @@
-//! Puts requests into the order of their submissions, and looks each up in the map of its file.
+//! Sorts requests by submission, and looks each up in the map of its file.
 
 use super::grid::Grid;
 use super::placed::{Part, PlacedMap, Spot};
@@ -8,7 +8,7 @@ use iosonar_archive::{Archive, ArchiveError, Marks, Record, TargetMap};
 use iosonar_plan::{BetweenPasses, Op, Plan};
 use std::collections::HashMap;
 
-/// What is known of a request in the order of submissions.
+/// A request in the order of submissions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     file: usize,
@@ -16,34 +16,34 @@ pub(super) struct Request {
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) latency_ns: u64,
-    /// Those of the ramp only say where the next one starts from.
+    /// Requests of the ramp only set the start of the next one.
     is_measured: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Request(Request),
-    /// The file was created again, or emptied.
+    /// The file was created again, or truncated.
     CreatedAgain {
         file: usize,
     },
 }
 
-/// Where the request that is being counted lies.
+/// Location of the request that is being counted.
 pub(super) struct Place {
     pub(super) spot: Spot,
     pub(super) parts: Vec<Part>,
-    /// End of the request before it on the same file system.
+    /// End of the previous request on the same file system.
     pub(super) before: Option<u64>,
 }
 
-/// Puts requests in order and looks them up.
+/// Sorts requests and looks them up.
 struct Join {
     files: Vec<FileLatencies>,
     grids: Vec<Grid>,
-    /// For each file the number of its file system.
+    /// Number of the file system of each file.
     volumes: Vec<usize>,
-    /// For each file system the end of the request before.
+    /// End of the previous request on each file system.
     ends: Vec<Option<u64>>,
     place: Place,
 }
@@ -117,7 +117,7 @@ impl FileLatencies {
     }
 }
 
-/// The event of a record, and its time; none of what does not matter here.
+/// The event of a record, and its time; `None` if irrelevant here.
 fn event_of(record: &Record, file: usize, plan: &Plan) -> Option<(u64, Event)> {
     let (submitted, completed) = (record.submitted?.0, record.completed?.0);
     if !record.is_completed() {
@@ -134,7 +134,7 @@ fn event_of(record: &Record, file: usize, plan: &Plan) -> Option<(u64, Event)> {
     })
 }
 
-/// Whether the file has other blocks from then on.
+/// Whether the file has new blocks afterwards.
 fn creates_again(record: &Record, plan: &Plan) -> bool {
     match record.op {
         Op::Delete => true,
@@ -148,10 +148,10 @@ fn creates_again(record: &Record, plan: &Plan) -> bool {
 }
 
 impl ExtentLatencies {
-    /// Of an archive; none where it has no maps.
+    /// Reads an archive; `None` if it has no maps.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Errors of reading the archive.
     pub fn of(archive: &Archive) -> Result<Option<ExtentLatencies>, ArchiveError> {
         let maps = archive.maps()?;
         if maps.is_empty() {
@@ -161,10 +161,10 @@ impl ExtentLatencies {
         ExtentLatencies::from_records(archive.plan(), maps, each).map(Some)
     }
 
-    /// Of a plan, maps of its files, and the records that `each` hands over.
+    /// Joins a plan, maps of its files, and the records from `each`.
     ///
     /// # Errors
-    /// Those of `each`.
+    /// Errors of `each`.
     pub fn from_records<E>(
         plan: &Plan,
         maps: Vec<TargetMap>,

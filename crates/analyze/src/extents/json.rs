@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 /// Version of the form.
 const VERSION: u32 = 1;
-/// Fragments that are listed.
+/// Maximum number of listed fragments.
 const COSTLIEST: usize = 20;
 
 impl ExtentLatencies {
-    /// As JSON. Times are in nanoseconds, sizes in bytes, shares in percent.
+    /// Converts to JSON. Times are in nanoseconds, sizes in bytes, shares in percent.
     pub fn to_json(&self, tool: &str) -> Value {
         let files: Vec<Value> = self.files.iter().map(FileLatencies::to_json).collect();
         json!({ "version": VERSION, "tool": tool, "files": files })
@@ -31,7 +31,7 @@ impl FileLatencies {
         })
     }
 
-    /// Null without requests.
+    /// JSON of one operation; `None` without requests.
     fn placed_json(&self, of: &PlacedLatencies) -> Option<Value> {
         let all = of.all.figures()?;
         let spots = Spot::ALL.map(|spot| json!({ "place": spot, "latency": of.at_spot(spot) }));

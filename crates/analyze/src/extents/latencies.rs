@@ -1,4 +1,4 @@
-//! Latencies of a group of requests, and whether those of one group are longer than those of another.
+//! Latencies of a group of requests, and a test whether one group is slower than another.
 
 use crate::compare::critical_t;
 use crate::sketch::Sketch;
@@ -30,19 +30,19 @@ pub struct LatencyFigures {
 }
 
 impl Latencies {
-    /// Counts one.
+    /// Counts a latency.
     pub fn add(&mut self, ns: u64) {
         self.steps.add(ns);
         self.total_ns = self.total_ns.saturating_add(ns);
     }
 
-    /// Counts all of `other` too.
+    /// Merges `other`.
     pub fn merge(&mut self, other: &Latencies) {
         self.steps.merge(&other.steps);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
     }
 
-    /// In figures; absent without requests.
+    /// The figures; `None` without requests.
     pub fn figures(&self) -> Option<LatencyFigures> {
         let requests = self.steps.count();
         (requests > 0).then(|| LatencyFigures {
@@ -56,10 +56,10 @@ impl Latencies {
     }
 }
 
-/// Requests of each group below which no comparison is made.
+/// Minimum requests of each group for a comparison.
 const ENOUGH: u64 = 10;
 
-/// Two groups of requests that are compared, by the length of their requests: longer ones take longer wherever they lie.
+/// Two groups of requests to compare, by request length: longer ones take longer wherever they lie.
 #[derive(Debug, Clone, Default)]
 pub struct Groups(BTreeMap<u32, [Latencies; 2]>);
 
@@ -75,7 +75,7 @@ impl Groups {
         [0, 1].map(|group| self.0.values().map(|groups| groups[group].steps.count()).sum())
     }
 
-    /// Whether those of the first group take longer; none where one of them has fewer than 10 requests of lengths that both have.
+    /// Whether the first group takes longer; `None` if either has fewer than 10 requests of lengths that both have.
     pub fn slower(&self) -> Option<Slower> {
         let is_in_both = |groups: &&[Latencies; 2]| groups.iter().all(|group| group.steps.count() > 0);
         let strata: Vec<&[Latencies; 2]> = self.0.values().filter(is_in_both).collect();
@@ -97,7 +97,7 @@ impl Groups {
             variance += weight * weight * pairs.variance;
         }
         let share = share / weights;
-        // Where all pairs agree the variance is 0, which a few requests do not show.
+        // If all pairs agree the variance is 0, which a few requests do not prove.
         let least = 0.5 / first.requests.min(second.requests) as f64;
         let error = (variance.sqrt() / weights).max(least / 2.0);
         let reach = critical_t(0.05, f64::INFINITY) * error;
@@ -107,8 +107,8 @@ impl Groups {
     }
 }
 
-/// Whether requests of one group take longer than those of another: of all pairs of one of each, both of about the same length (within
-/// a factor of two), in how many the one of the first group took longer, equal ones counted as half. This is the statistic of
+/// Result of the test whether requests of one group take longer than those of another: among all pairs of one of each, both of about
+/// the same length (within a factor of two), the share in which the first took longer, ties counted as half. This is the statistic of
 /// Mann and Whitney, over lengths with the weights of van Elteren (1960).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Slower {
@@ -128,13 +128,13 @@ pub struct Slower {
 struct Pairs {
     n: f64,
     m: f64,
-    /// In how many the one of the first group took longer.
+    /// Share of pairs in which the request of the first group took longer.
     share: f64,
     variance: f64,
 }
 
 impl Pairs {
-    /// Of values and counts, by ascending value.
+    /// Compares values with counts, by ascending value.
     fn of(first: &[(u64, u64)], second: &[(u64, u64)]) -> Pairs {
         let sum = |counts: &[(u64, u64)]| counts.iter().map(|(_, n)| *n as f64).sum::<f64>();
         let (n, m) = (sum(first), sum(second));
@@ -158,7 +158,7 @@ fn shares_below(of: &[(u64, u64)], others: &[(u64, u64)], all: f64) -> Vec<f64> 
     of.iter().map(share).collect()
 }
 
-/// Of `shares`, each with the count of its value.
+/// Mean and variance of `shares`, each weighted by the count of its value.
 fn mean_and_variance(counts: &[(u64, u64)], shares: &[f64], all: f64) -> (f64, f64) {
     let weighted = |of: &dyn Fn(f64) -> f64| -> f64 {
         counts.iter().zip(shares).map(|((_, count), share)| *count as f64 * of(*share)).sum()
@@ -190,7 +190,7 @@ mod tests {
         fn the_share_is_that_of_all_pairs(
             a in proptest::collection::vec(0u64..60, 10..40), b in proptest::collection::vec(0u64..60, 10..40),
         ) {
-            // Below 64 each value has a step of its own.
+            // Below 64 each value has a separate step.
             let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
             let wins: f64 = pairs.map(|(x, y)| if x > y { 1.0 } else if x == y { 0.5 } else { 0.0 }).sum();
             let slower = groups(&a, &b).slower().unwrap();

@@ -1,8 +1,8 @@
 //! Latency against extent maps: do slow requests cross from one fragment of their file into another, or start far from the one
 //! before them on the disk?
 //!
-//! The maps are those of the end of the run. Of a file that was created again meanwhile, requests on the one before it are counted
-//! apart. Whether writes moved blocks of a file is not known.
+//! The maps are those of the end of the run. If a file was created again meanwhile, requests on its predecessor are counted
+//! separately. Whether writes moved blocks of a file is unknown.
 
 mod grid;
 mod join;
@@ -24,7 +24,7 @@ use join::{Place, Request};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// All files of a run that have a map.
+/// All files of a run with a map.
 #[derive(Debug)]
 pub struct ExtentLatencies {
     /// Files whose map was kept, in the order of the targets.
@@ -32,7 +32,7 @@ pub struct ExtentLatencies {
 }
 
 impl ExtentLatencies {
-    /// Each file with its place among all, those with most fragments first.
+    /// Each file with its index, those with most fragments first.
     pub fn most_fragmented(&self) -> Vec<(usize, &FileLatencies)> {
         let mut files: Vec<(usize, &FileLatencies)> = self.files.iter().enumerate().collect();
         files.sort_by_key(|(_, file)| Reverse(file.map.figures.fragments));
@@ -45,13 +45,13 @@ impl ExtentLatencies {
 pub struct FileLatencies {
     /// Number of the target in the plan.
     pub target: u16,
-    /// Where its blocks were at the end of the run.
+    /// The map of its blocks at the end of the run.
     pub map: Map,
-    /// The same for looking up.
+    /// The map in a form for lookups.
     pub placed: PlacedMap,
     /// Whether any of its requests go through the page cache.
     pub is_buffered: bool,
-    /// Requests that were made before the file was created again: their blocks were others.
+    /// Requests that were issued before the file was created again, on other blocks.
     pub earlier_requests: u64,
     /// Reads.
     pub reads: PlacedLatencies,
@@ -65,7 +65,7 @@ impl FileLatencies {
         if op == Op::Write { &self.writes } else { &self.reads }
     }
 
-    /// The operation that pictures show: reads, where there are any with a place, else writes.
+    /// The operation that pictures show: reads, if any have a known place, else writes.
     pub fn shown(&self) -> Op {
         if self.reads.cells.is_empty() && !self.writes.cells.is_empty() { Op::Write } else { Op::Read }
     }
@@ -78,19 +78,19 @@ pub struct PlacedLatencies {
     pub all: Latencies,
     /// By [`Spot`], in the order of [`Spot::ALL`].
     pub by_spot: [Latencies; Spot::ALL.len()],
-    /// By [`Jump`], in the order of [`Jump::ALL`]. The first request of a file system is in none of them, nor what has no address.
+    /// By [`Jump`], in the order of [`Jump::ALL`], without the first request of a file system and requests without an address.
     pub by_jump: [Latencies; Jump::ALL.len()],
-    /// By the size of the fragment in which their first placed part lies: the key is its least size in bytes, a power of two.
+    /// By the size of the fragment with their first placed part: the key is its least size in bytes, a power of two.
     pub by_fragment_size: BTreeMap<u64, Latencies>,
-    /// By the number of that fragment; fragments without any are missing.
+    /// By the number of that fragment; fragments without requests are missing.
     pub by_fragment: BTreeMap<usize, Sums>,
     /// By column of offsets and row of addresses: a request counts wherever a part of it lies.
     pub cells: HashMap<(u16, u16), Sums>,
     /// Requests by column of offsets, slot of the latency ([`Row::slot`]), and whether they lie across fragments.
     pub over_offset: HashMap<(u16, u16, bool), u64>,
-    /// Those across fragments, and those within one.
+    /// Requests across fragments, and those within one.
     pub across: Groups,
-    /// Those that start elsewhere than at the end of the request before, and those that start there.
+    /// Requests that start elsewhere than at the end of the previous one, and those that start there.
     pub elsewhere: Groups,
 }
 
@@ -119,7 +119,7 @@ impl Sums {
 }
 
 impl PlacedLatencies {
-    /// Figures of a place.
+    /// Figures of a spot.
     pub fn at_spot(&self, spot: Spot) -> Option<LatencyFigures> {
         self.by_spot[spot as usize].figures()
     }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_where_they_lie() {
-        // They come in the order of their ends.
+        // The records come in the order of completion.
         let file = joined(&[
             record(Op::Read, 200, 10, 2, 2),
             record(Op::Read, 100, 500, 0, 2),
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!((file.earlier_requests, requests(file.writes.all.figures())), (1, 2));
     }
 
-    /// Those of the ramp are in no figure, but the next one starts from their end. What failed created nothing.
+    /// Requests of the ramp are in no figure, but the next one starts from their end. Failed operations create nothing.
     #[test]
     fn the_ramp_is_not_counted_and_failures_change_nothing() {
         let ramp = Record { marks: Marks::RAMP, ..record(Op::Read, 100, 900, 0, 2) };

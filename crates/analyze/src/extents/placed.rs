@@ -1,9 +1,9 @@
-//! Where requests lie in the map of their file.
+//! Location of requests in the map of their file.
 
 use iosonar_layout::{Extent, Fragment, Kind, Map, fragments};
 use std::ops::Range;
 
-/// Where a request lies in the map of its file.
+/// Location of a request in the map of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spot {
@@ -11,8 +11,7 @@ pub enum Spot {
     Inside,
     /// It crosses from one fragment into another.
     Across,
-    /// The place of not all of it is known: a hole, preallocated space that is read, compressed data, or blocks that had not been
-    /// written yet.
+    /// Partly unknown: a hole, a read of preallocated space, compressed data, or blocks that had not been written yet.
     Unplaced,
 }
 
@@ -20,7 +19,7 @@ impl Spot {
     /// All of them.
     pub const ALL: [Spot; 3] = [Spot::Inside, Spot::Across, Spot::Unplaced];
 
-    /// In words.
+    /// The location in words.
     pub fn words(self) -> &'static str {
         match self {
             Spot::Inside => "within one fragment",
@@ -30,7 +29,7 @@ impl Spot {
     }
 }
 
-/// How far a request starts from the end of the one before it on the same file system, on the disk.
+/// Distance on the disk between the start of a request and the end of the previous one on the same file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Jump {
@@ -55,7 +54,7 @@ impl Jump {
     pub const ALL: [Jump; 7] =
         [Jump::Next, Jump::Near, Jump::Far, Jump::Farther, Jump::NearBack, Jump::FarBack, Jump::FartherBack];
 
-    /// From the end of one request to the start of the next one.
+    /// The jump from the end of one request to the start of the next one.
     pub fn between(end: u64, start: u64) -> Jump {
         const NEAR: u64 = 1 << 20;
         const FAR: u64 = 64 << 20;
@@ -68,7 +67,7 @@ impl Jump {
         classes[usize::from(distance > NEAR) + usize::from(distance > FAR)]
     }
 
-    /// In words.
+    /// The distance in words.
     pub fn words(self) -> &'static str {
         match self {
             Jump::Next => "directly after",
@@ -82,20 +81,20 @@ impl Jump {
     }
 }
 
-/// A part of a request that lies together on the disk.
+/// A part of a request that is contiguous on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Where it starts in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub length: u64,
-    /// Where it starts on the disk.
+    /// Address on the disk.
     pub address: u64,
     /// Number of its fragment.
     pub fragment: usize,
 }
 
-/// A map in which places of requests are looked up.
+/// A map for looking up requests.
 #[derive(Debug)]
 pub struct PlacedMap {
     extents: Vec<(Extent, Option<usize>)>,
@@ -105,7 +104,7 @@ pub struct PlacedMap {
 }
 
 impl PlacedMap {
-    /// Of a map whose rows were kept.
+    /// Builds it from a map whose rows were kept.
     pub fn new(map: &Map) -> PlacedMap {
         let (extents, fragments) = fragments(map.rows.as_deref().unwrap_or_default());
         let places = || extents.iter().filter_map(|(extent, _)| extent.place());
@@ -119,13 +118,13 @@ impl PlacedMap {
         &self.fragments
     }
 
-    /// First address of the file, and the end of its last; empty where it has none.
+    /// First address of the file, and the end of its last; empty without addresses.
     pub fn addresses(&self) -> Range<u64> {
         self.addresses.clone()
     }
 
-    /// Puts the parts of a range of the file into `parts`, and says where it lies. `reads`: preallocated space is not read from
-    /// the disk.
+    /// Puts the parts of a range of the file into `parts`, and returns its location. `reads`: preallocated space is not read
+    /// from the disk.
     pub fn look_up(&self, offset: u64, length: u64, reads: bool, parts: &mut Vec<Part>) -> Spot {
         parts.clear();
         let end = offset.saturating_add(length);

@@ -1,4 +1,4 @@
-//! The one place where findings look into diagrams and summary.
+//! The only access of findings to diagrams and summary.
 
 use crate::findings::TimeRange;
 use crate::{Diagrams, Scope, Summary};
@@ -28,8 +28,8 @@ impl Course {
     }
 }
 
-/// The time that counts: without the ramp, to the last due time; to the last completion where all was due at once.
-/// `None` if that is no time at all.
+/// The measured time: without the ramp, to the last due time; to the last completion if all was due at once. `None` if it
+/// is empty.
 pub(super) fn measured(summary: &Summary) -> Option<TimeRange> {
     let span = &summary.span;
     let from_ns = span.first_due_ns?;
@@ -37,7 +37,7 @@ pub(super) fn measured(summary: &Summary) -> Option<TimeRange> {
     (to_ns > from_ns).then_some(TimeRange { from_ns, to_ns })
 }
 
-/// Sums of `bins` equal parts of a range; a column counts in the part where its middle lies.
+/// Sums of `bins` equal parts of a range; a column counts in the part that holds its middle.
 pub(super) fn binned(values: &[u64], width_ns: u64, range: TimeRange, bins: usize) -> Vec<f64> {
     let mut sums = vec![0.0; bins];
     for (column, value) in (0u64..).zip(values) {

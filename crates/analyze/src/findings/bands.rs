@@ -1,5 +1,5 @@
-//! Bands: modes of the latency. Each may be a way that requests take (a cache, a tier, the medium), a size, or a place in a batch: the finding
-//! does not say which.
+//! Bands: modes of the latency. Each may be a path of requests (a cache, a tier, the medium), a size, or a position in a batch: the
+//! finding does not decide which.
 
 use crate::SLOTS;
 use crate::caution::{grouped, span};
@@ -9,7 +9,7 @@ use crate::{Class, CountGrid, ROWS_PER_DECADE, row_lower_edge};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
-/// A mode of the latency of one operation. Requests that a stall held are in none.
+/// A mode of the latency of one operation, without requests that a stall held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyBand {
     /// `A` for the fastest of the operation, then `B`, and so on.
@@ -24,25 +24,25 @@ pub struct LatencyBand {
     pub high_ns: u64,
     /// Requests in it.
     pub requests: u64,
-    /// They are this part of the operation's completed requests, those held by stalls excluded; 0 to 1.
+    /// Share of the operation's completed requests, those held by stalls excluded; 0 to 1.
     pub share: f64,
-    /// The same part among the requests that were submitted in the first third of the time.
+    /// The same share among the requests that were submitted in the first third of the time.
     pub first_third_share: Option<f64>,
-    /// The same part in the last third: a cache that warms up gives its fast band more.
+    /// The same share in the last third: a cache that warms up enlarges its fast band.
     pub last_third_share: Option<f64>,
-    /// The same part in 60 equal parts of the time; absent where nothing was submitted.
+    /// The same share in 60 equal parts of the time; absent if nothing was submitted.
     pub share_over_time: Vec<Option<f64>>,
     /// First to last submission, to a time column.
     pub range: TimeRange,
 }
 
 impl LatencyBand {
-    /// What a picture writes beside it: `A 90.0 µs, 34 %`.
+    /// Label in pictures: `A 90.0 µs, 34 %`.
     pub fn label(&self) -> String {
         format!("{} {}, {}", self.letter, span(self.peak_ns), percent(self.share))
     }
 
-    /// In one plain sentence.
+    /// The band in one plain sentence.
     pub fn sentence(&self) -> String {
         let (low, peak, high) = (span(self.low_ns), span(self.peak_ns), span(self.high_ns));
         let mut text = format!(
@@ -67,28 +67,28 @@ impl LatencyBand {
 
 /// Standard deviation of the smoothing, in rows: 3 % of a factor of ten.
 const SIGMA_ROWS: f64 = 0.03 * ROWS_PER_DECADE as f64;
-/// A mode stands out by this much of the decimal logarithm of the count.
+/// A mode is prominent from this difference of the decimal logarithm of the count on.
 const PROMINENCE: f64 = 0.3;
-/// Its requests differ from those of an equally wide valley by this much after a square root makes their noise equal:
-/// 3.5 standard deviations of the difference of two counts.
+/// Its requests differ from those of an equally wide valley by this much after a square root equalises their noise: 3.5
+/// standard deviations of the difference of two counts.
 const CLEAR: f64 = 2.5;
 /// Rows that the smoothing averages.
 const SMOOTHED_ROWS: f64 = 3.545 * SIGMA_ROWS;
-/// Of more modes only the most prominent are bands: many small ones are noise.
+/// Only the most prominent modes become bands: many small ones are noise.
 const MOST_MODES: usize = 4;
-/// What a stall leaves is worked off after at most this many times its length. Later requests are slow for another reason.
+/// The backlog of a stall drains within this many times its length. Later requests are slow for another reason.
 const WORKED_OFF_TIMES: u64 = 10;
 /// A delay of less than this part of the stall no longer shows its backlog.
 const BACKLOG_PART: u64 = 100;
-/// Modes with a smaller part of the operation's requests are none.
+/// Modes with a smaller share of the operation's requests are ignored.
 const LEAST_SHARE: f64 = 0.01;
 /// Parts of the time for the share over time.
 const PARTS: usize = 60;
 /// Fewer requests of an operation have no modes.
 const FEWEST: u64 = 200;
 
-/// The bands of each operation. Requests that one of `stalls` held, or that it kept from being issued, are ignored:
-/// they draw humps of their own. `delay` by due time shows how long requests were kept.
+/// The bands of each operation. Requests that one of `stalls` held, or kept from being issued, are ignored: they form
+/// separate humps. `delay` by due time shows how long requests were kept.
 pub(super) fn bands(latency: &CountGrid, delay: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
     let held = |op| Held::by(stalls, delay, op);
     OPS.into_iter().flat_map(|op| Columns::of(latency, op, &held(op)).bands(op)).collect()
@@ -137,7 +137,7 @@ impl Columns {
             requests as f64 >= LEAST_SHARE * total as f64
         };
         let modes: Vec<Mode> = modes(&counts).into_iter().filter(in_share).collect();
-        // A single one only repeats the distribution.
+        // A single mode only repeats the distribution.
         if modes.len() < 2 {
             return Vec::new();
         }
@@ -184,10 +184,10 @@ fn cells(grid: &CountGrid, column: usize, classes: &'static [Class]) -> impl Ite
     classes.iter().flat_map(move |class| grid.column(*class, column))
 }
 
-/// What stalls held of one operation.
+/// Requests of one operation that stalls held.
 struct Held<'a> {
     stalls: Vec<&'a CompletionStall>,
-    /// Times after stalls in which the requests were issued that could not be issued during them.
+    /// Times after stalls in which the delayed requests were issued.
     backlogs: Vec<TimeRange>,
 }
 
@@ -195,16 +195,15 @@ impl Held<'_> {
     fn by<'a>(stalls: &'a [CompletionStall], delay: &CountGrid, op: Op) -> Held<'a> {
         Held {
             stalls: stalls.iter().filter(|s| s.op.is_none_or(|o| o == op)).collect(),
-            // A stall of one operation keeps the other one from being issued, too, where both share the queue depth.
+            // A stall of one operation also delays the other one if both share the queue depth.
             backlogs: stalls.iter().map(|stall| backlog(delay, stall.range, op)).collect(),
         }
     }
 
-    /// Whether requests of a cell were held: submitted before the end of a stall and completed at it or later. Those
-    /// that were submitted while the held ones, or those that could not be issued in time, were worked off wait behind
-    /// them and count as held, too.
+    /// Whether requests of a cell were held: submitted before the end of a stall and completed at it or later. Requests
+    /// submitted while the held ones, or the delayed ones, drained were queued after them and count as held, too.
     fn has(&self, submitted: u64, width: u64, slot: usize) -> bool {
-        // Times are known to a column and a row: in doubt a request was held.
+        // Times are known to a column and a row: in doubt a request counts as held.
         let earliest = submitted.saturating_sub(width);
         let completed = submitted.saturating_add(width).saturating_add(slot_begin(slot + 1));
         let is_held = |stall: &&CompletionStall| {
@@ -221,9 +220,8 @@ fn longest_drain(stall: TimeRange) -> u64 {
     stall.length_ns().saturating_mul(WORKED_OFF_TIMES)
 }
 
-/// From the end of a stall until the last request was issued that it delayed: those that were due during it, and those
-/// that were due while the backlog was issued. Where that never ends the target is overloaded, and only those due
-/// during the stall count.
+/// From the end of a stall until the last delayed request was issued: those due during it, and those due while the backlog
+/// was issued. If that never ends the target is overloaded, and only those due during the stall count.
 fn backlog(delay: &CountGrid, stall: TimeRange, op: Op) -> TimeRange {
     let (width, columns) = (delay.axis().width_ns().max(1), delay.axis().columns() as u64);
     let latest = stall.to_ns.saturating_add(longest_drain(stall));
@@ -267,7 +265,7 @@ struct Mode {
     end: usize,
 }
 
-/// Peaks of the smoothed logarithm that stand out, parted at the valleys between them.
+/// Prominent peaks of the smoothed logarithm, separated at the valleys between them.
 fn modes(counts: &[u64; SLOTS]) -> Vec<Mode> {
     let height: Vec<f64> = smoothed(counts).iter().map(|count| (1.0 + count).log10()).collect();
     let mut peaks: Vec<(usize, f64)> = (0..SLOTS)
@@ -305,8 +303,8 @@ fn smoothed(counts: &[u64; SLOTS]) -> Vec<f64> {
         .collect()
 }
 
-/// By how much a peak rises over the higher of the two valleys that part it from higher ground; 0 for what is no peak.
-/// Beyond the ends lies nothing.
+/// Height of a peak over the higher of the two valleys that separate it from higher ground; 0 if it is no peak. Beyond the
+/// ends lies nothing.
 fn prominence(height: &[f64], at: usize) -> f64 {
     let top = height[at];
     let is_peak = top > 0.0

@@ -1,4 +1,4 @@
-//! Overload: when the target cannot follow its timetable.
+//! Overload: the target does not keep up with its timetable.
 
 use crate::caution::{cause_of_waiting, grouped, three_digits};
 use crate::findings::access::{Course, begin_of, binned, measured};
@@ -12,32 +12,32 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverloadKind {
-    /// The backlog grows until the last request is due.
+    /// The backlog grows until the last due time.
     Collapse,
-    /// The demand fell, and the backlog was worked off.
+    /// The demand fell, and the backlog drained.
     Recovered,
 }
 
-/// A time in which more was demanded than delivered, and what that means.
+/// A time in which more was demanded than delivered, with its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Overload {
     /// How it ends.
     pub kind: OverloadKind,
-    /// From when on it could not follow; until the last due time, or until the backlog was worked off.
+    /// The time of the overload; until the last due time, or until the backlog had drained.
     pub range: TimeRange,
     /// Demanded in that time, requests per second.
     pub demanded_per_second: f64,
-    /// Requests per second that were delivered: 5 % of the windows of that time had no more.
+    /// 5th percentile of the delivered requests per second, over the windows of that time.
     pub delivered_low_per_second: f64,
-    /// 95 % of the windows had no more.
+    /// 95th percentile.
     pub delivered_high_per_second: f64,
-    /// Requests that were due and not completed at the end of that time (of a recovered one: the most at any time).
+    /// Requests that were due and not completed at the end of that time (if recovered: their maximum at any time).
     pub backlog_requests: u64,
     /// Evidence: slope of the backlog (median of all slopes between two points, Theil-Sen).
     pub backlog_slope_per_second: f64,
-    /// How much later requests get in each second of the timetable: demanded ÷ delivered − 1.
+    /// Growth of the lateness in each second of the timetable: demanded / delivered - 1.
     pub lost_seconds_per_second: f64,
-    /// What else was so in this run and may account for it, so that the target need not be the limit.
+    /// Other circumstances of this run that may explain it, so that the target need not be the limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub circumstances: Vec<String>,
 }
@@ -48,7 +48,7 @@ impl Overload {
         all.iter().max_by_key(|overload| (overload.kind == OverloadKind::Collapse, overload.backlog_requests))
     }
 
-    /// In one plain sentence.
+    /// The overload in one plain sentence.
     pub fn sentence(&self) -> String {
         let rates = format!(
             "target rate {} requests/s, delivered {} to {} (5 % to 95 % of the windows)",
@@ -81,18 +81,17 @@ const LONGEST_WINDOW_NS: u64 = 1_000_000_000;
 const LEAST_WINDOWS: u64 = 100;
 /// An overload lasts at least this many windows.
 const SHORTEST: usize = 3;
-/// Below this part of the demand, delivery does not keep up.
+/// Delivery keeps up from this share of the demand on.
 const KEEPS_UP: f64 = 0.95;
-/// A backlog of less than this many times what may be in flight is none.
+/// A backlog below this many times the allowed number in flight does not count.
 const TIMES_IN_FLIGHT: u64 = 2;
-/// The rate of a window with fewer demanded requests says nothing by itself.
+/// The rate of a window with fewer demanded requests means nothing alone.
 const FEWEST_IN_WINDOW: u64 = 100;
 
-/// Of more overloads only those with the longest backlogs are told: a load of bursts has hundreds.
+/// Only the overloads with the longest backlogs are reported: a load of bursts has hundreds.
 const MOST_OVERLOADS: usize = 12;
 
-/// Looks for times when the target could not follow, although the generator had its CPUs; in their order. Without a timetable nothing is
-/// demanded.
+/// Detects, in order of time, overloads of the target while the generator had its CPUs. Without a timetable there is no demand.
 pub(super) fn overloads(
     requests: &Course,
     stalls: &[CompletionStall],
@@ -101,7 +100,7 @@ pub(super) fn overloads(
 ) -> Vec<Overload> {
     let Some(range) = measured(summary).filter(|_| summary.has_target_rate()) else { return Vec::new() };
     let windows = Windows::of(requests, range, summary);
-    // A backlog that a stall left behind is that stall's.
+    // A backlog caused by a stall belongs to that stall.
     let is_of_target = |found: &Found| {
         let (from_ns, to_ns) = (windows.begin(found.first), windows.begin(found.first + found.growth.len()));
         let growth = TimeRange { from_ns, to_ns };
@@ -120,7 +119,7 @@ pub(super) fn overloads(
     told
 }
 
-/// What keeps an overload from being told as the target's alone.
+/// Reasons not to blame the target alone for an overload.
 fn circumstances(summary: &Summary) -> Vec<String> {
     let held = cause_of_waiting(summary).map(|(why, remedy)| {
         format!("requests were due while {why}: {remedy} to see what the target can do")
@@ -130,12 +129,12 @@ fn circumstances(summary: &Summary) -> Vec<String> {
     held.into_iter().chain(others.map(|one| one.text.trim_end_matches('.').to_string())).collect()
 }
 
-/// The same of a run of which only the course over time is known, and not what stood still in it.
+/// The overloads of a run of which only the course over time is known, and not its stalls.
 pub fn overloads_of(traffic: &Traffic, summary: &Summary, without_cpu: &WithoutCpu) -> Vec<Overload> {
     overloads(&traffic.course(), &[], summary, without_cpu)
 }
 
-/// How an overload was found.
+/// A detected overload.
 struct Found {
     /// Its first window.
     first: usize,
@@ -153,11 +152,11 @@ struct Windows {
     delivered: Vec<u64>,
     /// Demanded and not completed at the end of each.
     backlog: Vec<u64>,
-    /// What may be in flight without being late; and requests that never complete.
+    /// Requests that may be in flight without being late, plus requests that never complete.
     allowed: u64,
 }
 
-/// In flight on one target at most: as the plan says, or as it was seen.
+/// Maximum in flight on one target: from the plan, or as observed.
 fn allowed_in_flight(summary: &Summary) -> u64 {
     summary.run.depth.map(u64::from).or(summary.in_flight.max_on_one_target).unwrap_or(1)
 }
@@ -212,14 +211,14 @@ impl Windows {
     fn onset(&self, windows: Range<usize>) -> usize {
         let is_small = |window: &usize| self.backlog[*window] <= self.allowed;
         let mut first = windows.clone().rfind(is_small).map_or(windows.start, |last| last + 1);
-        // Where much may be in flight the backlog shows late what the rates show before.
+        // If many may be in flight, the backlog shows late what the rates show earlier.
         while first > windows.start && self.falls_behind(first - 1) {
             first -= 1;
         }
         first
     }
 
-    /// Whether delivery does not keep up in a window, and by more than what comes by chance (three standard errors).
+    /// Whether delivery does not keep up in a window, beyond chance (three standard errors).
     fn falls_behind(&self, window: usize) -> bool {
         let (due, done) = (self.demanded[window], self.delivered[window]);
         due >= FEWEST_IN_WINDOW
@@ -237,7 +236,7 @@ impl Windows {
         is_one.then(|| Found { first, growth: rest.to_vec(), kind: OverloadKind::Collapse, end })
     }
 
-    /// The greatest backlog of some windows, if it grew for some time and was worked off.
+    /// The greatest backlog of some windows, if it grew for some time and drained.
     fn recovered(&self, windows: Range<usize>) -> Option<Found> {
         let top = windows.clone().max_by_key(|i| (self.backlog[*i], std::cmp::Reverse(*i)))?;
         let first = self.onset(windows.start..top + 1);

@@ -1,4 +1,4 @@
-//! Requests that failed: how many, why, and when.
+//! Failed requests: number, reasons, and times.
 
 use crate::caution::grouped;
 use crate::findings::{TimeRange, moment, percent};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Requests that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failures {
-    /// How many.
+    /// Number of failed requests.
     pub requests: u64,
-    /// Of this many that completed or failed.
+    /// Number of completed and failed requests.
     pub of: u64,
     /// Kinds of errors, the most frequent first.
     pub errors: Vec<ErrorCount>,
@@ -19,12 +19,12 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// They are this part of the requests that completed or failed; 0 to 1.
+    /// Share of the completed and failed requests that failed; 0 to 1.
     pub fn share(&self) -> f64 {
         self.requests as f64 / self.of.max(1) as f64
     }
 
-    /// In one plain sentence.
+    /// The failures in one plain sentence.
     pub fn sentence(&self) -> String {
         let kind = |error: &ErrorCount| format!("{} {}", grouped(error.count), error.name);
         let kinds: Vec<String> = self.errors.iter().map(kind).collect();

@@ -28,18 +28,18 @@ impl PassQuantity {
     }
 }
 
-/// How a quantity went from pass to pass.
+/// Trend of a quantity from pass to pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PassTrend {
-    /// Which.
+    /// The quantity.
     pub quantity: PassQuantity,
     /// Median over the passes: nanoseconds, or requests per second.
     pub median: f64,
-    /// The true median lies above this with 95 %; absent where there are fewer than 6 passes.
+    /// Lower end of the 95 % interval of the true median; absent with fewer than 6 passes.
     pub low_95: Option<f64>,
-    /// And below this.
+    /// Upper end of that interval.
     pub high_95: Option<f64>,
-    /// Mann-Kendall test: how likely a trend like this, up or down, is by chance.
+    /// Mann-Kendall test: probability of a trend like this, up or down, by chance.
     pub p_value: f64,
     /// Whether that is a drift.
     pub is_drift: bool,
@@ -88,7 +88,7 @@ pub struct PassFindings {
 }
 
 impl PassFindings {
-    /// In one plain sentence.
+    /// The differences in one plain sentence.
     pub fn sentence(&self) -> String {
         match self.passes {
             0 | 1 => return "one pass only: no interval between passes".to_string(),
@@ -125,7 +125,7 @@ impl PassFindings {
 
 /// Fewest passes for a trend.
 const FEWEST_FOR_TREND: usize = 3;
-/// A trend that is less likely by chance is a drift ...
+/// A trend with a lower probability is a drift ...
 const P_VALUE: f64 = 0.01;
 /// ... if it changes the quantity by at least this part.
 const LEAST_CHANGE: f64 = 0.02;
@@ -135,7 +135,7 @@ const FEWEST_FOR_OUTLIER: usize = 5;
 const LEAST_DEVIATION: f64 = 0.1;
 /// Two levels of passes differ by at least this factor ...
 const LEVELS_DIFFER: f64 = 1.15;
-/// ... and what parts them is this many times as wide as the passes of either are spread.
+/// ... and their gap is this many times as wide as the spread of the passes of either.
 const LEVELS_APART: f64 = 3.0;
 
 /// Compares the passes; `None` for a run without completed requests.
@@ -144,7 +144,7 @@ pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
     if summary.counts.all.completed == 0 || !summary.parts.phases.is_empty() {
         return None;
     }
-    // The list is empty where there is only one pass. Passes beyond those kept apart are not compared.
+    // The list is empty with only one pass. Passes beyond those with separate figures are not compared.
     let parts: Vec<&PartStats> =
         summary.parts.passes.iter().filter(|p| p.completed > 0 && p.number.is_some()).collect();
     let passes = parts.len().max(1) as u32;
@@ -159,7 +159,7 @@ pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
         };
         findings.trends.push(trend(quantity, &values));
         let mut outliers = outliers(&values);
-        // A single pass at an end that stands out is told as that one.
+        // A single outlier at an end is reported as an outlier.
         let is_level = |at: &usize| outliers.is_empty() || (*at > 1 && *at + 1 < values.len());
         if let Some(at) = level(&values).filter(is_level) {
             outliers.clear();
@@ -205,8 +205,8 @@ fn trend(quantity: PassQuantity, values: &[f64]) -> PassTrend {
     }
 }
 
-/// Interval of the median by order statistics: of n values, the k-th from below and from above enclose it unless fewer
-/// than k lie on one side, which the binomial distribution tells.
+/// Interval of the median by order statistics: of n values, the k-th from below and from above enclose it unless fewer than
+/// k lie on one side, a probability given by the binomial distribution.
 fn interval(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len();
     let mut sorted = values.to_vec();
@@ -220,7 +220,7 @@ fn interval(values: &[f64]) -> Option<(f64, f64)> {
     (rank > 0 && n <= 1_000).then(|| (sorted[rank - 1], sorted[n - rank]))
 }
 
-/// The pass with which the level changes: all passes before it lie on one side of all the others, well apart.
+/// The first pass of a new level: all passes before it lie on one side of all the others, well apart.
 fn level(values: &[f64]) -> Option<usize> {
     let least = |part: &[f64]| part.iter().copied().fold(f64::MAX, f64::min);
     let most = |part: &[f64]| part.iter().copied().fold(f64::MIN, f64::max);
@@ -237,8 +237,8 @@ fn level(values: &[f64]) -> Option<usize> {
     (1..values.len()).filter(is_change).max_by(|a, b| gap(*a).total_cmp(&gap(*b)))
 }
 
-/// Passes far from the median in units of the median deviation. Of few passes that deviation is known badly, so the
-/// bound is wider there.
+/// Passes far from the median in units of the median deviation. With few passes that deviation is inaccurate, so the bound
+/// is wider.
 fn outliers(values: &[f64]) -> Vec<(usize, f64)> {
     let n = values.len();
     let middle = median(values);

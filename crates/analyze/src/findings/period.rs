@@ -1,4 +1,4 @@
-//! Periods: what comes again and again at equal distances.
+//! Periods: events that recur at equal intervals.
 
 use crate::caution::span;
 use crate::findings::TimeRange;
@@ -7,7 +7,7 @@ use crate::findings::statistics::median;
 use crate::{Cell, Class, CountGrid, Summary};
 use serde::{Deserialize, Serialize};
 
-/// In which quantity the period shows.
+/// The quantity that shows the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeriodQuantity {
@@ -17,37 +17,37 @@ pub enum PeriodQuantity {
     SlowShare,
 }
 
-/// Who makes the period.
+/// Cause of the period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeriodCause {
     /// The demanded requests have it too.
     Load,
-    /// The load does not have it, so it comes from the target or from what lies above it: a guess.
+    /// The load lacks it, so the target or a layer above it causes it: a guess.
     Target,
 }
 
-/// Something that comes at equal distances.
+/// A recurring event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Period {
-    /// From one time to the next.
+    /// Length of the period.
     pub period_ns: u64,
-    /// Where it shows.
+    /// The quantity that shows it.
     pub quantity: PeriodQuantity,
-    /// Who makes it.
+    /// Its cause.
     pub cause: PeriodCause,
     /// Evidence: autocorrelation at this distance; 1 is perfect repetition.
     pub strength: f64,
-    /// Evidence: what noise without a period stays below.
+    /// Evidence: upper bound of noise without a period.
     pub threshold: f64,
     /// Autocorrelation of the demanded requests at the same distance.
     pub demanded_strength: Option<f64>,
-    /// The time that was looked at.
+    /// Time range examined.
     pub range: TimeRange,
 }
 
 impl Period {
-    /// In one plain sentence.
+    /// The period in one plain sentence.
     pub fn sentence(&self) -> String {
         let what = match self.quantity {
             PeriodQuantity::Completions => "the number of completed requests",
@@ -67,26 +67,26 @@ impl Period {
 
 /// Most equal bins of the time.
 const MOST_BINS: usize = 4_096;
-/// Fewest bins in which anything can be seen.
+/// Fewest bins for a search.
 const FEWEST_BINS: usize = 64;
 /// A period is at least this many bins long.
 const SHORTEST: usize = 4;
-/// And comes at least this many times.
+/// Minimum number of repetitions.
 const REPETITIONS: usize = 6;
 /// Noise without a period stays below this many standard errors of the autocorrelation.
 const STANDARD_ERRORS: f64 = 5.5;
-/// Weaker ones are not worth a word.
+/// Weaker periods are ignored.
 const WEAKEST: f64 = 0.1;
-/// Bins of the running mean that is taken away first, so that a drift is no period: this part of all.
+/// Bins of the running mean that is subtracted first, so that a drift is no period: this part of all.
 const DRIFT_PART: usize = 4;
-/// Variance of a count that rounding to whole bins, and a latency that varies, bring about: above it something bunches.
+/// Variance of a count caused by rounding to whole bins and by a varying latency: above it requests bunch.
 const MOST_EVEN: f64 = 1.0;
-/// The variance of what is even, as a part of that of random counts.
+/// The variance of even counts, as a part of that of random counts.
 const LESS_THAN_RANDOM: f64 = 0.75;
 /// Requests slower than all but this part of the operation's are slow.
 const SLOW_PART: f64 = 0.01;
 
-/// Looks for a period in the completions and in the number of slow requests; the clearer one counts.
+/// Detects a period in the completions and in the number of slow requests; the clearer one counts.
 pub(super) fn period(requests: &Course, latency: &CountGrid, summary: &Summary) -> Option<Period> {
     let range = measured(summary)?;
     let width = requests.width_ns;
@@ -108,7 +108,7 @@ pub(super) fn period(requests: &Course, latency: &CountGrid, summary: &Summary) 
     let (quantity, correlogram, lag) =
         found.max_by(|a, b| a.1.clearness(a.2).total_cmp(&b.1.clearness(b.2)))?;
     let bin_ns = range.length_ns() as f64 / bins as f64;
-    // In a closed loop requests are due when others complete: that demand is no load's own.
+    // In a closed loop requests are due when others complete, so that demand is not the load's.
     let demanded = demanded.filter(|_| summary.run.has_timetable);
     let is_loads = demanded.as_ref().is_some_and(|d| d.stands_out(lag));
     Some(Period {
@@ -143,8 +143,8 @@ fn slow(latency: &CountGrid) -> Vec<u64> {
     slow
 }
 
-/// Whether counts vary by less than what comes at random would (Poisson: the variance is the mean), and by about one: requests at equal
-/// intervals do, and how many of them fall into a bin then repeats with the width of the bins alone.
+/// Whether counts vary by less than random ones (Poisson: the variance is the mean), and by about one: requests at equal intervals do,
+/// and their number per bin then repeats with the width of the bins alone.
 fn is_even(counts: &[f64]) -> bool {
     let mean = counts.iter().sum::<f64>() / counts.len() as f64;
     let rest = without_drift(counts);
@@ -156,12 +156,12 @@ fn is_even(counts: &[f64]) -> bool {
 struct Correlogram {
     /// By distance in bins, from 0; up to half of the series.
     r: Vec<f64>,
-    /// What noise stays below (Bartlett 1946: neighbours that resemble each other widen it).
+    /// Upper bound of noise (Bartlett 1946: correlation between neighbours widens it).
     threshold: f64,
 }
 
 impl Correlogram {
-    /// `None` where nothing varies.
+    /// `None` if nothing varies.
     fn of(series: &[f64]) -> Option<Correlogram> {
         let values = clipped(&without_drift(series));
         let n = values.len();
@@ -185,8 +185,8 @@ impl Correlogram {
         (lag.saturating_sub(1)..=lag + 1).map(|l| self.at(l)).fold(f64::MIN, f64::max)
     }
 
-    /// Whether it is higher close to a distance than noise would be, and than at a shorter one: what only falls from a
-    /// distance of zero on is no period, there must be a valley before.
+    /// Whether it is higher close to a distance than noise would be, and than at a shorter one: a mere decline from
+    /// distance zero is no period, there must be a valley before.
     fn stands_out(&self, lag: usize) -> bool {
         let valley = self.r[1..lag].iter().copied().fold(f64::MAX, f64::min);
         self.near(lag) > self.threshold && self.near(lag) - valley > self.threshold
@@ -196,7 +196,7 @@ impl Correlogram {
         self.at(lag) / self.threshold
     }
 
-    /// The shortest distance that is nearly as good as the best, and that comes back at its multiples.
+    /// The shortest distance that is nearly as good as the best, and recurs at its multiples.
     fn period(&self) -> Option<usize> {
         let longest = 2 * self.r.len() / REPETITIONS;
         let is_peak = |lag: &usize| {
@@ -216,13 +216,13 @@ impl Correlogram {
         (times * lag - reach..=times * lag + reach).map(|l| self.at(l)).fold(0.0, f64::max)
     }
 
-    /// The period in bins, from its highest multiple that is still there.
+    /// The period in bins, refined by its highest multiple that still shows.
     fn refined(&self, lag: usize) -> f64 {
         let (mut period, mut times, mut last) = (lag as f64, 1.0, lag);
         while (times + 1.0) * period + 2.0 < self.r.len() as f64 {
             let next = ((times + 1.0) * period).round() as usize;
             let best = (next.saturating_sub(2)..=next + 2).max_by(|a, b| self.at(*a).total_cmp(&self.at(*b)));
-            // Each multiple lies a good part of the period after the one before, or there is none.
+            // Each multiple must lie a good part of the period after the previous one.
             let is_next = |b: &usize| self.at(*b) > self.threshold * 0.6 && *b >= last + lag.div_ceil(2);
             let Some(best) = best.filter(is_next) else { break };
             (times, last) = (times + 1.0, best);
@@ -232,7 +232,7 @@ impl Correlogram {
     }
 }
 
-/// Minus the running mean over a part of the series, and the rest around zero.
+/// Subtracts the running mean over a part of the series, and centres the rest around zero.
 fn without_drift(series: &[f64]) -> Vec<f64> {
     let reach = (series.len() / DRIFT_PART / 2).max(1);
     let sums: Vec<f64> = [0.0]
@@ -251,7 +251,7 @@ fn without_drift(series: &[f64]) -> Vec<f64> {
     rest.iter().map(|v| v - mean).collect()
 }
 
-/// A few giant values would drown everything else: none counts for more than ten times the usual one.
+/// Limits all values to ten times the usual one, so that a few giant values do not drown everything else.
 fn clipped(values: &[f64]) -> Vec<f64> {
     let usual = median(&values.iter().map(|v| v.abs()).collect::<Vec<_>>());
     let most = if usual > 0.0 { 10.0 * usual } else { f64::MAX };

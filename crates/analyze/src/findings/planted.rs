@@ -1,4 +1,4 @@
-//! Planted truth: runs with known properties, from seeds, and how often the findings see them.
+//! Planted truth: runs with known properties, from seeds, and how often the findings detect them.
 //!
 //! `cargo test -p iosonar-analyze -- --ignored --nocapture detection_rates` prints the table of `docs/findings.md`.
 
@@ -46,7 +46,7 @@ impl Random {
     }
 }
 
-/// One request on its way.
+/// One request.
 #[derive(Clone, Copy)]
 struct Request {
     submitted: u64,
@@ -77,7 +77,7 @@ fn poisson(
     }
 }
 
-/// Nothing that `stands` completes from `from` to `to`; what was to do so follows quickly, in order.
+/// Delays requests for which `stands` from `from` to `to`; they then complete quickly, in order.
 fn stall(requests: &mut [Request], from: u64, to: u64, mut stands: impl FnMut(&Request) -> bool) {
     let mut end = to;
     for r in requests.iter_mut().filter(|r| r.completed > from && r.submitted < to) {
@@ -93,7 +93,7 @@ fn records(requests: &[Request]) -> Vec<Record> {
     requests.iter().enumerate().map(one).collect()
 }
 
-/// The stalls alone.
+/// Returns only the stalls.
 fn stalls_of(mut requests: Vec<Request>) -> Vec<CompletionStall> {
     requests.sort_by_key(|r| r.completed);
     let mut completions = Completions::new();
@@ -119,7 +119,7 @@ fn plain(random: &mut Random, rate: f64, seconds: f64) -> Vec<Request> {
     poisson(random, seconds, rate, |_| rate, |r, _, _| r.lognormal(300.0, 0.3))
 }
 
-/// Twelve times at which something stands still, well apart from each other.
+/// Twelve times of planted stalls, well apart from each other.
 fn twelve(random: &mut Random, seconds: u64) -> Vec<(u64, u64)> {
     let slot = seconds * S / 12;
     let one = |i: u64| {
@@ -129,7 +129,7 @@ fn twelve(random: &mut Random, seconds: u64) -> Vec<(u64, u64)> {
     (0..12).map(one).collect()
 }
 
-/// How many of the planted stalls were found with the right kind, and how many that were not planted.
+/// The number of planted stalls found with the right kind, and of false ones.
 fn matched(
     stalls: &[CompletionStall],
     planted: &[(u64, u64)],
@@ -152,7 +152,7 @@ fn queue(random: &mut Random, dues: &[f64], capacity: f64) -> Vec<Record> {
     queue_with_stalls(random, dues, capacity, &[])
 }
 
-/// The same; nothing is served from the start to the end of each stall.
+/// The same queue; nothing is served from the start to the end of each stall.
 fn queue_with_stalls(random: &mut Random, dues: &[f64], capacity: f64, stalls: &[(f64, f64)]) -> Vec<Record> {
     let (mut servers, mut done) = ([0.0f64; 8], std::collections::BinaryHeap::new());
     let mut records = Vec::with_capacity(dues.len());
@@ -180,7 +180,7 @@ fn dues(random: &mut Random, seconds: f64, most: f64, rate: impl Fn(f64) -> f64)
     poisson(random, seconds, most, rate, |_, _, _| 1.0).iter().map(|r| r.submitted as f64 / 1e9).collect()
 }
 
-/// A scenario: what was asked of it for a seed, `true` for each right answer.
+/// A scenario: its checks for a seed, `true` for each right answer.
 type Scenario = (&'static str, fn(u64) -> Vec<bool>);
 
 const SCENARIOS: [Scenario; 15] = [
@@ -270,7 +270,7 @@ fn drains_are_no_bands(seed: u64) -> Vec<bool> {
         while now < 20 * S {
             let mut completed = now + (random.lognormal(1_000.0, 0.2) * 1e3) as u64;
             let (second, free) = (completed / S * S, completed / S * S + 200 * MS);
-            // After the stall each takes its turn of 10 ms, a second turn if it was issued in the meantime.
+            // After the stall each request takes one slot of 10 ms, a second one if it was issued in the meantime.
             if now < free && completed >= second + 100 * MS && completed > S {
                 completed = free + (worker + 1) * 10 * MS;
             } else if now >= free && now < free + 320 * MS && now > S {
@@ -330,11 +330,11 @@ fn needles(seed: u64, only_some: bool) -> Vec<bool> {
     (0..12).map(|i| i < found).chain([wrong == 0]).collect()
 }
 
-/// Requests that take up to 1.5 s while the others go on; and a hundred at once, worked off one after the other.
+/// Requests that take up to 1.5 s while others complete; and a hundred at once that complete one after the other.
 fn slow_requests_are_no_stalls(seed: u64) -> Vec<bool> {
     let random = &mut Random(seed);
     let mut requests = plain(random, 600.0, 60.0);
-    // Not at the very end: there nobody goes on.
+    // Not at the very end, where no others complete.
     let last = requests.iter().filter(|r| r.submitted < 58 * S).count();
     for i in (0..last).step_by(997) {
         requests[i].completed += (random.between(0.2, 1.5) * 1e9) as u64;
@@ -407,7 +407,7 @@ fn period_of_load(seed: u64) -> Vec<bool> {
     vec![is_period(&look(records(&requests)), PeriodCause::Load)]
 }
 
-/// The part of fast requests grows from 10 % to 90 % in the first 40 % of the time.
+/// The share of fast requests grows from 10 % to 90 % in the first 40 % of the time.
 fn warming(seed: u64) -> Vec<bool> {
     let random = &mut Random(seed);
     let requests = poisson(
@@ -522,7 +522,7 @@ fn detection_rates() {
 fn what_is_planted_is_found_and_nothing_else() {
     for (name, scenario) in SCENARIOS {
         let (right, asked) = rate_of(scenario, 1..4);
-        // Of some 40 answers at most one may be wrong; of a few none.
+        // Of some 40 answers at most one may be wrong; of a few, zero.
         assert!(right + asked / 30 >= asked, "{name}: {right} of {asked}");
     }
     for ((name, scenario), least) in PASSES.into_iter().zip([0.98, 0.98, 0.98, 0.95, 0.7, 0.97, 0.93]) {
@@ -548,7 +548,7 @@ fn nothing_is_found_in_next_to_nothing() {
 fn a_stall_of_reads_and_writes_is_one_that_names_both() {
     let random = &mut Random(3);
     let mut requests = plain(random, 1_000.0, 20.0);
-    // Some of both operations go on.
+    // Some of both operations still complete.
     stall(&mut requests, 10 * S, 11 * S, |r| r.submitted / 1_000 % 10 < 6);
     let stalls = stalls_of(requests);
     assert_eq!(stalls.len(), 1, "{stalls:#?}");

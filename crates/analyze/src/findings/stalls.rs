@@ -7,24 +7,25 @@ use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What stood still.
+/// Kind of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StallKind {
-    /// Nothing at all completed while several requests were in flight: empty space below the slow requests of a sonar.
+    /// Full stall: nothing completed while several requests were in flight: empty space below the slow requests of a sonar.
     Lash,
-    /// Nothing of one operation completed, while the other went on.
+    /// Partial stall: nothing of one operation completed, while the other did.
     Needle,
-    /// Requests of one operation piled up and completed together, although others of the same operation went on.
+    /// Requests of one operation piled up and completed together, although others of the same operation completed
+    /// meanwhile.
     Queue,
-    /// Nothing completed, but a single request is all that was in flight: it flies above the others.
+    /// Nothing completed with a single request in flight: it flies above the others.
     Hang,
 }
 
 /// A time without completions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompletionStall {
-    /// What stood still.
+    /// Its kind.
     pub kind: StallKind,
     /// The operation that stood still; `None` if all did.
     pub op: Option<Op>,
@@ -32,12 +33,12 @@ pub struct CompletionStall {
     pub range: TimeRange,
     /// Reads that were submitted before its end and completed at its end or later.
     pub held_reads: u64,
-    /// The same for writes.
+    /// Writes held in the same way.
     pub held_writes: u64,
-    /// The same for flushes.
+    /// Flushes held in the same way.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_flushes: u64,
-    /// From its end until the last of those was done.
+    /// From its end until the last of those completed.
     pub drain_ns: u64,
     /// Longest latency among those.
     pub longest_latency_ns: u64,
@@ -54,7 +55,7 @@ impl CompletionStall {
         self.held_reads + self.held_writes + self.held_flushes
     }
 
-    /// In one plain sentence, without a number.
+    /// The stall in one plain sentence, without a number.
     pub fn sentence(&self) -> String {
         let what = match (self.kind, self.op) {
             _ if self.is_of_generator => "the generator had no CPU, or was stopped".to_string(),
@@ -109,16 +110,16 @@ const SHORTEST_NS: u64 = 50_000_000;
 const TIMES_USUAL: u64 = 20;
 /// "Nearly all": at most one gap in this many is longer ...
 const ONE_IN: u64 = 1_000;
-/// ... but at least this many are left above, or the stalls of a short run would hide themselves.
+/// ... but at least this many remain above, or the stalls of a short run would hide themselves.
 const LEFT_ABOVE: u64 = 16;
-/// Fewer gaps say nothing about what is usual.
+/// Fewer gaps do not show what is usual.
 const FEWEST_GAPS: u64 = 32;
-/// Most candidates of each kind that are remembered while records come.
+/// Maximum candidates of each kind that are kept while records arrive.
 const MOST_CANDIDATES: usize = 1_024;
-/// Most stalls in the list.
+/// Maximum stalls in the list.
 const MOST_LISTED: usize = 256;
 
-/// Looks for times without completions. It takes requests in the order of completion; its memory is bounded.
+/// Detects times without completions. Takes requests in the order of completion; its memory is bounded.
 #[derive(Debug, Clone, Default)]
 pub struct Completions {
     all: Gaps,
@@ -126,7 +127,7 @@ pub struct Completions {
     piles: [Piles; 3],
 }
 
-/// What [`Completions`] found.
+/// Results of [`Completions`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CompletionFacts {
     /// By onset.
@@ -136,12 +137,12 @@ pub struct CompletionFacts {
 }
 
 impl Completions {
-    /// Nothing yet.
+    /// An empty detector.
     pub fn new() -> Completions {
         Completions::default()
     }
 
-    /// Takes the next submitted request in the order of completion, a failed one too.
+    /// Adds the next submitted request in the order of completion, a failed one too.
     pub fn add(&mut self, submitted_ns: u64, completed_ns: u64, op: Op) {
         let index = OPS.iter().position(|known| *known == op).unwrap_or(0);
         self.all.add(submitted_ns, completed_ns, index);
@@ -149,11 +150,11 @@ impl Completions {
         self.piles[index].add(submitted_ns, completed_ns);
     }
 
-    /// What was found.
+    /// Returns the results.
     pub fn facts(mut self) -> CompletionFacts {
         let (mut stalls, mut left_out) = self.all.stalls(None);
         for (index, op) in OPS.into_iter().enumerate() {
-            // Whatever stood still altogether is no matter of one operation.
+            // A full stall is not reported again for one operation.
             let (mut needles, more) = self.of_op[index].stalls(Some(op));
             needles.retain(|needle| !cover_half(&stalls, needle));
             stalls.append(&mut needles);
@@ -174,13 +175,13 @@ impl Completions {
     }
 }
 
-/// Whether stalls of everything cover a half of a needle, one or several: a straggler may part them.
+/// Whether full stalls cover half of a partial one, one or several: a straggler may separate them.
 fn cover_half(stalls: &[CompletionStall], needle: &CompletionStall) -> bool {
     let lashes = stalls.iter().filter(|s| s.op.is_none());
     2 * lashes.map(|lash| lash.range.overlap_ns(needle.range)).sum::<u64>() >= needle.range.length_ns()
 }
 
-/// A stall of reads and one of writes at the same time are one.
+/// Merges a stall of reads and one of writes at the same time.
 fn together(stalls: Vec<CompletionStall>) -> Vec<CompletionStall> {
     let is_same_time = |a: &CompletionStall, b: &CompletionStall| {
         2 * a.range.overlap_ns(b.range) >= a.range.length_ns().max(b.range.length_ns())
@@ -221,7 +222,7 @@ fn joined(read: &CompletionStall, write: &CompletionStall) -> CompletionStall {
     }
 }
 
-/// Whether a pile is what a stall held.
+/// Whether a stall held the requests of a pile.
 fn explains(stall: &CompletionStall, pile: &CompletionStall) -> bool {
     (stall.op.is_none() || stall.op == pile.op)
         && 4 * stall.range.overlap_ns(pile.range) >= pile.range.length_ns()
@@ -231,11 +232,11 @@ fn explains(stall: &CompletionStall, pile: &CompletionStall) -> bool {
 #[derive(Debug, Clone, Default)]
 struct Gaps {
     last_completed: u64,
-    /// Lengths, without the time at which the request that ended the gap was not there yet.
+    /// Lengths, without the time before the submission of the request that ended the gap.
     lengths: Sketch<8>,
     /// By time.
     candidates: Vec<Candidate>,
-    /// Lengths of candidates that were too short to be remembered.
+    /// Lengths of candidates that were too short to keep.
     forgotten: Sketch<8>,
 }
 
@@ -244,9 +245,9 @@ struct Gaps {
 struct Candidate {
     last_before: u64,
     end: u64,
-    /// Among those held.
+    /// The earliest submission among the held requests.
     first_submitted: u64,
-    /// How long the request that ended it had waited.
+    /// Waiting time of the request that ended it.
     ender_waited: u64,
     held: [u64; 3],
     drained: u64,
@@ -254,7 +255,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// From when on something was in flight and nothing completed.
+    /// Start of the time in which something was in flight and nothing completed.
     fn begin(&self) -> u64 {
         self.last_before.max(self.first_submitted)
     }
@@ -288,7 +289,7 @@ impl Gaps {
                 longest: 0,
             });
         }
-        // Those that end before this was submitted do not hold it, nor do those before them.
+        // Candidates that end before this submission do not hold it, nor do earlier ones.
         let holding =
             self.candidates.iter_mut().rev().take_while(|c| c.end > submitted || c.end == completed);
         holding.for_each(|c| c.hold(submitted, completed, op));
@@ -298,14 +299,14 @@ impl Gaps {
     fn remember(&mut self, candidate: Candidate) {
         self.candidates.push(candidate);
         if self.candidates.len() > MOST_CANDIDATES {
-            // Not the newest: what it holds is not known yet.
+            // Not the newest: the requests it holds are not known yet.
             let older = &self.candidates[..MOST_CANDIDATES];
             let shortest = (0..MOST_CANDIDATES).min_by_key(|i| older[*i].length()).unwrap_or(0);
             self.forgotten.add(self.candidates.remove(shortest).length());
         }
     }
 
-    /// Longer gaps are stalls; `None` where too little is known.
+    /// Longer gaps are stalls; `None` with too few gaps.
     fn threshold(&self) -> Option<u64> {
         let count = self.lengths.count();
         let usual = || self.lengths.at_rank(count - (count / ONE_IN).max(LEFT_ABOVE));
@@ -324,7 +325,7 @@ impl Gaps {
 impl Candidate {
     fn stall(&self, op: Option<Op>, threshold: u64) -> Option<CompletionStall> {
         let held: u64 = self.held.iter().sum();
-        // One request hangs; the other one came and went as usual, only nobody else came.
+        // One request hangs; the other one completed as usual, and no more were submitted.
         if held == 2 && self.ender_waited < self.length() / 4 {
             return None;
         }
@@ -333,7 +334,7 @@ impl Candidate {
             None => StallKind::Lash,
             Some(_) => StallKind::Needle,
         };
-        // That a single request of an operation is slow while the other goes on is no stall.
+        // A single slow request of one operation while the other completes is no stall.
         (op.is_none() || held > 1).then(|| CompletionStall {
             kind,
             op,
@@ -355,14 +356,14 @@ const SLOW_NS: u64 = 50_000_000;
 const PILE_HEIGHT_NS: u64 = 2 * SLOW_NS;
 /// Fewest requests of a pile.
 const PILE_LEAST: u64 = 8;
-/// Slow completions before the pile that are remembered.
+/// Slow completions before the pile that are kept.
 const MOST_RECENT: usize = 64;
 /// Equal parts of the latency, of which nearly all must have requests.
 const PARTS: u64 = 8;
 
-/// Requests of one operation that pile up and complete together although others go on: submitted at various times,
-/// completed within a short one, with all latencies up to the longest. What was submitted together and completes one by
-/// one is a burst, what is slow all the time is a band, and a single slow request has no fellows.
+/// Requests of one operation that pile up and complete together although others complete meanwhile: submitted at various
+/// times, completed within a short one, with all latencies up to the longest. Requests submitted together that complete one
+/// by one are a burst, permanently slow ones are a band, and a single slow request is no pile.
 #[derive(Debug, Clone, Default)]
 struct Piles {
     current: Option<Pile>,
@@ -377,7 +378,7 @@ struct Pile {
     first_completed: u64,
     last_completed: u64,
     first_submitted: u64,
-    /// Sum, and sum of the squares, of how long before the first completion each was submitted; in nanoseconds.
+    /// Sum, and sum of the squares, of the times from each submission to the first completion; in nanoseconds.
     waited: [f64; 2],
     longest: u64,
     count: u64,
@@ -459,7 +460,7 @@ impl Pile {
         self.latencies.add(latency);
     }
 
-    /// Standard deviation of the times of submission; of times spread evenly over the longest latency it is 29 % of that.
+    /// Standard deviation of the submission times; if spread evenly over the longest latency it is 29 % of that.
     fn submissions_deviate(&self) -> f64 {
         let [mean, square] = self.waited.map(|sum| sum / self.count as f64);
         (square - mean * mean).max(0.0).sqrt()

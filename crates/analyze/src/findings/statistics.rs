@@ -1,14 +1,14 @@
 //! Small robust statistics that several findings share.
 
-/// Most points whose slopes are compared pair by pair.
+/// Maximum points whose slopes are compared pair by pair.
 const MOST_POINTS: usize = 200;
 
-/// The middle value; 0 for none.
+/// The middle value; 0 without values.
 pub(super) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The value of which a part `q` of all lies below, linear between neighbours; 0 for none.
+/// The `q`-quantile, linear between neighbours; 0 without values.
 pub(super) fn quantile(values: &[f64], q: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -18,8 +18,8 @@ pub(super) fn quantile(values: &[f64], q: f64) -> f64 {
     below + (above - below) * place.fract()
 }
 
-/// Median of the slopes between all pairs of points (Theil 1950, Sen 1968), for each step of the index. Of long series
-/// only some equidistant points are compared.
+/// Median of the slopes between all pairs of points (Theil 1950, Sen 1968), for each step of the index. Long series are
+/// reduced to equidistant points.
 pub(crate) fn theil_sen(values: &[f64]) -> f64 {
     let step = values.len().div_ceil(MOST_POINTS).max(1);
     let points: Vec<(f64, f64)> =
@@ -29,8 +29,8 @@ pub(crate) fn theil_sen(values: &[f64]) -> f64 {
     median(&slopes)
 }
 
-/// How likely a trend at least as clear as this is by chance, up or down (Mann 1945, Kendall 1975): exact up to 12
-/// values without ties, by the normal approximation above.
+/// Probability of a trend at least as clear as this by chance, up or down (Mann 1945, Kendall 1975): exact up to 12 values
+/// without ties, by the normal approximation above.
 pub(super) fn mann_kendall_p(values: &[f64]) -> f64 {
     let n = values.len();
     let sign = |a: f64, b: f64| i64::from(b > a) - i64::from(b < a);

@@ -1,4 +1,4 @@
-//! Steady state: whether the level stayed the same, and from when on.
+//! Steady state: whether the level was constant, and from when on.
 
 use crate::findings::access::{Course, begin_of, bin_of, binned, measured};
 use crate::findings::statistics::median;
@@ -6,7 +6,7 @@ use crate::findings::{TimeRange, moment, percent};
 use crate::{Class, CountGrid, PartStats, ROWS_PER_DECADE, Summary};
 use serde::{Deserialize, Serialize};
 
-/// What is looked at.
+/// The examined quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyQuantity {
@@ -18,7 +18,7 @@ pub enum SteadyQuantity {
     Latency,
 }
 
-/// What the split test says.
+/// Result of the split test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitResult {
@@ -33,15 +33,15 @@ pub enum SplitResult {
 /// The greatest change of the level at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SplitTest {
-    /// What was looked at.
+    /// The examined quantity.
     pub quantity: SteadyQuantity,
-    /// What it says.
+    /// Result of the test.
     pub result: SplitResult,
     /// Equal time bins that were compared.
     pub bins: usize,
-    /// The time that parts both levels best.
+    /// The time that separates both levels best.
     pub at_ns: u64,
-    /// The pass that starts there, from 0; absent where none does.
+    /// The pass that starts there, from 0; absent if none does.
     #[serde(default)]
     pub pass: Option<u32>,
     /// Median level of the bins before: requests or bytes per second, or nanoseconds.
@@ -57,7 +57,7 @@ pub struct SplitTest {
 /// The last five rounds of a quantity, by the rule of the SNIA SSS PTS.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SniaWindow {
-    /// What was looked at.
+    /// The examined quantity.
     pub quantity: SteadyQuantity,
     /// First window of five rounds that was steady: number of its first round, from 0.
     pub first_steady_round: Option<u32>,
@@ -80,16 +80,16 @@ pub struct SniaSteady {
     pub windows: Vec<SniaWindow>,
 }
 
-/// Whether the level stayed the same.
+/// Whether the level was constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steady {
-    /// The time that was looked at.
+    /// Time range examined.
     pub range: TimeRange,
-    /// From when on the run was steady by the split test, in all quantities; `None` if never for 8 of 20 equal parts.
+    /// Start of the steady state by the split test, in all quantities; `None` if never for 8 of 20 equal parts.
     pub steady_from_ns: Option<u64>,
     /// One for each quantity.
     pub split: Vec<SplitTest>,
-    /// The rule of the SNIA; absent where there are too few requests.
+    /// The rule of the SNIA; absent with too few requests.
     pub snia: Option<SniaSteady>,
 }
 
@@ -99,7 +99,7 @@ impl Steady {
         self.split.iter().map(|s| s.result).max().unwrap_or(SplitResult::Steady)
     }
 
-    /// In one plain sentence.
+    /// The result in one plain sentence.
     pub fn sentence(&self) -> String {
         let worst =
             self.split.iter().filter(|s| s.result != SplitResult::Steady).max_by(|a, b| a.t.total_cmp(&b.t));
@@ -151,12 +151,12 @@ pub const SNIA_WINDOW: usize = 5;
 const MOST_RANGE: f64 = 0.2;
 const MOST_SLOPE: f64 = 0.1;
 
-/// Judges the level of the measured time. With a timetable the rates are the load's, so the latency alone is judged.
+/// Judges the level of the measured time. With a timetable the load sets the rates, so only the latency is judged.
 pub(super) fn steady(requests: &Course, latency: &CountGrid, summary: &Summary) -> Option<Steady> {
     let range = measured(summary).filter(|_| summary.counts.all.completed >= FEWEST_REQUESTS)?;
     let levels = Levels { requests, latency, range, is_open: summary.run.has_timetable };
     let bins = levels.by(BINS);
-    // In bins of whole columns a column more or less is a change of its own.
+    // With few columns per bin, one column more or less changes the level.
     if range.length_ns() / requests.width_ns.max(1) < 4 * ROUNDS as u64 {
         return None;
     }
@@ -166,7 +166,7 @@ pub(super) fn steady(requests: &Course, latency: &CountGrid, summary: &Summary) 
         bins.iter()
             .all(|(quantity, values)| split_levels(*quantity, &values[from..]).result == SplitResult::Steady)
     };
-    // A shorter rest shows a change less clearly: before the last one nothing is steady.
+    // A shorter rest shows a change less clearly: nothing before the last change is steady.
     let changed =
         tests.iter().filter(|test| test.result != SplitResult::Steady).map(|test| test.at_ns as usize);
     let first = changed.max().unwrap_or(0);
@@ -255,7 +255,7 @@ pub fn split_levels(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
     };
     let splits = (LEAST_SIDE..=n.saturating_sub(LEAST_SIDE)).map(at);
     let (k, before, behind, t) = splits.max_by(|a, b| a.3.total_cmp(&b.3)).unwrap_or((0, 0.0, 0.0, 0.0));
-    // Medians stay the same when some bins are on the wrong side, so the place of a change is looked for on its own.
+    // Medians tolerate some bins on the wrong side, so the position of a change is searched separately.
     let (k, before, behind) = if t > T { place(values) } else { (k, before, behind) };
     let level_ratio = (before.min(behind) > 0.0).then(|| before.max(behind) / before.min(behind));
     let differs_by = |factor: f64| t > T && level_ratio.is_none_or(|ratio| ratio > factor);
@@ -280,7 +280,7 @@ fn place(values: &[f64]) -> (usize, f64, f64) {
     (k, before, behind)
 }
 
-/// The rule of the SNIA about the levels of equal rounds; none where there are too few of them for a window.
+/// The rule of the SNIA for the levels of equal rounds; `None` with too few of them for a window.
 pub fn snia_window(quantity: SteadyQuantity, rounds: &[f64]) -> Option<SniaWindow> {
     (rounds.len() >= SNIA_WINDOW).then(|| snia(quantity, rounds))
 }

@@ -1,11 +1,11 @@
-//! The knee: from which demand on a target cannot follow, and what it delivers then.
+//! The knee: the demand from which on a target does not keep up, and the rate that it delivers then.
 //!
-//! The demand must rise and never fall. As long as the target follows, the backlog (due and not ended) is what is in flight
-//! normally: demand × response time (J. D. C. Little, Operations Research 9, 1961). Once the demand exceeds what the target can
-//! do, the backlog grows and never drains, whatever the target's depth and times are; from then on it is busy all the time, so
-//! what it delivers is what it sustains. That is looked for from the end: the last interval with a normal backlog ends the part
-//! in which it could follow. What is delivered after it, from where the demand exceeds this very rate on, is the sustained rate;
-//! its interval comes from the means of equal parts of that time.
+//! The demand must rise and never fall. As long as the target keeps up, the backlog (due and not ended) is the normal number in
+//! flight: demand × response time (J. D. C. Little, Operations Research 9, 1961). Once the demand exceeds the target's capacity,
+//! the backlog grows and never drains, whatever the target's depth and times are; from then on it is busy all the time, so the
+//! delivered rate is the sustained rate. The search runs from the end: the last interval with a normal backlog ends the part in
+//! which it kept up. The rate delivered after it, from where the demand exceeds this very rate on, is the sustained rate; its
+//! interval comes from the means of equal parts of that time.
 
 mod ramped;
 mod rows;
@@ -19,27 +19,27 @@ use crate::compare::student::critical;
 use crate::findings::statistics::theil_sen;
 use serde::{Deserialize, Serialize};
 
-/// What a rising demand has shown.
+/// Verdict on a rising demand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum KneeVerdict {
-    /// It could not follow any more.
+    /// The target stopped keeping up.
     Found(Knee),
-    /// It could follow to the end.
+    /// The target kept up to the end.
     NotReached {
         /// Requests per second that were demanded and delivered at the end.
         at_least_per_second: f64,
     },
-    /// It fell behind, but nothing can be said of how much it sustains.
+    /// The target did not keep up, but the sustained rate is unknown.
     Unclear {
-        /// Why.
+        /// The reason.
         why: Doubt,
-        /// The highest demand that it could follow; absent if it never could.
+        /// The highest demand that it kept up with; absent if it never did.
         at_least_per_second: Option<f64>,
     },
 }
 
-/// A rate that is sustained, and how that was seen.
+/// A sustained rate, and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// Requests per second that were delivered while more was demanded.
@@ -50,15 +50,15 @@ pub struct Knee {
     pub high_per_second: f64,
     /// When the demand exceeded the sustained rate.
     pub at_ns: u64,
-    /// From when on the backlog never was normal again.
+    /// From when on the backlog was never normal again.
     pub behind_from_ns: u64,
-    /// The part of the time that the rate is from.
+    /// Start of the time in which the rate was measured.
     pub measured_from_ns: u64,
     /// Its end.
     pub measured_to_ns: u64,
-    /// Even the first demand was too much: how the target is when it can follow was not seen.
+    /// Even the first demand was too much: the target was never seen keeping up.
     pub from_the_start: bool,
-    /// What was delivered in the last third of that time: much less means that the target collapses under overload.
+    /// Delivered rate in the last third of that time: much less means that the target collapses under overload.
     pub last_per_second: f64,
     /// Requests that were due and had not ended at the end.
     pub backlog_requests: u64,
@@ -72,24 +72,24 @@ impl Knee {
     }
 }
 
-/// Why nothing can be said.
+/// Why there is no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// The demand ended where the target began to fall behind.
+    /// The demand ended where the overload began.
     EndedThere,
     /// It was overloaded for too few requests, or for too short a part of the time.
     TooShort,
-    /// What it delivered while it was overloaded varied too much.
+    /// The delivered rate varied too much during the overload.
     Unsteady,
     /// Hardly anything was requested, or delivered.
     TooFew,
-    /// It was ended from outside before it had shown anything.
+    /// It was stopped from outside before it had shown anything.
     Stopped,
 }
 
 impl KneeVerdict {
-    /// What a ramp has shown that was ended from outside: that its end was not reached says nothing then.
+    /// The verdict on a ramp that was stopped from outside: not reaching its end means nothing then.
     #[must_use]
     pub fn when_stopped(self) -> KneeVerdict {
         let at_least_per_second = match self {
@@ -102,7 +102,7 @@ impl KneeVerdict {
 }
 
 impl Doubt {
-    /// In words, with the remedy.
+    /// The reason in words, with the remedy.
     pub fn text(self) -> &'static str {
         match self {
             Doubt::EndedThere => {
@@ -123,22 +123,22 @@ impl Doubt {
 
 /// Fewest intervals in which it is overloaded.
 const FEWEST_ROWS: usize = 5;
-/// Fewest requests that it delivers meanwhile, or nothing is said.
+/// Fewest requests delivered meanwhile for a verdict.
 pub const FEWEST_REQUESTS: u64 = 50;
-/// A backlog of less than so many times the normal one is normal.
+/// A backlog below this many times the normal one is normal.
 const NORMAL: f64 = 3.0;
-/// A backlog of more than so many normal ones is more than what comes and goes in a queue that is nearly full.
+/// A backlog above this many normal ones exceeds the fluctuation in a queue that is nearly full.
 const CLEAR: f64 = 4.0;
 /// Above this part of the demand, it keeps up.
 const KEEPS_UP: f64 = 0.95;
-/// Parts of the overloaded time, whose means show how sure the rate is.
+/// Parts of the overloaded time, whose means show the confidence of the rate.
 const PARTS: usize = 10;
-/// An interval that reaches further than this part of the rate is of no use.
+/// An interval wider than this part of the rate is useless.
 const WIDEST: f64 = 0.25;
-/// Below this part of what it delivered first it has collapsed.
+/// Below this part of its first rate it has collapsed.
 const COLLAPSED: f64 = 0.8;
 
-/// Looks for the knee in consecutive intervals of equal length, during which the demand rose.
+/// Finds the knee in consecutive intervals of equal length, during which the demand rose.
 pub fn find_knee(rows: &[RampRow]) -> KneeVerdict {
     let view = View::of(rows);
     let (all, behind) = (rows.len(), view.behind_from());
@@ -152,7 +152,7 @@ pub fn find_knee(rows: &[RampRow]) -> KneeVerdict {
     if view.keeps_up(behind) {
         return match view.grows(behind) {
             true => KneeVerdict::Unclear { why: Doubt::EndedThere, at_least_per_second: followed },
-            // It takes longer, and follows all the same.
+            // It takes longer, but keeps up.
             false => {
                 KneeVerdict::NotReached { at_least_per_second: view.followed_until(all).unwrap_or_default() }
             }
@@ -170,12 +170,12 @@ pub fn find_knee(rows: &[RampRow]) -> KneeVerdict {
     KneeVerdict::Found(knee)
 }
 
-/// The intervals, and what follows from them.
+/// The intervals, and values derived from them.
 struct View<'a> {
     rows: &'a [RampRow],
     /// Due and not ended at the end of each.
     backlog: Vec<f64>,
-    /// The response time while it can follow, in seconds.
+    /// The response time while it keeps up, in seconds.
     response_s: f64,
 }
 
@@ -197,8 +197,8 @@ impl<'a> View<'a> {
         self.rows[rows].iter().map(|row| row.demanded).sum()
     }
 
-    /// Delivered requests per second: the slope of what had been delivered over time, by least squares. Where requests end
-    /// in batches, it depends less on which of them are just outside than the mean does.
+    /// Delivered requests per second: the slope of the delivered count over time, by least squares. If requests end in
+    /// batches, it depends less on which of them are just outside than the mean does.
     fn rate(&self, rows: std::ops::Range<usize>) -> f64 {
         let rows = &self.rows[rows];
         let (mut seconds, mut delivered) = (0.0, 0.0);
@@ -219,7 +219,7 @@ impl<'a> View<'a> {
         (both / time.max(1e-18)).max(0.0)
     }
 
-    /// Up to how much of a backlog is normal at the end of a row: some times what Little's law says, and chance.
+    /// Largest normal backlog at the end of a row: a multiple of Little's law, plus chance.
     fn normal(&self, row: usize) -> f64 {
         let in_flight = self.rows[row].demand_per_second() * self.response_s;
         NORMAL * (in_flight + in_flight.max(1.0).sqrt()) + 2.0
@@ -230,7 +230,7 @@ impl<'a> View<'a> {
         (0..self.rows.len()).rfind(|row| self.backlog[*row] <= self.normal(*row)).map_or(0, |row| row + 1)
     }
 
-    /// The highest demand before a row, if what was delivered did follow it.
+    /// The highest demand before a row, if the delivered rate followed it.
     fn followed_until(&self, row: usize) -> Option<f64> {
         let some = (row / 20).max(1);
         let last = row.checked_sub(some)?..row;
@@ -238,7 +238,7 @@ impl<'a> View<'a> {
         Some(demand.min(self.rate(last)))
     }
 
-    /// Whether what was delivered followed the demand even in the last third after a row.
+    /// Whether the delivered rate followed the demand even in the last third after a row.
     fn keeps_up(&self, behind: usize) -> bool {
         let last = behind + (self.rows.len() - behind) * 2 / 3..self.rows.len();
         self.delivered(last.clone()) as f64 >= KEEPS_UP * self.demanded(last)
@@ -253,7 +253,7 @@ impl<'a> View<'a> {
             && self.backlog[last] > CLEAR * self.normal(last)
     }
 
-    /// The first row of those after `behind` whose demand exceeds what is delivered from there on.
+    /// The first row from `behind` on whose demand exceeds the rate delivered from there on.
     fn overloaded_from(&self, behind: usize) -> usize {
         let mut first = behind;
         // Each round starts later, or it is the last.
@@ -267,8 +267,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The end of the overloaded time that tells what it sustains: of a target that collapses only the first third, before or
-    /// while it does.
+    /// The end of the part of the overload that shows the sustained rate: of a target that collapses only the first third,
+    /// before or while it does.
     fn steady_until(&self, first: usize) -> usize {
         let all = self.rows.len();
         let third = (all - first) / 3;
@@ -298,7 +298,7 @@ impl<'a> View<'a> {
     }
 
     /// Half of the 95 % interval of the mean: Student's t over the means of equal parts of the time (the method of batch
-    /// means). Never less than what one request at each end may change.
+    /// means). Never less than the effect of one request at each end.
     fn half_width(&self, rows: std::ops::Range<usize>, sustained: f64) -> f64 {
         let parts = PARTS.min(rows.len());
         let edge = |part: usize| rows.start + rows.len() * part / parts;
@@ -311,10 +311,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// Fewest requests whose middle response time says something.
+/// Fewest requests for a meaningful median response time.
 const FEWEST_TIMED: f64 = 20.0;
 
-/// The response time while nothing waits, in seconds: the lowest of the medians of consecutive rows. 0 where none is known.
+/// The response time while nothing waits, in seconds: the lowest of the medians of consecutive rows. 0 if unknown.
 fn quiet_response(rows: &[RampRow]) -> f64 {
     let mut lowest = f64::INFINITY;
     let (mut times, mut requests) = (Vec::new(), 0.0);

@@ -1,13 +1,13 @@
-//! What blkreplay's `determine-ramped-overload-iops.sh` says: a crude figure, for comparison with old results.
+//! The figure of blkreplay's `determine-ramped-overload-iops.sh`: crude, for comparison with old results.
 
 use iosonar_archive::{Outcome, Record};
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Requests that complete from the first one on that was handed over more than a second late.
+/// Requests that complete from the first one on that was issued more than a second late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RampedOverload {
-    /// How many.
+    /// Number of requests.
     pub ops: u64,
     /// Earliest completion.
     pub from_ns: u64,
@@ -16,14 +16,14 @@ pub struct RampedOverload {
 }
 
 impl RampedOverload {
-    /// `ops` ÷ (`to` − `from`); none where nothing was late, or all ended at once.
+    /// `ops` ÷ (`to` − `from`); `None` if nothing was late, or all ended at once.
     pub fn iops(&self) -> Option<f64> {
         let span = self.to_ns.saturating_sub(self.from_ns);
         (span > 0).then(|| self.ops as f64 / (span as f64 / 1e9))
     }
 }
 
-/// So late is overload.
+/// A delay above this is overload.
 const LATE: Nanos = Nanos::SECOND;
 
 /// Finds it in two readings of the records, in any order: first [`find`](RampedOverloadFinder::find), then
@@ -41,7 +41,7 @@ impl RampedOverloadFinder {
         record.completed.filter(|_| counts)
     }
 
-    /// Looks for the first late one.
+    /// Finds the first late request.
     pub fn find(&mut self, record: &Record) {
         if record.delay().is_some_and(|delay| delay > LATE)
             && let Some(completed) = Self::completion(record)
@@ -50,7 +50,7 @@ impl RampedOverloadFinder {
         }
     }
 
-    /// Counts what completes from then on.
+    /// Counts requests that complete from then on.
     pub fn count(&mut self, record: &Record) {
         if let (Some(first), Some(completed)) = (self.first, Self::completion(record))
             && completed >= first
@@ -61,7 +61,7 @@ impl RampedOverloadFinder {
         }
     }
 
-    /// What was found; zeros where nothing was late.
+    /// The result; zeros if nothing was late.
     pub fn result(&self) -> RampedOverload {
         self.found
     }

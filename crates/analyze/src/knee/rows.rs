@@ -1,4 +1,4 @@
-//! What was demanded and delivered in each interval of a rising demand.
+//! Demanded and delivered requests in each interval of a rising demand.
 
 use crate::axis::{ROWS, SLOTS, row_lower_edge, row_of};
 use iosonar_archive::{Outcome, Record};
@@ -12,19 +12,19 @@ pub struct RampRow {
     pub from_ns: u64,
     /// Its end.
     pub to_ns: u64,
-    /// Requests that became due, as the ramp says.
+    /// Requests that became due, according to the ramp.
     pub demanded: f64,
     /// Requests that completed wholly.
     pub delivered: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Due to submission, of those that became due; absent where none of them was submitted.
+    /// Due to submission, of those that became due; absent if none of them was submitted.
     pub delay: Option<RowTimes>,
     /// Due to completion, of those that became due and completed, whenever that was.
     pub response: Option<RowTimes>,
 }
 
-/// Some times, each right to 4 %.
+/// Percentiles of a time, each right to 4 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowTimes {
     /// The median.
@@ -53,7 +53,7 @@ impl RampRow {
 /// Counts of times by their rows.
 type Counts = Box<[u32; SLOTS]>;
 
-/// What is counted of an interval.
+/// Counters of an interval.
 #[derive(Clone)]
 struct Bin {
     delivered: u64,
@@ -69,7 +69,7 @@ pub struct RampTally {
 }
 
 impl RampTally {
-    /// From 0 to `end_ns`, in `bins` intervals or somewhat fewer. What is due or completes after that is skipped.
+    /// Covers 0 to `end_ns`, in `bins` intervals or somewhat fewer. Later requests are skipped.
     pub fn new(end_ns: u64, bins: usize) -> RampTally {
         let width_ns = end_ns.div_ceil(bins.max(1) as u64).max(1);
         let bin =
@@ -100,7 +100,7 @@ impl RampTally {
         }
     }
 
-    /// The intervals, `merged` of them made one. `due_until` says how many requests were due before a time.
+    /// The intervals, each `merged` of them joined. `due_until` returns the number of requests due before a time.
     pub fn rows(&self, merged: usize, due_until: impl Fn(Nanos) -> f64) -> Vec<RampRow> {
         let merged = merged.max(1);
         let row = |(index, bins): (usize, &[Bin])| {
@@ -138,7 +138,7 @@ fn times(bins: &[Bin], of: impl Fn(&Bin) -> &Counts) -> Option<RowTimes> {
     (total > 0).then(|| RowTimes { p50_ns: quantile(50), p99_ns: quantile(99) })
 }
 
-/// A time in the middle of a slot; below 1 µs it is none.
+/// A time in the middle of a slot; 0 below 1 µs.
 fn middle(slot: usize) -> u64 {
     match slot {
         0 => 0,

@@ -16,7 +16,7 @@ struct Queue {
     is_poisson: bool,
     /// From when to when nothing ends.
     stall: (f64, f64),
-    /// From when on each request takes so many times as long.
+    /// Time from which on each request takes longer, and the factor.
     collapse: (f64, f64),
     seed: u64,
 }
@@ -243,7 +243,7 @@ proptest! {
         let (service, jitter) = (service_us as f64 / 1e6, jitter_us as f64 / 1e6);
         let queue = Queue { servers, service, jitter, is_poisson, seed, ..EVEN };
         let capacity = queue.capacity();
-        // So many that a part of a percent is more than chance.
+        // Enough requests that a part of a percent is more than chance.
         prop_assume!((300.0..20_000.0).contains(&capacity));
         let knee = found(queue.knee(&ramp((capacity * 0.4) as u64, (capacity * 1.6) as u64, 20)));
         prop_assert!((knee.sustained_per_second / capacity - 1.0).abs() < 0.05, "{knee:?} {capacity}");

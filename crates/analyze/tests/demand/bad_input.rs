@@ -1,4 +1,4 @@
-//! Loads that no application makes.
+//! Loads that no application generates.
 
 use super::{S, SplitMix, analysis, demand};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions};
@@ -92,7 +92,7 @@ fn times_that_go_backward() {
     let mut sorted = load.clone();
     sorted.sort_by_key(|d| d.time_ns);
     let sorted = of(&sorted);
-    // What is counted at its own time does not care.
+    // Series by a request's own time are not affected.
     assert_eq!(late.series.per_second, sorted.series.per_second);
     assert_eq!(late.series.positions, sorted.series.positions);
     assert_eq!(late.series.seek_map, sorted.series.seek_map);
@@ -116,7 +116,7 @@ fn lengths_of_nothing_and_of_very_much() {
     let options = DemandOptions { exact_pages: 5000, ..DemandOptions::default() };
     let a = analysis(&load, &options);
     assert_eq!(a.facts.counts.all.sectors, 8 + (1 << 24));
-    // Of the longest only the first GiB is looked at, and that is told.
+    // Only the first GiB of the longest is counted, which is reported.
     assert_eq!(a.facts.frequency.all.accesses, 1 + (1 << 18));
     assert_eq!(a.facts.sampling.cut_requests, 1);
     assert!(!a.facts.sampling.exact && a.facts.sampling.sampled_pages <= 5000);

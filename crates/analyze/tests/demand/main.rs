@@ -1,5 +1,5 @@
-//! The static analysis against numbers that were made independently of it, against slow and obvious ways to compute
-//! the same, and against input that no real load has.
+//! The static analysis against numbers that were made independently of it, against slow and obvious ways to compute the
+//! same, and against input that no real load has.
 
 mod bad_input;
 mod model;

@@ -166,7 +166,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Long after the first second is told apart no more, sizes at the ends of the steps are still exact.
+    /// When single seconds are no longer distinguished, sizes at the ends of the steps are still exact.
     #[test]
     fn steps_of_several_seconds_keep_sizes(times in prop::collection::vec((0u64..1 << 21, 0u64..40), 1..30)) {
         let mut load: Vec<Demand> = times.iter().map(|(s, sector)| demand(s * S, *sector, 9, Op::Read)).collect();
@@ -195,7 +195,7 @@ fn a_load_on_one_device_or_on_two() {
     let one = analysis(&one, &options()).facts;
     assert_eq!((two.devices, two.turns.total.all.turns), (2, 2));
     assert_eq!((one.devices, one.turns.total.all.turns), (1, 3));
-    // Spans add up; the gaps between devices are none.
+    // Spans add up; the gaps between devices do not count.
     assert_eq!(two.working_sets[0].sum_dist.unwrap().max, 400);
     assert_eq!(two.working_sets[0].mean_gap.unwrap().max, 200.0);
     assert_eq!(one.working_sets[0].sum_dist.unwrap().max, 300);

@@ -15,13 +15,13 @@ const GIB: u64 = 1 << 30;
 
 /// A load whose figures are known.
 struct Load {
-    /// Of its fixtures.
+    /// Name of its fixtures.
     name: &'static str,
     /// Its file, relative to the root of the repository.
     file: &'static str,
-    /// The first request and each so many after it are taken …
+    /// The first request and every n-th after it are taken …
     every: usize,
-    /// … with times that are so many times as late.
+    /// … with times multiplied by this factor.
     slower: u64,
 }
 
@@ -32,7 +32,7 @@ const OWN: [Load; 3] = [
     Load { name: "quiet", file: "examples/loads/logs.load.gz", every: 25, slower: 21 },
 ];
 
-/// Loads of others, with figures of others. They are no part of the repository, and are looked at where they lie beside it.
+/// Loads of others, with figures of others. They are no part of the repository, and are checked if they lie beside it.
 const OTHERS: [Load; 2] = [
     Load { name: "windows-mssql", file: "../shared/loads/windows-mssql.load.gz", every: 1, slower: 1 },
     Load {
@@ -43,7 +43,7 @@ const OTHERS: [Load; 2] = [
     },
 ];
 
-/// Own loads, and those of others that are there.
+/// Own loads, and those of others that exist.
 fn loads() -> impl Iterator<Item = Load> {
     OWN.into_iter().chain(OTHERS.into_iter().filter(|load| load.path().exists()))
 }
@@ -97,7 +97,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
-/// Expected fractions are rounded to six digits behind the point.
+/// Expected fractions are rounded to six digits after the point.
 #[track_caller]
 fn close(actual: f64, expected: &Value, digits: i32) {
     let expected = expected.as_f64().unwrap_or_else(|| panic!("{expected} is no number"));
@@ -350,7 +350,7 @@ fn page_frequency() {
             assert_eq!(facts.accesses, number(&expected["accesses"]));
             let hottest: Vec<[u64; 2]> = facts.hottest.iter().map(|p| [p.page, p.accesses]).collect();
             let top = expected["top10_page_count"].as_array().unwrap();
-            // Equally hot pages may stand in any order there.
+            // Equally hot pages may be in any order there.
             assert_eq!(hottest.len(), top.len());
             for (mine, theirs) in hottest.iter().zip(top) {
                 assert_eq!(mine[1], number(&theirs[1]));

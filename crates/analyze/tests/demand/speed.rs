@@ -1,10 +1,10 @@
-//! What a request costs.
+//! Cost of a request.
 
 use super::{S, SplitMix, demand};
 use iosonar_analyze::demand::{Demand, DemandOptions, DemandTally};
 use iosonar_plan::Op;
 
-/// CPU time of this thread, whatever else the machine does.
+/// CPU time of this thread.
 fn cpu_ns() -> u64 {
     let stat =
         std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells the time of a thread");
