@@ -1,6 +1,6 @@
 //! Numbers for people: three significant digits, with units.
 
-/// Whether only ASCII may be used.
+/// Allowed characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
     /// `us`.
@@ -51,7 +51,7 @@ pub fn duration(ns: u64, charset: Charset) -> String {
 /// One unit for all values of a table: numbers without it, the unit stands in the table's head.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unit {
-    /// How much one of it is.
+    /// Size of one unit.
     pub factor: f64,
     /// Its name.
     pub name: &'static str,
@@ -97,7 +97,7 @@ impl Unit {
     }
 }
 
-/// A number without needless digits, at most six after the point: for ticks and limits that people chose.
+/// A number without needless digits, at most six after the point: for ticks and round limits.
 pub fn plain(value: f64) -> String {
     if value >= 1.0 && value.fract() == 0.0 {
         return grouped(value as u64);
@@ -114,7 +114,7 @@ pub fn round_step(least: f64) -> f64 {
     steps.into_iter().find(|step| *step >= least * 0.999).unwrap_or(1.0)
 }
 
-/// A limit as people set it: `5 s`, `1.5 ms`.
+/// A limit as typed: `5 s`, `1.5 ms`.
 pub fn limit(ns: u64) -> String {
     let (factor, unit) = match ns {
         0..1_000 => (1.0, "ns"),
@@ -131,7 +131,7 @@ pub fn date(unix_ns: u64) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// A point in time on the run's clock, to a hundredth of a second where that is fine enough.
+/// A point in time on the run's clock, to a hundredth of a second if that is fine enough.
 pub fn moment(ns: u64, charset: Charset) -> String {
     if ns < 1_000_000_000 { duration(ns, charset) } else { format!("{:.2} s", ns as f64 / 1e9) }
 }
@@ -169,7 +169,7 @@ pub fn request_rate(per_second: f64) -> String {
     if per_second >= 999.5 { grouped(per_second.round() as u64) } else { number(per_second) }
 }
 
-/// Bytes per second in decimal units, as data sheets give them: `38.4 MB/s`.
+/// Bytes per second in decimal units, as in data sheets: `38.4 MB/s`.
 pub fn byte_rate(per_second: f64) -> String {
     let units = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
     match units.iter().find(|(f, _)| per_second >= f * 0.9995) {
@@ -187,7 +187,7 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// A share in percent. What is not zero never reads as zero, what is not all never as 100 %.
+/// A share in percent. A non-zero share never reads as zero, an incomplete one never as 100 %.
 pub fn share(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 {
         return "0 %".to_string();

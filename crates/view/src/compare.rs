@@ -15,7 +15,7 @@ use iosonar_analyze::compare::{
 const BAR: f64 = 40.0;
 /// Width of the text.
 const COLUMNS: usize = 79;
-/// Runs that have room beside the baseline.
+/// Runs that fit beside the baseline.
 const SIDE_BY_SIDE: usize = 3;
 /// Differences of one kind that are shown; JSON has them all.
 const SHOWN: usize = 30;
@@ -31,7 +31,7 @@ const BORDERS: [(f64, &str); 8] = [
     (f64::INFINITY, "above 2.00"),
 ];
 
-/// All comparisons, one after the other; of several first a table of all of them.
+/// All comparisons, one after the other; several ones start with a table of all of them.
 pub fn compare(comparisons: &[Judged]) -> String {
     let mut out = Lines::new(COLUMNS);
     if comparisons.len() > 1 {
@@ -148,8 +148,8 @@ fn differences(out: &mut Lines, of: &str, differences: &[Difference]) {
     }
 }
 
-/// The place of a field in words: `targets.0.kind.block-device.queue.scheduler` is `target 0, queue, scheduler`. The words of the archive's own
-/// form say nothing to people; `--json` has them.
+/// The path of a field in words: `targets.0.kind.block-device.queue.scheduler` is `target 0, queue, scheduler`. Words of the archive's own
+/// form mean nothing to people; `--json` has them.
 fn in_words(field: &str) -> String {
     const OF_THE_FORM: [&str; 5] = ["kind", "block-device", "regular-file", "file-system", "known"];
     let mut words: Vec<String> = Vec::new();
@@ -165,7 +165,7 @@ fn in_words(field: &str) -> String {
     words.join(", ")
 }
 
-/// The last characters of a name, so that there is room after it.
+/// The last characters of a long name, so that it fits.
 fn ascii_end(name: &str) -> String {
     let plain: Vec<char> = name.chars().map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect();
     match plain.len() {
@@ -295,7 +295,7 @@ fn over_time(out: &mut Lines, course: &OverTime) {
     }
 }
 
-/// What it means that no stretch is shown: that is no statement about the whole run.
+/// Explains that no stretch differs, which is no statement about the whole run.
 fn no_stretch(out: &mut Lines, course: &OverTime) {
     let compared =
         |name: &str| course.stretches.iter().filter(|s| s.figure == name && s.low_percent.is_some()).count();
@@ -309,7 +309,7 @@ fn no_stretch(out: &mut Lines, course: &OverTime) {
         return;
     }
     out.heading("Over time: no single stretch is shown to differ by more than its own noise");
-    // A change of a few stretches among noisy ones may be large all the same.
+    // The change of a few stretches among noisy ones may still be large.
     let far = |s: &&Stretch| (s.change_percent / 100.0).ln_1p().abs();
     if let Some(most) = course.stretches.iter().max_by(|s, t| far(s).total_cmp(&far(t))) {
         let time = |ns| units::moment(ns, Charset::Ascii);

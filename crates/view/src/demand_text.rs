@@ -1,4 +1,4 @@
-//! What a load demands, as plain ASCII text for a terminal, at most 79 columns wide.
+//! A load's demand as plain ASCII text for a terminal, at most 79 columns wide.
 
 use crate::lines::Lines;
 use crate::units::{self, Charset};
@@ -10,7 +10,7 @@ use iosonar_analyze::demand::{
 const COLUMNS: usize = 79;
 const SECTOR: u64 = 512;
 
-/// Everything that a run shows, as sentences; empty if nothing was found.
+/// All findings of a run, as sentences; empty without findings.
 pub fn show_findings(findings: &Findings) -> String {
     let mut out = Lines::new(COLUMNS);
     let sentences = findings.sentences();
@@ -21,7 +21,7 @@ pub fn show_findings(findings: &Findings) -> String {
     out.finish()
 }
 
-/// The figures of a load. `names` are those of its inputs.
+/// The figures of a load. `names` are the names of its inputs.
 pub fn show_demand(names: &[String], facts: &DemandFacts) -> String {
     let mut out = Lines::new(COLUMNS);
     out.paragraph("Load    ", &names.join(", "));
@@ -122,7 +122,7 @@ fn working_sets(out: &mut Lines, facts: &DemandFacts) {
     out.line(&format!("  new data in the last tenth of the time: {}", units::byte_rate(new)));
 }
 
-/// Mean and greatest size. The infinite window only grows: its mean says nothing.
+/// Mean and greatest size. The infinite window only grows: its mean is meaningless.
 fn set(w: &WindowFacts) -> (String, String) {
     let mean = w.window_s.map_or("-".to_string(), |_| pages(w.sliding.pages.mean));
     (mean, pages(w.sliding.pages.max as f64))
@@ -154,7 +154,7 @@ fn miss_ratios(out: &mut Lines, facts: &DemandFacts) {
     let miss: &MissRatioFacts = &facts.miss_ratio;
     let any = facts.frequency.map(|f| f.accesses > 0);
     out.heading(&format!("{:24}{:>18}{:>18}{:>18}", "LRU cache misses", "all", "read", "write"));
-    // Without an access there is nothing to miss.
+    // Without accesses there are no misses.
     let percent = |(any, ratio): &(bool, f64)| match any {
         true => format!("{:.1} %", ratio * 100.0),
         false => "-".to_string(),

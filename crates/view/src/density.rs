@@ -1,4 +1,4 @@
-//! From exact counts to coloured pixels: hue tells the mix of classes, lightness the number of requests.
+//! Converts exact counts to coloured pixels: hue shows the mix of classes, lightness the number of requests.
 
 use crate::palette::{Palette, Rgb};
 use crate::scene::Image;
@@ -10,9 +10,9 @@ use std::ops::Range;
 const MIXES: usize = 9;
 /// Steps from one request to the most in a pixel.
 const INKS: usize = 8;
-/// A single request is this strong, so that it can be seen.
+/// Strength of a single request, so that it is visible.
 const LEAST_INK: f64 = 0.45;
-/// Shares of pushed-back requests that are told apart, and how strong they are drawn: never below half.
+/// Distinguished shares of pushed-back requests, and the strength of their colour: never below half.
 const PUSHED: [f64; 3] = [0.5, 0.75, 1.0];
 /// Steps of mix and ink below pushed-back requests; fewer, so that all colours fit into 256.
 const COARSE: usize = 3;
@@ -30,13 +30,13 @@ pub(crate) struct Strips {
 }
 
 impl Strips {
-    /// Nothing yet in `width` pixels.
+    /// Empty strips in `width` pixels.
     pub(crate) fn new(width: usize) -> Strips {
-        // All at once: growing by and by would copy most of it.
+        // Allocated at once: growing would copy most of it.
         Strips { pixels: Vec::with_capacity(width), cells: Vec::with_capacity(width * SLOTS), width }
     }
 
-    /// The cells of the column at some pixels, which must not begin left of the last; to be added to.
+    /// The cells of the column at some pixels, which must not begin left of the last; for adding counts.
     pub(crate) fn column(&mut self, begin: usize, end: usize) -> &mut [Cell] {
         let begin = begin.min(self.width - 1);
         let end = end.clamp(begin + 1, self.width);
@@ -70,25 +70,25 @@ impl Strips {
     }
 }
 
-/// Counts of a picture: lines of cells, and which of them each row of pixels shows.
+/// Counts of a picture: lines of cells, and the line of each row of pixels.
 pub(crate) struct Density<'a> {
     strips: &'a Strips,
     /// The slots of each line.
     lines: Vec<Range<usize>>,
-    /// 1 for each class that is shown.
+    /// 1 for each visible class.
     shown: Cell,
-    /// The line of each row of pixels, from above; `None` is empty.
+    /// The line of each row of pixels, from above; `None` for an empty row.
     rows: Vec<Option<usize>>,
     most: u64,
 }
 
 impl<'a> Density<'a> {
-    /// `rows`: the slots that each row of pixels shows, from above.
+    /// `rows`: the slots of each row of pixels, from above.
     pub(crate) fn new(strips: &'a Strips, rows: &[Option<Range<usize>>]) -> Density<'a> {
         Density::of(strips, rows, |_| true)
     }
 
-    /// The same for some classes alone.
+    /// Like [`Density::new`], for some classes only.
     pub(crate) fn of(
         strips: &'a Strips,
         rows: &[Option<Range<usize>>],
@@ -110,8 +110,8 @@ impl<'a> Density<'a> {
         density
     }
 
-    /// One cell for each line of each strip, strip after strip. They are summed up whenever they are asked for: all together
-    /// take more memory than the picture.
+    /// One cell for each line of each strip, strip after strip. They are summed up on each call: all together take more
+    /// memory than the picture.
     fn cells(&self) -> impl Iterator<Item = Cell> {
         self.strips.cells.chunks_exact(SLOTS).flat_map(|strip| self.cells_of(strip))
     }
@@ -150,8 +150,8 @@ impl<'a> Density<'a> {
     }
 }
 
-/// Widens pixels that stand alone, or they would be lost on a large screen: to two by two, and to three by three where
-/// nothing is near. Nothing but empty pixels is covered.
+/// Enlarges isolated pixels, which would be lost on a large screen: to two by two, and to three by three if nothing is
+/// near. Only empty pixels are covered.
 fn grow(pixels: &mut [u8], width: usize, height: usize) {
     let before = pixels.to_vec();
     let lit = |x: usize, y: usize| x < width && y < height && before[y * width + x] != 0;
@@ -187,7 +187,7 @@ fn total(cell: &Cell) -> u64 {
     cell.iter().sum()
 }
 
-/// The colours of a picture and the way from counts to them.
+/// The colours of a picture and the mapping from counts to them.
 pub(crate) struct Shades {
     most: u64,
     colors: Vec<Rgb>,
@@ -223,7 +223,7 @@ impl Shades {
         Shades { most, colors }
     }
 
-    /// Index of the colour of a pixel; 0 where there is no request.
+    /// Index of the colour of a pixel; 0 without requests.
     pub(crate) fn index(&self, cell: &Cell) -> u8 {
         let [read, write, read_pushed, write_pushed, flush] = *cell;
         let (count, pushed) = (total(cell), read_pushed + write_pushed);
@@ -250,7 +250,7 @@ impl Shades {
         u8::try_from(index).expect("there are fewer than 256 shades")
     }
 
-    /// Logarithmic; a picture without any accumulation is drawn in full strength.
+    /// Maps a count to a step, logarithmically; without any accumulation everything is drawn in full strength.
     fn ink(&self, count: u64, steps: usize) -> usize {
         if self.most <= 1 {
             return steps - 1;

@@ -1,27 +1,27 @@
-//! What is known of a target before anything is measured on it.
+//! Facts about a target before anything is measured on it.
 
 use crate::judgement_text::at_length;
 use crate::lines::Lines;
 use crate::text::COLUMNS;
 use iosonar_analyze::{Detection, DetectorId};
 
-/// A target, looked at without a run.
+/// A target, examined without a run.
 #[derive(Debug)]
 pub struct Examination<'a> {
-    /// What it is called.
+    /// Its name.
     pub target: &'a str,
-    /// What it lies on, from the top down, a line each.
+    /// Its layers, from the top down, a line each.
     pub layers: &'a [String],
-    /// What else is known: a word and a sentence each.
+    /// Other facts: a word and a sentence each.
     pub facts: &'a [(&'a str, String)],
-    /// What would spoil a result, or may influence it.
+    /// Detections that would spoil a result, or may influence it.
     pub found: &'a [Detection],
-    /// What is known of the result of each claim: its name and a sentence.
+    /// Prospects of a result for each claim: its name and a sentence.
     pub verdicts: &'a [(String, String)],
 }
 
-/// The target, what would spoil a measurement of it, and what could be claimed of its figures. `about` says of a detector why it
-/// matters.
+/// Shows the target, what would spoil a measurement of it, and which claims its figures could support. `about` explains why a
+/// detector matters.
 pub fn show_examination(examination: &Examination<'_>, about: &dyn Fn(DetectorId) -> &'static str) -> String {
     let mut out = Lines::new(COLUMNS);
     out.line(examination.target);

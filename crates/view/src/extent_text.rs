@@ -1,4 +1,4 @@
-//! Latencies by extent as text: a table for each file, and sentences on what they tell.
+//! Latencies by extent as text: a table for each file, and sentences on the result.
 
 use crate::layout_text::{counted, headline};
 use crate::units::{self, Charset, bytes, grouped};
@@ -10,7 +10,7 @@ use iosonar_plan::Op;
 use iosonar_text::shown;
 use std::fmt::Write as _;
 
-/// Fragments that are listed.
+/// Maximum fragments in a list.
 const COSTLIEST: usize = 5;
 
 /// A table for each of at most `most` files, those with the most fragments first.
@@ -40,7 +40,7 @@ pub(crate) fn fragments(file: &FileLatencies) -> String {
     counted(file.map.figures.fragments, "fragment")
 }
 
-/// What to know before believing the tables.
+/// Remarks to read before believing the tables.
 fn remarks(file: &FileLatencies) -> Vec<String> {
     let mut remarks =
         vec!["Places are those at the end of the run; nothing was flushed to find them.".into()];
@@ -80,7 +80,7 @@ fn remarks(file: &FileLatencies) -> Vec<String> {
     remarks
 }
 
-/// What the comparisons of a kind of requests show, as sentences; nothing where one of two groups is empty.
+/// Results of the comparisons of a kind of requests, as sentences; empty if one of two groups is empty.
 pub(crate) fn sentences(of: &PlacedLatencies) -> Vec<String> {
     let across = sentence("Across fragments", "within one fragment", &of.across);
     let elsewhere =
@@ -175,7 +175,7 @@ fn costliest(out: &mut String, file: &FileLatencies, of: &PlacedLatencies) {
     }
 }
 
-/// The name of a file as a picture has it.
+/// The name of a file in pictures.
 pub(crate) fn name(file: &FileLatencies) -> String {
     shown(&file.map.path).to_string()
 }

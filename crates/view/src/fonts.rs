@@ -33,7 +33,7 @@ pub const ASCENT: f64 = 0.80;
 /// Depth below the base line, in shares of the size.
 pub const DESCENT: f64 = 0.24;
 
-/// A character that the font can show; others become a replacement mark.
+/// Replaces characters that the font lacks by a replacement mark.
 fn shown(font: &FontRef<'_>, c: char) -> char {
     if font.glyph_id(c).0 != 0 { c } else { '\u{FFFD}' }
 }

@@ -1,5 +1,5 @@
-//! The free space of a file system as text: classes of sizes as `e2freefrag` and `freesp` of xfs_db have them, and allocation
-//! groups.
+//! The free space of a file system as text: classes of sizes like those of `e2freefrag` and of `freesp` in xfs_db, and
+//! allocation groups.
 
 use crate::layout_text::{counted, file_system, spread_of};
 use crate::units::{bytes, grouped};
@@ -7,15 +7,15 @@ use iosonar_layout::{FreeReport, FreeSpace, GroupFree, SizeClass};
 use iosonar_text::shown;
 use std::io::{self, Write};
 
-/// Groups that have a line of their own.
+/// Maximum groups with a line each.
 const MOST_GROUPS: usize = 20;
-/// Columns of a bar for all of the free space.
+/// Columns of a bar for the whole free space.
 const BAR: f64 = 20.0;
 
 /// Writes the figures, a line for each class of sizes, and a line for each allocation group.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn show_free(report: &FreeReport, out: &mut dyn Write) -> io::Result<()> {
     let FreeReport { path, volume, free, .. } = report;
     writeln!(out, "{}: {}", shown(path), file_system(volume))?;
@@ -29,7 +29,7 @@ pub fn show_free(report: &FreeReport, out: &mut dyn Write) -> io::Result<()> {
     free.groups().map_or(Ok(()), |groups| table_of_groups(&groups, out))
 }
 
-/// What the file system counts as free.
+/// The free space as counted by the file system.
 fn statfs(report: &FreeReport) -> String {
     let FreeReport { statfs_free, statfs_available, .. } = *report;
     let text = format!("{} free, {} available to users", bytes(statfs_free), bytes(statfs_available));

@@ -3,15 +3,15 @@
 use crate::units::{self, Charset};
 use iosonar_analyze::{CpuFacts, Drift, HeldFacts, MeansFacts, Stall, Summary, TimeStats, Waits};
 
-/// A distribution that health has.
+/// A distribution of the health.
 pub(crate) struct Times {
     pub(crate) name: &'static str,
-    /// Its place in the summary.
+    /// Its path in the summary.
     pub(crate) path: &'static str,
     pub(crate) stats: TimeStats,
 }
 
-/// Distributions that health has.
+/// Distributions of the health.
 pub(crate) fn times(s: &Summary) -> Vec<Times> {
     let named = [
         ("issue delay", "health.issue_error", s.health.issue_error),
@@ -20,7 +20,7 @@ pub(crate) fn times(s: &Summary) -> Vec<Times> {
     named.into_iter().filter_map(|(name, path, stats)| Some(Times { name, path, stats: stats? })).collect()
 }
 
-/// Everything else: a name and what there is to say.
+/// All other facts: a name and a text.
 pub(crate) fn facts(s: &Summary, charset: Charset) -> Vec<(&'static str, String)> {
     let words = Words(charset);
     let health = &s.health;

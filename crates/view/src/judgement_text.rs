@@ -1,4 +1,4 @@
-//! What a result is worth, at length.
+//! The judgement of a result, at length.
 
 use crate::lines::Lines;
 use crate::text::COLUMNS;
@@ -30,8 +30,8 @@ pub fn show_judgement(judgement: &Judgement) -> String {
     out.finish()
 }
 
-/// Each detection that is told at length, with its symptoms; then what is not known, and what was found as it should be.
-/// `about` says of a detector why it matters; `page` is the address of the report page, for links to a time.
+/// Explains each reported detection at length, with its symptoms; then the unknown facts, and the checks without objection.
+/// `about` explains why a detector matters; `page` is the address of the report page, for links to a time.
 pub fn explain(judgement: &Judgement, about: &dyn Fn(DetectorId) -> &'static str, page: &str) -> String {
     let mut out = Lines::new(COLUMNS);
     out.paragraph("verdict: ", &judgement.sentence);
@@ -67,7 +67,7 @@ fn link(out: &mut Lines, one: &Detection, page: &str) {
     }
 }
 
-/// What follows `#` in the address of a page that shows this time, and as much before and behind it.
+/// The fragment (after `#`) of a page address that shows this time, and as much before and after it.
 pub(crate) fn hash(during: During) -> String {
     let length = during.to_ns.saturating_sub(during.from_ns).max(1);
     let seconds = |ns: u64| units::plain((ns as f64 / 1e6).round() / 1e3);

@@ -9,9 +9,9 @@ use std::io::{self, Write};
 /// Unit of offsets, addresses and lengths in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapUnit {
-    /// 512 bytes, as xfs_bmap has them.
+    /// 512 bytes, like xfs_bmap.
     Sectors,
-    /// Blocks of the file system, as filefrag has them.
+    /// Blocks of the file system, like filefrag.
     Blocks,
     /// Bytes.
     Bytes,
@@ -37,10 +37,10 @@ impl MapUnit {
     }
 }
 
-/// Writes a map: its file, the extents where they were kept, and the figures.
+/// Writes a map: its file, the extents if they were kept, and the figures.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn show_map(map: &Map, unit: MapUnit, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", headline(map))?;
     map.volume.addresses.remark().map_or(Ok(()), |remark| writeln!(out, "  {remark}"))?;
@@ -70,7 +70,7 @@ pub(crate) fn place(map: &Map) -> String {
     format!("{} ({} bytes), {}", bytes(map.size), map.size, file_system(&map.volume))
 }
 
-/// A file system: its type, its device, where it is mounted, and its groups.
+/// A file system: its type, its device, its mount point, and its groups.
 pub(crate) fn file_system(volume: &Volume) -> String {
     let Volume { kind, source, mount_point, groups, .. } = volume;
     let source = source.as_ref().map(|source| format!(" on {}", shown(source))).unwrap_or_default();
@@ -165,11 +165,11 @@ impl<'a> Table<'a> {
         writeln!(out, "{}", line.trim_end())
     }
 
-    /// A range, or a word where there is none.
+    /// Its range of addresses, or a word if it has no address.
     fn address_of(&self, extent: &Extent) -> String {
         match extent.address {
             None => extent.kind.name().to_string(),
-            // Its length on the device is not known.
+            // Its length on the device is unknown.
             Some(address) if extent.kind == Kind::Encoded => format!("{}..", address / self.unit),
             Some(address) => range(address, extent.length, self.unit),
         }
@@ -202,13 +202,13 @@ pub(crate) fn counts(map: &Map) -> String {
     )
 }
 
-/// `4 fragments`; `at least 297 fragments` where lengths on the device are not known.
+/// `4 fragments`; `at least 297 fragments` if lengths on the device are unknown.
 pub(crate) fn fragments(f: &Figures) -> String {
     let count = counted(f.least_fragments(), "fragment");
     if f.may_have_more_fragments() { format!("at least {count}") } else { count }
 }
 
-/// Sums of the kinds that there are.
+/// Sums of the kinds that occur.
 pub(crate) fn sums(map: &Map) -> String {
     let f = &map.figures;
     let kinds = Kind::ALL.map(|kind| (kind.name().to_string(), f.bytes_of(kind)));
@@ -224,7 +224,7 @@ pub(crate) fn spread(map: &Map) -> Option<String> {
     spread_of(&map.figures.sizes)
 }
 
-/// Sizes in a few figures; none without any.
+/// Sizes in a few figures; `None` without any.
 pub(crate) fn spread_of(sizes: &Sizes) -> Option<String> {
     Some(format!(
         "smallest {}, median {}, mean {}, largest {}",
@@ -235,7 +235,7 @@ pub(crate) fn spread_of(sizes: &Sizes) -> Option<String> {
     ))
 }
 
-/// What a head has to travel between the records.
+/// Head travel between the records.
 pub(crate) fn travel(map: &Map) -> String {
     let f = &map.figures;
     format!("{} between extents, {}", bytes(f.gap_bytes), counted(f.backward_jumps, "backward jump"))
@@ -268,7 +268,7 @@ fn figures(map: &Map) -> String {
     text
 }
 
-/// The number of fragments for a table: with `+` where there may be more.
+/// The number of fragments for a table: with `+` if there may be more.
 fn least(f: &Figures) -> String {
     let more = if f.may_have_more_fragments() { "+" } else { "" };
     format!("{}{more}", f.least_fragments())
@@ -277,7 +277,7 @@ fn least(f: &Figures) -> String {
 /// Writes a line for each map, in their order, at most `most` of them, and the sum.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn show_maps(maps: &[Map], most: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "FRAGMENTS   RECORDS        SIZE  MEAN FRAGMENT  BACKWARD  FILE")?;
     for map in maps.iter().take(most) {

@@ -7,31 +7,31 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Nothing yet; no line will be longer than `columns`.
+    /// Empty text; no line will be longer than `columns`.
     pub(crate) fn new(columns: usize) -> Lines {
         Lines { text: String::new(), columns }
     }
 
-    /// One line.
+    /// Adds a line.
     pub(crate) fn line(&mut self, text: &str) {
         let ascii: String = text.trim_end().chars().map(ascii).collect();
         self.text += &shorten(&ascii, self.columns);
         self.text.push('\n');
     }
 
-    /// A line that may hold block characters, of a width that its maker answers for.
+    /// Adds a line that may hold block characters; the caller ensures its width.
     pub(crate) fn drawn(&mut self, text: &str) {
         self.text += text.trim_end();
         self.text.push('\n');
     }
 
-    /// An empty line and then `text`.
+    /// Adds an empty line and then `text`.
     pub(crate) fn heading(&mut self, text: &str) {
         self.text.push('\n');
         self.line(text);
     }
 
-    /// Words over as many lines as they need, indented after `first`.
+    /// Adds words over as many lines as they need, indented after `first`.
     pub(crate) fn paragraph(&mut self, first: &str, text: &str) {
         let indent = " ".repeat(first.len());
         let mut line = first.to_string();
@@ -62,7 +62,7 @@ impl Lines {
     }
 }
 
-/// What stays on the line of the number before it.
+/// Units that stay on the line of their number.
 const UNITS: [&str; 18] = [
     "ns",
     "µs",

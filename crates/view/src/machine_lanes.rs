@@ -1,12 +1,12 @@
-//! Which curves of the machine are shown together, under which titles, names and units: for the picture and for the page.
+//! Groups of the machine's curves, with titles, names and units: for the picture and for the page.
 
 use crate::units;
 use iosonar_analyze::{DeviceSteps, MachineSeries, SampledStep, SampledSteps};
 
-/// Curves for so many devices; the others are in the data.
+/// Maximum devices with curves; the others are in the data.
 pub(crate) const MOST_DEVICES: usize = 4;
 
-/// What the values of a lane are.
+/// Unit of the values of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneUnit {
     Percent,
@@ -21,7 +21,7 @@ pub(crate) enum LaneUnit {
 }
 
 impl LaneUnit {
-    /// After a number. The title of the lane says it, too.
+    /// Suffix of a number. The title of the lane has the unit, too.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LaneUnit::Percent => "%",
@@ -67,7 +67,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     pub(crate) unit: LaneUnit,
-    /// A full scale, where there is one.
+    /// A full scale, if there is one.
     pub(crate) most: Option<f64>,
     /// Each curve lies on those before it.
     pub(crate) is_stacked: bool,
@@ -76,7 +76,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) curves: Vec<LaneCurve<'a>>,
 }
 
-/// The lanes with a value above zero; those of devices for these ones.
+/// The lanes with a value above zero; those of devices for `devices`.
 pub(crate) fn lanes<'a>(machine: &'a MachineSeries, devices: &[&'a DeviceSteps]) -> Vec<Lane<'a>> {
     let mut all = by_device(devices);
     all.extend(of_the_whole(machine));
@@ -116,7 +116,7 @@ fn of_the_whole(machine: &MachineSeries) -> [Lane<'_>; 3] {
         is_by_device: false,
         curves,
     };
-    // From below to above; idle time is what is left.
+    // From below to above; the rest is idle time.
     let cpu = [
         ("programs", &cpu.programs),
         ("kernel", &cpu.kernel),
@@ -151,7 +151,7 @@ pub(crate) fn busiest(machine: &MachineSeries) -> Vec<&DeviceSteps> {
     places.into_iter().map(|place| &machine.devices[place]).collect()
 }
 
-/// Mean over the time that the steps cover, and the greatest step; none where nothing is covered.
+/// Mean over the time that the steps cover, and the greatest step; `None` if they cover no time.
 pub(crate) fn mean_and_most(steps: &[SampledStep]) -> Option<(f64, f64)> {
     let length = |step: &SampledStep| (step.end_ns - step.begin_ns) as f64;
     let all: f64 = steps.iter().map(length).sum();

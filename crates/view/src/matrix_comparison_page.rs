@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub struct ComparedMaps {
     /// The baseline.
     pub a: MatrixGrid,
-    /// What is compared with it.
+    /// The matrix compared with it.
     pub b: MatrixGrid,
     /// B divided by A, of cells that both have.
     pub ratio: MatrixGrid,
@@ -17,13 +17,13 @@ pub struct ComparedMaps {
     pub is_shown: Vec<Vec<bool>>,
 }
 
-/// Two matrices to write about.
+/// Two matrices to describe.
 pub struct MatrixComparisonPart {
     /// Names of both.
     pub title: String,
     /// The answer in a sentence.
     pub answer: String,
-    /// What to know before believing the figures.
+    /// Cautions to read before believing the figures.
     pub cautions: Vec<String>,
     /// The comparison as text, with all figures.
     pub text: String,

@@ -5,28 +5,28 @@ use crate::palette::Theme;
 use crate::{MatrixGrid, escape, heat_svg, matrix_range};
 use std::fmt::Write;
 
-/// A matrix to write about.
+/// A matrix to describe.
 pub struct MatrixPage<'a> {
     /// First line.
     pub title: String,
     /// Lines below: machine, command.
     pub lines: Vec<String>,
-    /// What to know before believing the figures.
+    /// Cautions to read before believing the figures.
     pub cautions: Vec<String>,
     /// A heat map for each.
     pub grids: &'a [MatrixGrid],
-    /// Cells of each grid: rows of files, columns of records; absent where not measured.
+    /// Cells of each grid: rows of files, columns of records; absent if not measured.
     pub cells: Vec<Vec<Vec<Option<MatrixCell>>>>,
 }
 
-/// What is behind a cell.
+/// Details of a cell.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatrixCell {
     /// Its name.
     pub title: String,
     /// Its figures, in sentences.
     pub lines: Vec<String>,
-    /// Latencies: from how many nanoseconds on, and how many; steps of 1/8 of a factor of two.
+    /// Latency histogram: lower edge in nanoseconds, and count; steps of 1/8 of a factor of two.
     pub histogram: Vec<(u64, u64)>,
 }
 
@@ -50,7 +50,7 @@ figcaption { padding: 6px 10px 0; color: var(--faint); } pre { overflow: auto; f
 }
 ";
 
-/// A picture for light pages and one for dark ones, of which the reader's setting shows one.
+/// A picture for light pages and one for dark ones; the reader's setting selects one.
 pub(crate) fn for_both_themes(picture: impl Fn(Theme) -> String) -> String {
     let of = |class: &str, theme| format!("<div class=\"{class}\">{}</div>", picture(theme));
     of("on-light", Theme::Light) + &of("on-dark", Theme::Dark)

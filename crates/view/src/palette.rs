@@ -12,7 +12,7 @@ impl Rgb {
         Rgb((code >> 16) as u8, (code >> 8) as u8, code as u8)
     }
 
-    /// `self` for share 0, `other` for share 1.
+    /// Mixes two colours: `self` for share 0, `other` for share 1.
     pub fn mix(self, other: Rgb, share: f64) -> Rgb {
         let channel = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
         Rgb(channel(self.0, other.0), channel(self.1, other.1), channel(self.2, other.2))
@@ -45,7 +45,7 @@ impl Rgb {
     }
 }
 
-/// What pictures are made for.
+/// Colour theme of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Theme {
@@ -63,7 +63,7 @@ pub enum Theme {
 /// Every colour of a theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Palette {
-    /// Behind everything.
+    /// Background.
     pub background: Rgb,
     /// Words.
     pub text: Rgb,
@@ -83,9 +83,9 @@ pub struct Palette {
     pub write_pushed: Rgb,
     /// Flushes.
     pub flush: Rgb,
-    /// What the load requests.
+    /// The load's demand.
     pub demanded: Rgb,
-    /// What the target delivers.
+    /// The target's delivery.
     pub actual: Rgb,
     /// A limit that held.
     pub ok: Rgb,
@@ -93,13 +93,13 @@ pub struct Palette {
     pub bad: Rgb,
     /// Words of a caution.
     pub caution: Rgb,
-    /// Behind cautions.
+    /// Background of cautions.
     pub caution_background: Rgb,
-    /// From the least to the greatest of a quantity; the greatest differs most from the background.
+    /// Colours from the least to the greatest of a quantity; the greatest differs most from the background.
     pub ramp: [Rgb; 9],
     /// Lines that have an order, but no other meaning.
     pub series: [Rgb; 8],
-    /// Whether colours cannot tell reads from writes, so that they need lanes of their own.
+    /// Whether colours cannot distinguish reads from writes, so that they need separate lanes.
     pub is_gray: bool,
 }
 
@@ -196,7 +196,7 @@ const PRINT: Palette = Palette {
     ..LIGHT
 };
 
-/// No colours: lightness, dashes and lanes tell classes apart.
+/// No colours: lightness, dashes and lanes distinguish classes.
 const GRAY: Palette = Palette {
     read: Rgb::hex(0x111111),
     write: Rgb::hex(0x767676),

@@ -4,7 +4,7 @@ use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
 use iosonar_analyze::{PartStats, Summary, TargetSummary};
 
-/// Rows of one table; JSON has them all.
+/// Maximum rows of one table; JSON has them all.
 const SHOWN: usize = 32;
 
 /// Whether there are several targets, so that figures of all of them do not describe any one.
@@ -25,14 +25,14 @@ pub(crate) fn tables(out: &mut Lines, s: &Summary) {
         let name = |part: &PartStats| part.number.map_or(part.name.clone(), |n| format!("target {n}"));
         table(out, "Each target", &s.parts.targets, name, Some(&most));
     }
-    // One job for each target is that target's row again.
+    // A single job per target would repeat that target's row.
     if s.parts.workers.len() > s.targets.len() {
         let name = |part: &PartStats| part.number.map_or(part.name.clone(), |n| format!("job {n}"));
         table(out, "Each job", &s.parts.workers, name, None);
     }
 }
 
-/// What a row of the table says last: the most requests in flight of a part, where that is counted.
+/// Last column of the table: the maximum in flight of a part, if counted.
 type Most<'a> = &'a dyn Fn(&PartStats) -> Option<u64>;
 
 fn table(
@@ -72,7 +72,7 @@ fn cells(part: &PartStats, most: Option<String>) -> [String; 8] {
     ]
 }
 
-/// A mean number in flight: what is below a hundredth is next to none.
+/// A mean number in flight; values below 0.01 are negligible.
 fn in_flight(mean: f64) -> String {
     if mean < 100.0 { format!("{mean:.2}") } else { units::request_rate(mean) }
 }
@@ -80,7 +80,7 @@ fn in_flight(mean: f64) -> String {
 fn row(name: &str, cells: &[String; 8]) -> String {
     const WIDTHS: [usize; 8] = [10, 7, 9, 9, 9, 9, 7, 7];
     let cell = |(cell, width): (&String, usize)| {
-        // What would touch its neighbour does without the gaps between its digits.
+        // A value that would touch its neighbour loses the gaps between its digits.
         let cell = if cell.len() < width { cell.clone() } else { cell.replacen(' ', "", 1) };
         format!("{cell:>width$}")
     };

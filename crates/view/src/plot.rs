@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Form of a picture file.
+/// File format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Pixels.
@@ -18,7 +18,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The form that an extension names.
+    /// The format of an extension.
     pub fn from_extension(extension: &str) -> Option<Format> {
         [Format::Png, Format::Svg].into_iter().find(|f| f.extension() == extension)
     }
@@ -32,14 +32,14 @@ impl Format {
     }
 }
 
-/// How pictures look.
+/// Appearance of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
     /// Colours.
     pub theme: Theme,
-    /// Only this part of the time; all of it if absent.
+    /// Visible part of the time; all of it if absent.
     pub range: Option<TimeRange>,
-    /// How many pixels; vectors are the same.
+    /// Number of pixels; vectors are the same.
     pub scale: Scale,
 }
 
@@ -54,14 +54,14 @@ pub enum Scale {
     Double,
 }
 
-/// What to write.
+/// Output options.
 #[derive(Debug, Clone)]
 pub struct PlotOptions {
-    /// Each picture is written in each of these forms.
+    /// Formats of each picture.
     pub formats: Vec<Format>,
-    /// Only these; empty: all that the material has.
+    /// Only these; empty for all that the material supports.
     pub only: Vec<Picture>,
-    /// How they look.
+    /// Appearance.
     pub style: Style,
 }
 
@@ -71,9 +71,9 @@ impl Default for PlotOptions {
     }
 }
 
-/// Where pictures and tables go. It decides whether a file may be created: this room only fills it.
+/// Destination of pictures and tables. It decides whether a file may be created: this room only fills it.
 pub trait Folder: Sync {
-    /// Writes a file of this name with what `fill` writes; its path.
+    /// Creates a file of this name, filled by `fill`; returns its path.
     ///
     /// # Errors
     /// The file cannot be created, or `fill` fails.
@@ -84,18 +84,18 @@ pub trait Folder: Sync {
     ) -> io::Result<PathBuf>;
 }
 
-/// What became of it.
+/// Result of plotting.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plotted {
     /// Files, in the order in which they were written.
     pub written: Vec<PathBuf>,
-    /// Pictures that have nothing to show, with the reason. Those that only lack requests are written all the same,
-    /// with the reason in them.
+    /// Pictures with nothing to show, and the reason. Pictures that only lack requests are written nevertheless, with the
+    /// reason in them.
     pub skipped: Vec<(Picture, String)>,
 }
 
-/// Draws pictures and writes them into `folder`. Several threads take the next picture that nobody draws yet; one does where
-/// memory is scarce.
+/// Draws pictures and writes them into `folder`. Several threads each take the next picture; only one thread if memory is
+/// scarce.
 pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions) -> io::Result<Plotted> {
     let wanted = |p: &Picture| options.only.is_empty() || options.only.contains(p);
     let pictures: Vec<Picture> = Picture::all().filter(wanted).collect();
@@ -113,7 +113,7 @@ pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions)
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(draw_some)).collect();
         let mut done = draw_some();
         for other in others {
-            // A panic of one thread is one of the whole.
+            // A panic of one thread is a panic of the whole.
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         done
@@ -131,7 +131,7 @@ pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions)
 /// More threads do not help: the largest picture takes as long as all others together.
 const MOST_THREADS: usize = 8;
 
-/// What became of one picture.
+/// Result of one picture.
 #[derive(Default)]
 struct Written {
     files: Vec<PathBuf>,
@@ -162,7 +162,7 @@ fn file_name(stem: &str, format: Format) -> String {
     format!("{stem}.{}", format.extension())
 }
 
-/// Names of all files that [`plot`] may write: those that have nothing to show are not written.
+/// Names of all files that [`plot`] may write: pictures with nothing to show are skipped.
 pub fn picture_files(options: &PlotOptions) -> impl Iterator<Item = String> + '_ {
     let wanted = |p: &Picture| options.only.is_empty() || options.only.contains(p);
     Picture::all()
@@ -170,7 +170,7 @@ pub fn picture_files(options: &PlotOptions) -> impl Iterator<Item = String> + '_
         .flat_map(|p| options.formats.iter().map(move |format| file_name(p.stem(), *format)))
 }
 
-/// Writes a scene in all forms; the files.
+/// Writes a scene in all formats; returns the files.
 pub(crate) fn write_scene(
     scene: &Scene,
     folder: &dyn Folder,

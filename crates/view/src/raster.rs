@@ -1,10 +1,10 @@
-//! Draws a scene as PNG: own pixels, the same bytes for the same scene on every machine.
+//! Draws a scene as PNG: own rasteriser, the same bytes for the same scene on every machine.
 
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
 
-/// Text edges have this many tones, so that a picture needs few colours.
+/// Number of tones of text edges, so that a picture needs few colours.
 const TONES: f32 = 3.0;
 /// Slope of a stamp: sine and cosine of about 22 degrees.
 const SLANT: (f64, f64) = (0.375, 0.927);
@@ -30,7 +30,7 @@ pub fn image_png(image: &Image) -> Vec<u8> {
 struct Canvas {
     width: i32,
     height: i32,
-    /// Pixels of what has one width.
+    /// Pixels of one unit of width.
     scale: i32,
     pixels: Vec<Rgb>,
 }
@@ -94,7 +94,7 @@ impl Canvas {
         }
     }
 
-    /// Both diagonals, two pixels wide; `around`: so many more on each side.
+    /// Draws both diagonals, two pixels wide; `around`: additional pixels on each side.
     fn cross(&mut self, (x, y): (i32, i32), arm: i32, around: i32, color: Rgb) {
         for along in -arm - around..=arm + around {
             for across in -around..=around + self.scale {
@@ -120,7 +120,7 @@ impl Canvas {
         }
     }
 
-    /// Walks along the line pixel by pixel, so that dashes run around corners.
+    /// Walks along the line pixel by pixel, so that dashes continue around corners.
     fn steps(&mut self, points: &[(i32, i32)], end: i32, stroke: Stroke) {
         let mut walked = 0;
         let dash = DASH * self.scale;
@@ -172,7 +172,7 @@ impl Canvas {
         }
     }
 
-    /// Walks along the lines pixel by pixel (Bresenham), so that dashes run around corners.
+    /// Walks along the lines pixel by pixel (Bresenham), so that dashes continue around corners.
     fn polyline(&mut self, points: &[(i32, i32)], stroke: Stroke) {
         let (half, dash) = (stroke.width / 2, DASH * self.scale);
         let mut walked = 0;
@@ -231,8 +231,8 @@ impl Canvas {
         }
     }
 
-    /// Draws the words level into a mask and looks each pixel of the picture up in it. Every other pixel stays
-    /// as it is, so that the picture shows through without new colours.
+    /// Draws the words level into a mask and looks each pixel of the picture up in it. Every other pixel stays as it is, so
+    /// that the picture shows through without new colours.
     fn stamp(&mut self, text: &str, center: (i32, i32), size: f64, color: Rgb) {
         let width = fonts::width(text, size, Weight::Bold).ceil() as i32;
         let height = size.ceil() as i32;
@@ -283,7 +283,7 @@ fn indexed(pixels: &[Rgb]) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut data = Vec::with_capacity(pixels.len());
     let mut last = None;
     for pixel in pixels {
-        // Most pixels are like the one before them.
+        // Most pixels equal their predecessor.
         let index = match last {
             Some((same, index)) if same == *pixel => index,
             _ => known.index(*pixel)?,
@@ -302,10 +302,10 @@ fn indexed(pixels: &[Rgb]) -> Option<(Vec<u8>, Vec<u8>)> {
     ))
 }
 
-/// Up to 256 colours and where they are: a table with open addressing, never more than a sixteenth full.
+/// Up to 256 colours and their indices: a table with open addressing, never more than a sixteenth full.
 struct Known {
     colors: Vec<Rgb>,
-    /// Place of a colour, and one more; 0 is free.
+    /// Index of a colour plus one; 0 is free.
     table: Vec<u16>,
 }
 
@@ -316,7 +316,7 @@ impl Known {
         Known { colors: Vec::new(), table: vec![0; Known::SLOTS] }
     }
 
-    /// The index of a colour in the order in which they came; `None` if it is the 257th.
+    /// The index of a colour in order of first appearance; `None` for the 257th.
     fn index(&mut self, color: Rgb) -> Option<u8> {
         let code = u32::from(color.0) << 16 | u32::from(color.1) << 8 | u32::from(color.2);
         let mut slot = (code.wrapping_mul(0x9E37_79B1) >> 20) as usize;

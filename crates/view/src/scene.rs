@@ -10,17 +10,17 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A figure that words show.
+/// A figure shown by words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Where it stands in `iosonar show --json`; what that does not have (`demand.`, `findings.`, `correlations.`) in
-    /// `iosonar analyze --json`. `picture.`: counted for this picture alone.
+    /// Its path in `iosonar show --json`; otherwise (`demand.`, `findings.`, `correlations.`) in `iosonar analyze --json`.
+    /// `picture.`: counted for this picture alone.
     pub path: String,
     /// Its value there, not rounded.
     pub value: Value,
 }
 
-/// Words, and the figures that they show.
+/// Words, and the figures in them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Caption {
     /// The words.
@@ -30,18 +30,18 @@ pub struct Caption {
 }
 
 impl Caption {
-    /// Adds a figure that the words show.
+    /// Adds a figure of the words.
     pub fn of(mut self, path: impl Into<String>, value: impl Into<Value>) -> Caption {
         self.figures.push(Figure { path: path.into(), value: value.into() });
         self
     }
 
-    /// Words that show one figure.
+    /// Words with one figure.
     pub fn figure(text: impl Into<String>, path: impl Into<String>, value: impl Into<Value>) -> Caption {
         Caption::from(text.into()).of(path, value)
     }
 
-    /// The same in lines that are no wider than `room`.
+    /// Wraps the words into lines that are no wider than `room`.
     pub fn wrapped(self, size: f64, weight: Weight, room: f64) -> Vec<Caption> {
         let lines = fonts::wrap(&self.text, size, weight, room);
         lines.into_iter().map(|text| Caption { text, figures: self.figures.clone() }).collect()
@@ -73,17 +73,17 @@ pub struct Scene {
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
-    /// Behind everything.
+    /// Background.
     pub background: Rgb,
-    /// What is drawn, from back to front.
+    /// The marks, from back to front.
     pub marks: Vec<Mark>,
-    /// What the file says about itself: keyword (Latin-1, below 80 characters) and text.
+    /// Metadata of the file: keyword (Latin-1, below 80 characters) and text.
     pub facts: Vec<(String, String)>,
-    /// Requests in the counts that it was drawn from; absent where it shows no counts of requests.
+    /// Requests in the counts that it was drawn from; absent if it shows no counts of requests.
     pub counted: Option<u64>,
-    /// Begin and end of the time that it shows, in nanoseconds since the start of the run; absent without one.
+    /// Start and end of the visible time, in nanoseconds since the start of the run; absent without one.
     pub shown_ns: Option<(u64, u64)>,
-    /// Pixels of what has one width: dashes, hatches.
+    /// Pixels of one unit of width: dashes, hatches.
     pub scale: i32,
 }
 
@@ -265,15 +265,15 @@ pub struct Cell {
     pub area: Rect,
     /// Its colour.
     pub color: Rgb,
-    /// Which value it is, for programs that read the picture.
+    /// Name of the value, for programs that read the picture.
     pub key: String,
     /// The value, not rounded.
     pub value: f64,
-    /// What a viewer shows under the pointer.
+    /// Tooltip.
     pub hint: String,
-    /// Address that the cell leads to.
+    /// Link target of the cell.
     pub link: Option<String>,
-    /// Words in it.
+    /// Text in it.
     pub label: Option<Text>,
 }
 
@@ -331,10 +331,10 @@ impl Stroke {
     }
 }
 
-/// Which part of a text lies at its point.
+/// The part of a text at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its begin.
+    /// Its start.
     Start,
     /// Its middle.
     Middle,
@@ -347,9 +347,9 @@ pub enum Anchor {
 pub struct Text {
     /// The words.
     pub text: String,
-    /// Place of the anchor.
+    /// Position of the anchor.
     pub x: i32,
-    /// Base line; for upright text the place of the anchor along it.
+    /// Base line; for upright text the position of the anchor along it.
     pub y: i32,
     /// Height of the em square in pixels.
     pub size: f64,
@@ -361,7 +361,7 @@ pub struct Text {
     pub anchor: Anchor,
     /// Turned by a quarter, running from below to above.
     pub upright: bool,
-    /// The figures that they show.
+    /// The figures in the words.
     pub figures: Vec<Figure>,
 }
 
@@ -484,7 +484,7 @@ impl Scene {
         }
     }
 
-    /// The same picture in twice as many pixels in each direction.
+    /// The same picture with twice as many pixels in each direction.
     pub fn doubled(&self) -> Scene {
         Scene {
             width: self.width * 2,
@@ -503,7 +503,7 @@ impl Scene {
         }
     }
 
-    /// Every figure that words of the picture show, by its path.
+    /// Every figure in words of the picture, by its path.
     pub fn figures(&self) -> BTreeMap<&str, &Value> {
         self.texts().flat_map(|t| &t.figures).map(|f| (f.path.as_str(), &f.value)).collect()
     }

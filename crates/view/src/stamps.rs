@@ -4,14 +4,14 @@ use crate::units::grouped;
 use iosonar_analyze::{Judgement, Summary, Verdict};
 use iosonar_archive::Verified;
 
-/// Those of a run, the strongest reason first. Wrong data comes last: it doubts the target, not the figures.
+/// Stamps of a run, the strongest reason first. Wrong data comes last: it doubts the target, not the figures.
 pub(crate) fn of(summary: &Summary) -> Vec<String> {
     let reasons = summary.stamps.iter().map(|stamp| stamp.text().to_string());
     let fake = summary.judgement.as_ref().and_then(fake);
     reasons.chain(fake).chain(summary.verified.as_ref().and_then(data_errors)).collect()
 }
 
-/// That the figures are not what they claim to be.
+/// Stamp of a fake result.
 fn fake(judgement: &Judgement) -> Option<String> {
     let claim = judgement.claim.name().to_uppercase();
     (judgement.verdict == Verdict::Fake).then(|| format!("FAKE -- NOT A {claim} RESULT"))
@@ -27,7 +27,7 @@ pub(crate) fn verdict(judgement: &Judgement) -> Option<&'static str> {
     }
 }
 
-/// How many faults verification found; nothing if there are none.
+/// Number of faults found by verification; `None` if zero.
 pub fn data_errors(verified: &Verified) -> Option<String> {
     let total = verified.total();
     (total > 0).then(|| format!("DATA ERRORS: {}", grouped(total)))

@@ -36,7 +36,7 @@ pub fn escape(text: &str) -> String {
     markup(&one_line(text))
 }
 
-/// The same for a text with line ends of its own.
+/// Like [`escape`], for a text that has line ends.
 pub(crate) fn escape_lines(text: &str) -> String {
     markup(&lines(text))
 }
@@ -170,7 +170,7 @@ fn polyline(out: &mut String, points: &[(i32, i32)], stroke: Stroke) {
     );
 }
 
-/// The label is part of the link: otherwise it would cover the middle of what can be clicked.
+/// The label is part of the link: otherwise it would cover the middle of the clickable area.
 fn cell(out: &mut String, c: &Cell) {
     if let Some(link) = &c.link {
         _ = writeln!(out, "<a href=\"{}\">", escape(link));
@@ -193,7 +193,7 @@ fn cell(out: &mut String, c: &Cell) {
     }
 }
 
-/// Wide in the colour around them, then narrow in their own.
+/// Draws wide crosses in the halo colour, then narrow ones in their own.
 fn crosses(out: &mut String, at: &[(i32, i32)], arm: i32, colors: [Rgb; 2]) {
     let mut path = String::new();
     for (x, y) in at {
@@ -207,7 +207,7 @@ fn crosses(out: &mut String, at: &[(i32, i32)], arm: i32, colors: [Rgb; 2]) {
     }
 }
 
-/// The figures that words show, as an attribute: `path=value`, one after the other.
+/// The figures in words, as an attribute: `path=value`, one after the other.
 fn figures(t: &Text) -> String {
     if t.figures.is_empty() {
         return String::new();
@@ -228,7 +228,7 @@ fn text(out: &mut String, t: &Text) {
     } else {
         format!("x=\"{}\" y=\"{}\"", t.x, t.y)
     };
-    // The length keeps the layout where another font has to stand in.
+    // The length keeps the layout with a substitute font.
     _ = writeln!(
         out,
         "<text {place} text-anchor=\"{anchor}\" font-size=\"{}\"{weight} fill=\"{}\" textLength=\"{:.1}\" \

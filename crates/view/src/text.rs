@@ -89,7 +89,7 @@ fn header(out: &mut Lines, s: &Summary) {
     }
 }
 
-/// When and where: date, host, kernel, devices.
+/// Time and place: date, host, kernel, devices.
 fn place(s: &Summary) -> String {
     let machine = s.machine.clone().unwrap_or_default();
     let devices = machine.devices.iter().map(|device| {
@@ -107,7 +107,7 @@ fn place(s: &Summary) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What the kernel counted on the devices, whoever used them.
+/// The kernel's counters of the devices, for any user.
 fn devices(out: &mut Lines, s: &Summary) {
     let Some(machine) = s.machine.as_ref().filter(|machine| !machine.devices.is_empty()) else { return };
     let row = |cells: [String; 6]| {
@@ -259,7 +259,7 @@ fn few_cells(t: &TimeStats, unit: Unit) -> String {
     [mean, p50, p99, p99_9, p99_99, max].map(|c| format!("{c:>10}")).concat()
 }
 
-/// What a recorded load consists of, and whose it is.
+/// Content of a recorded load, by process.
 fn processes(out: &mut Lines, s: &Summary) {
     let mut all = ProcessLoad::default();
     s.processes.iter().for_each(|load| all.add(load));
@@ -333,7 +333,7 @@ fn throughput(out: &mut Lines, s: &Summary) {
         return;
     }
     if parts::has_several_targets(s) {
-        // Maxima are those of one target: they stand in the table of the targets.
+        // Maxima are those of one target: the table of the targets has them.
         out.line(&format!("  in flight     mean over time {flying}, all targets together"));
         let most = s.waiting.max.map_or(String::new(), |most| format!(", max {}", units::grouped(most)));
         out.line(&format!("  waiting       mean over time {waiting}{most}, all targets together"));
@@ -370,7 +370,7 @@ fn limits(out: &mut Lines, s: &Summary) {
     out.line(&format!("  {:10}{}", "delay", limit_words(&s.limits.delay)));
 }
 
-/// The most requests at once, and when, in clock time where that is known.
+/// Maximum in flight, and when, in clock time if known.
 pub(crate) fn most_in_flight(peak: MostAtOnce, started_unix_ns: u64) -> String {
     let at = units::moment(peak.at_ns, Charset::Ascii);
     let clock = match started_unix_ns {
@@ -380,13 +380,13 @@ pub(crate) fn most_in_flight(peak: MostAtOnce, started_unix_ns: u64) -> String {
     format!("max {} at {at}{clock}", units::grouped(peak.requests))
 }
 
-/// Names of the engine and of the depth; `unknown` where nobody knows them.
+/// Names of the engine and of the depth; `unknown` if they are.
 pub(crate) fn engine_and_depth(run: &RunFacts) -> (String, String) {
     let engine = run.engine.clone().unwrap_or_else(|| "unknown".to_string());
     (engine, run.depth.map_or("unknown".to_string(), |depth| depth.to_string()))
 }
 
-/// What became of a limit, in words.
+/// Verdict on a limit, in words.
 pub(crate) fn limit_words(v: &LimitVerdict) -> String {
     let limit = units::limit(v.limit_ns);
     let max = v.max_ns.map_or("-".to_string(), time);
@@ -483,7 +483,7 @@ pub fn show_deskew(deskew: &Deskew) -> String {
     out.finish()
 }
 
-/// What the figures are worth, as the last line.
+/// The verdict, as the last line.
 fn verdict(out: &mut Lines, s: &Summary) {
     if let Some(judgement) = &s.judgement {
         out.line("");

@@ -1,4 +1,4 @@
-//! What verification did and found, as lines of text.
+//! Results of verification as lines of text.
 
 use crate::lines::Lines;
 use crate::text::COLUMNS;
@@ -10,14 +10,14 @@ use iosonar_archive::{
 };
 use iosonar_plan::{Nanos, SECTOR};
 
-/// What verification did and found, as text.
+/// Results of verification, as text.
 pub fn verified(verified: &Verified) -> String {
     let mut out = Lines::new(COLUMNS);
     block(&mut out, verified);
     out.finish()
 }
 
-/// The block of the summary; nothing where nothing was to be verified.
+/// The block of the summary; nothing if nothing was to be verified.
 pub(crate) fn lines(out: &mut Lines, summary: &Summary) {
     summary.verified.iter().for_each(|verified| block(out, verified));
 }
@@ -47,7 +47,7 @@ fn block(out: &mut Lines, verified: &Verified) {
     }
 }
 
-/// What survived a crash.
+/// Data that survived a crash.
 fn survived(out: &mut Lines, crash: &CrashFacts) {
     let demanded = match (crash.durable, crash.missing) {
         (0, _) => "nothing had to be there: no write was flushed, or had force unit access".into(),
@@ -147,7 +147,7 @@ fn checked(verified: &Verified) -> String {
     format!("{least}{}", grouped(verified.checked))
 }
 
-/// Checks beyond the first one of each sector, and sectors that hold parts of several writes; nothing where there are none.
+/// Checks beyond the first one of each sector, and sectors that hold parts of several writes; `None` if zero.
 fn repeated(verified: &Verified) -> Option<String> {
     let again = match verified.checked_again {
         0 => None,
@@ -178,7 +178,7 @@ fn counts(verified: &Verified) -> String {
     text
 }
 
-/// One sentence for all of many lost writes.
+/// One sentence for many lost writes.
 fn since(missing: &MissingWrites, verified: &Verified) -> String {
     let MissingWrites { target, after, writes } = *missing;
     let after = after.map_or(String::new(), |after| format!(" after {:.6} s", after.as_secs_f64()));
@@ -229,7 +229,7 @@ pub fn sentence(fault: &Fault) -> String {
         1 => format!("the sector at {}", grouped(fault.offset)),
         n => format!("{} sectors at {}", grouped(n), grouped(fault.offset)),
     };
-    // Of one sector or of several.
+    // For one sector or for several.
     let verb = |one: &'static str, several: &'static str| if is_one { one } else { several };
     let holds = verb("holds", "hold");
     let told = match fault.class {
@@ -280,7 +280,7 @@ fn difference(damaged: &Damaged) -> String {
     }
 }
 
-/// What is there now.
+/// The data that is there now.
 fn instead(fault: &Fault, holds: &str) -> String {
     match (fault.run_id, fault.note.as_str(), fault.first_bytes.as_str()) {
         (Some(run), ..) => format!("; {holds} a write of run {run:x}"),

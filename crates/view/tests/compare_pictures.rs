@@ -1,4 +1,4 @@
-//! Pictures of two runs: nothing overlaps, the same bytes each time, and a planted difference is where it is.
+//! Pictures of two runs: nothing overlaps, the same bytes each time, and a planted difference shows at its place.
 
 mod common;
 
@@ -93,7 +93,7 @@ fn no_two_texts_overlap_and_none_leaves_the_page() {
 
 #[test]
 fn equal_latencies_are_a_straight_line() {
-    // B is slower by so much that its axis alone would have other decades.
+    // B is so much slower that its axis alone would have other decades.
     let (a, mut b) = (replay(2_000, 10.0, false), replay(2_000, 10.0, false));
     for r in &mut b.records {
         r.completed = r.submitted.zip(r.completed).map(|(s, c)| Nanos(s.0 + 900 * (c.0 - s.0)));

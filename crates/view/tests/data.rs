@@ -1,4 +1,4 @@
-//! The numbers behind the pictures as CSV: they add up, and pictures without a table or the other way round are none.
+//! The numbers of the pictures as CSV: they add up, and every picture has a table and vice versa, with known exceptions.
 
 mod common;
 

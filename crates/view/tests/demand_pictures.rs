@@ -1,4 +1,4 @@
-//! Pictures of loads that nobody ran: nothing overlaps, counts add up, the same bytes each time, small files.
+//! Pictures of loads without a run: nothing overlaps, counts add up, the same bytes each time, small files.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn demand(time_ns: u64, sector: u64, sectors: u64, op: Op) -> Demand {
     Demand { time_ns, sector, sectors, device: 0, op }
 }
 
-/// Skewed places, some lengths, bursts and a gap.
+/// Skewed addresses, some lengths, bursts and a gap.
 fn mixed(count: u64) -> Vec<Demand> {
     let mut numbers = Numbers::new(7);
     let mut time = 0;

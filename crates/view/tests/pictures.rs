@@ -120,7 +120,7 @@ fn no_two_texts_overlap_none_leaves_the_page_and_none_is_cut() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The sum of what a picture was drawn from is the number of requests that it is about.
+/// The counts of a picture sum up to the number of requests that it is about.
 #[test]
 fn counts_in_every_picture_add_up() {
     for (name, run) in runs() {
@@ -490,7 +490,7 @@ fn plot_writes_stable_names() {
             "g08.latency.flying.svg"
         ]
     );
-    // What was not asked for is no news; only pictures without anything to show are told.
+    // Pictures that were not requested are not reported; only pictures without anything to show are.
     assert_eq!(plotted.skipped, []);
 }
 

@@ -14,12 +14,12 @@ fn html_with(run: &Run, points: u64) -> String {
     html_of(run, points, None)
 }
 
-/// The same, with what was sampled of the machine.
+/// The page with samples of the machine.
 fn html_of(run: &Run, points: u64, machine: Option<&MachineSeries>) -> String {
     html_of_files(run, points, machine, None)
 }
 
-/// The same, with latencies by extent.
+/// The page with latencies by extent.
 fn html_of_files(
     run: &Run,
     points: u64,
@@ -160,7 +160,7 @@ fn requests_stand_in_the_page_one_by_one_all_or_some() {
     assert!(meta(&some)["runs"][0]["detail"]["one_of"].as_u64().unwrap() > 1);
 }
 
-/// The lanes are those of the picture; what is in the page is what was sampled.
+/// The lanes are those of the picture; the page contains the samples.
 #[test]
 fn samples_of_the_machine_stand_in_the_page_and_in_its_table() {
     let run = replay(2_000, 20.0, false);

@@ -1,4 +1,4 @@
-//! The text form against files in `golden/`. `BLESS=1 cargo test -p iosonar-view --test show` writes them anew.
+//! The text form against files in `golden/`. `BLESS=1 cargo test -p iosonar-view --test show` writes them again.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! The form for a mailing list against files in `golden/`. `BLESS=1 cargo test -p iosonar-view --test text_report`
-//! writes them anew.
+//! The form for a mailing list against files in `golden/`. `BLESS=1 cargo test -p iosonar-view --test text_report` writes
+//! them again.
 
 mod common;
 

@@ -8,7 +8,7 @@ use iosonar_analyze::{ROWS, ROWS_PER_DECADE, row_lower_edge};
 
 /// Size of tick labels.
 pub(super) const TICK_SIZE: f64 = 12.0;
-/// The words at a tick below a plot; the last must not reach what stands beside it.
+/// A tick label below a plot; shifts the last one so that it does not reach the column beside the plot.
 pub(super) fn tick_word(text: &str, x: i32, y: i32, palette: &Palette, area: Rect) -> Text {
     let mut text = words(text, x, y, TICK_SIZE, palette, Anchor::Middle);
     text.x -= (text.bounds().right() - area.right() - 12).max(0);
@@ -44,19 +44,19 @@ pub(super) struct TimeScale {
     pub(super) area: Rect,
 }
 
-/// The least 1, 2 or 5 times a power of ten that is no less; `least` is above 0.
+/// The least 1, 2 or 5 times a power of ten at or above `least`, which is above 0.
 fn round_step(least: u64) -> u64 {
     let power = 10u64.pow(least.max(1).ilog10());
     let steps = [1, 2, 5, 10].map(|n: u64| power.saturating_mul(n));
     steps.into_iter().find(|s| *s >= least).unwrap_or(least)
 }
 
-/// From here on, whole hours are at the ticks.
+/// Above this span, ticks are at whole hours.
 const MANY_HOURS: u64 = 3 * HOUR;
 const HOUR: u64 = 3_600_000_000_000;
 
 impl TimeScale {
-    /// Place of a time; what lies outside is at the edge.
+    /// Pixel column of a time, clamped to the edges.
     pub(super) fn x(&self, at: u64) -> i32 {
         let span = self.end.saturating_sub(self.begin).max(1);
         let share = at.saturating_sub(self.begin).min(span) as f64 / span as f64;
@@ -70,7 +70,7 @@ impl TimeScale {
         self.begin + (span * pixels / self.area.w.max(1) as u128) as u64
     }
 
-    /// Whether a part of the time is seen.
+    /// Whether a part of a time range is visible.
     pub(super) fn shows(&self, range: std::ops::Range<u64>) -> bool {
         range.start < self.end && range.end > self.begin
     }
@@ -80,7 +80,7 @@ impl TimeScale {
         TimeScale { area, ..*self }
     }
 
-    /// Grid lines and tick labels; `label` says what the time means, below.
+    /// Draws grid lines and tick labels; `label` names the time, below.
     pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, label: Option<&str>) {
         self.draw_grid(scene, palette);
         if let Some(label) = label {
@@ -90,7 +90,7 @@ impl TimeScale {
         }
     }
 
-    /// Grid lines and ticks.
+    /// Draws grid lines and ticks.
     pub(super) fn draw_grid(&self, scene: &mut Scene, palette: &Palette) {
         if !self.is_number {
             scene.shown_ns = Some((self.begin, self.end));
@@ -102,7 +102,7 @@ impl TimeScale {
         }
     }
 
-    /// Times at the ticks.
+    /// Draws the times at the ticks.
     pub(super) fn draw_labels(&self, scene: &mut Scene, palette: &Palette) {
         let step = self.step();
         for tick in self.ticks() {
@@ -135,7 +135,7 @@ impl TimeScale {
             return format!("{} h", units::plain(tick as f64 / HOUR as f64));
         }
         if self.end >= 1_000_000_000 {
-            // As many digits as tell neighbours apart.
+            // Enough digits to distinguish neighbours.
             let digits = 9usize.saturating_sub(step.ilog10() as usize);
             let text = format!("{:.digits$}", tick as f64 / 1e9);
             return format!("{} s", if digits == 0 { units::grouped(tick / 1_000_000_000) } else { text });
@@ -149,20 +149,20 @@ impl TimeScale {
     }
 }
 
-/// Durations from below to above: a part of the rows of a grid, with room for what lies outside of them.
+/// Durations from below to above: a part of the rows of a grid, with gutters for durations outside of them.
 pub(super) struct LogScale {
-    /// Of whole decades.
+    /// Rows of whole decades.
     rows: std::ops::Range<usize>,
     area: Rect,
     under: i32,
     over: i32,
 }
 
-/// Height of the strip for times that have no row.
+/// Height of the strip for times without a row.
 const GUTTER: i32 = 20;
 
 impl LogScale {
-    /// Shows every slot for which `lit` says so.
+    /// A scale that covers every slot accepted by `lit`.
     pub(super) fn new(area: Rect, lit: impl Fn(usize) -> bool, always_under: bool) -> LogScale {
         let shown = |row: &usize| lit(row + 1);
         let first = (0..ROWS).find(shown).unwrap_or(0);
@@ -190,7 +190,7 @@ impl LogScale {
         (0.0..=1.0).contains(&share).then(|| inner.bottom() - (share * f64::from(inner.h)).round() as i32)
     }
 
-    /// Height of a duration; what is outside of the rows lies at their edge.
+    /// Height of a duration; values outside of the rows lie at their edge.
     pub(super) fn y_clamped(&self, ns: u64) -> i32 {
         let inner = self.inner();
         let least = row_lower_edge(self.rows.start);
@@ -209,7 +209,7 @@ impl LogScale {
         }
     }
 
-    /// Slots that belong into each row of pixels of the area, from its top; none in the line beside a gutter.
+    /// Slots of each row of pixels of the area, from its top; `None` in the line beside a gutter.
     pub(super) fn pixel_rows(&self) -> Vec<Option<std::ops::Range<usize>>> {
         (self.area.y..self.area.bottom()).map(|y| self.slots_at(y)).collect()
     }
@@ -228,13 +228,13 @@ impl LogScale {
         Some(self.rows.start + first + 1..self.rows.start + end + 1)
     }
 
-    /// Lines at decades, labels at 1, 2 and 5, the names of the gutters.
+    /// Draws lines at decades, labels at 1, 2 and 5, and the names of the gutters.
     pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, under: &str, label: &str) {
         self.draw_at(scene, palette, under);
         axis_label(scene, palette, self.area, label);
     }
 
-    /// The same without words on what it means.
+    /// Draws the scale without an axis label.
     pub(super) fn draw_at(&self, scene: &mut Scene, palette: &Palette, under: &str) {
         let inner = self.inner();
         let mut labels: Vec<i32> = Vec::new();
@@ -300,7 +300,7 @@ fn round_duration(ns: u64) -> String {
 /// Pixels from one upright line of words to the next.
 const LABEL_LINE: i32 = 16;
 
-/// What a vertical axis means, upright at its left; in two lines where the axis is short.
+/// Draws the label of a vertical axis, upright at its left; in two lines if the axis is short.
 pub(super) fn axis_label(scene: &mut Scene, palette: &Palette, area: Rect, label: &str) {
     let lines = crate::fonts::wrap(label, LABEL_SIZE, Weight::Regular, f64::from(area.h));
     let first = 26 - LABEL_LINE / 2 * (lines.len() as i32 - 1);
@@ -314,14 +314,14 @@ pub(super) fn axis_label(scene: &mut Scene, palette: &Palette, area: Rect, label
 
 /// Durations from left to right, with a strip at the left for those below 1 µs.
 pub(super) struct LogTimeScale {
-    /// Of whole decades.
+    /// Rows of whole decades.
     rows: std::ops::Range<usize>,
     area: Rect,
     under: i32,
     over: i32,
 }
 
-/// Width of the strips for times that have no row.
+/// Width of the strips for times without a row.
 const STRIP: i32 = 64;
 
 impl LogTimeScale {
@@ -340,7 +340,7 @@ impl LogTimeScale {
         (row_lower_edge(self.rows.start), row_lower_edge(self.rows.end))
     }
 
-    /// Shows every slot for which `lit` says so.
+    /// A scale that covers every slot accepted by `lit`.
     pub(super) fn new(area: Rect, lit: impl Fn(usize) -> bool) -> LogTimeScale {
         let first = (0..ROWS).find(|r| lit(r + 1)).unwrap_or(0);
         let last = (0..ROWS).rfind(|r| lit(r + 1)).unwrap_or(0);
@@ -366,7 +366,7 @@ impl LogTimeScale {
         Rect { x: left, w: right - left, ..self.area }
     }
 
-    /// Place of a duration; what is outside of the rows lies at their edge.
+    /// Pixel column of a duration; values outside of the rows lie at their edge.
     pub(super) fn x(&self, ns: u64) -> i32 {
         let rows = (ns.max(1) as f64 / 1_000.0).log10() * ROWS_PER_DECADE as f64;
         self.at((rows - self.rows.start as f64) / self.rows.len() as f64)
@@ -447,7 +447,7 @@ pub(super) struct NumberScale {
 }
 
 impl NumberScale {
-    /// From `least` up to, but not at, `most`.
+    /// A scale from `least` up to, but not at, `most`.
     pub(super) fn new(least: u64, most: u64, area: Rect) -> NumberScale {
         let least = least.max(1);
         NumberScale { least, most: most.max(least.saturating_mul(4)), area }
@@ -496,7 +496,7 @@ pub(super) struct LinearScale {
 }
 
 impl LinearScale {
-    /// From 0 to the first tick at or above `most`.
+    /// A scale from 0 to the first tick at or above `most`.
     pub(super) fn new(most: f64, area: Rect) -> LinearScale {
         let wanted = (most / (f64::from(area.h) / 36.0).clamp(2.0, 8.0)).max(f64::MIN_POSITIVE);
         let step = units::round_step(wanted);

@@ -10,7 +10,7 @@ use crate::units;
 use iosonar_analyze::SLOTS;
 use iosonar_analyze::{Cell, Class, CountGrid, ROWS, Scope, row_lower_edge};
 
-/// What distinguishes the panels.
+/// Parameters that distinguish the panels.
 pub(super) struct Panel<'a> {
     pub(super) grid: &'a CountGrid,
     /// Failed requests on the same axes, each marked with a cross.
@@ -25,7 +25,7 @@ pub(super) struct Panel<'a> {
     pub(super) by_number: bool,
     /// Whether the 99th percentile of each step is drawn.
     pub(super) with_p99: bool,
-    /// What of the findings belongs here.
+    /// Findings to show in this panel.
     pub(super) overlay: Overlay,
     pub(super) x_label: &'static str,
     pub(super) y_label: &'static str,
@@ -41,16 +41,16 @@ impl Panel<'_> {
 /// Which findings a panel shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlay {
-    /// None: the x axis is no time.
+    /// None: the x axis is not a time.
     Nothing,
-    /// What lies in time: stalls and collapse.
+    /// Findings at a time: stalls and collapse.
     Times,
     /// Those, and the bands of the latency.
     TimesAndBands,
 }
 
-/// Lanes of a panel: all classes together, or reads above writes, and those above flushes if there are any, where colours
-/// cannot tell them apart.
+/// Lanes of a panel: all classes together, or reads above writes, and those above flushes if there are any, if colours
+/// cannot distinguish them.
 pub(super) fn lanes(view: &View<'_>, has_flushes: bool) -> &'static [Scope] {
     match (view.palette.is_gray, has_flushes) {
         (false, _) => &[Scope::All],
@@ -76,7 +76,7 @@ pub(super) fn lane_label(scope: Scope, label: &str) -> String {
     }
 }
 
-/// Draws it; returns how many requests it is drawn from. Ticks and their labels only with `time_labels`.
+/// Draws it; returns the number of requests drawn. Ticks and their labels only with `time_labels`.
 pub(super) fn draw(
     scene: &mut Scene,
     view: &RunView<'_>,
@@ -123,7 +123,7 @@ pub(super) fn draw(
     shown.sums.iter().flatten().sum()
 }
 
-/// What is counted in the part of the axis that is shown.
+/// Counts in the visible part of the axis.
 struct Shown {
     /// Completed requests.
     all: Strips,
@@ -173,7 +173,7 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &S
     density.most()
 }
 
-/// Crosses lie no closer than this, or they would be one blot.
+/// Minimum distance of crosses, so that they do not merge.
 const APART: i32 = 6;
 
 /// Where failed requests of a lane are marked.
@@ -202,7 +202,7 @@ fn of_lane(cell: &Cell, lane: Scope) -> u64 {
     Class::ALL.into_iter().filter(|c| is_in(lane, *c)).map(|c| cell[c.index()]).sum()
 }
 
-/// Words in place of requests, where none has a row: an empty plot must not look like a broken one.
+/// Explains an empty plot, if no request has a row: it must not look like a broken one.
 fn say_why_empty(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &Shown, lane: &Lane) {
     let count = |slots: std::ops::Range<usize>| -> u64 {
         shown.sums[slots].iter().map(|cell| of_lane(cell, lane.scope)).sum()
@@ -236,7 +236,7 @@ fn say_why_empty(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown
 const P99_PIXELS: usize = 8;
 const P99_REQUESTS: u64 = 100;
 
-/// The 99th percentile of each step; interrupted where there are too few requests.
+/// Draws the 99th percentile of each step; interrupted where there are too few requests.
 fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scope: Scope, scale: &LogScale, plot: Rect) {
     let stroke = Stroke::solid(view.palette.text, 2);
     let mut points: Vec<(i32, i32)> = Vec::new();
@@ -286,7 +286,7 @@ fn number_scale(grid: &CountGrid, area: Rect) -> TimeScale {
     TimeScale { begin: 0, end: grid.axis().end_ns(), is_number: true, area }
 }
 
-/// The columns of a grid that are shown, in their pixels.
+/// The visible columns of a grid, in their pixels.
 pub(super) fn strips(grid: &CountGrid, time: &TimeScale) -> Strips {
     let axis = grid.axis();
     let mut strips = Strips::new(time.area.w as usize);
@@ -349,7 +349,7 @@ fn marginal(
     }
 }
 
-/// What has bars of its own in the histogram.
+/// Scopes with separate bars in the histogram.
 const BARS: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Flush];
 /// Colours of a bar: where reads and writes both reach, light and full ones in the order of [`BARS`].
 const BOTH: u8 = 1;
@@ -368,7 +368,7 @@ fn bar(row: &mut [u8], lengths: [usize; 3]) {
     }
 }
 
-/// What a shade means, in real counts; of flushes, too, where there are some.
+/// Draws the meaning of shades, in real counts; of flushes, too, if there are some.
 pub(super) fn key(scene: &mut Scene, view: &View<'_>, (most, has_flushes): (u64, bool), y: i32) {
     if most == 0 {
         return;
@@ -393,12 +393,12 @@ pub(super) fn key(scene: &mut Scene, view: &View<'_>, (most, has_flushes): (u64,
     scene.text(words(text, x + 2, y, axes::TICK_SIZE, p, Anchor::Start));
 }
 
-/// Whether there is anything to show of completed or failed requests; if not, the reason is written.
+/// Whether there are completed or failed requests to show; if not, draws the reason.
 pub(super) fn or_nothing_at_all(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> bool {
     view.summary.counts.all.failed > 0 || or_nothing(scene, view, area)
 }
 
-/// Whether there is anything to show; if not, the reason is written.
+/// Whether there is anything to show; if not, draws the reason.
 pub(super) fn or_nothing(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> bool {
     let s = view.summary;
     let any = s.counts.all.completed > 0 || s.latency.flush.is_some();

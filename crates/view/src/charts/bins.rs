@@ -54,7 +54,7 @@ pub(super) static DELAY: Chart = Chart {
     }),
 };
 
-/// What distinguishes the two.
+/// Parameters that distinguish the two.
 struct Bins<'a> {
     grid: &'a CountGrid,
     /// Failed requests on the same axis.
@@ -143,13 +143,13 @@ fn outlines(
     axes::frame(scene, p, plot);
 }
 
-/// Writes are dashed where colours do not tell them from reads.
+/// Writes are dashed if colours do not distinguish them from reads.
 fn line(view: &RunView<'_>, scope: Scope, color: Rgb) -> Stroke {
     let is_write = matches!(scope, Scope::Write | Scope::WritePushed);
     if view.palette.is_gray && is_write { Stroke::dashed(color, 2) } else { Stroke::solid(color, 2) }
 }
 
-/// Bars for what has no row: below 1 µs at the left, 100 s and more at the right.
+/// Draws bars for times without a row: below 1 µs at the left, 100 s and more at the right.
 fn edge_bars(
     scene: &mut Scene,
     scale: &LogTimeScale,
@@ -199,7 +199,7 @@ fn brackets(
     }
 }
 
-/// Share of the requests that took at most so long.
+/// Draws the share of the requests up to each latency.
 fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogTimeScale, plot: Rect) {
     let p = view.palette;
     let percent = LinearScale::new(100.0, plot);
@@ -225,7 +225,7 @@ fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogT
     axes::frame(scene, p, plot);
 }
 
-/// The number of requests of a scope: that of the summary, or of the part of the time that is shown.
+/// The number of requests of a scope: that of the summary, or of the visible part of the time.
 fn of_scope(view: &RunView<'_>, bins: &Bins<'_>, scope: Scope, counted: u64) -> Caption {
     let key = figures::key(scope);
     match bins.stats.get(scope) {

@@ -1,4 +1,4 @@
-//! Delay over due time, and below it how many requests were waiting.
+//! Delay over due time, and below it the number of waiting requests.
 
 use super::axes::{self, CountScale, words};
 use super::band::{self, Overlay, Panel};
@@ -26,7 +26,7 @@ fn draw(view: &RunView<'_>) -> Scene {
     single(view, &CHART, legend, |scene, area| scene.counted = body(scene, view, area))
 }
 
-/// Returns how many requests it is drawn from.
+/// Returns the number of requests drawn.
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<u64> {
     if !band::or_nothing_at_all(scene, view, area) {
         return None;
@@ -62,14 +62,14 @@ fn most_of_run(view: &RunView<'_>) -> Caption {
     figures::joined(["max: ".into(), most])
 }
 
-/// Requests whose time had come and that were not submitted: the backlog.
+/// Requests that were due and not submitted: the backlog.
 fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let p = view.palette;
     let plot = plot_area(area);
     let time = view.time(plot);
     let (bands, step) = seen_bands(&view.diagrams.waiting.scope(Scope::All), &time, 1);
     let most = bands.iter().map(|b| b.band.max).max().unwrap_or(0);
-    // The mean is exact, and does not blow up waits of a microsecond as the greatest number would.
+    // The mean is exact, and does not exaggerate waits of a microsecond as the greatest number would.
     let scale = CountScale::new(most, plot);
     time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
     scale.draw(scene, p, "Requests waiting, log");

@@ -1,5 +1,5 @@
-//! Latency against the place on the disk: for each file its map in the colours of the latencies, and beside it every request
-//! over its place in the file. Requests that cross from one fragment into another have a colour of their own.
+//! Latency against the location on the disk: for each file its map in the colours of the latencies, and beside it every
+//! request over its offset in the file. Requests that cross from one fragment into another have a separate colour.
 
 use super::axes::{self, LABEL_SIZE, LogScale, TICK_SIZE, words};
 use super::figures::{count, time, time_or_dash};
@@ -17,22 +17,22 @@ use iosonar_analyze::extents::{
 };
 use iosonar_plan::Op;
 
-/// Where the first file begins, below the colours.
+/// Upper edge of the first file, below the colours.
 const TOP: i32 = 158;
-/// Height of what stands above the plots of a file.
+/// Height of the title above the plots of a file.
 const TITLE: i32 = 68;
-/// Left edge of requests over places in the file.
+/// Left edge of requests over offsets in the file.
 const DOTS_LEFT: i32 = 682;
 /// Left edge of figures, and right edges of their columns.
 const SIDE: i32 = 1196;
 const SIDE_COLUMNS: [i32; 3] = [1430, 1504, 1578];
 /// Width of either plot: a pixel for each column that was counted.
 const WIDTH: i32 = EXTENT_COLUMNS as i32;
-/// Files that are shown.
+/// Maximum files in the picture.
 const MOST_FILES: usize = 4;
 /// Shades of latencies, beside transparent pixels.
 const SHADES: usize = 48;
-/// More borders of fragments would hide everything else.
+/// With more borders of fragments, these would hide everything else.
 const MOST_BORDERS: usize = 100;
 
 pub(super) static CHART: Chart = Chart {
@@ -75,7 +75,7 @@ fn draw(view: &RunView<'_>, found: &ExtentLatencies) -> Scene {
     scene
 }
 
-/// Files with requests, those with most fragments first, each with its place among all; and how many others have some.
+/// Files with requests, those with most fragments first, each with its index among all; and how many others have some.
 fn chosen(found: &ExtentLatencies) -> (Vec<(usize, &FileLatencies)>, usize) {
     let mut files = found.most_fragmented();
     files.retain(|(_, file)| file.of(file.shown()).all.figures().is_some());
@@ -92,7 +92,7 @@ fn lit_slots(files: &[(usize, &FileLatencies)]) -> Vec<bool> {
     lit
 }
 
-/// From the least to the greatest mean latency of a cell, on a logarithmic scale.
+/// Shades from the least to the greatest mean latency of a cell, on a logarithmic scale.
 struct Shades {
     least_ns: f64,
     most_ns: f64,
@@ -107,20 +107,20 @@ impl Shades {
         Shades { least_ns, most_ns: cells().fold(0.0, f64::max).max(least_ns * 2.0) }
     }
 
-    /// From 1 up.
+    /// Index of the shade, from 1.
     fn index(&self, ns: f64) -> u8 {
         let share = (ns.max(1.0) / self.least_ns).ln() / (self.most_ns / self.least_ns).ln();
         1 + (share.clamp(0.0, 1.0) * (SHADES - 1) as f64).round() as u8
     }
 
     fn colors(p: &Palette) -> Vec<crate::palette::Rgb> {
-        // The palest shades would not be seen as lines.
+        // The palest shades would be invisible as lines.
         let shade = |n: usize| p.shade(0.2 + 0.8 * n as f64 / (SHADES - 1) as f64);
         [p.background].into_iter().chain((0..SHADES).map(shade)).collect()
     }
 }
 
-/// What colours and dots mean.
+/// Draws the meaning of colours and dots.
 fn key(scene: &mut Scene, p: &'static Palette, shades: &Shades, others: usize) {
     scene.text(words("mean latency", PLOT_LEFT, 112, LABEL_SIZE, p, Anchor::Start));
     let bar = Rect { x: PLOT_LEFT + 100, y: 100, w: 384, h: 14 };
@@ -151,14 +151,14 @@ fn key(scene: &mut Scene, p: &'static Palette, shades: &Shades, others: usize) {
     }
 }
 
-/// A file and where it is drawn.
+/// A file and its position in the picture.
 struct Sheet<'a> {
     p: &'static Palette,
     file: &'a FileLatencies,
-    /// Its place among all files with a map.
+    /// Its index among all files with a map.
     number: usize,
     op: Op,
-    /// Addresses over places in the file.
+    /// Addresses over offsets in the file.
     plot: Rect,
 }
 
@@ -197,7 +197,7 @@ impl Sheet<'_> {
         (share * f64::from(WIDTH)) as i32
     }
 
-    /// Each part of a request where it lies on the disk, in the colour of the mean latency there.
+    /// Draws each part of a request at its address, in the colour of the mean latency there.
     fn map(&self, scene: &mut Scene, shades: &Shades, pixels: i32) {
         let (p, plot) = (self.p, self.plot);
         offset_axis(scene, p, plot, self.file.map.size, |offset| self.x(offset));
@@ -212,7 +212,7 @@ impl Sheet<'_> {
         axes::frame(scene, p, plot);
     }
 
-    /// Grid and ticks of addresses, counted from the first one where they would look all the same.
+    /// Draws grid and ticks of addresses, counted from the first one if they would all look alike.
     fn addresses(&self, scene: &mut Scene) {
         let (p, plot) = (self.p, self.plot);
         let range = self.file.placed.addresses();
@@ -229,7 +229,7 @@ impl Sheet<'_> {
         axes::axis_label(scene, p, plot, &label);
     }
 
-    /// Every request over its place in the file, and the borders of fragments where there are few.
+    /// Draws every request over its offset in the file, and the borders of fragments if there are few.
     fn dots(&self, scene: &mut Scene, lit: &[bool]) {
         let p = self.p;
         let plot = Rect { x: DOTS_LEFT, ..self.plot };
@@ -251,7 +251,7 @@ impl Sheet<'_> {
         }
         let mut image = image(plot, [p.background].into_iter().chain(density(p)).chain([p.write]).collect());
         let mut keys: Vec<_> = counts.iter().collect();
-        // Those across fragments last, so that nothing hides them.
+        // Requests across fragments come last, so that nothing hides them.
         keys.sort_by_key(|((column, slot, across), _)| (*across, *column, *slot));
         for ((column, slot, across), n) in keys {
             let (x, y) = (i32::from(*column), scale.slot_y((*slot).into()) - plot.y);
@@ -307,7 +307,7 @@ impl Sheet<'_> {
         self.path(&format!("{of}.{}", word.unwrap_or_default()))
     }
 
-    /// What it is, and its figures.
+    /// Draws a name, and its figures.
     fn row(&self, scene: &mut Scene, y: i32, name: &str, path: &str, figures: &LatencyFigures) {
         let p = self.p;
         scene.text(words(name, SIDE, y, TICK_SIZE, p, Anchor::Start));
@@ -322,7 +322,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Shades of how many requests have one pixel.
+/// Shades of the number of requests in one pixel.
 const DENSITIES: usize = 5;
 
 fn density(p: &Palette) -> impl Iterator<Item = crate::palette::Rgb> {
@@ -335,7 +335,7 @@ fn image(plot: Rect, palette: Vec<crate::palette::Rgb>) -> Image {
     Image { x: plot.x, y: plot.y, width, height, pixels, palette }
 }
 
-/// A small rectangle, as far as it is inside. Where two lie at the same place, the greater index is seen.
+/// Draws a small rectangle, clipped to the image. Where two overlap, the greater index is seen.
 fn dot(image: &mut Image, x: i32, y: i32, w: i32, h: i32, color: u8) {
     let (right, bottom) = ((x + w).min(image.width as i32), (y + h).min(image.height as i32));
     for row in y.max(0)..bottom {

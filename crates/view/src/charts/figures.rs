@@ -1,4 +1,4 @@
-//! Words that show a figure of the summary, of the demand or of the findings, with its path and its exact value.
+//! Captions with a figure of the summary, of the demand or of the findings, with its path and its exact value.
 
 use super::axes;
 use crate::scene::Caption;
@@ -32,7 +32,7 @@ pub(super) fn share(part: (String, u64), whole: (String, u64)) -> Caption {
     Caption::figure(units::share(part.1, whole.1), part.0, part.1).of(whole.0, whole.1)
 }
 
-/// Name of a scope in the summary.
+/// Key of a scope in the summary.
 pub(super) fn key(scope: Scope) -> &'static str {
     match scope {
         Scope::All => "all",
@@ -44,7 +44,7 @@ pub(super) fn key(scope: Scope) -> &'static str {
     }
 }
 
-/// The figures of a distribution, in this order: number, mean, and the percentiles and the greatest that `wanted` names.
+/// The figures of a distribution, in this order: number, mean, and the percentiles and the greatest named by `wanted`.
 pub(super) fn of_times(path: &str, s: &TimeStats, wanted: &[&str]) -> Vec<Caption> {
     let of = |name: &&str| {
         let path = format!("{path}.{name}");
@@ -61,7 +61,7 @@ pub(super) fn of_times(path: &str, s: &TimeStats, wanted: &[&str]) -> Vec<Captio
     wanted.iter().map(of).collect()
 }
 
-/// Words of several parts, with the figures of all of them.
+/// Joins several parts, with the figures of all of them.
 pub(super) fn joined<C: Into<Caption>>(parts: impl IntoIterator<Item = C>) -> Caption {
     let mut all = Caption::default();
     for part in parts {
@@ -82,7 +82,7 @@ pub(super) fn pages(path: impl Into<String>, pages: f64) -> Caption {
     Caption::figure(units::bytes((pages * PAGE_BYTES as f64).round() as u64), path, number(pages))
 }
 
-/// A whole number stays one.
+/// Keeps whole numbers as integers.
 fn number(value: f64) -> serde_json::Value {
     let whole = value as u64;
     if whole as f64 == value { whole.into() } else { value.into() }
@@ -98,7 +98,7 @@ pub(super) fn band(index: usize, band: &LatencyBand) -> Caption {
     .of(format!("findings.bands.{index}.share"), band.share)
 }
 
-/// Where the target could not follow any more, in a sentence.
+/// The sentence on the start of an overload.
 pub(super) fn collapse(found: &Overload) -> Caption {
     let path = |field: &str| format!("findings.collapse.{field}");
     Caption::from(found.sentence())
@@ -110,7 +110,7 @@ pub(super) fn collapse(found: &Overload) -> Caption {
         .of(path("lost_seconds_per_second"), found.lost_seconds_per_second)
 }
 
-/// The figures of one of two runs: `a.` stands before those of the baseline, `b.` before those of the other.
+/// The figures of one of two runs: prefix `a.` for those of the baseline, `b.` for those of the other.
 pub(super) fn of_one(letter: &str, mut told: Caption) -> Caption {
     for figure in &mut told.figures {
         figure.path = format!("{}.{}", letter.to_lowercase(), figure.path);

@@ -1,4 +1,4 @@
-//! How many requests are in some state over time: all, reads and writes as lanes on one scale.
+//! Number of requests in a state over time: all, reads and writes as lanes on one scale.
 
 use super::axes::{self, CountScale, TimeScale, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, figures, overlay, page, plot_area, single};
@@ -72,7 +72,7 @@ fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     }
 }
 
-/// The same of a recording, whose depth nobody had set.
+/// The caption of a recording, whose depth was never set.
 fn recorded(scene: &mut Scene, view: &RunView<'_>, mean: Caption, y: i32) {
     let s = view.summary;
     let mut told = vec!["in flight, of all targets together: mean over time ".into(), mean];
@@ -85,14 +85,14 @@ fn recorded(scene: &mut Scene, view: &RunView<'_>, mean: Caption, y: i32) {
     scene.text(words(what, 110, y + 24, 13.0, view.palette, Anchor::Start));
 }
 
-/// A step and the numbers in it.
+/// A step and its numbers.
 pub(super) struct Seen {
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
     pub(super) band: Band,
 }
 
-/// The steps that are seen, each at least `pixels` pixels wide, and how long each is.
+/// The visible steps, each at least `pixels` pixels wide, and the length of each.
 pub(super) fn seen_bands(occupancy: &Occupancy, time: &TimeScale, pixels: i32) -> (Vec<Seen>, u64) {
     let axis = occupancy.axis();
     let group = super::steps::group(axis.width_ns(), time, pixels);
@@ -168,7 +168,7 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, time: &TimeScal
         "band: least to most".to_string(),
         format!("one step is {}", axes::time(lane.step)),
     ];
-    // What line and band mean is said once.
+    // The meaning of line and band is explained once.
     let shown = if lane.scope == Scope::All { lines.len() } else { 1 };
     for (i, line) in lines.into_iter().take(shown).enumerate() {
         let mut text = words(line, SIDE_LEFT, plot.y + 30 + 17 * i as i32, 13.0, p, Anchor::Start);
@@ -179,7 +179,7 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, time: &TimeScal
     }
 }
 
-/// The most that the plan allows, on all targets together.
+/// Draws the maximum that the plan allows, on all targets together.
 fn depth_line(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, scale: &CountScale, plot: Rect) {
     let p = view.palette;
     let targets = view.summary.targets.len().max(1) as u64;

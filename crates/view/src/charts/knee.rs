@@ -1,4 +1,4 @@
-//! A rising demand, what was delivered and how late requests got: with the knee marked.
+//! A rising demand, the delivered rate and the delays: with the knee marked.
 
 use super::axes::{self, LinearScale, LogScale, NumberScale, TICK_SIZE, TimeScale, words};
 use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, Subject, View, figures, page};
@@ -11,14 +11,14 @@ use iosonar_analyze::row_of;
 use std::io;
 use std::path::PathBuf;
 
-/// A ramp, and what was found in it.
+/// A ramp, and its verdict.
 #[derive(Clone, Copy)]
 pub struct KneeMaterial<'a> {
     /// The words around the picture.
     pub subject: &'a Subject,
-    /// What was found.
+    /// The verdict.
     pub verdict: &'a KneeVerdict,
-    /// What was demanded and delivered. The demand rises from row to row.
+    /// Demanded and delivered requests. The demand rises from row to row.
     pub rows: &'a [RampRow],
     /// Whether the demand rose by the same factor in each second, and not by the same amount.
     pub is_exponential: bool,
@@ -28,7 +28,7 @@ pub struct KneeMaterial<'a> {
 const STEM: &str = "knee";
 const TITLE: &str = "Delivered requests and delay over a rising demand";
 
-/// Draws the picture into `folder`; the files.
+/// Draws the picture into `folder`; returns the files.
 pub fn plot_knee(
     material: &KneeMaterial<'_>,
     folder: &dyn Folder,
@@ -37,12 +37,12 @@ pub fn plot_knee(
     write_scene(&draw_knee(material, &options.style), folder, STEM, options)
 }
 
-/// What was found, in plain sentences.
+/// The verdict, in plain sentences.
 pub fn knee_sentences(verdict: &KneeVerdict) -> Vec<String> {
     captions(verdict).into_iter().map(|caption| caption.text).collect()
 }
 
-/// A figure of the verdict, as `knee.json` names it.
+/// A figure of the verdict, named as in `knee.json`.
 fn rate(name: &str, per_second: f64) -> Caption {
     Caption::figure(units::request_rate(per_second), format!("verdict.{name}"), per_second)
 }
@@ -135,7 +135,7 @@ fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     scene
 }
 
-/// Where a demand lies.
+/// Axis of the demand.
 enum X {
     Linear(TimeScale),
     Logarithmic(NumberScale),
@@ -171,7 +171,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Left end and level of each row, without those after which no demand rose.
+    /// Left end and level of each row, without rows after which the demand did not rise.
     fn points(&self, y: impl Fn(&RampRow) -> Option<i32>) -> Vec<(i32, i32)> {
         let mut points: Vec<(i32, i32)> = Vec::new();
         for row in self.material.rows {
@@ -227,7 +227,7 @@ impl Drawing<'_> {
         let scale = LogScale::new(plot, |slot| slots.contains(&slot), false);
         scale.draw(scene, p, "on time", "Time from when a request was due, log");
         let height = |ns: u64| match ns {
-            // In the middle of the strip for those on time.
+            // Requests on time: in the middle of the strip.
             0..1_000 => plot.bottom() - 10,
             ns => scale.y_clamped(ns),
         };
@@ -247,7 +247,7 @@ impl Drawing<'_> {
         self.keys(scene, plot, &keys);
     }
 
-    /// The demand that is sustained, and its interval.
+    /// Draws the sustained demand, and its interval.
     fn mark(&self, scene: &mut Scene, plot: Rect, is_named: bool) {
         let KneeVerdict::Found(knee) = self.material.verdict else { return };
         if knee.from_the_start {
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use iosonar_analyze::knee::{Doubt, find_knee};
 
-    /// A target that does 1000 requests in a second, and a demand from 0 to `most` in 100 rows of 100 ms.
+    /// Rows of a target with 1000 requests/s, and a demand from 0 to `most` in 100 rows of 100 ms.
     fn rows(most: f64) -> Vec<RampRow> {
         let mut done = (0.0f64, 0u64);
         let row = |i: u64| {

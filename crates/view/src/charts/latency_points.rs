@@ -1,4 +1,4 @@
-//! Latency over the number of the request: equal room for each request, a looking glass into bursts.
+//! Latency over the number of the request: equal room for each request, a magnifier for bursts.
 
 use super::band::{Overlay, Panel};
 use super::latency_realtime::{draw, over};

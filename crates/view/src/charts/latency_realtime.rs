@@ -1,4 +1,4 @@
-//! The sonar: latency of every request over the time when it was really started.
+//! The sonar: latency of every request over its submission.
 
 use super::band::{self, Overlay, Panel};
 use super::{Chart, Draw, RunView, page, single};

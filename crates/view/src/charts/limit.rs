@@ -1,5 +1,5 @@
-//! The limit of a time in a picture: a line and its words, or an arrow at the edge where it lies beyond the scale. A
-//! limit that is far from the data does not press the data together.
+//! The limit of a time in a picture: a line and its words, or an arrow at the edge if it lies beyond the scale. A distant
+//! limit does not compress the data.
 
 use super::axes::{self, LogScale, TimeScale, words};
 use super::{RunView, SIDE_LEFT, SIDE_WIDTH, figures};
@@ -16,7 +16,7 @@ const LINE: i32 = 17;
 /// Height of the arrow at the edge.
 const ARROW: i32 = 9;
 
-/// The words at a limit: one line, or two where the first exceeding is named.
+/// The words at a limit: one line, or two if the first violation is named.
 fn sentences((name, verdict): Limit<'_>) -> Vec<Caption> {
     let path = |field: &str| format!("limits.{name}.{field}");
     let limit = Caption::figure(units::limit(verdict.limit_ns), path("limit_ns"), verdict.limit_ns);
@@ -42,7 +42,7 @@ fn sentences((name, verdict): Limit<'_>) -> Vec<Caption> {
     }
 }
 
-/// Draws it into a plot and the histogram beside it, and where it was exceeded first. `taken`: gets the words.
+/// Draws the limit into a plot and the histogram beside it, and its first violation. Adds the words to `taken`.
 pub(super) fn draw(
     scene: &mut Scene,
     view: &RunView<'_>,
@@ -63,7 +63,7 @@ pub(super) fn draw(
     {
         scene.vertical(time.x(first), (plot.y, plot.bottom() - 1), Stroke::dashed(color, 2));
     }
-    // The words are said once.
+    // The words are drawn once.
     let is_named = scope != Scope::Write;
     let lines: Vec<Caption> = sentences(limit)
         .into_iter()
@@ -98,7 +98,7 @@ pub(super) fn draw(
     }
 }
 
-/// At the edge of the histogram, beyond which the limit lies.
+/// Draws an arrow at the edge of the histogram, beyond which the limit lies.
 fn arrow(scene: &mut Scene, color: crate::palette::Rgb, plot: Rect, is_above: bool) {
     let tip = if is_above { plot.y + 2 } else { plot.bottom() - 3 };
     for row in 0..ARROW {
@@ -112,7 +112,7 @@ fn arrow(scene: &mut Scene, color: crate::palette::Rgb, plot: Rect, is_above: bo
     scene.horizontal(edge, (plot.x, SIDE_LEFT + SIDE_WIDTH), Stroke::dashed(color, 1));
 }
 
-/// In place of a limit line.
+/// Draws a note in place of a limit line.
 fn does_not_apply(scene: &mut Scene, view: &RunView<'_>, limit: Limit<'_>, plot: Rect) {
     for line in sentences(limit) {
         let mut text = words(line, SIDE_LEFT + 4, plot.y - 6, axes::TICK_SIZE, view.palette, Anchor::Start);

@@ -1,4 +1,4 @@
-//! The sonar, and below it on the same axis what the kernel counted on devices, CPUs and memory meanwhile.
+//! The sonar, and below it on the same axis the kernel's counters of devices, CPUs and memory.
 
 use super::axes::{self, LinearScale, TimeScale, words};
 use super::{Chart, Draw, PAGE_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, latency_realtime, page, plot_area};
@@ -8,12 +8,12 @@ use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use iosonar_analyze::{Detail, MachineSeries, SampledStep, SampledSteps};
 
-/// Of the part with the latencies.
+/// Height of the part with the latencies.
 const SONAR_HEIGHT: i32 = 470;
-/// Of a lane, with the gap below it.
+/// Height of a lane, with the gap below it.
 const LANE_HEIGHT: i32 = 124;
 const LANE_GAP: i32 = 26;
-/// Where the first part begins.
+/// Upper edge of the first part.
 const TOP: i32 = 206;
 /// Room for times and their label below the last lane.
 const TIMES: i32 = 46;
@@ -51,7 +51,7 @@ fn draw(view: &RunView<'_>, machine: &MachineSeries) -> Scene {
     scene
 }
 
-/// Colours without another meaning, neighbours far apart.
+/// Colours without another meaning, dissimilar neighbours.
 fn color(view: &RunView<'_>, number: usize) -> Rgb {
     view.palette.series[[1, 5, 3, 7, 4][number % 5]]
 }
@@ -86,7 +86,7 @@ fn draw_lane(
     let scale = LinearScale::new(lane.most.unwrap_or(most), plot);
     time.draw(scene, p, x_label);
     scale.draw(scene, p, "", |value| lane.unit.number(value));
-    // The uppermost of a stack lies behind those below it.
+    // Curves lower in a stack are drawn over higher ones.
     for (number, steps) in heights.iter().enumerate().rev() {
         if lane.is_stacked {
             fill(scene, color(view, number), steps, &scale, time);
@@ -107,7 +107,7 @@ fn draw_lane(
     }
 }
 
-/// Name, mean over time and greatest step of what is seen.
+/// Name, mean over time and greatest visible step.
 fn caption(lane: &Lane<'_>, curve: &LaneCurve<'_>, seen: &[SampledStep]) -> Caption {
     let Some((mean, most)) = machine_lanes::mean_and_most(seen) else { return curve.name.into() };
     let text = format!("{}: {}, max {}", curve.name, lane.unit.number(mean), lane.unit.number(most));
@@ -116,7 +116,7 @@ fn caption(lane: &Lane<'_>, curve: &LaneCurve<'_>, seen: &[SampledStep]) -> Capt
 }
 
 fn line(scene: &mut Scene, color: Rgb, steps: &SampledSteps, scale: &LinearScale, time: &TimeScale) {
-    // Where nothing was measured there is no line.
+    // No line where nothing was measured.
     for run in steps.chunk_by(|one, next| one.end_ns == next.begin_ns) {
         let points = run.iter().map(|step| (time.x(step.begin_ns), scale.y(step.value))).collect();
         let end = run.last().map_or(time.area.x, |step| time.x(step.end_ns));

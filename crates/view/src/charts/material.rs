@@ -1,4 +1,4 @@
-//! What pictures are made from: a subject, and the analyses that there are of it.
+//! Input of pictures: a subject, and its analyses.
 
 use super::axes::{TimeScale, time};
 use super::figures;
@@ -15,19 +15,19 @@ use iosonar_archive::Fault;
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
 
-/// Words for the subtitle that the summary does not know.
+/// Additional words for the subtitle that are not in the summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headline {
     /// For example kernel, device model and scheduler.
     pub environment: Option<String>,
 }
 
-/// What a picture is about: the words around every plot.
+/// Subject of a picture: the words around every plot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Subject {
-    /// First line below the title: sources and targets, and what is known about the machine.
+    /// First line below the title: sources and targets, and facts about the machine.
     pub what: String,
-    /// Second line: how it was run, or what is in the load, and the number of requests.
+    /// Second line: how it was run, or the content of the load, and the number of requests.
     pub how: String,
     /// The figures in that line.
     pub figures: Vec<Figure>,
@@ -39,15 +39,15 @@ pub struct Subject {
     pub command: String,
     /// Highest requested end ÷ size, for each target whose size is known.
     pub wraparound: Vec<Option<f64>>,
-    /// Where these factors stand in JSON.
+    /// Paths of these factors in JSON.
     pub wraparound_paths: Vec<String>,
     /// Words over every plot: why the figures are no storage result, and that data was wrong.
     pub stamps: Vec<String>,
-    /// What to know before believing a picture, most severe first.
+    /// Cautions to read before believing a picture, most severe first.
     pub cautions: Vec<Caution>,
-    /// What the figures are worth, in one sentence; absent where nobody judged them.
+    /// The verdict on the figures, in one sentence; absent without a judgement.
     pub verdict: Option<String>,
-    /// Whether nothing looked for cautions: then their absence says nothing.
+    /// Whether cautions were never looked for: then their absence means nothing.
     pub is_unexamined: bool,
 }
 
@@ -112,7 +112,7 @@ fn how_it_was_run(s: &Summary) -> Caption {
     }
     let mut duration = Caption::from(s.span.duration_ns().map_or("no duration".to_string(), time));
     if let Some(delivered) = s.throughput.delivered {
-        // The same time: from the first due time to the last completion.
+        // The same duration: from the first due time to the last completion.
         duration = figures::time("throughput.delivered.duration_ns", delivered.duration_ns);
     }
     let total = figures::count("counts.all.total", s.counts.all.total);
@@ -124,50 +124,50 @@ fn how_it_was_run(s: &Summary) -> Caption {
 /// Everything that pictures can be drawn from. Pictures that need what is absent are skipped.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
-    /// What it is about.
+    /// Its subject.
     pub subject: &'a Subject,
-    /// What happened; absent for a load that was only read.
+    /// The run; absent for a load that was only read.
     pub run: Option<RunMaterial<'a>>,
-    /// What was demanded: the static analysis of a load, or of the requests of a run.
+    /// The demand: the static analysis of a load, or of the requests of a run.
     pub demand: Option<&'a DemandAnalysis>,
 }
 
-/// What is known of a run.
+/// Analyses of a run.
 #[derive(Clone, Copy)]
 pub struct RunMaterial<'a> {
     /// Figures and limits.
     pub summary: &'a Summary,
-    /// Counts after the pictures.
+    /// Counts for the pictures.
     pub diagrams: &'a Diagrams,
     /// Whole distributions; without them curves show the summary's percentiles only.
     pub tally: Option<&'a Tally>,
-    /// What was found in it; absent if it was not looked for.
+    /// Its findings; absent if they were not computed.
     pub findings: Option<&'a Findings>,
-    /// What was sampled of its machine; absent of several runs, and of what notes no samples.
+    /// Samples of its machine; absent for several runs, and for sources without samples.
     pub machine: Option<&'a MachineSeries>,
-    /// Latencies by extent; absent where no maps of files were kept.
+    /// Latencies by extent; absent if no maps of files were kept.
     pub extents: Option<&'a ExtentLatencies>,
-    /// What verification found, one by one; empty of several runs.
+    /// Faults found by verification, one by one; empty for several runs.
     pub faults: &'a [Fault],
 }
 
 impl<'a> RunMaterial<'a> {
-    /// Its faults, if there is any, and the run says what was verified.
+    /// Its faults, if there are any and the run records its verification.
     pub(crate) fn faults(&self) -> Option<&'a [Fault]> {
         (!self.faults.is_empty() && self.summary.verified.is_some()).then_some(self.faults)
     }
 }
 
-/// What every picture sees.
+/// Input of every picture.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) subject: &'a Subject,
     pub(super) palette: &'static Palette,
-    /// The part of the time that is shown; all of it if absent.
+    /// The visible part of the time; all of it if absent.
     pub(super) range: Option<TimeRange>,
     /// Whether no request was dropped or cancelled.
     pub(super) all_submitted: bool,
-    /// Whether nothing was run.
+    /// Whether there is a load and no run.
     pub(super) is_load: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What a picture of a run sees.
+/// Input of a picture of a run.
 #[derive(Clone, Copy)]
 pub(super) struct RunView<'a> {
     pub(super) view: View<'a>,
@@ -210,12 +210,12 @@ impl<'a> RunView<'a> {
 }
 
 impl RunView<'_> {
-    /// The time that is shown, in whole stored columns, so that what is counted is what is seen.
+    /// The visible time, in whole stored columns, so that counts match the picture.
     pub(super) fn time(&self, area: Rect) -> TimeScale {
         self.time_in(self.diagrams.demanded.axis().width_ns(), area)
     }
 
-    /// The same in whole columns of this width.
+    /// The visible time in whole columns of this width.
     pub(super) fn time_in(&self, width: u64, area: Rect) -> TimeScale {
         let d = self.diagrams;
         let end = d.latency.axis().end_ns().max(d.demanded.axis().end_ns());
@@ -239,7 +239,7 @@ impl<'a> Deref for RunView<'a> {
     }
 }
 
-/// What a picture of a demand sees.
+/// Input of a picture of a demand.
 #[derive(Clone, Copy)]
 pub(super) struct DemandView<'a> {
     pub(super) view: View<'a>,

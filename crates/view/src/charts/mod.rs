@@ -1,4 +1,4 @@
-//! The pictures, and what they have in common.
+//! The pictures, and their shared parts.
 //!
 //! A picture is one file with a [`Chart`] in it, and one line in [`CHARTS`].
 
@@ -59,9 +59,9 @@ const PAGE_HEIGHT: u32 = 900;
 const PLOT_LEFT: i32 = 110;
 /// Width of every plot.
 const PLOT_WIDTH: i32 = 1180;
-/// Left edge of what stands beside a plot.
+/// Left edge of the column beside a plot.
 const SIDE_LEFT: i32 = 1306;
-/// Width of what stands beside a plot.
+/// Width of the column beside a plot.
 const SIDE_WIDTH: i32 = 270;
 /// Height of ticks and label below a plot.
 const BELOW: i32 = 46;
@@ -108,7 +108,7 @@ static CHARTS: &[&Chart] = &[
     &faults::strip::CHART,
 ];
 
-/// Diagrams of blkreplay that are not drawn, and why: their names are known, so that nobody looks for them in vain.
+/// Diagrams of blkreplay that are not drawn, with the reason, so that users get an explanation for these names.
 pub const NOT_DRAWN: [(&str, &str); 8] = [
     (
         "g08.smooth.latency.flying",
@@ -130,18 +130,18 @@ pub const NOT_DRAWN: [(&str, &str); 8] = [
 struct Chart {
     /// File name without extension. The numbers sort as in blkreplay, the most interesting first.
     stem: &'static str,
-    /// Words that select it; the first is its own name.
+    /// Words that select it; the first is its keyword.
     keywords: &'static [&'static str],
-    /// What is seen, in words.
+    /// The title.
     title: &'static str,
     draw: Draw,
 }
 
-/// How a picture is drawn, and so what it needs.
+/// The function that draws a picture, and its required input.
 enum Draw {
-    /// Needs a run, of which so much is counted.
+    /// Needs a run, counted with this detail.
     Run(Detail, fn(&RunView<'_>) -> Scene),
-    /// Needs a run, of which so much is counted, and samples of its machine.
+    /// Needs a run, counted with this detail, and samples of its machine.
     Machine(Detail, fn(&RunView<'_>, &MachineSeries) -> Scene),
     /// Needs a run on files whose extent maps were kept.
     Extents(fn(&RunView<'_>, &ExtentLatencies) -> Scene),
@@ -151,14 +151,14 @@ enum Draw {
     Figures(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
     Demand(fn(&DemandView<'_>) -> Scene),
-    /// Shows a run, or the analysis of a demand where there is no run.
+    /// Shows a run, or the analysis of a demand if there is no run.
     Either(Detail, fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
 }
 
-/// What has to be found out about a run before pictures of it can be drawn. Of a load it is always the demand.
+/// Analyses that pictures of a run need. For a load it is always the demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// How much is counted.
+    /// Detail of the counts.
     pub detail: Detail,
     /// Whether the distributions are needed, and not only the summary.
     pub tally: bool,
@@ -173,7 +173,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What the words around every picture and the findings in it need.
+    /// Needs of the words around every picture and of the findings in it.
     pub const LEAST: Needs = Needs {
         detail: Detail::Sonar,
         tally: false,
@@ -182,11 +182,11 @@ impl Needs {
         extents: false,
         faults: false,
     };
-    /// Whatever there is to know.
+    /// Every analysis.
     pub const EVERYTHING: Needs =
         Needs { detail: Detail::Full, tally: true, demand: true, machine: true, extents: true, faults: true };
 
-    /// What all of `pictures` need together.
+    /// The combined needs of all `pictures`.
     pub fn of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
         pictures.into_iter().map(Picture::needs).fold(Needs::LEAST, |a, b| Needs {
             detail: a.detail.max(b.detail),
@@ -218,7 +218,7 @@ impl std::fmt::Debug for Picture {
 }
 
 impl Picture {
-    /// Overview, latency, delay and percentiles of a run on one page; of a load what it demands.
+    /// Overview, latency, delay and percentiles of a run on one page; for a load its demand.
     pub const SHEET: Picture = Picture(&sheet::CHART);
     /// Demanded and delivered requests per second.
     pub const THROUGHPUT: Picture = Picture(&overview::REQUESTS);
@@ -242,12 +242,12 @@ impl Picture {
         CHARTS.iter().map(|c| Picture(c))
     }
 
-    /// Its own word, which selects it.
+    /// The keyword that selects it.
     pub fn keyword(self) -> &'static str {
         self.0.keywords[0]
     }
 
-    /// The picture that a word or a file name selects.
+    /// The picture selected by a keyword or a file name.
     pub fn from_keyword(keyword: &str) -> Option<Picture> {
         Picture::all().find(|p| p.0.keywords.contains(&keyword) || p.stem() == keyword)
     }
@@ -257,12 +257,12 @@ impl Picture {
         self.0.stem
     }
 
-    /// What is seen, in words.
+    /// The title.
     pub fn title(self) -> &'static str {
         self.0.title
     }
 
-    /// What has to be found out before it can be drawn.
+    /// The analyses that it needs.
     pub fn needs(self) -> Needs {
         match self.0.draw {
             Draw::Machine(detail, _) => Needs { detail, machine: true, ..Needs::LEAST },
@@ -276,7 +276,7 @@ impl Picture {
         }
     }
 
-    /// Why it cannot be drawn from this material, if so.
+    /// Why it cannot be drawn from this material; `None` if it can.
     pub fn lacks(self, material: &Material<'_>) -> Option<&'static str> {
         if lacks_delay(self.stem(), material) {
             return Some("a recording does not know when requests were due, so their delays are not known");
@@ -304,13 +304,13 @@ impl Picture {
         }
     }
 
-    /// Whether it is empty where nothing completed.
+    /// Whether it is empty if nothing completed.
     pub(crate) fn shows_completed_requests(self) -> bool {
         matches!(self.0.draw, Draw::Run(..) | Draw::Figures(_)) && !self.stem().ends_with("setpoint")
             || [Picture::DELAY, Picture::SHEET].contains(&self)
     }
 
-    /// Draws it, if the material has what it needs.
+    /// Draws it, if the material suffices.
     pub fn draw(self, material: &Material<'_>, style: &Style) -> Option<Scene> {
         if lacks_delay(self.stem(), material) {
             return None;
@@ -345,7 +345,7 @@ impl Picture {
     }
 }
 
-/// Whether this picture or table shows delays, and the run does not know them.
+/// Whether this picture or table shows delays, and the run has none.
 pub(crate) fn lacks_delay(stem: &str, material: &Material<'_>) -> bool {
     let shows_delay = stem.contains("delay") || stem == replayer::ISSUE_ERROR.stem;
     shows_delay && material.run.is_some_and(|run| !run.summary.knows_delay())
@@ -385,7 +385,7 @@ fn single(
     scene
 }
 
-/// Where the plot lies inside the area of a body.
+/// The area of the plot inside the area of a body.
 fn plot_area(area: Rect) -> Rect {
     Rect { x: PLOT_LEFT, y: area.y, w: PLOT_WIDTH, h: area.h - BELOW }
 }

@@ -12,14 +12,14 @@ use iosonar_plan::Op;
 /// Height of a line of words above a plot.
 const LINE: i32 = 18;
 
-/// Stalls that are seen, with their numbers in the list of findings.
+/// Visible stalls, with their numbers in the list of findings.
 fn stalls<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(usize, &'a CompletionStall)> {
     let all = view.findings.map_or(&[] as &[CompletionStall], |f| &f.stalls);
     let seen = |s: &CompletionStall| time.shows(s.range.from_ns..s.range.to_ns.max(s.range.from_ns + 1));
     all.iter().enumerate().filter(|(_, s)| seen(s)).map(|(i, s)| (i + 1, s)).collect()
 }
 
-/// The collapse, if it starts in what is seen or before.
+/// The collapse, if it overlaps the visible time.
 fn collapse<'a>(view: &RunView<'a>, time: &TimeScale) -> Option<&'a Overload> {
     let found = view.findings?.collapse.as_ref()?;
     (!time.is_number && time.shows(found.range.from_ns..found.range.to_ns.max(found.range.from_ns + 1)))
@@ -34,10 +34,10 @@ pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
 }
 
-/// Least pixels from the start of a pass to that of the next, on average: more passes would hide what they mark.
+/// Least pixels from the start of a pass to that of the next, on average: more lines would hide the requests.
 const PASS_PIXELS: usize = 6;
 
-/// Passes that begin in what is seen, after another one, or phases where the plan has any: name, and when.
+/// Passes that start in the visible time, after another one, or phases if the plan has any: name and start.
 fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
     let begin = |part: &'a PartStats| Some((part.name.as_str(), part.number.and(part.begin_ns)?));
     let seen = |(_, at): &(&str, u64)| time.shows(*at..*at + 1);
@@ -48,7 +48,7 @@ fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
     if found.len() * PASS_PIXELS > time.area.w as usize { Vec::new() } else { found }
 }
 
-/// Where each pass starts, and curtains where nothing completed; to be drawn before the requests.
+/// Draws the start of each pass, and curtains where nothing completed; to be drawn before the requests.
 pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, plot: Rect) {
     let p = view.palette;
     for (_, at) in passes(view, time) {
@@ -62,11 +62,11 @@ pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, pl
     }
 }
 
-/// A curtain that is narrower than this has no room for the curve in it.
+/// A curtain that is narrower than this has no room for the curve.
 const HELD_PIXELS: i32 = 8;
 
-/// Where the requests lie that a stall held: all of them are done at its end or later, so one that was submitted at `t`
-/// has a latency of `end - t` at least.
+/// Draws the lower bound of the requests that a stall held: all complete at its end or later, so one that was submitted at
+/// `t` has a latency of at least `end - t`.
 pub(super) fn held(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, scale: &LogScale, scope: Scope) {
     let stroke = Stroke::dashed(view.palette.axis, 1);
     for (_, stall) in
@@ -81,7 +81,7 @@ pub(super) fn held(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, scal
     }
 }
 
-/// Ticks and numbers of stalls, line and sentence of the collapse.
+/// Draws ticks and numbers of stalls, line and sentence of the collapse.
 pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect, plot: Rect) {
     let p = view.palette;
     if let Some(found) = collapse(view, time) {
@@ -97,7 +97,7 @@ pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, str
         let beside = |x, anchor| Text { color: p.faint_text, ..words(name, x, plot.y + 14, 11.0, p, anchor) };
         let sides = [beside(time.x(at) + 4, Anchor::Start), beside(time.x(at) - 4, Anchor::End)];
         let has_room = |text: &Text| text.bounds().x >= free && text.bounds().right() <= plot.right();
-        // As many names as there is room for.
+        // Draws as many names as fit.
         if let Some(text) = sides.into_iter().find(has_room) {
             free = free.max(text.bounds().right() + 4);
             scene.text(text);
@@ -117,7 +117,7 @@ fn sentence(
     let lines = told(found, strip);
     let width = |line: &Caption| fonts::width(&line.text, TICK_SIZE, Weight::Bold).ceil() as i32;
     let width = lines.iter().map(width).max().unwrap_or(0);
-    // At the line where it fits there, so that the eye finds it.
+    // At the line if it fits there, so that the eye finds it.
     let x = (time.x(found.range.from_ns) + 6).min(SIDE_LEFT + SIDE_WIDTH - width).max(strip.x);
     for (i, line) in lines.into_iter().enumerate() {
         let mut text = words(line, x, strip.y + 12 + LINE * i as i32, TICK_SIZE, p, Anchor::Start);
@@ -134,7 +134,7 @@ fn told(found: &Overload, plot: Rect) -> Vec<Caption> {
     figures::collapse(found).wrapped(TICK_SIZE, Weight::Bold, room)
 }
 
-/// Every stall has a tick; the longest have a number, as many as there is room for.
+/// Draws a tick for every stall, and a number for the longest ones, as far as they fit.
 fn numbers(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect, plot: Rect) {
     let p = view.palette;
     let mut seen = stalls(view, time);
@@ -170,7 +170,7 @@ fn of_scope(scope: Scope, op: Op) -> bool {
     }
 }
 
-/// Brackets and names of the bands beside the histogram. `taken`: words that stand there already.
+/// Draws brackets and names of the bands beside the histogram. `taken`: areas of existing words.
 pub(super) fn bands(
     scene: &mut Scene,
     view: &RunView<'_>,
@@ -193,7 +193,7 @@ pub(super) fn bands(
     }
 }
 
-/// The name at the height of the peak, or as near as there is room.
+/// Draws the name at the height of the peak, or as near as it fits.
 fn label(
     scene: &mut Scene,
     view: &RunView<'_>,

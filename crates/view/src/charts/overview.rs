@@ -32,7 +32,7 @@ pub(super) static BYTES: Chart = Chart {
     ),
 };
 
-/// What is counted.
+/// The counted unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Requests,
@@ -178,7 +178,7 @@ fn panel(scene: &mut Scene, view: &RunView<'_>, lines: &Lines, time: &TimeScale,
     axes::frame(scene, p, plot);
 }
 
-/// What the marks mean.
+/// Draws the meaning of the marks.
 fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, step_ns: u64) {
     let p = view.palette;
     let mut y = area.y + 14;

@@ -1,4 +1,4 @@
-//! What every picture has around its plot: title, legend, cautions, foot, stamp.
+//! Parts of every picture around its plot: title, legend, cautions, foot, stamp.
 
 use super::axes::words;
 use super::{PAGE_WIDTH, RunView, Subject, View, figures};
@@ -9,15 +9,15 @@ use crate::units;
 use iosonar_analyze::{ByScope, Scope, Severity, TimeStats};
 use iosonar_plan::Op;
 
-/// Left edge of everything.
+/// Left margin.
 const LEFT: i32 = 24;
-/// First pixel after everything.
+/// Right margin.
 const RIGHT: i32 = PAGE_WIDTH as i32 - 24;
 /// Height of the caution strip and the foot line together.
 pub(super) const BOTTOM: i32 = 78;
 const SMALL: f64 = 13.0;
 
-/// A title that is true: requests that were never submitted have no times, and a load was not run.
+/// Adapts the title to the data: requests that were never submitted have no times, and a load was not run.
 pub(super) fn title(view: &View<'_>, title: &str) -> String {
     let title = match view.is_load {
         true => title.replace("of the run", "of the load").replace("Demanded and delivered", "Demanded"),
@@ -26,7 +26,7 @@ pub(super) fn title(view: &View<'_>, title: &str) -> String {
     if view.all_submitted { title } else { title.replace("every request", "every submitted request") }
 }
 
-/// Title and two lines on what was run.
+/// Draws the title and two lines on the run.
 pub(super) fn head(scene: &mut Scene, view: &View<'_>, title: &str) {
     let p = view.palette;
     let room = f64::from(RIGHT - LEFT);
@@ -74,7 +74,7 @@ pub(super) fn scope_name(scope: Scope) -> &'static str {
     }
 }
 
-/// Legend of a time: one row for each class with requests. Returns its lower end.
+/// Draws the legend of a time: one row for each class with requests. Returns its lower end.
 pub(super) fn time_legend(
     scene: &mut Scene,
     view: &View<'_>,
@@ -119,17 +119,17 @@ pub(super) fn time_legend(
     base
 }
 
-/// A small square in a legend, on the base line `y`.
+/// Draws a small square in a legend, on the base line `y`.
 pub(super) fn swatch(scene: &mut Scene, color: Rgb, x: i32, y: i32) {
     scene.area(Rect { x, y: y - 10, w: 12, h: 11 }, Fill::Solid(color));
 }
 
-/// How the requests ended, at the right of the legend. The pictures show the ramp, which the figures skip.
+/// Draws the outcomes of the requests, at the right of the legend. The pictures show the ramp, which the figures skip.
 pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     counts(scene, view, y, "failed");
 }
 
-/// The same for a picture that marks failed requests.
+/// Draws the same for a picture that marks failed requests.
 pub(super) fn counts_and_marks(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     let c = &view.summary.counts.all;
     if c.failed + c.ramp_failed == 0 {
@@ -139,7 +139,7 @@ pub(super) fn counts_and_marks(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     scene.crosses(vec![(MARK_LEFT, y + 18 - 5)], ARM, view.palette.bad);
 }
 
-/// That failed requests have no mark in a picture, where there are some.
+/// Note that failed requests have no mark in a picture, if there are some.
 pub(super) fn failed_are_absent(view: &RunView<'_>) -> Option<Caption> {
     let failed = view.summary.counts.all.failed;
     let told =
@@ -149,7 +149,7 @@ pub(super) fn failed_are_absent(view: &RunView<'_>) -> Option<Caption> {
 
 /// Pixels from the middle of a cross at a failed request to its ends.
 pub(super) const ARM: i32 = 3;
-/// Where the legend has this cross.
+/// Left edge of this cross in the legend.
 const MARK_LEFT: i32 = 1079;
 
 fn counts(scene: &mut Scene, view: &RunView<'_>, y: i32, failed: &str) {
@@ -174,7 +174,7 @@ fn counts(scene: &mut Scene, view: &RunView<'_>, y: i32, failed: &str) {
     }
 }
 
-/// Which part of the time is seen, and that the figures are those of all of it.
+/// Notes the visible part of the time, and that the figures are those of all of it.
 pub(super) fn range_note(scene: &mut Scene, view: &View<'_>) {
     let lines = match scene.shown_ns {
         Some((begin, end)) => [
@@ -202,13 +202,13 @@ fn seconds(ns: u64) -> String {
         .to_string()
 }
 
-/// Most lines of cautions; a single one is always told wholly.
+/// Maximum lines of cautions; a single one is always shown completely.
 const MOST_LINES: usize = 6;
-/// Lines that have room without making the picture higher.
+/// Lines that fit without making the picture higher.
 const LINES: usize = 2;
 const LINE: i32 = 18;
 
-/// Caution strip, foot line and stamps; to be called last, so that stamps lie over the plots. Where cautions need more
+/// Draws caution strip, foot line and stamps; to be called last, so that stamps lie over the plots. If cautions need more
 /// room than the strip has, the picture becomes higher: none is cut.
 pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let p = view.palette;
@@ -220,7 +220,7 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let higher = LINE * lines.len().saturating_sub(LINES) as i32;
     scene.height += higher as u32;
     let strip = Rect { x: LEFT, y: top, w: RIGHT - LEFT, h: 44 + higher };
-    // The room is always kept, the colour of a warning only where there is one.
+    // The room is always reserved, the colour of a warning only used if there is one.
     let is_clean = view.subject.cautions.is_empty();
     let ground = if is_clean { p.background.mix(p.axis, 0.06) } else { p.caution_background };
     if !lines.is_empty() {
@@ -257,7 +257,7 @@ fn wraparound(view: &View<'_>) -> Caption {
     figures::joined(parts)
 }
 
-/// The most severe cautions, each in as many lines as it needs, and how many more there are.
+/// The most severe cautions, each in as many lines as it needs, and the number of others.
 fn caution_lines(view: &View<'_>, room: f64) -> Vec<String> {
     let cautions = &view.subject.cautions;
     let mut lines: Vec<String> = Vec::new();
@@ -292,7 +292,7 @@ fn foot(scene: &mut Scene, view: &View<'_>) {
     scene.text(text);
 }
 
-/// Words over a plot, several of them one below the other.
+/// Draws words over a plot, several of them one below the other.
 fn stamp(scene: &mut Scene, view: &View<'_>, plot: Rect) {
     // From one line of slanted words to the next, in sizes of letters.
     const LINE: f64 = 1.3;
@@ -311,7 +311,7 @@ fn stamp(scene: &mut Scene, view: &View<'_>, plot: Rect) {
     }
 }
 
-/// The sentence in place of a plot that has nothing to show.
+/// Draws a sentence in place of an empty plot.
 pub(super) fn nothing(scene: &mut Scene, view: &View<'_>, area: Rect, why: &str) {
     let text = Text {
         weight: Weight::Bold,

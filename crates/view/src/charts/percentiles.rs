@@ -1,5 +1,5 @@
-//! Service time and response time by percentile: what was measured from the submission, and what a user waited from
-//! the time when the request was due. No correction is needed, for the plan is known.
+//! Service time and response time by percentile: measured from the submission, and from the time when the request was due,
+//! as a user waits. No correction is needed, as the plan is known.
 
 use super::axes::{self, LogScale, words};
 use super::{Chart, Draw, RunView, SIDE_LEFT, band, figures, page, plot_area, single};
@@ -76,7 +76,7 @@ struct Nines {
 }
 
 impl Nines {
-    /// So far that ten of `count` requests remain.
+    /// An axis that ends where ten of `count` requests remain.
     fn new(count: u64, area: Rect) -> Nines {
         Nines { most: (count as f64 / 10.0).log10().max(1.0), area }
     }
@@ -117,10 +117,10 @@ impl Nines {
     }
 }
 
-/// A value for each place along the axis.
+/// A value at each position along the axis.
 type Curve = Vec<(f64, u64)>;
 
-/// From the whole distribution where it is known, otherwise from the percentiles of the summary.
+/// The curve from the whole distribution if known, else from the percentiles of the summary.
 fn curve(stats: &TimeStats, distribution: Option<&Distribution>, nines: &Nines) -> Curve {
     let most = (stats.count as f64 / 10.0).log10();
     if let Some(d) = distribution {
@@ -154,7 +154,7 @@ pub(crate) fn of_summary(stats: &TimeStats, most: f64) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// Returns how many requests it is drawn from.
+/// Returns the number of requests drawn.
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<u64> {
     if !band::or_nothing(scene, view, area) {
         return None;
@@ -193,7 +193,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
     Some(all)
 }
 
-/// Between the two curves of all requests: what measuring from the submission does not see.
+/// Fills the area between the two curves of all requests: delay that measuring from the submission misses.
 fn hidden(
     scene: &mut Scene,
     view: &RunView<'_>,

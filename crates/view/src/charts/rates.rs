@@ -48,7 +48,7 @@ pub(super) static BYTES_COMPLETED: Chart = Chart {
     draw: Draw::Run(Detail::Sonar, |view| draw(view, &BYTES_COMPLETED, When::Completed, Unit::Bytes)),
 };
 
-/// The time at which requests are counted, and so which of them.
+/// The time base of the counts, and the requests that it includes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     /// Every request when it was due.
@@ -70,7 +70,7 @@ fn draw(view: &RunView<'_>, chart: &Chart, when: When, unit: Unit) -> Scene {
 /// A figure of the summary: its path and its value.
 type Told = (String, u64);
 
-/// Requests and bytes of a scope, as the summary has them: bytes of those that were pushed back are in none.
+/// Requests and bytes of a scope, from the summary, which has no bytes of pushed-back requests.
 fn amounts(view: &RunView<'_>, when: When, scope: Scope) -> Option<(Told, Option<Told>)> {
     let s = view.summary;
     let of_op = |key: &str, c: &Counts| {
@@ -155,7 +155,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, unit: Unit,
     let height = (area.h - BELOW) / lanes.len() as i32;
     for (i, lane) in lanes.iter().enumerate() {
         let plot = Rect { y: area.y + height * i as i32, h: height - 14, ..plot_area(area) };
-        // Reads and writes are compared with their sum; pushed-back requests would be too low to be seen.
+        // Reads and writes are compared with their sum; pushed-back requests would be too low to see.
         let is_pushed = |scope: Scope| matches!(scope, Scope::ReadPushed | Scope::WritePushed);
         let same = lanes.iter().filter(|l| is_pushed(l.scope) == is_pushed(lane.scope));
         let most = same.flat_map(|l| &l.steps).map(|s| s.per_second() * unit.factor()).fold(0.0, f64::max);
@@ -193,7 +193,7 @@ fn draw_lane(
     axes::frame(scene, p, plot);
 }
 
-/// Names of the lanes, and what a step is.
+/// Draws the names of the lanes, and the length of a step.
 fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, height: i32, lanes: &[Lane], step_ns: u64) {
     let p = view.palette;
     let mut own_scale = false;

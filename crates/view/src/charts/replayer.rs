@@ -1,4 +1,4 @@
-//! The health of the replayer: how late it was by itself, and how late it saw completions.
+//! Health of the replayer: issue delay and completion poll delay.
 
 use super::axes::words;
 use super::band::{self, Overlay, Panel};
@@ -42,12 +42,12 @@ pub(super) static REAP_LAG: Chart = Chart {
     }),
 };
 
-/// What distinguishes the two.
+/// Parameters that distinguish the two.
 struct Health<'a> {
     grid: &'a CountGrid,
     stats: Option<TimeStats>,
     name: &'static str,
-    /// Where its figures stand in the summary.
+    /// Path of its figures in the summary.
     path: &'static str,
     what: &'static str,
     under: &'static str,

@@ -1,5 +1,5 @@
-//! The share of each latency band over time, as a thin strip for each operation: a cache that warms up gives its band
-//! more and more of it.
+//! The share of each latency band over time, as a thin strip for each operation: a cache that warms up increases the share
+//! of its band.
 
 use super::axes::{TICK_SIZE, TimeScale, words};
 use super::{RunView, SIDE_LEFT, SIDE_WIDTH, page};
@@ -13,17 +13,17 @@ use iosonar_plan::Op;
 const HEIGHT: i32 = 16;
 /// Empty pixels above each strip.
 const GAP: i32 = 9;
-/// How strong the slowest band is drawn.
+/// Blending of the slowest band with the background.
 const FAINTEST: f64 = 0.8;
 
-/// The bands of each operation that has several, fastest first. The only band of an operation has everything always.
+/// The bands of each operation that has several, fastest first. A single band would always hold everything.
 fn strips<'a>(view: &RunView<'a>) -> Vec<Vec<&'a LatencyBand>> {
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
     let of = |op: Op| all.iter().filter(|b| b.op == op).collect::<Vec<_>>();
     OPS.into_iter().map(of).filter(|bands| bands.len() > 1).collect()
 }
 
-/// Pixels that all strips need.
+/// Height of all strips in pixels.
 pub(super) fn height(view: &RunView<'_>) -> i32 {
     strips(view).len() as i32 * (GAP + HEIGHT)
 }
@@ -39,14 +39,14 @@ pub(super) fn draw(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, area
     }
 }
 
-/// Colour of the band with this rank of so many: the fastest is strongest.
+/// Colour of the band with this rank: the fastest is strongest.
 fn color(view: &RunView<'_>, op: Op, rank: usize, bands: usize) -> Rgb {
     let p = view.palette;
     let strong = page::color_of(view, op);
     strong.mix(p.background, FAINTEST * rank as f64 / (bands - 1) as f64)
 }
 
-/// Every part of the time, the fastest band lowest. What no band holds stays empty, at the top.
+/// Draws every part of the time, the fastest band lowest. Requests in no band leave a gap at the top.
 fn parts(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, bands: &[&LatencyBand], strip: Rect) {
     let range = bands[0].range;
     let parts = bands[0].share_over_time.len() as u64;
@@ -73,7 +73,7 @@ fn frame(scene: &mut Scene, view: &RunView<'_>, strip: Rect) {
     scene.horizontal(strip.bottom(), (strip.x, strip.right() - 1), stroke);
 }
 
-/// Whose shares they are at the left, what the shades are at the right.
+/// Draws the name of the operation at the left, the meaning of the shades at the right.
 fn name(scene: &mut Scene, view: &RunView<'_>, bands: &[&LatencyBand], strip: Rect) {
     let (p, op) = (view.palette, bands[0].op);
     let base = strip.y + HEIGHT / 2 + 4;
@@ -81,7 +81,7 @@ fn name(scene: &mut Scene, view: &RunView<'_>, bands: &[&LatencyBand], strip: Re
     let (mut x, right) = (SIDE_LEFT, SIDE_LEFT + SIDE_WIDTH);
     let label = "share over time";
     let label_width = fonts::width(label, TICK_SIZE, Weight::Regular).ceil() as i32;
-    // As many bands as there is room for, closer together if there are many.
+    // As many bands as fit, closer together if there are many.
     let pitch = ((right - x - label_width) / bands.len() as i32).clamp(24, 36);
     for (rank, band) in bands.iter().enumerate() {
         if x + pitch + label_width > right {

@@ -1,4 +1,4 @@
-//! The most telling pictures on one page.
+//! The most informative pictures on one page.
 
 use super::axes::words;
 use super::overview::Unit;
@@ -12,9 +12,9 @@ use iosonar_analyze::Detail;
 
 /// Height of the page.
 const HEIGHT: u32 = 2000;
-/// Of the part that shows delays, which recordings do not know.
+/// Height of the part with delays, which recordings do not know.
 const DELAY_HEIGHT: i32 = 440;
-/// Between two parts.
+/// Gap between two parts.
 pub(super) const GAP: i32 = 6;
 
 type Body = fn(&mut Scene, &RunView<'_>, Rect);

@@ -11,25 +11,26 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The sum for each second.
+    /// The sum per second.
     pub(super) fn per_second(&self) -> f64 {
         self.sum as f64 / ((self.end_ns - self.begin_ns) as f64 / 1e9)
     }
 
-    /// Its pixels. The last window may be longer than what is left of the time.
+    /// Its pixels. The last window may be longer than the remaining time.
     pub(super) fn pixels(&self, time: &TimeScale) -> (i32, i32) {
         (time.x(self.begin_ns), time.x(self.end_ns.min(time.end)))
     }
 }
 
-/// Columns of this width that make a step of at least `pixels` pixels, so that single requests do not become spikes.
+/// Number of columns of this width that make a step of at least `pixels` pixels, so that single requests do not become
+/// spikes.
 pub(super) fn group(width_ns: u64, time: &TimeScale, pixels: i32) -> usize {
     let steps = u64::try_from((time.area.w / pixels).max(1)).unwrap_or(1);
     let columns = time.end.saturating_sub(time.begin).div_ceil(width_ns);
     usize::try_from(columns.div_ceil(steps)).unwrap_or(1).max(1)
 }
 
-/// The sums of all steps that are seen.
+/// The sums of all visible steps.
 pub(super) fn sums(values: &[u64], width: u64, time: &TimeScale, pixels: i32) -> Vec<Step> {
     let first = usize::try_from(time.begin / width).unwrap_or(usize::MAX).min(values.len());
     let end = usize::try_from(time.end.div_ceil(width)).unwrap_or(usize::MAX).clamp(first, values.len());

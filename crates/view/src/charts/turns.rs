@@ -1,4 +1,4 @@
-//! Turns (backward seeks) over time: requests that start below the one that completed before them, in percent.
+//! Turns (backward seeks) over time: requests that start below the previously completed one, in percent.
 
 use super::axes::{self, LinearScale, words};
 use super::steps;
@@ -64,7 +64,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let mut points: Vec<(i32, i32)> = Vec::new();
     let mut end = 0;
     for (all, turns) in requests.iter().zip(&turns) {
-        // No requests have no share: the line is interrupted.
+        // Without requests there is no share: the line is interrupted.
         if all.sum == 0 {
             scene.steps(std::mem::take(&mut points), end, stroke);
             continue;

@@ -1,4 +1,4 @@
-//! How the time of a request goes with another quantity: density, median and 99th percentile of each column.
+//! Correlation of a request's time with another quantity: density, median and 99th percentile of each column.
 
 use super::axes::{self, LogScale, LogTimeScale, NumberScale, TICK_SIZE, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
@@ -60,7 +60,7 @@ pub(super) static LATENCY_DELAY: Chart = Chart {
     }),
 };
 
-/// What distinguishes the pictures.
+/// Parameters that distinguish the pictures.
 pub(super) struct Pair<'a> {
     pub(super) counts: &'a Correlation,
     pub(super) x: X,
@@ -90,7 +90,7 @@ fn draw(view: &RunView<'_>, chart: &Chart, pair: &Pair<'_>, (path, stats): Times
     single(view, chart, legend, |scene, area| body(scene, view, pair, area))
 }
 
-/// Where each column lies.
+/// Scale of the columns.
 enum XScale {
     Number(NumberScale),
     Time(LogTimeScale),
@@ -134,7 +134,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area:
             XScale::Time(scale)
         }
         X::Same(label) => {
-            // What either axis needs is on both, so that equal times are a straight line.
+            // Both axes cover the union of their values, so that equal times are a straight line.
             let scale =
                 LogTimeScale::like(plot, &LogScale::new(plot, |slot| lit_in_either(pair, slot), false));
             scale.draw(scene, view.palette, pair.under, Some(label));
@@ -157,7 +157,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area:
     scene.counted = Some(lit.iter().map(|c| requests(pair.counts.column(*c))).sum());
 }
 
-/// Whether requests lie in a slot of one of two axes with the same quantity.
+/// Whether either of two axes with the same quantity has requests in a slot.
 fn lit_in_either(pair: &Pair<'_>, slot: usize) -> bool {
     let in_row = |column: usize| pair.counts.count(column, slot).iter().sum::<u64>() > 0;
     requests(pair.counts.column(slot / 2)) > 0 || (0..pair.counts.columns()).any(in_row)
@@ -173,7 +173,7 @@ fn place(scale: &XScale, counts: &Correlation, index: usize) -> Column {
             let slots = [2 * index, 2 * index + 1].map(|slot| scale.pixels(slot));
             let known = || slots.iter().flatten();
             let (begin, end) = (known().map(|p| p.0).min(), known().map(|p| p.1).max());
-            // The strip of those on time and the first row share a column of counts.
+            // The strip of requests on time and the first row share a column of counts.
             let both = slots.iter().all(Option::is_some) && index == 0;
             let (begin, end) = (begin.unwrap_or(0), end.unwrap_or(1));
             (begin, if both { slots[0].map_or(end, |p| p.1) } else { end })
@@ -223,7 +223,7 @@ fn draw_lane(
     density.most()
 }
 
-/// Steps at a quantile of each column; columns with too few requests have none.
+/// Draws steps at a quantile of each column; columns with too few requests are skipped.
 fn quantile_line(
     scene: &mut Scene,
     view: &RunView<'_>,
@@ -250,7 +250,7 @@ fn quantile_line(
     scene.steps(points, end.unwrap_or(0), stroke);
 }
 
-/// Where both quantities are equal: a straight line, since both axes have the same decades.
+/// Draws the line of equal quantities: straight, since both axes have the same decades.
 fn diagonal(scene: &mut Scene, view: &RunView<'_>, x: &LogTimeScale, y: &LogScale, plot: Rect) {
     let (least, most) = x.span_ns();
     let (begin, end) = ((x.x(least), y.y_clamped(least)), (x.x(most), y.y_clamped(most)));

@@ -8,19 +8,19 @@ use iosonar_text::csv::{Cell, Form};
 pub(super) struct Row<'a> {
     pub(super) name: &'a str,
     unit: Unit,
-    /// One for each run beside the baseline; absent where it has no such figure.
+    /// One for each run beside the baseline; absent if it has no such figure.
     pub(super) cells: Vec<Option<&'a Figure>>,
 }
 
 impl Row<'_> {
-    /// The value of the baseline. Comparisons that cut the baseline off differ in it: the first one counts.
+    /// The value of the baseline. Comparisons that cut the baseline off differ in it: the first one wins.
     pub(super) fn baseline(&self) -> String {
         let first = self.cells.iter().flatten().next();
         first.map_or("-".to_string(), |figure| value(self.unit, figure.a))
     }
 }
 
-/// All figures, in the order in which they come first.
+/// All figures, in order of first appearance.
 pub(super) fn rows(comparisons: &[Judged]) -> Vec<Row<'_>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (run, judged) in comparisons.iter().enumerate() {
@@ -88,7 +88,7 @@ fn markdown_of_phases(out: &mut String, run: &str, phases: &Phases) {
     }
 }
 
-/// What a run is called: `B` where there is only one.
+/// Name of a run: `B` if it is the only one.
 fn letters(runs: usize, index: usize) -> String {
     if runs == 1 { "B".to_string() } else { format!("B{}", index + 1) }
 }
@@ -103,7 +103,7 @@ fn change(figure: &Figure) -> String {
     cell(&format!("{}, {changed}{interval}", value(figure.unit, figure.b)))
 }
 
-/// Text that stays in its cell.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     iosonar_text::one_line(text).replace('|', "\\|")
 }

@@ -1,12 +1,12 @@
-//! Comma-separated values as RFC 4180 has them: one record for each line, lines end with CR and LF.
+//! Comma-separated values per RFC 4180: one record for each line, lines end with CR and LF.
 
 use iosonar_text::csv::{Cell, Form, Writer};
 use std::io::{self, Write};
 
-/// Where a table goes, and in which form.
+/// Destination of a table, and its form.
 pub(super) struct Out<'a> {
     pub(super) out: &'a mut dyn Write,
-    /// Words that begin a formula are defused.
+    /// Whether to defuse words that begin a formula.
     pub(super) safe: bool,
 }
 
@@ -20,13 +20,13 @@ impl<'a> Csv<'a> {
         Writer::new(&mut *out.out as &mut dyn Write, form, names).map(Csv)
     }
 
-    /// One record.
+    /// Writes one record.
     pub(super) fn row<const N: usize>(&mut self, fields: [Cell<'_>; N]) -> io::Result<()> {
         self.0.row(fields)
     }
 }
 
-/// A record of anything that is a cell.
+/// Writes a record of anything that is a cell.
 macro_rules! row {
     ($csv:expr, $($field:expr),+ $(,)?) => {
         $csv.row([$(iosonar_text::csv::Cell::from($field)),+])

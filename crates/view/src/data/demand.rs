@@ -97,7 +97,7 @@ pub(super) fn turns(d: &DemandAnalysis, out: &mut Out<'_>) -> io::Result<()> {
     windows(turns.width_ns, &turns.requests, &turns.turns, ["requests", "turns"], 1, out)
 }
 
-/// How many pages are used how often.
+/// Number of pages by frequency of use.
 pub(super) fn frequencies(d: &DemandAnalysis, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["scope", "rank_first", "rank_last", "accesses"])?;
     let groups = &d.series.frequency_groups;

@@ -56,7 +56,7 @@ fn found_by(read: FoundBy) -> &'static str {
     }
 }
 
-/// Parts of either axis that have a row.
+/// Maximum number of parts of either axis.
 const PARTS: u64 = 1000;
 
 /// Counts of each class: over the places of each target (`over` is `place`, in bytes), and over the time (`time`, in

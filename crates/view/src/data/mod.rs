@@ -1,6 +1,6 @@
-//! The numbers after each picture as CSV, for those who draw it again. A file has the stem of its picture.
+//! The numbers of each picture as CSV, for redrawing. A file has the stem of its picture.
 //!
-//! Tables are written row by row; none is ever held as a whole. Rows without requests are excluded from grids.
+//! Tables are written row by row, without holding a whole one. Rows without requests are excluded from grids.
 
 mod csv;
 mod demand;
@@ -18,7 +18,7 @@ use iosonar_archive::Fault;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Choices for the tables.
+/// Options of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataOptions {
     /// Window of the smoothed curves, nanoseconds; 0 counts as 1.
@@ -39,17 +39,17 @@ type ExtentsWriter = fn(&ExtentLatencies, &mut Out<'_>) -> io::Result<()>;
 type FaultsWriter = fn(&[Fault], &mut Out<'_>) -> io::Result<()>;
 type DemandWriter = fn(&DemandAnalysis, &mut Out<'_>) -> io::Result<()>;
 
-/// What a table is made from.
+/// Input of a table.
 enum Source {
     Run(RunWriter),
     Demand(DemandWriter),
-    /// Of the samples of a run's machine.
+    /// The samples of a run's machine.
     Machine(MachineWriter),
-    /// Of latencies by extent.
+    /// Latencies by extent.
     Extents(ExtentsWriter),
-    /// Of faults that verification found.
+    /// Faults found by verification.
     Faults(FaultsWriter),
-    /// Of a run, or of a demand where there is no run.
+    /// A run, or a demand if there is no run.
     Either(RunWriter, DemandWriter),
 }
 
@@ -115,7 +115,7 @@ static TABLES: &[Table] = &[
     Table { stem: "g63.fault-strip", source: Source::Faults(faults::counts) },
 ];
 
-/// Stems of all tables that the material has, in the order of the pictures.
+/// Stems of all tables that the material supports, in the order of the pictures.
 pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'static str> + 'a {
     let has = |table: &&Table| match table.source {
         Source::Run(_) => material.run.is_some() && !lacks_delay(table.stem, material),
@@ -128,7 +128,7 @@ pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'stat
     TABLES.iter().filter(has).map(|table| table.stem)
 }
 
-/// Writes the table of a picture; `false` if there is no such table, or the material has not what it needs.
+/// Writes the table of a picture; returns `false` if there is no such table, or the material does not suffice.
 pub fn write_data(
     stem: &str,
     material: &Material<'_>,
@@ -152,7 +152,7 @@ pub fn write_data(
     Ok(true)
 }
 
-/// Names of all files that [`write_data_files`] may write for these pictures, or for all if there is none.
+/// Names of all files that [`write_data_files`] may write for these pictures; for all if `only` is empty.
 pub fn data_files(only: &[Picture]) -> impl Iterator<Item = String> + '_ {
     let wanted = |table: &&Table| only.is_empty() || only.iter().any(|p| p.stem() == table.stem);
     TABLES.iter().filter(wanted).map(|table| file_name(table.stem))
@@ -162,7 +162,7 @@ fn file_name(stem: &str) -> String {
     format!("{stem}.csv")
 }
 
-/// Writes all tables that the material has, or those of `only`, as `STEM.csv` into `folder`.
+/// Writes all tables that the material supports, or those of `only`, as `STEM.csv` into `folder`.
 pub fn write_data_files(
     material: &Material<'_>,
     folder: &dyn Folder,

@@ -10,7 +10,7 @@ use iosonar_analyze::{
 };
 use std::io;
 
-/// Most rows for each curve of requests in flight.
+/// Maximum rows for each curve of requests in flight.
 const LEVELS: usize = 4_096;
 
 /// First and last duration of a slot: at or above the first, below the second.
@@ -192,7 +192,7 @@ pub(super) fn against(name: &str, counts: &Correlation, out: &mut Out<'_>) -> io
     Ok(())
 }
 
-/// Service and response time: how many requests took no longer than a value.
+/// Service and response time: number of requests that took no longer than a value.
 pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut Out<'_>) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time", "scope", "value_ns", "requests_up_to", "percent"])?;
     let Some(tally) = m.tally else { return Ok(()) };

@@ -1,23 +1,23 @@
-//! Cells of a terminal: what stands in each, and how a terminal is told what has changed.
+//! Cells of a terminal: their content, and the escape sequences that update it.
 
 use crate::palette::Rgb;
 use std::fmt::Write;
 
-/// A colour as a terminal takes it.
+/// A terminal colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Ink {
-    /// The terminal's own.
+    /// The terminal's default.
     #[default]
     Plain,
-    /// One of its first sixteen.
+    /// One of the first sixteen.
     Basic(u8),
-    /// One of its 256.
+    /// One of the 256.
     Indexed(u8),
-    /// Any.
+    /// Any colour.
     True(Rgb),
 }
 
-/// Cells that are sent again rather than passed over.
+/// Maximum unchanged cells that are sent again to save a cursor movement.
 const BRIDGED: usize = 4;
 
 /// One character and its colours.
@@ -27,7 +27,7 @@ pub struct Cell {
     pub glyph: char,
     /// Its colour.
     pub ink: Ink,
-    /// The colour after it.
+    /// The background colour.
     pub ground: Ink,
 }
 
@@ -45,7 +45,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// An empty one.
+    /// An empty frame.
     pub fn new(columns: usize, rows: usize) -> Frame {
         Frame { columns, cells: vec![Cell::default(); columns * rows] }
     }
@@ -60,7 +60,7 @@ impl Frame {
         self.cells.chunks_exact(self.columns.max(1))
     }
 
-    /// Sets a cell; what lies outside is skipped.
+    /// Sets a cell; positions outside are ignored.
     pub(super) fn set(&mut self, column: usize, row: usize, cell: Cell) {
         if column < self.columns
             && let Some(place) = self.cells.get_mut(row * self.columns + column)
@@ -76,14 +76,14 @@ impl Frame {
         }
     }
 
-    /// As text without colours; no line ends with a blank.
+    /// Converts to text without colours; no line ends with a blank.
     pub fn to_text(&self) -> String {
         let line = |row: &[Cell]| row.iter().map(|cell| cell.glyph).collect::<String>();
         self.rows().map(|row| line(row).trim_end().to_string() + "\n").collect()
     }
 
-    /// What turns `before` into this on a terminal: only cells that differ. Without a frame of the same size before,
-    /// everything.
+    /// The output that turns `before` into this frame on a terminal: only cells that differ. Without a previous frame of
+    /// the same size, everything.
     pub fn changes(&self, before: Option<&Frame>) -> String {
         let before = before.filter(|b| b.columns == self.columns && b.cells.len() == self.cells.len());
         let mut out = String::new();
@@ -94,7 +94,7 @@ impl Frame {
         let is_same = |i: usize| self.cells[i] == *before.map_or(&blank, |b| &b.cells[i]);
         let (mut style, mut at) = ((Ink::Plain, Ink::Plain), None);
         for i in (0..self.cells.len()).filter(|i| !is_same(*i)) {
-            // To go on over a few cells that are the same is shorter than to say where the next one is.
+            // Rewriting a few equal cells is shorter than a cursor movement.
             let from = match at {
                 Some(at) if i - at <= BRIDGED && i / self.columns == at / self.columns => at,
                 _ => {
@@ -109,7 +109,7 @@ impl Frame {
                 }
                 out.push(cell.glyph);
             }
-            // Behind the last column terminals differ.
+            // After the last column terminals differ.
             at = Some(i + 1).filter(|next| next % self.columns != 0);
         }
         if style != (Ink::Plain, Ink::Plain) {

@@ -1,4 +1,4 @@
-//! What has been, in columns of time: bounded, so that a run of days takes no more memory than one of an hour.
+//! The past of a run, in columns of time: bounded, so that a run of days takes no more memory than one of an hour.
 
 use iosonar_plan::Nanos;
 use std::sync::LazyLock;
@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 pub const CLASSES: usize = 3;
 /// Rows of a decade.
 pub(super) const ROWS_OF_DECADE: usize = 8;
-/// Rows of the sonar: below 1 µs, eight for each decade up to 100 s, and what is above.
+/// Rows of the sonar: below 1 µs, eight for each decade up to 100 s, and above.
 pub const LIVE_ROWS: usize = 2 + 8 * ROWS_OF_DECADE;
-/// Most columns that are kept; then two become one.
+/// Maximum number of columns; then pairs are merged.
 const MOST: usize = 8192;
 
 /// The row of a latency.
@@ -26,16 +26,16 @@ static EDGES: LazyLock<[u64; LIVE_ROWS - 1]> = LazyLock::new(|| {
     })
 });
 
-/// What happened in an interval.
+/// Figures of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
-    /// Its begin on the run's own clock.
+    /// Its start on the run's own clock.
     pub from: Nanos,
     /// Its end.
     pub to: Nanos,
     /// Requests that completed.
     pub completed: u64,
-    /// Requests that became due, where the source says when.
+    /// Requests that became due, if the source has due times.
     pub demanded: Option<u64>,
     /// Latencies of requests that ended, by class and row.
     pub latencies: [[u64; LIVE_ROWS]; CLASSES],
@@ -56,11 +56,11 @@ impl Default for Interval {
 /// A column of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Column {
-    /// How much of it has been told.
+    /// Nanoseconds of it that intervals have covered.
     pub covered_ns: f64,
     pub completed: f64,
     pub demanded: f64,
-    /// Whether anybody knows what was demanded.
+    /// Whether the demand is known.
     pub has_demand: bool,
     pub latencies: [[u64; LIVE_ROWS]; CLASSES],
 }
@@ -106,7 +106,7 @@ impl Column {
 pub(super) struct History {
     base_ns: u64,
     columns: Vec<Column>,
-    /// Rows in which anything was, ever: the picture does not jump when they leave it.
+    /// Rows that ever held anything: the picture does not jump when they become empty.
     lit: [bool; LIVE_ROWS],
 }
 
@@ -127,7 +127,7 @@ impl History {
         span.0.div_ceil(self.base_ns).min(MOST as u64) as usize
     }
 
-    /// First and last row in which anything was.
+    /// First and last row that ever held anything.
     pub fn lit(&self) -> Option<(usize, usize)> {
         Some((self.lit.iter().position(|l| *l)?, self.lit.iter().rposition(|l| *l)?))
     }

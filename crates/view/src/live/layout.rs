@@ -1,25 +1,25 @@
-//! What stands where, for each size of a terminal.
+//! Layout for each size of a terminal.
 
 use super::cells::{Frame, Ink};
 use super::ramp::Ramp;
 use super::{Filter, LiveState, panel, sonar, tame, throughput};
 use crate::units::{self, Charset};
 
-/// The smallest terminal that there is a picture for: columns and rows.
+/// The smallest terminal with a picture: columns and rows.
 pub const LEAST: (usize, usize) = (60, 16);
-/// From this width on figures stand beside the pictures.
+/// From this width on, figures are beside the pictures.
 const BESIDE: usize = 76;
-/// Columns in front of a picture: a label and the axis.
+/// Columns before a picture: a label and the axis.
 const GUTTER: usize = 8;
 
-/// How things are drawn.
+/// Colours and characters of the output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub ramp: Ramp,
     pub charset: Charset,
 }
 
-/// Where a picture lies.
+/// Area of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Area {
     pub left: usize,
@@ -53,7 +53,7 @@ impl Look {
         if value < 10.0 && !is_whole { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
     }
 
-    /// The label of a line of a picture, and its axis.
+    /// Draws the label of a line of a picture, and its axis.
     pub fn label(self, frame: &mut Frame, area: Area, line: usize, text: &str, ink: Ink) {
         let axis = match (self.charset, text.is_empty()) {
             (Charset::Ascii, true) => '|',
@@ -89,7 +89,7 @@ pub fn draw(state: &LiveState, size: (usize, usize), ramp: Ramp, charset: Charse
     frame
 }
 
-/// Lines of the sonar of all lines for pictures: the most that tell more are two for each row of three decades.
+/// Share of the sonar in the lines for pictures: more than two lines for each row of three decades show no more detail.
 fn height_of_sonar(height: usize) -> usize {
     (height * 11 / 20 + 1).min(24)
 }
@@ -129,7 +129,7 @@ fn title(frame: &mut Frame, state: &LiveState, look: Look) {
     frame.put(frame.columns() - right.chars().count(), 0, &right, Ink::Plain);
 }
 
-/// A text in so many columns: what does not fit goes in the middle, where a path says least.
+/// Shortens a text to `room` columns in the middle, where a path is least informative.
 pub(super) fn shortened(text: &str, room: usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= room {
@@ -176,7 +176,7 @@ fn heading_of_latencies(frame: &mut Frame, state: &LiveState, row: usize, look: 
     }
 }
 
-/// Times below the pictures: at the start and the end, and how much a column holds.
+/// Draws times below the pictures: at the start and the end, and the duration of a column.
 fn time_axis(frame: &mut Frame, area: Area, first: usize, column_ns: u64, look: Look) {
     let (corner, dash) = if look.charset == Charset::Ascii { ('+', '-') } else { ('└', '─') };
     let line: String = [corner].into_iter().chain(std::iter::repeat_n(dash, area.width)).collect();

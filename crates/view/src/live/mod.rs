@@ -1,8 +1,8 @@
-//! The live view: a run as it goes on, in the cells of a terminal.
+//! The live view: a run in progress, in the cells of a terminal.
 //!
-//! A [`LiveState`] is fed with the facts of one interval after the other and keeps a bounded history of them;
-//! [`draw`] makes a [`Frame`] of it, which knows how to become a text, or the changes against the frame before as what a
-//! terminal understands. Neither knows a clock, a terminal or an engine.
+//! A [`LiveState`] is fed with the facts of one interval after the other and keeps a bounded history of them; [`draw`]
+//! makes a [`Frame`] of it, which converts to text, or to escape sequences for the changes since the previous frame.
+//! Neither knows a clock, a terminal or an engine.
 
 mod cells;
 mod history;
@@ -22,33 +22,33 @@ use crate::units::Charset;
 use history::History;
 use iosonar_plan::Nanos;
 
-/// What is known before the start.
+/// Facts known before the start.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Setting {
     /// Source and target, as one line.
     pub title: String,
-    /// How long it is expected to take.
+    /// Expected duration.
     pub span: Option<Nanos>,
-    /// The most requests in flight.
+    /// Maximum requests in flight.
     pub depth: Option<u64>,
     /// Delay above which a limit fails.
     pub late_limit: Option<Nanos>,
-    /// What to know before believing the figures.
+    /// Cautions to read before believing the figures.
     pub cautions: Vec<String>,
-    /// Time that a column of the history holds at least.
+    /// Minimum time that a column of the history holds.
     pub base: Nanos,
-    /// Keys that do something, as the footer shows them: the important ones first.
+    /// Keys and their actions, for the footer: the important ones first.
     pub keys: Vec<(&'static str, &'static str)>,
 }
 
 /// Response times of a class within the last second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClassTimes {
-    /// How many requests ended.
+    /// Number of requests that ended.
     pub count: u64,
-    /// Half of them were not slower.
+    /// Median.
     pub p50: Nanos,
-    /// All but one in a hundred were not slower.
+    /// 99th percentile.
     pub p99: Nanos,
     /// The slowest.
     pub max: Nanos,
@@ -57,36 +57,36 @@ pub struct ClassTimes {
 /// Times in which nothing completed although something was in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiveStalls {
-    /// How many there were.
+    /// Number of stalls.
     pub count: u64,
-    /// Begin of the last one, and how long it took so far.
+    /// Start of the last one, and its duration so far.
     pub last: Option<(Nanos, Nanos)>,
 }
 
-/// How it stands now.
+/// State at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Moment {
-    /// On the run's own clock.
+    /// Time on the run's own clock.
     pub time: Nanos,
-    /// How much of it is done, 0 to 1, where that is known.
+    /// Part that is done, 0 to 1, if known.
     pub done: Option<f64>,
-    /// Requests in flight; none where nobody can know.
+    /// Requests in flight; `None` if unknown.
     pub in_flight: Option<u64>,
-    /// Requests that wait for a conflict; none where nobody can know.
+    /// Requests that wait for a conflict; `None` if unknown.
     pub waiting: Option<u64>,
-    /// Requests that are due and have not been handed over.
+    /// Requests that are due and not yet issued.
     pub backlog: Option<u64>,
-    /// How late the latest request was handed over.
+    /// Issue delay of the latest request.
     pub late: Nanos,
-    /// Requests that failed, from the start on.
+    /// Requests that failed since the start.
     pub failed: u64,
-    /// Requests that were dropped, from the start on.
+    /// Requests that were dropped since the start.
     pub dropped: u64,
-    /// Stalls from the start on.
+    /// Stalls since the start.
     pub stalls: LiveStalls,
-    /// What `classes` and `bytes` are about: about a second.
+    /// Time covered by `classes` and `bytes`: about a second.
     pub second: Nanos,
-    /// Reads, writes and those that were pushed back.
+    /// Reads, writes and pushed-back requests.
     pub classes: [ClassTimes; CLASSES],
     /// Bytes in that time.
     pub bytes: u64,
@@ -104,19 +104,19 @@ pub enum Filter {
     Writes,
 }
 
-/// How much time the pictures show.
+/// Time range of the pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Window {
-    /// So many columns of the history in one of the picture; an index of [`STEPS`].
+    /// Columns of the history in one of the picture; an index of [`STEPS`].
     Rolling(usize),
-    /// All of it.
+    /// The whole time.
     Whole,
 }
 
 /// Columns of the history in one of the picture.
 const STEPS: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/// All that the view shows.
+/// State of the view.
 #[derive(Debug, Clone)]
 pub struct LiveState {
     setting: Setting,
@@ -130,7 +130,7 @@ pub struct LiveState {
 }
 
 impl LiveState {
-    /// Before the first interval.
+    /// A state before the first interval.
     pub fn new(setting: Setting) -> LiveState {
         LiveState {
             history: History::new(setting.base),
@@ -144,33 +144,33 @@ impl LiveState {
         }
     }
 
-    /// One more interval.
+    /// Adds an interval.
     pub fn feed(&mut self, interval: &Interval) {
         self.history.add(interval);
     }
 
-    /// How it stands now.
+    /// Sets the current moment.
     pub fn set_moment(&mut self, moment: Moment) {
         self.moment = moment;
     }
 
-    /// How it stands.
+    /// The current moment.
     pub fn moment(&self) -> &Moment {
         &self.moment
     }
 
-    /// Sets the time that a column of the history holds at least, from the next rewind on.
+    /// Sets the minimum time that a column of the history holds, from the next rewind on.
     pub fn set_base(&mut self, base: Nanos) {
         self.setting.base = base;
     }
 
-    /// Forgets what it was fed with, not how it is shown.
+    /// Clears the data, but not the view settings.
     pub fn rewind(&mut self) {
         self.history = History::new(self.setting.base);
         self.moment = Moment::default();
     }
 
-    /// Sets how long it is expected to take.
+    /// Sets the expected duration.
     pub fn set_span(&mut self, span: Nanos) {
         self.setting.span = Some(span);
     }
@@ -180,7 +180,7 @@ impl LiveState {
         self.window = Window::Whole;
     }
 
-    /// More time in the pictures.
+    /// Shows more time.
     pub fn widen(&mut self) {
         self.window = match self.window {
             Window::Rolling(step) if step + 1 < STEPS.len() => Window::Rolling(step + 1),
@@ -188,7 +188,7 @@ impl LiveState {
         };
     }
 
-    /// Less time in the pictures.
+    /// Shows less time.
     pub fn narrow(&mut self) {
         self.window = match self.window {
             Window::Whole => Window::Rolling(STEPS.len() - 1),
@@ -196,22 +196,22 @@ impl LiveState {
         };
     }
 
-    /// Shows one kind of request; again: all again.
+    /// Shows one kind of request; again: all of them.
     pub fn toggle(&mut self, filter: Filter) {
         self.filter = if self.filter == filter { Filter::All } else { filter };
     }
 
-    /// A logarithmic scale of the throughput, or a linear one.
+    /// Toggles between a logarithmic and a linear scale of the throughput.
     pub fn toggle_log(&mut self) {
         self.logarithmic = !self.logarithmic;
     }
 
-    /// Lines that lie over the pictures until the next call.
+    /// Shows lines over the pictures until the next call.
     pub fn toggle_help(&mut self, lines: Vec<String>) {
         self.help = if self.help.is_some() { None } else { Some(lines) };
     }
 
-    /// A sentence in place of the keys, or the keys again.
+    /// Shows a sentence in place of the keys, or the keys again.
     pub fn set_note(&mut self, note: Option<String>) {
         self.note = note;
     }
@@ -233,7 +233,7 @@ impl LiveState {
     }
 }
 
-/// A text from outside as a line of a terminal: nothing in it moves the cursor, and each character takes one cell.
+/// Makes an external text safe for a line of a terminal: nothing in it moves the cursor, and each character takes one cell.
 pub fn tame(text: &str, charset: Charset) -> String {
     let is_one_cell = |c: char| match c {
         ' '..='~' => true,

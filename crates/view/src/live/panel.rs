@@ -1,4 +1,4 @@
-//! Figures beside or below the pictures: the last second by class, and how it stands.
+//! Figures beside or below the pictures: the last second by class, and the current state.
 
 use super::cells::{Frame, Ink};
 use super::layout::{Look, clock, shortened};
@@ -15,7 +15,7 @@ fn time(time: Nanos, count: u64, look: Look) -> String {
     if count == 0 { "-".into() } else { units::duration(time.0, look.charset) }
 }
 
-/// What has a unit and is known, per second.
+/// Amount per second.
 fn rate(count: u64, second: Nanos) -> f64 {
     if second.0 == 0 { 0.0 } else { count as f64 * 1e9 / second.0 as f64 }
 }
@@ -31,7 +31,7 @@ fn figures(moment: &Moment, look: Look) -> [[String; CLASSES]; 4] {
     ]
 }
 
-/// A sentence about how it stands, and whether it is a bad sign.
+/// Name and value of a fact about the current state, and whether it is a bad sign.
 type Fact = (String, String, bool);
 
 fn facts(state: &LiveState, look: Look) -> Vec<Fact> {
@@ -67,7 +67,7 @@ fn facts(state: &LiveState, look: Look) -> Vec<Fact> {
     facts
 }
 
-/// Beside the pictures: from `(column, row)` down to before row `end`.
+/// Draws the figures beside the pictures: from `(column, row)` down to before row `end`.
 pub(super) fn beside(
     frame: &mut Frame,
     state: &LiveState,
@@ -103,7 +103,7 @@ pub(super) fn beside(
     }
 }
 
-/// `! ` and a sentence, in lines of so many columns.
+/// Wraps `! ` and a sentence into lines of `width` columns.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec!["!".to_string()];
     for word in text.split(' ') {
@@ -117,7 +117,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Below the pictures, in four rows from `top` on.
+/// Draws the figures below the pictures, in four rows from `top` on.
 pub(super) fn below(frame: &mut Frame, state: &LiveState, top: usize, look: Look) {
     let figures = figures(&state.moment, look);
     let heads = ["IO/s", "p50", "p99", "max"].map(|c| format!("{c:>8}")).concat();
@@ -127,7 +127,7 @@ pub(super) fn below(frame: &mut Frame, state: &LiveState, top: usize, look: Look
         frame.put(1, top + 1 + class, &format!("{name:6}{cells}"), Ink::Plain);
     }
     let (left, room) = (42, frame.columns() - 42);
-    // There is room for one more than the first three: for what is worst.
+    // Only one fact fits after the first three: the worst.
     let mut facts = facts(state, look);
     facts[3..].sort_by_key(|(name, _, is_bad)| (!is_bad, name == "stalls" && *is_bad));
     for (row, (name, value, is_bad)) in facts.into_iter().take(4).enumerate() {

@@ -1,4 +1,4 @@
-//! A frame as a picture: what `s` keeps beside the text.
+//! A frame as a picture: saved by the key `s` beside the text.
 
 use super::cells::{Cell, Frame, Ink};
 use super::ramp::{self, Ramp};
@@ -16,7 +16,7 @@ const SIZE: f64 = 12.5;
 const BASE: i32 = 12;
 
 impl Frame {
-    /// The same as a PNG file, in the colours that it has.
+    /// Converts the frame to a PNG file, in its colours.
     pub fn to_png(&self) -> Vec<u8> {
         let palette = Ramp::palette();
         let size = |cells: usize, pixels: i32| cells as u32 * pixels as u32;
@@ -35,7 +35,7 @@ impl Frame {
     }
 }
 
-/// The terminal's own colours have no number.
+/// The terminal's default colours have no value.
 fn color(ink: Ink) -> Option<Rgb> {
     match ink {
         Ink::Plain => None,

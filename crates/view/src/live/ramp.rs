@@ -1,10 +1,10 @@
-//! Colours of a terminal: from any colour of the palette down to none.
+//! Colours of a terminal: from the full palette down to none.
 
 use super::Ink;
 use super::history::CLASSES;
 use crate::palette::{Palette, Rgb, Theme};
 
-/// How many colours a terminal has.
+/// Number of colours of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ramp {
     /// Any.
@@ -30,7 +30,7 @@ impl Ramp {
         }
     }
 
-    /// What comes nearest to a colour.
+    /// The nearest colour of this terminal.
     pub(super) fn ink(self, colour: Rgb) -> Ink {
         match self {
             Ramp::True => Ink::True(colour),
@@ -44,15 +44,15 @@ impl Ramp {
         Theme::Dark.palette()
     }
 
-    /// The colour of a class, the same as in pictures and on the page; that of requests pushed back lies between those of
-    /// reads and writes that were.
+    /// The colour of a class, the same as in pictures and on the page; that of pushed-back requests lies between those of
+    /// pushed-back reads and writes.
     pub(super) fn class(self, class: usize) -> Ink {
         let mut counts = [0; CLASSES];
         counts[class] = 1;
         self.sonar(counts, 1.0).unwrap_or_default()
     }
 
-    /// A cell of the sonar: `counts` by class, `share` how much it is of the most, 0 to 1. None where nothing is.
+    /// The colour of a cell of the sonar: `counts` by class, `share` relative to the most, 0 to 1. `None` without requests.
     pub(super) fn sonar(self, counts: [u64; CLASSES], share: f64) -> Option<Ink> {
         let total: u64 = counts.iter().sum();
         if total == 0 {
@@ -62,7 +62,7 @@ impl Ramp {
             return Some(Ink::Basic(basic(counts, total) + if share > 0.5 { 8 } else { 0 }));
         }
         let palette = Ramp::palette();
-        // Few steps: neighbours that differ by a request shall not flicker.
+        // Few steps, so that neighbours that differ by a request do not flicker.
         let level = (share * LEVELS as f64).floor().min((LEVELS - 1) as f64) / (LEVELS - 1) as f64;
         Some(self.ink(palette.background.mix(hue(counts, total), FAINTEST + (1.0 - FAINTEST) * level)))
     }
@@ -70,7 +70,7 @@ impl Ramp {
 
 /// Steps from few requests to many.
 const LEVELS: usize = 5;
-/// How strong the colour of a single request is; no other is fainter.
+/// Strength of the colour of a single request; no other is fainter.
 const FAINTEST: f64 = 0.45;
 
 fn hue([read, write, pushed]: [u64; CLASSES], total: u64) -> Rgb {
@@ -78,12 +78,12 @@ fn hue([read, write, pushed]: [u64; CLASSES], total: u64) -> Rgb {
     if 3 * pushed > total {
         return p.read_pushed.mix(p.write_pushed, 0.5);
     }
-    // In quarters, as lone requests of the other class shall not change a colour.
+    // In quarters, so that lone requests of the other class do not change a colour.
     let share = (write as f64 / (read + write) as f64 * 4.0).round() / 4.0;
     p.read.mix(p.write, share)
 }
 
-/// Blue reads, red writes, magenta where both are; what was pushed back is cyan.
+/// Blue reads, red writes, magenta for both; pushed-back requests are cyan.
 fn basic(counts: [u64; CLASSES], total: u64) -> u8 {
     let is_most = |n: u64| 3 * n > 2 * total;
     match counts {
@@ -99,7 +99,7 @@ fn distance(a: Rgb, b: Rgb) -> u32 {
     d(a.0, b.0) + d(a.1, b.1) + d(a.2, b.2)
 }
 
-/// The colour of a number of 256, as most terminals have it; the first sixteen are nobody's business but theirs.
+/// The RGB value of one of 256 colours, as in most terminals; the first sixteen depend on the terminal.
 pub(super) fn color_of(index: u8) -> Rgb {
     match index {
         0..16 => Ramp::palette().text,

@@ -11,16 +11,15 @@ use std::ops::Range;
 
 /// From one request to the most.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Least rows that are shown: latencies that are all alike must not fill the picture.
+/// Minimum rows: latencies that are all alike must not fill the picture.
 const LEAST_ROWS: usize = ROWS_OF_DECADE;
-/// Lines of a decade from which on its middle has a label, too.
+/// A decade of at least this many lines has a label at its middle, too.
 const LINES_FOR_MIDDLE: usize = 5;
 
 /// Rows of one line, the upper half and the lower; a row may be in several halves, and a half may hold several.
 pub(super) type Halves = [Range<usize>; 2];
 
-/// Which rows stand in which line, from above to below: those in which anything was, and no others, so that the data
-/// fills the picture.
+/// Assigns rows to lines, from above to below: only rows that ever held anything, so that the data fills the picture.
 pub(super) fn lines(height: usize, lit: Option<(usize, usize)>) -> Vec<Halves> {
     let (low, end) = shown(lit);
     let (halves, rows) = (2 * height.max(1), end - low);
@@ -29,7 +28,7 @@ pub(super) fn lines(height: usize, lit: Option<(usize, usize)>) -> Vec<Halves> {
     (0..height.max(1)).rev().map(|line| [half(2 * line + 1), half(2 * line)]).collect()
 }
 
-/// The first row that is shown, and the one after the last.
+/// The first visible row, and the one after the last.
 fn shown(lit: Option<(usize, usize)>) -> (usize, usize) {
     // Before the first request: a decade around a millisecond.
     let (mut low, mut end) = lit.map_or((LIVE_ROWS / 2 - 8, LIVE_ROWS / 2), |(low, high)| (low, high + 1));
@@ -40,7 +39,7 @@ fn shown(lit: Option<(usize, usize)>) -> (usize, usize) {
     (low, end)
 }
 
-/// The latency at which a row starts, where it is one to name: that of a decade, or of its middle.
+/// The latency at which a row starts, if it has a label: that of a decade, or of its middle.
 fn label(row: usize, charset: Charset) -> Option<(String, bool)> {
     const MANTISSAS: [&str; 6] = ["1", "10", "100", "3.16", "31.6", "316"];
     let micro = if charset == Charset::Ascii { "us" } else { "µs" };
@@ -59,19 +58,19 @@ fn label(row: usize, charset: Charset) -> Option<(String, bool)> {
     }
 }
 
-/// What stands in front of a line: the latency of a row that starts in it. `below`: the line below.
+/// The label before a line: the latency of a row that starts in it. `below`: the line below.
 fn line_label(halves: &Halves, below: Option<&Halves>, with_middle: bool, charset: Charset) -> String {
     let known = below.map_or(0, |[upper, _]| upper.end);
     let [upper, lower] = halves;
     let rows = lower.start.max(known)..upper.end;
     let labels = rows.filter_map(|row| label(row, charset));
-    // Whole decades come first.
+    // Whole decades have priority.
     let mut labels: Vec<(String, bool)> = labels.filter(|(_, whole)| *whole || with_middle).collect();
     labels.sort_by_key(|(_, whole)| !whole);
     labels.into_iter().next().map_or(String::new(), |(text, _)| text)
 }
 
-/// Draws `columns` into an area, and its scale in front of it.
+/// Draws `columns` into an area, and its scale before it.
 pub(super) fn draw(
     frame: &mut Frame,
     area: Area,
@@ -110,7 +109,7 @@ pub(super) fn draw(
     }
 }
 
-/// Both halves as one character, without colours.
+/// Draws both halves as one character, without colours.
 fn one(count: u64, most: u64, look: Look) -> Cell {
     let glyph = match (count, look.charset) {
         (0, _) => ' ',
@@ -120,7 +119,7 @@ fn one(count: u64, most: u64, look: Look) -> Cell {
     Cell { glyph, ..Cell::default() }
 }
 
-/// Each half in its colour.
+/// Draws each half in its colour.
 fn two(upper: [u64; CLASSES], lower: [u64; CLASSES], most: u64, ramp: Ramp) -> Cell {
     let ink = |counts: [u64; CLASSES]| ramp.sonar(counts, share(counts.iter().sum(), most));
     match (ink(upper), ink(lower)) {
@@ -132,7 +131,7 @@ fn two(upper: [u64; CLASSES], lower: [u64; CLASSES], most: u64, ramp: Ramp) -> C
     }
 }
 
-/// How much a count is of the most, on a logarithmic scale.
+/// A count relative to the most, on a logarithmic scale.
 fn share(count: u64, most: u64) -> f64 {
     if most <= 1 { 1.0 } else { (count.clamp(1, most) as f64).ln() / (most as f64).ln() }
 }

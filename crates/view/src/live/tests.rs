@@ -1,10 +1,10 @@
-//! The view at three sizes, and what must hold at all of them.
+//! The view at three sizes, and properties that hold at all of them.
 
 use super::*;
 
 const S: u64 = 1_000_000_000;
 
-/// A run that is a minute old, of five: 2000 requests each second, a stall at second 40, a third of them pushed back.
+/// A run one minute into five: 2000 requests each second, a stall at second 40, a third of them pushed back.
 fn state() -> LiveState {
     let mut state = LiveState::new(Setting {
         title: "replay web.load -> disk.img  push-back  depth 128".into(),
@@ -151,7 +151,7 @@ fn only_what_differs_is_sent() {
     let after = draw(&state, (80, 24), Ramp::Colours256, Charset::Unicode);
     let changes = after.changes(Some(&before));
     assert!(changes.ends_with('8') && changes.len() < 12, "{changes:?}");
-    // Another size starts again.
+    // Another size redraws everything.
     assert!(after.changes(Some(&Frame::new(79, 24))).starts_with("\x1b[0m\x1b[2J"));
 }
 
@@ -161,7 +161,7 @@ fn colours_are_as_many_as_there_are() {
     assert!(sent(Ramp::True).contains(";38;2;"));
     assert!(sent(Ramp::Colours256).contains(";38;5;") && !sent(Ramp::Colours256).contains(";38;2;"));
     assert!(!sent(Ramp::Colours16).contains(";38;"));
-    // Without colours there is nothing but where to write.
+    // Without colours only cursor positions are sent.
     let mono = sent(Ramp::Mono);
     let ends_of_codes = mono
         .split("\x1b[")
@@ -220,7 +220,7 @@ fn the_latencies_fill_the_axis() {
             assert_eq!(lines.len(), height);
             let rows: Vec<usize> = lines.iter().flatten().cloned().flatten().collect();
             assert!((low..=high).all(|row| rows.contains(&row)), "{height} {low} {high}: {lines:?}");
-            // No more than a decade if the latencies are alike, and nothing but them otherwise.
+            // At most a decade if the latencies are alike, and only them otherwise.
             let (first, last) = (rows.iter().min().unwrap(), rows.iter().max().unwrap());
             assert!(last - first < (high - low + 1).max(8), "{height} {low} {high}: {lines:?}");
         }

@@ -1,4 +1,4 @@
-//! Requests per second over time: bars of what was delivered, a line of what was demanded.
+//! Requests per second over time: bars of the delivered rate, a line of the target rate.
 
 use super::cells::{Cell, Frame, Ink};
 use super::history::Column;
@@ -10,7 +10,7 @@ const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '
 /// A horizontal line in the lowest to the highest quarter of a cell.
 const LINES: [char; 4] = ['⣀', '⠤', '⠒', '⠉'];
 
-/// Draws `columns` into an area, and its scale in front of it.
+/// Draws `columns` into an area, and its scale before it.
 pub(super) fn draw(frame: &mut Frame, area: Area, columns: &[Column], logarithmic: bool, look: Look) {
     let rates = columns.iter().flat_map(|c| [c.actual(), c.demand()]).flatten();
     let scale = Scale::new(rates.fold(0.0, f64::max), logarithmic);
@@ -60,7 +60,7 @@ fn cell(filled: f64, line: Option<f64>, look: Look) -> Cell {
                 // A line over a bar needs a second colour.
                 (_, Ramp::Mono) => bar,
                 (1.0, _) => Cell { glyph, ink: demanded, ground: actual },
-                // Both in one cell: the bar, on what is demanded.
+                // Both in one cell: the bar, on a ground in the colour of the demand.
                 _ => Cell { ground: look.ramp.ink(palette.background.mix(palette.demanded, 0.45)), ..bar },
             }
         }

@@ -136,12 +136,12 @@ fn row_major(count: impl Fn(usize, usize) -> u64, counts: &mut Counts) {
     }
 }
 
-/// Why a block cannot be read.
+/// Why a block is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockError {
-    /// It is no base64.
+    /// Not base64.
     Base64,
-    /// It does not inflate.
+    /// Not a deflate stream.
     Deflate,
     /// The check sum differs.
     Checksum,
@@ -149,8 +149,8 @@ pub enum BlockError {
     Values,
 }
 
-/// The numbers of a block: `text` is the content of the element, `crc32` its `data-crc32`. Refuses to unpack
-/// more than `most` numbers.
+/// Decodes the numbers of a block: `text` is the content of the element, `crc32` its `data-crc32`. Refuses to unpack more
+/// than `most` numbers.
 pub fn decode_block(text: &str, crc32: u32, most: usize) -> Result<Vec<u64>, BlockError> {
     let packed = STANDARD.decode(text.trim()).map_err(|_| BlockError::Base64)?;
     let mut bytes = Vec::new();

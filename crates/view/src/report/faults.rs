@@ -1,4 +1,4 @@
-//! Faults that verification found, in the page: as a picture, by class, and the first of them in words.
+//! Faults found by verification, in the page: as a picture, by class, and the first of them in words.
 
 use super::figures;
 use super::html::{details, picture, plain_table, suffix};
@@ -10,10 +10,10 @@ use iosonar_analyze::Summary;
 use iosonar_archive::{Fault, FaultClass, FaultCount, Verified};
 use std::fmt::Write as _;
 
-/// Faults that are told one by one.
+/// Maximum faults in the list.
 const MOST: usize = 200;
 
-/// Nothing where every sector held what it may hold.
+/// Writes nothing if every sector held valid data.
 pub(super) fn write(out: &mut String, name: &str, run: &ReportRun<'_>) {
     let Some(material) = run.material.run else { return };
     let Some(verified) = &material.summary.verified else { return };
@@ -60,7 +60,7 @@ fn found_at(fault: &Fault) -> String {
     moment(fault.completed.0, Charset::Unicode)
 }
 
-/// The first faults in the order in which they were found.
+/// The first faults in order of discovery.
 fn list(out: &mut String, name: &str, summary: &Summary, faults: &[Fault]) {
     if faults.is_empty() {
         return;

@@ -1,5 +1,5 @@
-//! Figures of the summary under the names that `iosonar show --json` gives them: the only source of a number that describes
-//! the whole run. In the page's text each has a hook, so that a test can compare it with the JSON.
+//! Figures of the summary under their names in `iosonar show --json`: the only source of a number that describes the whole
+//! run. In the page's text each has a hook, so that a test can compare it with the JSON.
 
 use crate::escape;
 use iosonar_analyze::Summary;
@@ -29,7 +29,7 @@ fn collect(path: &str, value: &Value, found: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// A figure as HTML. `run` is what stands before sentences about the run: of two, the second is B.
+/// A figure as HTML. `run` is the prefix of sentences about the run: of two, the second is B.
 pub(super) fn hook(run: &str, key: &str, value: impl Display, text: &str) -> String {
     let index = u8::from(run.starts_with('B'));
     let text = escape(text);

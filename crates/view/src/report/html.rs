@@ -20,15 +20,15 @@ use iosonar_text::{one_line, shown_json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What a page is made from.
+/// Input of a page.
 pub struct Report<'a> {
-    /// The run or load; or A and B, which are compared.
+    /// The run or load; or A and B for a comparison.
     pub runs: &'a [ReportRun<'a>],
-    /// What the comparison of A and B came to, and as text with all figures.
+    /// Result of the comparison of A and B, and its text with all figures.
     pub comparison: Option<(&'a Comparison, &'a str)>,
     /// The plan as TOML, to run the same again.
     pub plan_toml: Option<&'a str>,
-    /// What is known about the machine, as JSON text.
+    /// Facts about the machine, as JSON text.
     pub environment_json: Option<&'a str>,
     /// Name and version of the program that writes the page.
     pub tool: &'a str,
@@ -37,7 +37,7 @@ pub struct Report<'a> {
 /// Writes the page. The same input gives the same bytes.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(words(report).as_bytes())?;
     let meta = serde_json::to_string(&meta(report))?;
@@ -54,7 +54,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"<div id=\"iosonar-end\" hidden></div>\n</body>\n</html>\n")
 }
 
-/// Everything that can be read without a script.
+/// The part of the page that needs no script.
 fn words(report: &Report<'_>) -> String {
     let mut out = String::new();
     let title = title(report);
@@ -105,10 +105,10 @@ fn words(report: &Report<'_>) -> String {
     out
 }
 
-/// Files of which latencies by extent are in the page.
+/// Maximum files with latencies by extent in the page.
 const MOST_FILES: usize = 20;
 
-/// Latencies by the place of requests on the disk, as a picture for either theme and as a table.
+/// Latencies by the location of requests on the disk, as a picture for either theme and as a table.
 fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
     let Some(found) = run.material.run.and_then(|run| run.extents) else { return };
     let caption = format!("{name}{}", Picture::EXTENTS.title());
@@ -128,7 +128,7 @@ fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
     });
 }
 
-/// A picture for either theme, in words for those who cannot see it; whether there is one.
+/// Writes a picture for either theme, with alternative text; returns whether there is one.
 pub(super) fn picture(out: &mut String, picture: Picture, run: &ReportRun<'_>, words: &str) -> bool {
     let drawn = [Theme::Light, Theme::Dark].map(|theme| {
         picture.draw(run.material, &Style { theme, ..Style::default() }).map(|scene| {
@@ -149,7 +149,7 @@ pub(super) fn picture(out: &mut String, picture: Picture, run: &ReportRun<'_>, w
     true
 }
 
-/// A part that can be folded.
+/// Writes a collapsible part.
 pub(super) fn details(
     out: &mut String,
     id: &str,
@@ -163,7 +163,7 @@ pub(super) fn details(
     out.push_str("</details>\n");
 }
 
-/// What comes before a sentence, so that it is known which of two runs it is about.
+/// Prefixes of sentences that name one of two runs.
 fn names(report: &Report<'_>) -> Vec<&'static str> {
     if report.runs.len() > 1 { vec!["A: ", "B: "] } else { vec![""] }
 }
@@ -225,7 +225,7 @@ fn head(out: &mut String, title: &str, tool: &str) {
     );
 }
 
-/// Characters of a long name or command that are shown, so that cautions stay in sight.
+/// Characters of a long name or command that are shown, so that cautions stay visible.
 const ROOM: usize = 60;
 
 /// Both ends of a long command, cut between words: half of an option could be read as another one.
@@ -349,7 +349,7 @@ fn optional(ns: Option<u64>) -> String {
 fn tiles(out: &mut String, run: &str, s: &Summary) {
     _ = writeln!(out, "<section class=\"tiles\" aria-label=\"{run}Figures\">");
     for (name, value, link) in tile_values(run, s) {
-        // A panel is the viewer's; without it the link leads to where it would be.
+        // Panels exist in the viewer only; without it the link leads to its place.
         let link = match link.strip_prefix('#') {
             Some(_) => format!("href=\"{link}\""),
             None => format!("href=\"#view\" data-panel-link=\"{link}\""),
@@ -359,7 +359,7 @@ fn tiles(out: &mut String, run: &str, s: &Summary) {
     out.push_str("</section>\n");
 }
 
-/// Name, value as HTML and target of the link of each tile.
+/// Name, value as HTML and link target of each tile.
 fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str); 7] {
     let c = &s.counts.all;
     let count = |key: &str, n: u64| figures::hook(run, key, n, &units::grouped(n));
@@ -397,7 +397,7 @@ fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str);
     ]
 }
 
-/// The times of a distribution under their names in the summary, in the order of the tables.
+/// The times of a distribution with their names in the summary, in the order of the tables.
 fn times(t: &TimeStats) -> [(&'static str, Option<u64>); 11] {
     [
         ("min_ns", Some(t.min_ns)),
@@ -419,7 +419,7 @@ fn time_figure(run: &str, key: &str, name: &str, t: &TimeStats) -> String {
     known.map_or("–".to_string(), |ns| figures::hook(run, &format!("{key}.{name}"), ns, &time(ns)))
 }
 
-/// The whole run as one picture: what is seen first, and all that is seen without a script.
+/// The whole run as one picture: the first thing on the page, and the only picture without a script.
 fn overview(out: &mut String, run: &ReportRun<'_>) {
     let picture = if run.material.run.is_some() { Picture::SONAR } else { Picture::THROUGHPUT };
     let Some(scene) = picture.draw(run.material, &Style::default()) else { return };
@@ -499,7 +499,7 @@ fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
     );
 }
 
-/// A folded table; cells are HTML already. Of two runs, the second one's has a name of its own.
+/// Writes a collapsed table; cells are HTML already. The id of a second run's table has a suffix.
 fn table(out: &mut String, run: &str, id: &str, caption: &str, head: &[&str], rows: &[Vec<String>]) {
     let suffix = suffix(run);
     _ = writeln!(out, "<details id=\"{id}{suffix}\">\n<summary>{run}{caption}</summary>");
@@ -546,7 +546,7 @@ fn time_heads(first: &str) -> [&str; 13] {
     ]
 }
 
-/// `key` is where the summary has the distribution.
+/// `key` is the path of the distribution in the summary.
 fn time_cells(run: &str, key: &str, name: &str, t: &TimeStats) -> Vec<String> {
     let count = figures::hook(run, &format!("{key}.count"), t.count, &units::grouped(t.count));
     let mut cells = vec![name.to_string(), count];
@@ -554,7 +554,7 @@ fn time_cells(run: &str, key: &str, name: &str, t: &TimeStats) -> Vec<String> {
     cells
 }
 
-/// Two tables under one heading: distributions, and what else there is to say.
+/// Writes two tables under one heading: distributions, and other facts.
 fn health_table(out: &mut String, run: &str, s: &Summary) {
     _ = writeln!(
         out,
@@ -605,7 +605,7 @@ fn counts_table(out: &mut String, run: &str, s: &Summary) {
     table(out, run, "counts", "Counts", &head, &rows);
 }
 
-/// `key` is where the summary has the counts.
+/// `key` is the path of the counts in the summary.
 fn count_cells(run: &str, key: &str, name: String, c: &Counts) -> Vec<String> {
     let numbers = [
         ("total", c.total),
@@ -665,7 +665,7 @@ fn targets_table(out: &mut String, run: &str, s: &Summary) {
     table(out, run, "targets", "Targets", &head, &rows);
 }
 
-/// What stands in the strips of the machine, in numbers, and the devices that have no curves there.
+/// Writes the numbers of the machine's strips, and the devices that have no curves there.
 fn machine_table(out: &mut String, run: &str, series: &MachineSeries) {
     let rows: Vec<Vec<String>> =
         machine::rows(series).iter().map(|row| row.iter().map(|cell| escape(cell)).collect()).collect();

@@ -1,11 +1,11 @@
-//! What was sampled of the machine, for the strips of the page and for its table.
+//! Samples of the machine, for the strips of the page and for its table.
 
 use super::meta::{PageCurve, PageLane, PageMachine};
 use crate::machine_lanes::{self, Lane, LaneCurve};
 use iosonar_analyze::MachineSeries;
 use std::collections::BTreeSet;
 
-/// The lanes with a value above zero; none where there are none.
+/// The lanes with a value above zero; `None` without any.
 pub(super) fn of(machine: &MachineSeries) -> Option<PageMachine> {
     let lanes = machine_lanes::lanes(machine, &machine_lanes::busiest(machine));
     let steps = lanes.iter().flat_map(|lane| &lane.curves).flat_map(|curve| curve.steps);
@@ -34,7 +34,7 @@ fn page_lane(lane: &Lane<'_>, times_ns: &[u64]) -> PageLane {
     }
 }
 
-/// The value from each time to the next.
+/// The value of each interval between two times.
 fn values(lane: &Lane<'_>, curve: &LaneCurve<'_>, times_ns: &[u64]) -> Vec<Option<f64>> {
     let mut values = vec![None; times_ns.len() - 1];
     let place = |ns| times_ns.partition_point(|time| *time < ns);

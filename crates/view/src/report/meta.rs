@@ -1,4 +1,4 @@
-//! The page's form: what the viewer in `web/` is told before the blocks of counts. These types are the contract; the
+//! The page's form: the data for the viewer in `web/` apart from the blocks of counts. These types are the contract; the
 //! viewer's own are generated from them (`web/src/format/page.ts`), and a test proves that both are the same.
 //!
 //! Times are nanoseconds on the run's own clock and sizes bytes, unless a name says otherwise. All numbers stay below

@@ -1,6 +1,6 @@
-//! One HTML page with everything: cautions, limits, figures, tables, the exact counts after every picture and the facts
-//! of single requests, and a viewer for them. It needs no network; without a script its words and tables remain.
-//! The form is described in `docs/page.md`.
+//! One HTML page with everything: cautions, limits, figures, tables, the exact counts of every picture and the facts of
+//! single requests, and a viewer for them. It needs no network; without a script its words and tables remain. The form is
+//! described in `docs/page.md`.
 
 mod blocks;
 mod faults;

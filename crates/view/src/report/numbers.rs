@@ -1,4 +1,4 @@
-//! Numbers as bytes: what all blocks of a page are made of. The form is described in `docs/page.md`.
+//! Numbers as bytes: the encoding of all blocks of a page. The form is described in `docs/page.md`.
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -8,11 +8,11 @@ use std::io::Write;
 pub(super) struct Checked {
     /// A raw deflate stream.
     pub(super) deflated: Vec<u8>,
-    /// CRC-32 of what is in it.
+    /// CRC-32 of the unpacked bytes.
     pub(super) crc32: u32,
 }
 
-/// Packs bytes. The level that is asked for is the one after which pages hardly become smaller, but take much longer.
+/// Packs bytes. Higher levels make pages hardly smaller, but take much longer.
 pub(super) fn deflate(bytes: &[u8]) -> Checked {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(bytes).expect("writing to memory does not fail");
@@ -29,7 +29,7 @@ pub(super) fn varint(bytes: &mut Vec<u8>, mut n: u64) {
     bytes.push(n as u8);
 }
 
-/// The number that `bytes` starts with, which is taken away; nothing if it is cut off.
+/// Takes a number from the start of `bytes`; `None` if it is cut off.
 pub(super) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut n = 0u64;
     for shift in (0..64).step_by(7) {

@@ -8,8 +8,8 @@ use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats};
 /// Points of a curve for each nine.
 const PER_NINE: u32 = 32;
 
-/// The curves of a run: service, and response where requests had due times. Without whole distributions the percentiles
-/// of the summary have to do.
+/// The curves of a run: service, and response if requests had due times. Without whole distributions, uses the percentiles
+/// of the summary.
 pub(super) fn all(run: &RunMaterial<'_>) -> Vec<PagePercentiles> {
     let s = run.summary;
     let mut curves = of("service", &s.latency, run.tally.map(|t| t.latency()));
@@ -35,12 +35,12 @@ fn of(
     Scope::BY_OP.into_iter().filter_map(curve).collect()
 }
 
-/// So many nines that ten requests remain.
+/// Number of nines at which ten requests remain.
 fn most_nines(stats: &TimeStats) -> f64 {
     (stats.count as f64 / 10.0).log10().max(0.0)
 }
 
-/// The curve of a whole distribution. The percentiles that have names stand in it as the summary has them.
+/// The curve of a whole distribution. Named percentiles have the values of the summary.
 fn exact(stats: &TimeStats, whole: &Distribution) -> Vec<(f64, u64)> {
     let most = most_nines(stats);
     let mut points = of_summary(stats, most);

@@ -5,26 +5,26 @@ use iosonar_analyze::Class;
 use iosonar_archive::{Outcome, Record};
 use std::io;
 
-/// Requests of a block at most.
+/// Maximum requests of a block.
 pub const BLOCK_POINTS: usize = 1 << 16;
-/// Each code of a duration is so much longer than the one before.
+/// Ratio of the durations of consecutive codes.
 const STEP: f64 = 1.002;
 /// Bits of the class column.
 const FAILED: u8 = 1 << 2;
 const EXCEPTIONAL: u8 = 1 << 3;
 const FLUSH: u8 = 1 << 4;
 
-/// What is told about each request.
+/// Facts stored about each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Facts {
     /// Everything.
     #[default]
     All,
-    /// What the sonar needs: lengths, places and workers are not read, which are about a third of the bytes.
+    /// Facts for the sonar: lengths, places and workers are not read, which are about a third of the bytes.
     Picture,
 }
 
-/// What is kept of a request until its block is packed.
+/// A request before its block is packed.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     submitted_us: u64,
@@ -73,7 +73,7 @@ fn code(ns: u64) -> u16 {
     }
 }
 
-/// A packed block: a raw deflate stream and what has to be known about it.
+/// A packed block: a raw deflate stream and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointBlock {
     /// Number of requests.
@@ -82,7 +82,7 @@ pub struct PointBlock {
     pub from_us: u64,
     /// See `from_us`.
     pub to_us: u64,
-    /// Bytes in which places and lengths are told.
+    /// Bytes per unit of places and lengths.
     pub unit: u64,
     /// CRC-32 of the bytes after inflating.
     pub crc32: u32,
@@ -90,22 +90,22 @@ pub struct PointBlock {
     pub deflated: Vec<u8>,
 }
 
-/// Collects requests, and hands a block on whenever it is full.
+/// Collects requests, and passes on each full block.
 pub struct PointWriter<F> {
     facts: Facts,
     points: Vec<Point>,
     done: F,
-    /// Requests that were taken.
+    /// Number of requests added.
     pub count: u64,
 }
 
 impl<F: FnMut(PointBlock) -> io::Result<()>> PointWriter<F> {
-    /// `done` is given each block.
+    /// `done` receives each block.
     pub fn new(facts: Facts, done: F) -> PointWriter<F> {
         PointWriter { facts, points: Vec::new(), done, count: 0 }
     }
 
-    /// Takes a request, if it was submitted and came back.
+    /// Adds a request, if it was submitted and returned.
     pub fn add(&mut self, record: &Record, exceptional: bool) -> io::Result<()> {
         let Some(point) = Point::of(record, exceptional) else { return Ok(()) };
         self.count += 1;
@@ -116,7 +116,7 @@ impl<F: FnMut(PointBlock) -> io::Result<()>> PointWriter<F> {
         if self.points.len() < BLOCK_POINTS { Ok(()) } else { self.flush() }
     }
 
-    /// Hands on what is left.
+    /// Passes on the last block.
     pub fn finish(mut self) -> io::Result<u64> {
         self.flush()?;
         Ok(self.count)

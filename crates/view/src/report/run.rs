@@ -1,4 +1,4 @@
-//! What the viewer is told about one run or load, and the blocks that go with it.
+//! Data for the viewer about one run or load, and the blocks that go with it.
 
 use super::blocks::Blocks;
 use super::figures;
@@ -17,18 +17,18 @@ use iosonar_analyze::{
 use std::io;
 use std::ops::Range;
 
-/// The requests of a run that stand in the page.
+/// The requests of a run in the page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Detail {
-    /// Requests that were submitted and came back.
+    /// Requests that were submitted and returned.
     pub requests: u64,
-    /// Those of them in the blocks.
+    /// Number of them in the blocks.
     pub embedded: u64,
-    /// Of those that are not exceptional, one of so many is there.
+    /// One in this many of the unexceptional requests is included.
     pub one_of: u64,
     /// Name of the file with all of them.
     pub side_car: Option<String>,
-    /// What is told about each.
+    /// Facts stored about each.
     pub facts: Facts,
     /// The blocks.
     pub blocks: Vec<PointBlock>,
@@ -39,11 +39,11 @@ pub struct Detail {
 pub struct ReportRun<'a> {
     /// Where it came from, as typed.
     pub name: &'a str,
-    /// Everything that is known about it.
+    /// All its analyses.
     pub material: &'a Material<'a>,
     /// Its requests.
     pub detail: &'a Detail,
-    /// Parts of the space that have names.
+    /// Parts of the space with names.
     pub places: &'a [Place],
 }
 
@@ -52,7 +52,7 @@ pub struct ReportRun<'a> {
 pub struct Place {
     /// Its name.
     pub name: String,
-    /// The bytes that it has.
+    /// Its byte range.
     pub bytes: Range<u64>,
 }
 
@@ -143,7 +143,7 @@ impl ReportRun<'_> {
         }
     }
 
-    /// What was found, as it stands in the page's list.
+    /// The findings, as in the page's list.
     pub(super) fn findings(&self) -> Vec<PageFinding> {
         let found = self.material.run.and_then(|run| run.findings).map(Findings::list);
         found.unwrap_or_default().into_iter().map(finding).collect()
@@ -161,7 +161,7 @@ impl ReportRun<'_> {
     }
 }
 
-/// Requests that completed, flushes and those of a ramp, too: what the pictures of latency count.
+/// Requests that completed, flushes and those of a ramp, too: as counted by the pictures of latency.
 fn completed(diagrams: &Diagrams) -> u64 {
     Class::ALL.into_iter().map(|class| diagrams.latency.total(class)).sum()
 }
@@ -229,7 +229,7 @@ fn bands(f: &Findings) -> Vec<PageBand> {
 
 fn passes(s: &Summary) -> Vec<PageMark> {
     let mark = |pass: &PartStats| Some(PageMark { name: pass.name.clone(), at_ns: pass.begin_ns? });
-    // Phases have names of their own.
+    // Phases have separate names.
     let parts = if s.parts.phases.is_empty() { &s.parts.passes } else { &s.parts.phases };
     parts.iter().skip(1).filter_map(mark).collect()
 }
@@ -256,7 +256,7 @@ fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGri
     all
 }
 
-/// Failed requests, for marks of their own: they are in no other grid.
+/// Failed requests, for separate marks: they are in no other grid.
 fn failed_grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGrid)> {
     let failed = &run.diagrams.failed;
     let mut all = vec![
@@ -359,7 +359,7 @@ type OfBand = fn(&iosonar_analyze::Band) -> u64;
 const BAND: [(&str, OfBand); 3] =
     [("least", |band| band.min), ("median", |band| band.median), ("most", |band| band.max)];
 
-/// What a load demands; a run tells that by itself.
+/// Demand of a load; a run has it in its own diagrams.
 fn demanded(demand: &DemandAnalysis) -> Vec<Series> {
     let rates = &demand.series.per_second;
     let bytes = |sectors: &[u64]| sectors.iter().map(|n| n * SECTOR_BYTES).collect();

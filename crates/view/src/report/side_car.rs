@@ -40,7 +40,7 @@ impl<W: Write> SideCar<W> {
         self.out.write_all(&block.deflated)
     }
 
-    /// Writes the index, and with it the end.
+    /// Writes the index, which ends the file.
     pub fn finish(mut self, run_id: &str) -> io::Result<W> {
         let index = json!({
             "version": VERSION,

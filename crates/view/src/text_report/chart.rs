@@ -5,12 +5,12 @@ use crate::units::{self, Charset};
 
 /// Cells of a picture from left to right.
 pub(super) const WIDTH: usize = 60;
-/// Room for the labels of rows, in front of the frame.
+/// Room for the labels of rows, before the frame.
 pub(super) const LABELS: usize = 8;
 /// From nothing to the most.
 const RAMP: [char; 9] = ['.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
-/// The character of a count, on a logarithmic scale. A single request is seen.
+/// The character of a count, on a logarithmic scale. A single request is visible.
 pub(crate) fn shade(count: u64, most: u64) -> char {
     match (count, most) {
         (0, _) => ' ',
@@ -22,7 +22,7 @@ pub(crate) fn shade(count: u64, most: u64) -> char {
     }
 }
 
-/// Two cells of a column as one character: what is above, what is below.
+/// Two cells of a column as one character: the upper and the lower one.
 pub(super) fn half_blocks(above: bool, below: bool) -> char {
     match (above, below) {
         (true, true) => '█',
@@ -32,7 +32,7 @@ pub(super) fn half_blocks(above: bool, below: bool) -> char {
     }
 }
 
-/// One row: a label, the cells, and what follows the frame.
+/// Writes one row: a label, the cells, and the text after the frame.
 pub(super) fn row(out: &mut Lines, label: &str, cells: &str, behind: &str) {
     out.drawn(&format!("{label:>LABELS$}|{cells}{behind}"));
 }
@@ -71,7 +71,7 @@ pub(super) fn cells(counts: &[u64], most: u64) -> String {
     counts.iter().map(|n| shade(*n, most)).collect()
 }
 
-/// The word for what the shades mean.
+/// Explains the meaning of the shades.
 pub(super) fn key(most: u64, per: &str) -> String {
     let ramp: String = RAMP.iter().collect();
     format!("{ramp}  1 to {} requests per {per}, log", units::grouped(most))

@@ -1,4 +1,4 @@
-//! A load in characters: its figures, and what it demands over time.
+//! A load in characters: its figures, and its demand over time.
 
 use super::chart::{self, LABELS, WIDTH};
 use crate::lines::Lines;
@@ -11,7 +11,7 @@ const HEIGHT: usize = 10;
 /// A load without latencies.
 #[derive(Debug, Clone, Default)]
 pub struct LoadText {
-    /// Its static figures: what each is, and the figure with its unit.
+    /// Its static figures: name, and figure with unit.
     pub figures: Vec<(String, String)>,
     /// Requests in equal windows from time zero on.
     pub requests: Vec<u64>,

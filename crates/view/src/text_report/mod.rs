@@ -16,9 +16,9 @@ pub use load::LoadText;
 
 /// Width of the text.
 const COLUMNS: usize = 72;
-/// A mail with more than this is no longer read on one screen or two.
+/// A longer mail no longer fits one screen or two.
 const MOST_BYTES: usize = 6_000;
-/// Room for the line that says what was skipped.
+/// Room for the line about skipped parts.
 const SPARE_BYTES: usize = 80;
 
 /// Latency of a run or of a recording.
@@ -34,20 +34,20 @@ pub struct LatencyText<'a> {
     pub limits: &'a Verdicts,
 }
 
-/// Everything that the text is made from. What is absent is skipped.
+/// Content of the text. Absent parts are skipped.
 #[derive(Debug, Clone, Default)]
 pub struct TextReport<'a> {
-    /// What was run or read; each entry is wrapped.
+    /// The run or load; each entry is wrapped.
     pub head: Vec<String>,
     /// Why the figures are no storage result, and that data was wrong.
     pub stamps: Vec<String>,
-    /// What the target did.
+    /// Latency of the target.
     pub latency: Option<LatencyText<'a>>,
-    /// What the load is; shown where there are no latencies.
+    /// The load; shown without latencies.
     pub load: Option<LoadText>,
-    /// What the analysis found, as sentences.
+    /// The findings, as sentences.
     pub findings: &'a [String],
-    /// What to know before believing the figures, most severe first.
+    /// Cautions to read before believing the figures, most severe first.
     pub cautions: &'a [Caution],
 }
 
@@ -75,7 +75,7 @@ impl<'a> TextReport<'a> {
     }
 }
 
-/// How it is written.
+/// Options of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// `Unicode` draws the pictures with half blocks; all words stay ASCII.
@@ -136,7 +136,7 @@ fn run_head(s: &Summary) -> Vec<String> {
     head
 }
 
-/// A name of foreign length, so that it takes its share of the text only.
+/// Shortens an external name, so that it takes only its share of the text.
 fn clipped(name: &str) -> String {
     crate::lines::shorten(&name.chars().map(ascii).collect::<String>(), 60)
 }
@@ -198,7 +198,7 @@ fn mark(severity: Severity) -> &'static str {
     }
 }
 
-/// Sentences under a heading, as many as there is room for, and how many more there are.
+/// Sentences under a heading, as many as fit, and the number of others.
 fn list<'a>(out: &mut Lines, name: &str, entries: impl Iterator<Item = (&'static str, &'a str)>) {
     let entries: Vec<_> = entries.collect();
     if entries.is_empty() {

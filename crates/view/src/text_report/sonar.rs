@@ -8,17 +8,17 @@ use iosonar_analyze::{
     Cell, CountGrid, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Row, row_lower_edge, row_of,
 };
 
-/// Most rows between the strips for what has no row of its own.
+/// Maximum rows between the strips for latencies without a row.
 const HEIGHT: usize = 16;
-/// Rows of characters: which slots of the grid belong to each.
+/// Rows of characters, with the slots of the grid in each.
 struct Rows {
     /// First slot of each row and the slot after it, from above to below.
     slots: Vec<std::ops::Range<usize>>,
 }
 
 impl Rows {
-    /// The finest rows that hold everything from the first slot with requests to the last. The strips for times
-    /// outside of the grid are rows of their own, where there are any.
+    /// The finest rows that hold everything from the first slot with requests to the last. The strips for times outside of
+    /// the grid are separate rows, if needed.
     fn new(lit: impl Fn(usize) -> bool, lines: usize) -> Rows {
         let first = (1..=ROWS).find(|s| lit(*s)).map_or(0, |s| s - 1);
         let last = (1..=ROWS).rfind(|s| lit(*s)).map_or(0, |s| s - 1);
@@ -114,7 +114,7 @@ fn shaded(
     key(out, most, most_of_op, limit_row.map(|_| limit));
 }
 
-/// What the characters mean.
+/// Explains the characters.
 fn key(out: &mut Lines, most: u64, most_of_op: u64, limit: Option<&LimitVerdict>) {
     let text = chart::key(most, "character");
     let side = format!("; R, W: to {}", units::grouped(most_of_op));

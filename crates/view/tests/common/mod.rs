@@ -10,14 +10,14 @@ pub struct Run {
     pub plan: Plan,
     pub info: RunInfo,
     pub records: Vec<Record>,
-    /// What pictures are told to show; nothing is looked for.
+    /// Findings for the pictures; no detector runs.
     pub findings: Option<Findings>,
-    /// What verification found, one by one.
+    /// Faults found by verification, one by one.
     pub faults: Vec<Fault>,
 }
 
 impl Run {
-    /// Of the last completion.
+    /// Time of the last completion.
     pub fn end_ns(&self) -> u64 {
         self.records.iter().filter_map(|r| r.completed).max().map_or(1_000, |t| t.0)
     }
@@ -148,7 +148,7 @@ pub fn empty(targets: &[&str]) -> Run {
     }
 }
 
-/// More findings than a picture has room for, most of them where the fixture really has them.
+/// More findings than fit into a picture, most of them where the fixture really has them.
 pub fn with_findings(mut run: Run) -> Run {
     let end = run.records.iter().filter_map(|r| r.completed).max().map_or(1, |t| t.0);
     let range = |from: f64, to: f64| TimeRange {
@@ -231,7 +231,7 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
     for number in 0..count {
         let target = (number % run.info.targets.len().max(1) as u64) as u16;
         let size = run.info.targets[usize::from(target)].size.max(1 << 20);
-        // Most lie in one stretch, as behind a bad write path.
+        // Most lie in one stretch, as with a bad write path.
         let share = if number % 4 > 0 { 0.31 + numbers.unit() * 0.04 } else { numbers.unit() };
         let is_final = number % 3 > 0;
         let completed = match is_final {
@@ -313,7 +313,7 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
         for (begin, length) in &stalls {
             let (begin, end) = (*begin, begin + length);
             if (begin..end).contains(&submitted) {
-                // The queue fills during the first tenth of a stall; what comes later waits.
+                // The queue fills during the first tenth of a stall; later requests wait.
                 if submitted > begin + length * 0.1 {
                     submitted = end + numbers.unit() * 1e6;
                 } else {
@@ -401,7 +401,7 @@ pub fn extreme() -> Run {
     run
 }
 
-/// A directory without a gate.
+/// A directory without checks.
 pub struct Plain<'a>(pub &'a std::path::Path);
 
 impl iosonar_view::Folder for Plain<'_> {
@@ -416,7 +416,7 @@ impl iosonar_view::Folder for Plain<'_> {
     }
 }
 
-/// What a machine may have done from zero to `end_ns`: five devices, every value up to `most`.
+/// Plausible machine samples from zero to `end_ns`: five devices, every value up to `most`.
 pub fn machine_series(end_ns: u64, most: f64) -> iosonar_analyze::MachineSeries {
     use iosonar_analyze::{CpuSteps, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
     let end_ns = end_ns.max(20);

@@ -14,9 +14,9 @@ pub(super) static CHART: Chart = Chart {
     draw,
 };
 
-/// Figures, a lane each.
+/// Figures, one lane each.
 const LANES: [(&str, &str); 2] = [("latency.p50", "median latency"), ("latency.p99", "p99 of the latency")];
-/// Between two lanes.
+/// Gap between two lanes.
 const GAP: i32 = 26;
 
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {

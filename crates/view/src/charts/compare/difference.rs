@@ -1,4 +1,4 @@
-//! Where B has more or fewer requests than A: neighbouring cells are pooled until there is something to say.
+//! Cells with more or fewer requests in B than in A: neighbouring cells are pooled until the counts suffice.
 
 use super::super::SIDE_LEFT;
 use super::super::axes::{self, words};
@@ -18,7 +18,7 @@ pub(super) static CHART: Chart = Chart {
 const CELL: usize = 6;
 /// Cells are pooled until A and B together have this many requests in them.
 const LEAST: u64 = 20;
-/// Columns of a pool at most; with fewer requests in them, it is grey.
+/// Maximum columns of a pool; with fewer requests in them, it is grey.
 const MOST_COLUMNS: usize = 12;
 /// Steps of colour on each side.
 const STEPS: usize = 8;
@@ -139,15 +139,15 @@ impl Map {
     }
 }
 
-/// The colours of a row. Neighbours in time are pooled, never neighbours in latency: what became slower must not make
-/// up for what it left behind.
+/// The colours of a row. Neighbours in time are pooled, never neighbours in latency: requests that became slower must not
+/// cancel out against the gap at their old latency.
 fn row_shades(row: &[(u64, u64)]) -> Vec<u8> {
     let sum = |cells: &[(u64, u64)]| cells.iter().fold((0, 0), |(a, b), cell| (a + cell.0, b + cell.1));
     let mut begins = vec![0];
     let mut pooled = 0;
     for (x, cell) in row.iter().enumerate() {
         let begin = begins.last().copied().unwrap_or(0);
-        // A pool that is too long would colour times at which nothing differs.
+        // A pool that is too long would colour times without a difference.
         if pooled >= LEAST || x - begin >= MOST_COLUMNS {
             begins.push(x);
             pooled = 0;

@@ -1,4 +1,4 @@
-//! Pictures of two runs side by side. Axes are locked to what both have, so that equal places mean the same.
+//! Pictures of two runs side by side. Both share the axes, so that equal positions mean the same.
 
 mod course;
 mod difference;
@@ -27,13 +27,13 @@ pub struct CompareMaterial<'a> {
     pub subject: &'a Subject,
     /// The baseline.
     pub a: RunMaterial<'a>,
-    /// What is compared with it.
+    /// The run compared with it.
     pub b: RunMaterial<'a>,
     /// The figures; without them there are only the pictures of both runs' counts.
     pub comparison: Option<&'a Comparison>,
 }
 
-/// The words on two runs: what each was, and the cautions and stamps of both.
+/// The words on two runs: their descriptions, and the cautions and stamps of both.
 pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
     let [of_a, of_b] = [a, b].map(|s| Subject::of_run(s, &Headline::default()));
     let name = |letter: &str, s: &Subject| format!("{letter}: {} · {}", s.what, s.how);
@@ -69,7 +69,7 @@ pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
     }
 }
 
-/// Height of a line of words above the plot, and how many have room; more make the picture higher.
+/// Height of a line of words above the plot, and the number of lines that fit; more make the picture higher.
 const LINE: i32 = 18;
 const LINES: usize = 4;
 
@@ -83,7 +83,7 @@ struct Chart {
 static CHARTS: [&Chart; 6] =
     [&sonars::CHART, &difference::CHART, &course::CHART, &pairs::CHART, &ratio::CHART, &shift::CHART];
 
-/// What a picture sees.
+/// Input of a picture.
 struct CompareView<'a> {
     view: View<'a>,
     a: RunMaterial<'a>,
@@ -102,7 +102,7 @@ impl std::fmt::Debug for ComparePicture {
 }
 
 impl ComparePicture {
-    /// Every picture, the most telling first.
+    /// Every picture, the most informative first.
     pub fn all() -> impl Iterator<Item = ComparePicture> {
         CHARTS.iter().map(|c| ComparePicture(c))
     }
@@ -112,7 +112,7 @@ impl ComparePicture {
         self.0.stem
     }
 
-    /// What is seen, in words.
+    /// The title.
     pub fn title(self) -> &'static str {
         self.0.title
     }
@@ -161,7 +161,7 @@ pub fn plot_compare(
     Ok(written)
 }
 
-/// The answer, and what else differs: that comes before every difference of a figure.
+/// The answer, and other differences, which come before every difference of a figure.
 fn sentences(view: &CompareView<'_>) -> Vec<String> {
     let Some(c) = view.comparison else { return Vec::new() };
     let mut lines = vec![c.answer.text.clone(), c.answer.covers.clone()];
@@ -183,7 +183,7 @@ fn plot_area(area: Rect) -> Rect {
     Rect { x: PLOT_LEFT, y: area.y, w: PLOT_WIDTH, h: area.h - BELOW }
 }
 
-/// The grids of both runs on the base on which the same load aligns, and what that base is.
+/// The grids of both runs on the time base on which the same load aligns, and the name of that base.
 fn grids<'a>(view: &CompareView<'a>) -> (&'a CountGrid, &'a CountGrid, &'static str) {
     let (a, b) = (view.a.diagrams, view.b.diagrams);
     if view.a.summary.run.has_timetable && view.b.summary.run.has_timetable {
@@ -217,7 +217,7 @@ fn latency_scale(view: &CompareView<'_>, plot: Rect) -> LogScale {
     LogScale::new(plot, lit, false)
 }
 
-/// Whether there is anything to compare; if not, the reason is written.
+/// Whether there is anything to compare; if not, draws the reason.
 fn or_nothing(view: &CompareView<'_>, scene: &mut Scene, area: Rect) -> bool {
     let completed = |run: &RunMaterial<'_>| run.summary.counts.all.completed;
     let any = completed(&view.a) + completed(&view.b) > 0;

@@ -1,4 +1,4 @@
-//! Each request in A and in B: only who replays has the same requests twice.
+//! Each request in A and in B: only replays execute the same requests twice.
 
 use super::super::xy::{self, Pair, X};
 use super::super::{RunView, page};

@@ -30,7 +30,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let most = pairs.histogram.iter().map(|b| b.share * 100.0).fold(0.0, f64::max);
     let scale = LinearScale::new(most, plot);
     scale.draw(scene, p, "Share of the pairs, %", units::plain);
-    // One more bin on either side for what lies beyond.
+    // One more bin on either side for values beyond the scale.
     let span = 2.0 * (MOST_LOG2 + BIN);
     let x = |log2: f64| {
         plot.x
@@ -40,7 +40,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     ticks(view, scene, plot, &x);
     for bin in &pairs.histogram {
         let (from, to) = edges(bin);
-        // The two bins around 1 hold what did not change.
+        // The two bins around 1 hold the unchanged requests.
         let color = match (from, to) {
             (_, 0.0) | (0.0, _) => p.axis,
             (_, to) if to < 0.0 => p.ok,

@@ -26,7 +26,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let figures = view.comparison.map_or(&[][..], |c| &c.figures);
     let numbered = figures.iter().enumerate();
     let mut known: Vec<(usize, &Figure)> = numbered.filter(|(_, f)| f.change_percent.is_some()).collect();
-    // Reads and writes alone come last: they are what is skipped first.
+    // Reads and writes alone come last: they are skipped first.
     known.sort_by_key(|(_, f)| f.name.contains("read.") || f.name.contains("write."));
     let plot = Rect { x: 24 + NAMES, y: area.y + 22, w: 1552 - NAMES - VALUES, h: area.h - 22 - 40 };
     if known.is_empty() {
@@ -117,7 +117,7 @@ fn heads(view: &CompareView<'_>, scene: &mut Scene, plot: Rect) {
     key(view, scene, plot.x + 10, plot.y - 6);
 }
 
-/// What the colours of changes mean.
+/// Draws the meaning of the colours of changes.
 pub(super) fn key(view: &CompareView<'_>, scene: &mut Scene, x: i32, y: i32) {
     let p = view.view.palette;
     let colors = [("worse", p.bad), ("better", p.ok), ("no difference shown", p.axis)];
@@ -150,7 +150,7 @@ fn row(
             .for_each(|end| scene.vertical(x(end), (y - 9, y + 1), Stroke::solid(color, 1)));
     }
     scene.area(Rect { x: x(change) - 3, y: y - 8, w: 8, h: 8 }, Fill::Solid(color));
-    // Where the figure stands in the JSON of the comparison.
+    // Path of the figure in the JSON of the comparison.
     let path = |name: &str| format!("comparisons.0.figures.{number}.{name}");
     let shown = |text: String, name: &str, value: f64| Caption::figure(text, path(name), value);
     let interval = match (figure.low_percent, figure.high_percent) {

@@ -1,4 +1,4 @@
-//! How far apart the requests of a window lie: span, average distance, mean gap.
+//! Distances of the requests of a window: span, average distance, mean gap.
 
 use super::super::{Chart, DemandView, Draw, axes, figures, plot_area};
 use super::scales::{Direction, LogScale};
@@ -29,9 +29,9 @@ const SHORTEST_S: u64 = 6;
 enum Distance {
     /// Highest minus lowest first sector.
     Span,
-    /// That divided by the number of first sectors.
+    /// Span divided by the number of first sectors.
     Average,
-    /// That divided by the number of gaps between them.
+    /// Span divided by the number of gaps between them.
     MeanGap,
 }
 

@@ -1,4 +1,4 @@
-//! The miss-ratio curve: what an LRU cache of each size would miss.
+//! The miss-ratio curve: misses of an LRU cache of each size.
 
 use super::super::axes::{self, LinearScale};
 use super::super::{Chart, DemandView, Draw, figures, page, plot_area};

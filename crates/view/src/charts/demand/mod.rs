@@ -1,4 +1,4 @@
-//! Pictures of what a load demands, and what they have in common. They need no run.
+//! Pictures of a load's demand, and their shared parts. They need no run.
 
 pub(super) mod distance;
 pub(super) mod frequency;
@@ -20,12 +20,12 @@ use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::SamplingFacts;
 
-/// What every picture over time says below.
+/// Label of the time axis of every picture.
 const TIME_LABEL: &str = "Time since the start of the load";
 /// Size of words beside and above the plot.
 const SMALL: f64 = 13.0;
 
-/// A picture with lines of words above the plot and the plot made by `body`, or the reason why there is none.
+/// A picture with lines of words above the plot and the plot made by `body`, or the reason why there is no plot.
 fn picture(
     view: &DemandView<'_>,
     chart: &Chart,
@@ -47,7 +47,7 @@ fn picture(
     })
 }
 
-/// The time axis of a load that ends at `end_ns`, or the part of it that is shown.
+/// The time axis of a load that ends at `end_ns`, or its visible part.
 fn time_scale(view: &DemandView<'_>, end_ns: u64, plot: Rect) -> TimeScale {
     let whole = TimeScale { begin: 0, end: end_ns.max(1), is_number: false, area: plot };
     let Some(range) = view.range else { return whole };
@@ -55,7 +55,7 @@ fn time_scale(view: &DemandView<'_>, end_ns: u64, plot: Rect) -> TimeScale {
     TimeScale { begin, end: range.to_ns.clamp(begin + 1, whole.end), ..whole }
 }
 
-/// How an entry of a legend looks in the plot.
+/// Appearance of a legend entry in the plot.
 #[derive(Clone, Copy)]
 enum Key {
     None,
@@ -83,7 +83,7 @@ impl Entry {
     }
 }
 
-/// The legend at the right of a plot. Entries that have no room are counted.
+/// The legend at the right of a plot. Entries that do not fit are counted.
 fn legend(scene: &mut Scene, palette: &Palette, plot: Rect, entries: &[Entry]) {
     const LINE: i32 = 17;
     let mut y = plot.y + 12;
@@ -122,7 +122,7 @@ fn device_line(scene: &mut Scene, palette: &Palette, plot: Rect, y: i32, bytes: 
     let base = if y - 6 > plot.y + 12 { y - 6 } else { y + 16 };
     let text = format!("device of {}", units::bytes(bytes));
     let mut text = words(text, plot.x + 8, base, 12.0, palette, Anchor::Start);
-    // Devices of nearly the same size have their names side by side; what has no room has its line only.
+    // Devices of nearly the same size have their names side by side; names that do not fit are skipped.
     while scene.texts().any(|other| other.bounds().overlaps(&text.bounds())) {
         text.x += text.bounds().w + 16;
         if text.bounds().right() > plot.right() {
@@ -139,8 +139,8 @@ fn backed(scene: &mut Scene, palette: &Palette, text: crate::scene::Text) {
     scene.text(text);
 }
 
-/// A step line that is interrupted where there is no value: `(begin, end, height)` of each step in pixels. What is
-/// narrower than a pixel is drawn as one.
+/// Draws a step line that is interrupted where there is no value: `(begin, end, height)` of each step in pixels. Steps
+/// narrower than a pixel are drawn as one.
 fn interrupted(scene: &mut Scene, steps: impl Iterator<Item = (i32, i32, Option<i32>)>, stroke: Stroke) {
     let mut points: Vec<(i32, i32)> = Vec::new();
     let mut end = i32::MIN;
@@ -152,7 +152,7 @@ fn interrupted(scene: &mut Scene, steps: impl Iterator<Item = (i32, i32, Option<
     };
     for (begin, right, y) in steps {
         let Some(y) = y else { continue };
-        // A gap that no pixel shows does not part the line.
+        // A gap narrower than a pixel does not interrupt the line.
         if begin > end {
             flush(&mut points, end);
         }
@@ -171,7 +171,7 @@ fn thinned(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
             out.push((x, y));
         }
     };
-    // Least before greatest, or the other way round if the least is the last: no way back.
+    // Least before greatest, or the other way round if the least is the last: the line never runs backward.
     let in_order = |[first, low, high, last]: [i32; 4]| {
         if last == low { [first, high, low, last] } else { [first, low, high, last] }
     };

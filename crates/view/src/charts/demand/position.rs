@@ -1,4 +1,4 @@
-//! Where requests lie: how many begin in each GiB of the device.
+//! Addresses of requests: how many start in each GiB of the device.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
 use super::super::{Chart, DemandView, Draw, figures, plot_area};
@@ -73,7 +73,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let step_gib = series.cell_sectors as f64 * group as f64 / GIB;
     let devices = view.demand.facts.wraparound.iter().map(|w| gib_up(w.device_bytes));
     let end = curves[0].1.len().max(curves[1].1.len()) as f64 * step_gib;
-    // A device end just after the load is shown, one far after would press the load together.
+    // The end of a device just after the load is shown; a distant one would compress the load.
     let end = devices.filter(|d| *d <= end * 2.0).fold(end, f64::max);
     let x = |gib: f64| plot.x + (gib / end * f64::from(plot.w - 1)).round() as i32;
     across(scene, p, plot, end, &x);

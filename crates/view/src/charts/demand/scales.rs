@@ -9,7 +9,7 @@ use crate::units;
 const ROOM_UP: f64 = 34.0;
 const ROOM_ACROSS: f64 = 80.0;
 
-/// Where a scale runs.
+/// Direction of a scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From below to above.
@@ -33,7 +33,7 @@ impl LogScale {
     pub(super) fn bytes(least: f64, most: f64, area: Rect, direction: Direction) -> LogScale {
         let least = least.max(1.0).log2().floor() as i32;
         let most = (most.max(1.0).log2().ceil() as i32).max(least + 2);
-        // What is not zero stands off the start.
+        // Values above zero keep off the start.
         let low = least - 1;
         let mut scale = LogScale::empty(2f64.powi(low), 2f64.powi(most), area, direction);
         let step = [1, 2, 5, 10]
@@ -99,7 +99,7 @@ impl LogScale {
         &self.ticks
     }
 
-    /// Grid lines, ticks, labels, and what the scale means.
+    /// Draws grid lines, ticks, labels, and the axis label.
     pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, label: &str) {
         let area = self.area;
         let (grid, axis) = (Stroke::solid(palette.grid, 1), Stroke::solid(palette.axis, 1));
@@ -115,7 +115,7 @@ impl LogScale {
                     scene.vertical(at, (area.y, area.bottom() - 1), grid);
                     scene.vertical(at, (area.bottom(), area.bottom() + 4), axis);
                     let mut text = words(text, at, area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle);
-                    // The last must not reach what stands beside the plot.
+                    // The last label must not reach the column beside the plot.
                     text.x -= (text.bounds().right() - area.right() - 12).max(0);
                     scene.text(text);
                 }
@@ -128,7 +128,7 @@ impl LogScale {
     }
 }
 
-/// What a horizontal axis means.
+/// Draws the label of a horizontal axis.
 pub(super) fn label_below(scene: &mut Scene, palette: &Palette, area: Rect, label: &str) {
     let (x, y) = (area.x + area.w / 2, area.bottom() + 36);
     scene.text(words(label, x, y, LABEL_SIZE, palette, Anchor::Middle));

@@ -1,4 +1,4 @@
-//! Where requests lie over time.
+//! Addresses of requests over time.
 
 use super::super::axes::{self, LinearScale, TimeScale};
 use super::super::{Chart, DemandView, Draw, band, figures, page, plot_area};
@@ -61,7 +61,7 @@ pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rec
     super::legend(scene, p, plot, &entries);
 }
 
-/// All requests, or those of an operation where colours cannot tell them apart. Returns the most in one cell.
+/// Draws all requests, or those of an operation if colours cannot distinguish them. Returns the most in one cell.
 fn draw_lane(
     scene: &mut Scene,
     view: &DemandView<'_>,
@@ -94,7 +94,7 @@ fn draw_lane(
     density.most()
 }
 
-/// The requests of a scope in the columns that are seen; the rows of the map are their first slots.
+/// The requests of a scope in the visible columns; the rows of the map are their first slots.
 fn strips(map: &SeekMap, scope: Scope, time: &TimeScale) -> Strips {
     let mut strips = Strips::new(time.area.w as usize);
     let pixel = |ns: u64| (time.x(ns) - time.area.x) as usize;

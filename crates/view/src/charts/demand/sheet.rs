@@ -1,4 +1,4 @@
-//! What a load demands on one page, as the overview of a run.
+//! A load's demand on one page, like the overview of a run.
 
 use super::super::axes::words;
 use super::super::overview::{self, Unit};

@@ -1,4 +1,4 @@
-//! Lengths of requests: how many have each, and how many bytes they move.
+//! Lengths of requests: number of requests and bytes of each.
 
 use super::super::axes::{self, LinearScale, words};
 use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH, figures};
@@ -18,7 +18,7 @@ pub(in super::super) static CHART: Chart = Chart {
 
 /// Lengths that the legend names.
 const NAMED: usize = 12;
-/// What is not zero is this high.
+/// Minimum height of bars above zero.
 const LEAST_PIXELS: i32 = 2;
 
 fn draw(view: &DemandView<'_>) -> Scene {
@@ -134,7 +134,7 @@ fn side(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, bottom: i32) {
     head.weight = Weight::Bold;
     scene.text(head);
     for s in sizes.into_iter().take(NAMED) {
-        // As many as there is room for beside both plots.
+        // Stops at the bottom of both plots.
         if y + 18 > bottom {
             break;
         }

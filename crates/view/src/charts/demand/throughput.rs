@@ -1,4 +1,4 @@
-//! What a load demands over time: the throughput pictures where there is no run.
+//! A load's demand over time: the throughput pictures without a run.
 
 use super::super::axes::{self, LinearScale};
 use super::super::overview::Unit;
@@ -14,7 +14,7 @@ pub(in super::super) fn overview(view: &DemandView<'_>, chart: &Chart, unit: Uni
     draw(view, chart, unit, false)
 }
 
-/// Reads, writes and all as lines of their own.
+/// Reads, writes and all as separate lines.
 pub(in super::super) fn by_op(view: &DemandView<'_>, chart: &Chart, unit: Unit) -> Scene {
     draw(view, chart, unit, true)
 }
@@ -91,7 +91,7 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
     curves
 }
 
-/// The windows that the figures are of.
+/// The windows that the figures refer to.
 fn source<'a>(view: &DemandView<'a>) -> &'a RateSeries {
     &view.demand.series.throughput
 }

@@ -1,4 +1,4 @@
-//! Turns: how often a request starts lower than the one before it.
+//! Turns (backward seeks): how often a request starts lower than its predecessor.
 
 use super::super::axes::{self, LinearScale};
 use super::super::{Chart, DemandView, Draw, figures, plot_area};
@@ -53,7 +53,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let shares: Vec<(usize, Option<f64>)> = sums
         .map(|(r, t)| (r.iter().sum::<u64>(), t.iter().sum::<u64>()))
         .enumerate()
-        // A window without requests has no share, and one outside of what is shown has none here.
+        // A window without requests has no share, and one outside of the visible time is skipped.
         .filter(|(i, _)| time.shows(at(*i)..at(i + 1)))
         .map(|(i, (r, t))| (i, (r > 0).then(|| t as f64 / r as f64 * 100.0)))
         .collect();

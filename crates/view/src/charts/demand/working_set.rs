@@ -1,4 +1,4 @@
-//! Working sets: how much of the device was used during the last seconds.
+//! Working sets: the part of the device used during the last seconds.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
 use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH, figures};
@@ -110,7 +110,7 @@ pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rec
         let second = |n: usize| (n as u64 + 1).saturating_mul(window.step_s).saturating_mul(1_000_000_000);
         let values = window.sliding.pages.iter().enumerate();
         let steps = values.filter(|(n, _)| time.shows(second(*n)..second(n + 1))).map(|(n, pages)| {
-            // An empty working set has no place on a logarithmic scale.
+            // An empty working set has no position on a logarithmic scale.
             let y = (*pages > 0 || !is_log).then(|| scale.y(bytes(pages)));
             (time.x(second(n)), time.x(second(n + 1)), y)
         });
@@ -168,13 +168,13 @@ fn windows(p: &Palette, series: &[WindowSeries], facts: &[WindowFacts]) -> Vec<E
         }
         Entry::line(stroke, vec![name, told])
     };
-    // The infinite one, drawn last, is told first: it must not be among those without room.
+    // The infinite one, drawn last, is listed first: it must not be among those that do not fit.
     let mut entries: Vec<Entry> = series.iter().zip(facts).enumerate().map(entry).collect();
     entries.rotate_right(1.min(series.len()));
     entries
 }
 
-/// Lines at the sizes of devices, and words for those that lie outside.
+/// Draws lines at the sizes of devices; returns words for those that lie outside.
 fn devices(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, scale: &Scale) -> Vec<Entry> {
     let mut outside = Vec::new();
     for w in &view.demand.facts.wraparound {

@@ -1,4 +1,4 @@
-//! Each fault at its address and at the time when a read found it, joined with the time when the write that is due there was
+//! Each fault at its address and at the time when a read found it, joined with the time when the expected write there was
 //! acknowledged.
 
 use super::super::axes::{self, LABEL_SIZE, TimeScale, words};
@@ -14,11 +14,11 @@ use crate::verify_text::sentence;
 use iosonar_archive::Fault;
 use std::ops::Range;
 
-/// Targets that are shown.
+/// Maximum targets in the picture.
 const MOST_TARGETS: usize = 4;
-/// Faults that are drawn, of all targets together: more marks would hide each other.
+/// Maximum faults drawn, of all targets together: more marks would hide each other.
 const MOST_MARKS: usize = 1000;
-/// Height of a plot, and what several have together.
+/// Least height of a plot, and the height of several together.
 const LEAST_HEIGHT: i32 = 230;
 const ALL_HEIGHT: i32 = 600;
 /// Height of the room for stamps.
@@ -52,7 +52,7 @@ fn draw(view: &RunView<'_>, faults: &[Fault]) -> Scene {
     for (number, (target, marks)) in targets.iter().zip(&shown.marks).enumerate() {
         let plot = Rect { y: top + TITLE + each * number as i32, ..area };
         Panel { view, target, marks, time: time.within(plot), arm: shown.arm() }.draw(&mut scene);
-        // Stamps are small here: what they would lie over is what they say.
+        // Stamps are small here: they must not hide the faults that they are about.
         let h = STAMP.min(plot.h);
         stamped.push(Rect { x: plot.x + plot.w / 4, y: plot.y + (plot.h - h) / 2, w: plot.w / 2, h });
     }
@@ -65,9 +65,9 @@ fn draw(view: &RunView<'_>, faults: &[Fault]) -> Scene {
 
 /// The faults that are drawn.
 struct Shown<'a> {
-    /// Of each target.
+    /// The faults of each target.
     marks: Vec<Vec<&'a Fault>>,
-    /// How many were found in the time that is shown.
+    /// Number of faults found in the visible time.
     seen: usize,
 }
 
@@ -76,7 +76,7 @@ impl Shown<'_> {
         self.marks.iter().map(Vec::len).sum()
     }
 
-    /// Half the width of a sign: many are small.
+    /// Half the width of a sign: with many faults, signs are small.
     fn arm(&self) -> i32 {
         match self.drawn() {
             0..=80 => 6,
@@ -86,7 +86,7 @@ impl Shown<'_> {
     }
 }
 
-/// Those found in the time that is shown; of too many, one of every so many.
+/// Faults found in the visible time; if too many, an equally spaced sample.
 fn shown<'a>(targets: &[Target<'a>], time: &TimeScale) -> Shown<'a> {
     let is_seen = |fault: &&&Fault| (time.begin..=time.end).contains(&fault.completed.0);
     let seen: usize = targets.iter().map(|target| target.faults.iter().filter(is_seen).count()).sum();
@@ -95,7 +95,7 @@ fn shown<'a>(targets: &[Target<'a>], time: &TimeScale) -> Shown<'a> {
     Shown { marks: targets.iter().map(of).collect(), seen }
 }
 
-/// What the marks mean, and what is not drawn.
+/// Describes the marks, and the faults that are not drawn.
 fn captions(view: &RunView<'_>, shown: &Shown<'_>, others: usize) -> Vec<Caption> {
     let key = "filled: a read found the fault there at this time; hollow, joined by a line: the write that is due there was \
                acknowledged at this time";
@@ -153,7 +153,7 @@ impl Panel<'_> {
         self.side(scene, &addresses);
     }
 
-    /// Lines first, then the times of writes: the signs of what was found lie over both.
+    /// Lines first, then the times of writes: the signs of faults lie over both.
     fn lines(&self, scene: &mut Scene, addresses: &Range<u64>) {
         let p = self.view.palette;
         let write = |fault: &Fault| fault.expected.and_then(|write| write.acknowledged);
@@ -234,7 +234,7 @@ fn height(plot: Rect, addresses: &Range<u64>, address: u64) -> i32 {
     plot.bottom() - 1 - (share.clamp(0.0, 1.0) * f64::from(plot.h - 1)).round() as i32
 }
 
-/// The whole target, or, where the faults lie in a small part of it, that part and some room around it.
+/// The whole target, or, if the faults lie in a small part of it, that part and some room around it.
 fn addresses(faults: &[&Fault], size: u64) -> Range<u64> {
     /// A part that is this much smaller than the target is enlarged.
     const SMALL: u64 = 8;

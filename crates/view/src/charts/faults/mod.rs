@@ -1,4 +1,4 @@
-//! Faults that verification found: where and when, and the whole target in a strip.
+//! Faults found by verification: where and when, and the whole target in a strip.
 
 pub(super) mod map;
 mod signs;
@@ -23,7 +23,7 @@ const WORDS: f64 = 13.0;
 /// Half the width of a sign in a legend.
 const ARM: i32 = 6;
 
-/// Classes with their counts, then `lines` on what is drawn; the first pixel below.
+/// Draws the classes with their counts, then `lines`; returns the first pixel below.
 fn legend(scene: &mut Scene, view: &RunView<'_>, verified: &Verified, lines: Vec<Caption>) -> i32 {
     let p = view.palette;
     let width = PLOT_WIDTH / COLUMNS as i32;
@@ -50,14 +50,14 @@ fn legend(scene: &mut Scene, view: &RunView<'_>, verified: &Verified, lines: Vec
     y - ROW / 2
 }
 
-/// What is in no list: counts say more than single faults.
+/// Note on faults that are not in the list.
 fn not_listed(verified: &Verified) -> Option<Caption> {
     let more = verified.not_listed;
     let text = format!("{} more faults are not in the list, and in no figure here", units::grouped(more));
     (more > 0).then(|| Caption::figure(text, "verified.not_listed", more))
 }
 
-/// The time that is shown: up to the end of the run, of the scan at its end, and of the last read that found a fault.
+/// The visible time: up to the end of the run, of the scan at its end, and of the last read that found a fault.
 fn time(view: &RunView<'_>, faults: &[Fault], area: Rect) -> TimeScale {
     let scan = view.summary.verified.as_ref().and_then(|verified| verified.scan);
     let found = faults.iter().map(|fault| fault.completed.0).max();
@@ -70,7 +70,7 @@ fn time(view: &RunView<'_>, faults: &[Fault], area: Rect) -> TimeScale {
     TimeScale { begin, end, is_number: false, area }
 }
 
-/// When the scan at the end read, behind the marks. Returns whether it is seen.
+/// Draws the time of the final scan, below the marks. Returns whether it is visible.
 fn scan(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale) -> bool {
     let Some(scan) = view.summary.verified.as_ref().and_then(|verified| verified.scan) else { return false };
     let (start, end) = (scan.start.0, scan.end.0.max(scan.start.0 + 1));
@@ -83,11 +83,11 @@ fn scan(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale) -> bool {
     is_seen
 }
 
-/// The words at the time of that scan, above the plot.
+/// Draws the title of that scan, above the plot.
 fn scan_title(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, y: i32) {
     let Some(scan) = view.summary.verified.as_ref().and_then(|verified| verified.scan) else { return };
     let middle = (time.x(scan.start.0) + time.x(scan.end.0)) / 2;
-    // The name of a target may be at the left.
+    // Leaves room for the name of a target at the left.
     let middle = middle.max(PLOT_LEFT + TITLE_WIDTH + 60);
     let mut text = words("final scan", middle, y, WORDS, view.palette, Anchor::Middle);
     text.x -= (text.bounds().right() - time.area.right()).max(0);
@@ -99,9 +99,9 @@ fn scan_title(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, y: i32) {
 struct Target<'a> {
     number: u16,
     path: &'a str,
-    /// Bytes; what is unknown ends with the last fault.
+    /// Bytes; an unknown size ends with the last fault.
     size: u64,
-    /// Of the highest request, if it is known.
+    /// End of the highest request, if known.
     requested_end: Option<u64>,
     faults: Vec<&'a Fault>,
 }
@@ -130,7 +130,7 @@ fn targets<'a>(view: &RunView<'a>, faults: &'a [Fault]) -> Vec<Target<'a>> {
     numbers.into_iter().map(of).collect()
 }
 
-/// At most so many of them, those with most faults, in the order of the plan; and how many others there are.
+/// The `most` targets with most faults, in the order of the plan; and the number of others.
 fn chosen(mut all: Vec<Target<'_>>, most: usize) -> (Vec<Target<'_>>, usize) {
     all.sort_by_key(|target| std::cmp::Reverse(target.faults.len()));
     let others = all.len().saturating_sub(most);
@@ -139,7 +139,7 @@ fn chosen(mut all: Vec<Target<'_>>, most: usize) -> (Vec<Target<'_>>, usize) {
     (all, others)
 }
 
-/// How many targets with faults there are beyond those in the picture.
+/// Note on targets with faults beyond those in the picture.
 fn other_targets(others: usize) -> Option<Caption> {
     let text = format!("{} with fewer faults are not drawn", units::more_targets(others));
     (others > 0).then(|| Caption::figure(text, "picture.other_targets", others))
@@ -156,7 +156,7 @@ fn title(scene: &mut Scene, p: &Palette, target: &Target<'_>, y: i32) {
     scene.text(text);
 }
 
-/// How many faults of a target are in the list, and of how many sectors.
+/// Number of faults of a target in the list, and of their sectors.
 fn counted(target: &Target<'_>) -> Caption {
     let (faults, sectors) =
         (target.faults.len() as u64, target.faults.iter().map(|fault| fault.length / SECTOR).sum::<u64>());
@@ -172,7 +172,7 @@ fn counted(target: &Target<'_>) -> Caption {
     Caption::figure(text, path("faults"), faults).of(path("sectors"), sectors)
 }
 
-/// How bad a fault is, the worst greatest: what a later read did not find again hides nothing that stays.
+/// Severity of a fault, the worst greatest: a fault that a later read did not confirm hides no permanent one.
 fn badness(fault: &Fault) -> (bool, std::cmp::Reverse<FaultClass>) {
     let is_passing = matches!(fault.class, FaultClass::Stale | FaultClass::Untransferred | FaultClass::Short);
     (!is_passing && !fault.transient, std::cmp::Reverse(fault.class))
@@ -183,7 +183,7 @@ fn is_of_scan(fault: &Fault) -> bool {
     fault.found_by == FoundBy::Final
 }
 
-/// What stands instead of a plot where no fault was found in the part of the time that is shown.
+/// Draws a note instead of a plot if no fault was found in the visible part of the time.
 fn none_seen(scene: &mut Scene, view: &View<'_>, plot: Rect) {
     super::page::nothing(scene, view, plot, "Nothing to show: no fault was found in this part of the time.");
 }

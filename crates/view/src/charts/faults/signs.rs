@@ -9,13 +9,13 @@ use iosonar_archive::FaultClass;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tone {
     Plain,
-    /// Nearer to that of words.
+    /// Nearer to the colour of words.
     Strong,
     /// Nearer to the background.
     Pale,
 }
 
-/// Hue, as a place in `Palette::series`, and lightness.
+/// Hue, as an index into `Palette::series`, and lightness.
 fn tint(class: FaultClass) -> (usize, Tone) {
     use Tone::{Pale, Plain, Strong};
     match class {
@@ -23,7 +23,7 @@ fn tint(class: FaultClass) -> (usize, Tone) {
         FaultClass::Misdirected => (0, Plain),
         FaultClass::Duplicated => (0, Strong),
         FaultClass::Swapped => (0, Pale),
-        // Blue: data of another target or run, or a write that nobody requested.
+        // Blue: data of another target or run, or a write that was never requested.
         FaultClass::OtherTarget => (1, Plain),
         FaultClass::OtherRun => (1, Strong),
         FaultClass::Phantom => (1, Pale),
@@ -66,7 +66,7 @@ pub(super) fn color(p: &Palette, class: FaultClass) -> Rgb {
 
 type Shape = &'static [(i32, i32)];
 
-/// Half the width of a shape as it stands here.
+/// Half the width of the shapes below.
 const UNIT: i32 = 6;
 const DISC: Shape = &[(-2, -5), (2, -5), (5, -2), (5, 2), (2, 5), (-2, 5), (-5, 2), (-5, -2)];
 const SQUARE: Shape = &[(-5, -5), (5, -5), (5, 5), (-5, 5)];
@@ -88,7 +88,7 @@ const PLUS: Shape = &[
     (-2, -2),
 ];
 
-/// Its shape, around its middle. Two hues that have one lightness without colours have no shape in common.
+/// The shape of a class, around its middle. Two hues with the same lightness without colours have no shape in common.
 fn shape(class: FaultClass) -> Shape {
     let (hue, tone) = tint(class);
     match (hue % 2, tone) {
@@ -101,7 +101,7 @@ fn shape(class: FaultClass) -> Shape {
     }
 }
 
-/// Draws its sign with the middle at a place; `arm` is half its width.
+/// Draws its sign with the middle at `at`; `arm` is half its width.
 pub(super) fn filled(scene: &mut Scene, p: &Palette, class: FaultClass, at: (i32, i32), arm: i32) {
     // A line around it separates neighbours.
     let (hue, tone) = tint(class);

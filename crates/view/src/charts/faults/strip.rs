@@ -1,4 +1,4 @@
-//! Whole targets from their first byte to their last, with the places of faults, and how many faults were found over time.
+//! Whole targets from their first byte to their last, with the places of faults, and the number of faults found over time.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, TimeScale, tick_word, words};
 use super::super::layout::{AddressAxis, outline};
@@ -9,7 +9,7 @@ use crate::units;
 use iosonar_archive::{Fault, FaultClass};
 use std::collections::BTreeMap;
 
-/// Targets that have a row.
+/// Maximum targets with a row.
 const MOST_TARGETS: usize = 8;
 /// Height of a row: its name, signs, the strip, addresses.
 const TITLE: i32 = 22;
@@ -17,9 +17,9 @@ const SIGNS: i32 = 14;
 const STRIP: i32 = 26;
 const TICKS: i32 = 36;
 const EACH: i32 = TITLE + SIGNS + STRIP + TICKS;
-/// Least width of a place with a fault: narrower ones would not be seen.
+/// Least width of a place with a fault: narrower ones would be invisible.
 const PLACE: i32 = 3;
-/// From one sign above a strip to the next.
+/// Distance between two signs above a strip.
 const APART: i32 = 15;
 /// Height of the plot of counts, and of the words above it.
 const COUNTS: i32 = 190;
@@ -64,7 +64,7 @@ fn captions(view: &RunView<'_>, others: usize) -> Vec<Caption> {
     std::iter::once(key.into()).chain(more.into_iter().flatten()).collect()
 }
 
-/// A target.
+/// Draws a target.
 fn row(scene: &mut Scene, view: &RunView<'_>, target: &Target<'_>, y: i32) {
     let p = view.palette;
     let strip = Rect { x: PLOT_LEFT, y: y + TITLE + SIGNS, w: PLOT_WIDTH, h: STRIP };
@@ -119,14 +119,14 @@ fn places(target: &Target<'_>, width: i32) -> Vec<Option<FaultClass>> {
     worst.into_iter().map(|fault| fault.map(|fault| fault.class)).collect()
 }
 
-/// Where a class starts.
+/// The columns where a class starts.
 fn starts(places: &[Option<FaultClass>]) -> impl Iterator<Item = (i32, FaultClass)> {
     let before = std::iter::once(&None).chain(places);
     let starts = places.iter().zip(before).enumerate().filter(|(_, (place, before))| place != before);
     starts.filter_map(|(x, (class, _))| Some((x as i32, (*class)?)))
 }
 
-/// Faults found in each step of the time, one class on the other.
+/// Draws the faults found in each step of the time, one class stacked on the other.
 fn counts(scene: &mut Scene, view: &RunView<'_>, faults: &[Fault], time: &TimeScale) {
     let (p, plot) = (view.palette, time.area);
     if super::scan(scene, view, time) {
@@ -134,7 +134,7 @@ fn counts(scene: &mut Scene, view: &RunView<'_>, faults: &[Fault], time: &TimeSc
     }
     let bars = bars(faults, time);
     let most = bars.values().map(|bar| bar.values().sum::<u64>()).max().unwrap_or(0);
-    // Fewer would have ticks between whole numbers.
+    // Fewer would put ticks between whole numbers.
     let scale = LinearScale::new(most.max(5) as f64, plot);
     time.draw(scene, p, Some("Time since the start of the run, when a read found the fault"));
     scale.draw(scene, p, "Faults found", units::plain);
@@ -142,7 +142,7 @@ fn counts(scene: &mut Scene, view: &RunView<'_>, faults: &[Fault], time: &TimeSc
         let mut below = 0;
         for (class, count) in bar {
             let (bottom, top) = (scale.y(below as f64), scale.y((below + count) as f64));
-            // What is not zero is seen.
+            // Counts above zero must be visible.
             let h = (bottom - top).max(2);
             let area = Rect { x: *x, y: bottom - h, w: (BAR - 1).min(plot.right() - x), h };
             scene.marks.push(crate::scene::Mark::Area { area, fill: Fill::Solid(signs::color(p, *class)) });

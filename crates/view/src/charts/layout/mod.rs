@@ -1,6 +1,6 @@
-//! Where the blocks of a file are: file offsets against addresses, and how large the fragments are.
+//! Location of the blocks of a file: file offsets against addresses, and the sizes of the fragments.
 //!
-//! Three things tell a fragmented file at a glance: the strip of the file is dark where its fragments are small, the line of
+//! Three things show a fragmented file at a glance: the strip of the file is dark where its fragments are small, the line of
 //! addresses breaks into pieces, and the column of the disk is pale where other blocks lie between those of the file.
 
 mod overview;
@@ -25,11 +25,11 @@ use strip::{Piece, fragment_color, largeness, pieces, share_color};
 const STRIP: Rect = Rect { x: PLOT_LEFT, y: 150, w: 1080, h: 34 };
 /// File offsets against addresses.
 const PLOT: Rect = Rect { x: PLOT_LEFT, y: 212, w: 1080, h: PAGE_HEIGHT as i32 - 212 - page::BOTTOM - 64 };
-/// The range of addresses, and how much of it is the file's.
+/// The range of addresses, and the file's share of it.
 const DISK: Rect = Rect { x: 1206, y: PLOT.y, w: 44, h: PLOT.h };
 /// The whole file system.
 const WHOLE: Rect = Rect { x: 1282, y: PLOT.y, w: 22, h: PLOT.h };
-/// What stands at the right.
+/// Left edge of the text at the right.
 const SIDE: i32 = 1336;
 
 /// The picture of a map whose rows were kept, as a file. `subject` has the command, the tool and cautions; its other words are
@@ -49,7 +49,7 @@ fn file_of(scene: &Scene, format: Format, style: &Style) -> Vec<u8> {
 fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
     let how = [Some(counts(map)), Some(sums(map))].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let remark = map.volume.addresses.remark().map(|remark| format!(". {remark}")).unwrap_or_default();
-    // A map has no detectors: that there are no cautions would say too much.
+    // A map has no detectors, so the absence of cautions means nothing.
     let subject = Subject { what: place(map) + &remark, how, is_unexamined: true, ..subject.clone() };
     let material = super::Material { subject: &subject, run: None, demand: None };
     let view = View::new(&material, style);
@@ -73,14 +73,14 @@ fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
     scene
 }
 
-/// What all parts of the picture see.
+/// Input of all parts of the picture.
 struct Sheet<'a> {
     map: &'a Map,
     palette: &'static Palette,
     pieces: Vec<Piece>,
     /// End of the file's last block.
     end: u64,
-    /// The addresses that are shown.
+    /// The visible addresses.
     from: u64,
     to: u64,
 }
@@ -96,7 +96,7 @@ impl<'a> Sheet<'a> {
         Sheet { map, palette, pieces, end, from, to: to.max(from + 1) }
     }
 
-    /// Pixel column of a place in the file.
+    /// Pixel column of an offset in the file.
     fn x(&self, offset: u64) -> i32 {
         strip::column(offset, self.end, PLOT.w)
     }
@@ -114,7 +114,7 @@ impl<'a> Sheet<'a> {
         scene.text(words("file", STRIP.x - 10, STRIP.y + 22, LABEL_SIZE, p, Anchor::End));
     }
 
-    /// A line for each extent, from its place in the file to its place on the disk.
+    /// Draws a line for each extent, from its offset in the file to its address on the disk.
     fn plot(&self, scene: &mut Scene) {
         let p = self.palette;
         offset_axis(scene, p, PLOT, self.end, |offset| self.x(offset));
@@ -168,7 +168,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// How much of each part of the range of addresses is the file's.
+    /// Draws the file's share of each part of the range of addresses.
     fn disk(&self, scene: &mut Scene) {
         let p = self.palette;
         let shares = strip::shares(&self.pieces, self.from..self.to, PLOT.h);
@@ -180,7 +180,7 @@ impl<'a> Sheet<'a> {
         above(scene, p, DISK, ["share of".into(), "this file".into()]);
     }
 
-    /// Where in the whole file system the file is.
+    /// Draws the location of the file in the whole file system.
     fn whole(&self, scene: &mut Scene) {
         let p = self.palette;
         let Some(bytes) = self.map.volume.bytes.filter(|bytes| *bytes >= self.to) else { return };
@@ -199,7 +199,7 @@ impl<'a> Sheet<'a> {
         above(scene, p, WHOLE, ["file system".into(), units::bytes(bytes)]);
     }
 
-    /// Figures, and how many bytes are in records of each size.
+    /// Draws figures, and the number of bytes in records of each size.
     fn sizes(&self, scene: &mut Scene) {
         let p = self.palette;
         let f = &self.map.figures;

@@ -1,5 +1,5 @@
-//! All methods of an experiment on creation, side by side: how fragmented their files are, where these lie, and how fast they
-//! were read.
+//! All methods of an experiment on creation, side by side: the fragmentation of their files, their location, and the read
+//! rates.
 //!
 //! Rows are sorted, the most fragmented file first. Strips then pale from row to row, and where fragments cost something, the
 //! marks of scans move to the right with them.
@@ -38,13 +38,13 @@ const THREE_LINES: i32 = 54;
 const AXES: i32 = 46;
 /// Height of a line of sentences.
 const LINE: i32 = 18;
-/// Methods with fewer fragments than so many others have no row.
+/// Maximum rows; methods with fewer fragments than this many others have no row.
 const MOST_ROWS: usize = 40;
-/// A file system is shown as a whole where the files take no less than one part of so many.
+/// A file system is shown as a whole if the files take at least one part in this many.
 const ZOOM: u64 = 24;
 const MIB: f64 = 1_048_576.0;
 
-/// What an experiment on creation methods found.
+/// Results of an experiment on creation methods.
 #[derive(Debug, Clone, Copy)]
 pub struct LayoutOverview<'a> {
     /// The words around the picture.
@@ -55,10 +55,10 @@ pub struct LayoutOverview<'a> {
     pub sentences: &'a [String],
 }
 
-/// What a method did. Rates are in bytes per second.
+/// Results of a method. Rates are in bytes per second.
 #[derive(Debug, Clone, Default)]
 pub struct LayoutRow<'a> {
-    /// Its place in the list of methods in the JSON of the answer.
+    /// Its index in the list of methods in the JSON of the answer.
     pub index: usize,
     /// Its words.
     pub name: String,
@@ -66,7 +66,7 @@ pub struct LayoutRow<'a> {
     pub fragments: Vec<u64>,
     /// The map of its first file, with rows.
     pub map: Option<&'a Map>,
-    /// Rate of creation with the flush; absent where that failed.
+    /// Rate of creation with the flush; absent if that failed.
     pub created: Option<f64>,
     /// Rates of its scans. The first one is not compared.
     pub scans: Vec<f64>,
@@ -88,12 +88,12 @@ impl LayoutRow<'_> {
         self.fragments.iter().sum::<u64>() as f64 / self.fragments.len().max(1) as f64
     }
 
-    /// Where a figure is in the JSON of the answer.
+    /// Path of a figure in the JSON of the answer.
     fn path(&self, figure: &str) -> String {
         format!("methods.{}.{figure}", self.index)
     }
 
-    /// How many fragments its files have: from the least to the most.
+    /// Number of fragments of its files: from the least to the most.
     fn count(&self) -> Caption {
         let files = || self.fragments.iter().enumerate();
         let figure = |(file, count): (usize, &u64)| {
@@ -140,23 +140,23 @@ fn draw(overview: &LayoutOverview<'_>, style: &Style) -> Scene {
     scene
 }
 
-/// Draws what a mark of the legend looks like, from a left edge on.
+/// Draws a sample of a mark of the legend, from a left edge on.
 type Sample<'a> = &'a dyn Fn(&mut Scene, i32);
 
-/// A method that is shown.
+/// A method in the picture.
 struct Row<'a> {
     of: &'a LayoutRow<'a>,
     pieces: Vec<Piece>,
 }
 
 impl Row<'_> {
-    /// Whether its file has blocks. Scans of one without them tell nothing about the device.
+    /// Whether its file has blocks. Scans of a file without blocks say nothing about the device.
     fn has_blocks(&self) -> bool {
         !self.pieces.is_empty()
     }
 }
 
-/// What all parts of the picture see.
+/// Input of all parts of the picture.
 struct Sheet<'a> {
     palette: &'static Palette,
     rows: Vec<Row<'a>>,
@@ -226,7 +226,7 @@ impl<'a> Sheet<'a> {
         self.bottom() + AXES + LINE * self.lines.len() as i32 + 16 + page::BOTTOM
     }
 
-    /// What the marks of rates mean.
+    /// Draws the meaning of the marks of rates.
     fn legend(&self, scene: &mut Scene) {
         let p = self.palette;
         let y = 158;
@@ -278,7 +278,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Lines behind the rows.
+    /// Draws lines below the rows.
     fn grid(&self, scene: &mut Scene) {
         let (p, ends) = (self.palette, (TOP, self.bottom()));
         for rate in self.rates.ticks() {
@@ -354,7 +354,7 @@ impl<'a> Sheet<'a> {
         let first = row.scans.first().map(|rate| (rate, p.background, p.read));
         for (rate, fill, edge) in later.chain(first) {
             let place = (self.rates.x(*rate), at(25));
-            // Apart from those behind it.
+            // A margin separates it from the marks below it.
             dot(scene, place, radius + 1, p.background, p.background);
             dot(scene, place, radius, fill, edge);
         }
@@ -444,7 +444,7 @@ fn stacked(scene: &mut Scene, middle: i32, lines: usize, mut draw: impl FnMut(&m
     (0..lines).for_each(|line| draw(scene, line, first + 16 * line as i32));
 }
 
-/// The words of a method in at most so many lines, broken before a `+` where that is possible.
+/// The words of a method in at most `most` lines, broken before a `+` if possible.
 fn name_lines(name: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let fits = |text: &str| fonts::width(text, size, Weight::Regular) <= room;
     let mut lines: Vec<String> = Vec::new();
@@ -501,7 +501,7 @@ impl Rates {
     }
 }
 
-/// The addresses that are shown.
+/// The visible addresses.
 struct Disk {
     from: u64,
     to: u64,
@@ -545,7 +545,7 @@ impl Disk {
         DISK.0 + (share.min(1.0) * f64::from(DISK.1 - 1)) as i32
     }
 
-    /// How much of each part of the range belongs to the file, and the borders of allocation groups.
+    /// Draws the file's share of each part of the range, and the borders of allocation groups.
     fn draw(&self, scene: &mut Scene, p: &'static Palette, row: &Row<'_>, area: Rect) {
         if !self.is_known() {
             return;
@@ -565,7 +565,7 @@ impl Disk {
         outline(scene, p, area);
     }
 
-    /// As many ticks as have room.
+    /// Draws as many ticks as fit.
     fn axis(&self, scene: &mut Scene, p: &'static Palette, y: i32) {
         if !self.is_known() {
             return;
@@ -577,7 +577,7 @@ impl Disk {
         all.iter().for_each(|text| scene.vertical(text.x, (y, y + 4), Stroke::solid(p.axis, 1)));
         let has_room =
             |texts: &[&Text]| texts.windows(2).all(|t| t[0].bounds().right() + 8 <= t[1].bounds().x);
-        // Every tick has its words, or every second one, or every fourth one.
+        // Every tick has a label, or every second one, or every fourth one.
         let wanted = [1, 2, 4, 8].map(|step| all.iter().step_by(step).collect::<Vec<_>>());
         let shown = wanted.into_iter().find(|texts| has_room(texts)).unwrap_or_default();
         let is_inside = |text: &&Text| text.bounds().right() <= RATES.0 - 12;

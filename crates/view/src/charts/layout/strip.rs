@@ -1,4 +1,4 @@
-//! What pictures of layouts have in common: the strip of a file, the colours of fragments, and shares of a range of addresses.
+//! Shared parts of pictures of layouts: the strip of a file, the colours of fragments, and shares of a range of addresses.
 
 use super::super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use crate::palette::{Palette, Rgb};
@@ -23,7 +23,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// In bytes. That of an encoded extent is not known: it is shown as a point.
+    /// Length in bytes. That of an encoded extent is unknown: it is shown as a point.
     pub(super) fn length_on_disk(&self) -> u64 {
         if self.extent.kind == Kind::Encoded { 1 } else { self.extent.length }
     }
@@ -67,7 +67,7 @@ pub(super) fn largeness(bytes: u64) -> f64 {
 
 /// The colour of fragments: the smaller, the more it differs from the background. `smallness` is from 0 to 1.
 pub(super) fn fragment_color(p: &Palette, smallness: f64) -> Rgb {
-    // The palest shades would not be seen as lines.
+    // The palest shades would be invisible as lines.
     p.shade(0.25 + 0.75 * smallness)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn colors(p: &Palette) -> Vec<Rgb> {
     [p.background].into_iter().chain((0..SHADES).map(shade)).chain(others).collect()
 }
 
-/// The colours, and what they mean. Other kinds than fragments are named where `figures` have them.
+/// Draws the colours, and their meaning. Other kinds than fragments are named if `figures` have them.
 pub(super) fn key(scene: &mut Scene, p: &'static Palette, left: i32, figures: &[&Figures]) {
     let colors = colors(p);
     scene.text(words("size of the fragment", left, 116, 13.0, p, Anchor::Start));
@@ -123,15 +123,15 @@ pub(super) fn key(scene: &mut Scene, p: &'static Palette, left: i32, figures: &[
     }
 }
 
-/// Pixel column of a place in a file that ends at `end`, in a strip of this width.
+/// Pixel column of an offset in a file that ends at `end`, in a strip of this width.
 pub(super) fn column(offset: u64, end: u64, width: i32) -> i32 {
     (offset.min(end) as f64 / end as f64 * f64::from(width)) as i32
 }
 
-/// A fragment is told from the one before it by a thin gap where both have so many columns or more.
+/// A thin gap separates neighbouring fragments if both have at least this many columns.
 const TOLD_APART: i32 = 4;
 
-/// A file from its start to its end: each column has the colour of the most of it, holes are empty.
+/// Draws a file from its start to its end: each column has the colour of the most of it, holes are empty.
 pub(super) fn strip(scene: &mut Scene, p: &'static Palette, pieces: &[Piece], end: u64, at: Rect) {
     let mut columns = vec![[0u64; SHADES + 4]; at.w as usize];
     let mut unwritten = vec![false; at.w as usize];
@@ -156,7 +156,7 @@ pub(super) fn strip(scene: &mut Scene, p: &'static Palette, pieces: &[Piece], en
     outline(scene, p, at);
 }
 
-/// Between fragments that follow each other in the file, where they are wide enough: of equal size, they have one colour.
+/// Draws gaps between consecutive fragments that are wide enough: with equal sizes, they have one colour.
 fn gaps(scene: &mut Scene, p: &'static Palette, pieces: &[Piece], end: u64, at: Rect) {
     let column = |offset: u64| column(offset, end, at.w);
     let starts: Vec<i32> =
@@ -171,7 +171,7 @@ fn gaps(scene: &mut Scene, p: &'static Palette, pieces: &[Piece], end: u64, at: 
     }
 }
 
-/// How much of each part of a range of addresses belongs to a file: one share for each of `parts` equal parts.
+/// A file's share of each part of a range of addresses: one share for each of `parts` equal parts.
 pub(super) fn shares(pieces: &[Piece], addresses: Range<u64>, parts: i32) -> Vec<f64> {
     let mut shares = vec![0f64; parts as usize];
     let each = (addresses.end - addresses.start) as f64 / f64::from(parts);
@@ -188,7 +188,7 @@ pub(super) fn shares(pieces: &[Piece], addresses: Range<u64>, parts: i32) -> Vec
 
 /// The colour of a share above 0.
 pub(super) fn share_color(p: &Palette, share: f64) -> Rgb {
-    // What is not nothing is seen.
+    // A share above zero must be visible.
     p.background.mix(p.read, 0.12 + 0.88 * share.min(1.0))
 }
 
@@ -201,7 +201,7 @@ pub(in crate::charts) struct AddressAxis {
 }
 
 impl AddressAxis {
-    /// Of a range.
+    /// The axis of a range.
     pub(in crate::charts) fn of(addresses: Range<u64>) -> AddressAxis {
         let Range { start: from, end: to } = addresses;
         // Where the range is small and far from the start, all ticks would look alike.
@@ -212,7 +212,7 @@ impl AddressAxis {
         AddressAxis { base, ticks: ticks(from - base, to - base).map(tick).collect() }
     }
 
-    /// Grid and ticks; `y` is the height of an address below the upper edge of the plot.
+    /// Draws grid and ticks; `y` is the height of an address below the upper edge of the plot.
     pub(in crate::charts) fn draw(
         &self,
         scene: &mut Scene,
@@ -228,7 +228,7 @@ impl AddressAxis {
     }
 }
 
-/// Grid and ticks of places in a file of so many bytes, and what they are; `x` is the distance of a place from the left edge.
+/// Draws grid, ticks and label of offsets in a file of `end` bytes; `x` is the distance of an offset from the left edge.
 pub(in crate::charts) fn offset_axis(
     scene: &mut Scene,
     p: &'static Palette,
@@ -252,7 +252,7 @@ fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(first), move |tick| tick.checked_add(step)).take_while(move |tick| *tick < to)
 }
 
-/// A thin line around an area.
+/// Draws a thin line around an area.
 pub(in crate::charts) fn outline(scene: &mut Scene, p: &'static Palette, area: Rect) {
     let stroke = Stroke::solid(p.axis, 1);
     let (x, y) = ((area.x - 1, area.right()), (area.y - 1, area.bottom()));

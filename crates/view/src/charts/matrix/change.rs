@@ -55,7 +55,7 @@ pub fn change_svg(grid: &MatrixGrid, theme: Theme, is_shown: &dyn Fn(usize, usiz
     svg(&scene)
 }
 
-/// The colours from half to twice as fast.
+/// Draws the colours from half to twice as fast.
 fn key(scene: &mut Scene, p: &Palette) {
     const WIDE: i32 = 300;
     let (left, top) = (PLOT_LEFT, 10);

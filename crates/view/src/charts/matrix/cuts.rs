@@ -7,11 +7,11 @@ use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
 
-/// More lines could not be told apart.
+/// More lines could not be distinguished.
 const MOST_LINES: usize = 8;
 /// Upper edge of the plot.
 const TOP: i32 = 108;
-/// Between the frame and the first and the last size.
+/// Distance from the frame to the first and the last size.
 const INSET: i32 = 30;
 
 /// One line: its name, and the throughput at each size that has one.
@@ -20,12 +20,12 @@ struct Cut {
     values: Vec<Option<f64>>,
 }
 
-/// The lines, and what they are over.
+/// The lines, and their axis.
 struct Cuts<'a> {
     label: &'static str,
     sizes: &'a [u64],
     cuts: Vec<Cut>,
-    /// Files that have figures.
+    /// Number of files with figures.
     of: usize,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn draw(sheet: &Sheet<'_>) -> Scene {
     })
 }
 
-/// Over records, one for each of some files; over files where there is one record size only.
+/// Lines over records, one for each of some files; over files if there is only one record size.
 fn cuts<'a>(sheet: &Sheet<'a>) -> Cuts<'a> {
     let grid = sheet.grid;
     if let [record] = grid.records.as_slice() {
@@ -80,7 +80,7 @@ fn spread(of: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| if count < 2 { 0 } else { (i * (of - 1) + (count - 1) / 2) / (count - 1) })
 }
 
-/// Colours far apart where there are few lines. Without colours, every other line is dashed.
+/// Dissimilar colours if there are few lines. Without colours, every other line is dashed.
 fn stroke(p: &Palette, i: usize, of: usize) -> Stroke {
     let place = if of < 2 { 1 } else { i * (p.series.len() - 1) / (of - 1) };
     Stroke { color: p.series[place], width: 2, dashed: p.is_gray && i % 2 == 1 }
@@ -132,7 +132,7 @@ impl Drawing<'_> {
         scene.text(words(label, x, plot.bottom() + 38, axes::LABEL_SIZE, p, Anchor::Middle));
     }
 
-    /// A point at each figure, and lines between those that have none between them.
+    /// Draws a point at each figure, and lines between adjacent ones.
     fn line(&self, scene: &mut Scene, cut: &Cut, stroke: Stroke) {
         let points: Vec<Option<(i32, i32)>> = self
             .sizes
@@ -148,7 +148,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// From above: the largest file first, as in the heat map.
+    /// Draws the names from above: the largest file first, as in the heat map.
     fn names(&self, scene: &mut Scene, cuts: &Cuts<'_>) {
         let count = cuts.cuts.len();
         for (row, i) in (0..count).rev().enumerate() {

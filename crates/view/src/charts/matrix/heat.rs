@@ -12,10 +12,10 @@ use crate::svg::svg;
 
 /// Width of brackets beside the rows, with their words.
 const BESIDE: i32 = 236;
-/// The widest and the highest a cell becomes.
+/// Maximum width and height of a cell.
 const MOST: (i32, i32) = (180, 90);
 
-/// The address that the cell of a file and a record leads to, by their indices.
+/// The link of a cell, by the indices of its file and its record.
 type Link<'a> = &'a dyn Fn(usize, usize) -> Option<String>;
 
 /// The picture.
@@ -33,9 +33,8 @@ pub(super) fn draw(sheet: &Sheet<'_>) -> Scene {
     })
 }
 
-/// The heat map of a grid as SVG for a page. `range`: the least and the greatest throughput that colours show, in bytes
-/// per second, as [`super::matrix_range`] returns it. `link`: the address that a cell leads to, by the indices of its
-/// file and its record.
+/// The heat map of a grid as SVG for a page. `range`: the least and the greatest throughput of the colours, in bytes per
+/// second, as returned by [`super::matrix_range`]. `link`: the link of a cell, by the indices of its file and its record.
 pub fn heat_svg(
     grid: &MatrixGrid,
     range: (f64, f64),
@@ -57,12 +56,12 @@ pub fn heat_svg(
     svg(&scene)
 }
 
-/// What the colours and the words of cells say.
+/// Meaning of the colours and the words of cells.
 #[derive(Clone, Copy)]
 pub(super) enum Scale<'a> {
     /// A throughput.
     Speeds(Speeds),
-    /// A throughput divided by another one. Cells that show no difference are told apart.
+    /// A ratio of two throughputs. Cells without a shown difference look different.
     Changes(&'a dyn Fn(usize, usize) -> bool),
 }
 
@@ -97,7 +96,7 @@ pub(super) struct Heat<'a> {
 }
 
 impl<'a> Heat<'a> {
-    /// In the upper left of `room`, so large that no cell is too large.
+    /// Places the map in the upper left of `room`, as large as the cell limit allows.
     pub(super) fn new(
         grid: &'a MatrixGrid,
         scale: Scale<'a>,
@@ -108,7 +107,7 @@ impl<'a> Heat<'a> {
         Heat { grid, scale, palette, plot: Rect { w: room.w.min(w), h: room.h.min(h), ..room } }
     }
 
-    /// Where a cell lies; a line of the background is left between cells that are large enough.
+    /// Area of a cell; large cells are separated by a line of the background.
     fn cell(&self, file: usize, record: usize) -> Rect {
         let (x, right) = self.columns(record);
         let (y, bottom) = self.rows(file);
@@ -140,7 +139,7 @@ impl<'a> Heat<'a> {
         self.plot
     }
 
-    /// The largest size at which every figure fits its cell; none where even the smallest is too large.
+    /// The largest size at which every figure fits its cell; `None` if even the smallest is too large.
     fn text_size(&self) -> Option<f64> {
         let wide = |v: f64, size| fonts::width(&self.scale.text(v), size, Weight::Regular).ceil() as i32;
         let fits = |size: &f64| {
@@ -215,8 +214,8 @@ impl<'a> Heat<'a> {
         scene.text(label);
     }
 
-    /// A bracket beside the rows of each plateau, and its name. Words that would have to stand beside another plateau
-    /// are missing.
+    /// Draws a bracket beside the rows of each plateau, and its name. Words that would stand beside another plateau are
+    /// skipped.
     fn plateaus(&self, scene: &mut Scene) {
         let (p, x) = (self.palette, self.plot.right() + 8);
         let mut shown: Vec<(Rect, &Plateau)> =
@@ -243,7 +242,7 @@ impl<'a> Heat<'a> {
         }
     }
 
-    /// The rows of a plateau; none if it has no file of this grid.
+    /// The rows of a plateau; `None` if no file of this grid belongs to it.
     fn beside(&self, plateau: &Plateau) -> Option<Rect> {
         let is_in = |file: &u64| (plateau.from_file..=plateau.to_file).contains(file);
         let first = self.grid.files.iter().position(is_in)?;
@@ -256,7 +255,7 @@ impl<'a> Heat<'a> {
 /// Height of the words of a plateau.
 const LINES: i32 = 38;
 
-/// The begin of the part `i` of `of` equal parts of a length.
+/// The start of the part `i` of `of` equal parts of a length.
 fn part(length: i32, i: usize, of: usize) -> i32 {
     (i64::from(length) * i as i64 / of.max(1) as i64) as i32
 }

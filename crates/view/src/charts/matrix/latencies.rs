@@ -1,4 +1,4 @@
-//! How long the requests of a cell took, for the page.
+//! Latencies of the requests of a cell, for the page.
 
 use super::super::axes::{TICK_SIZE, words};
 use crate::Theme;
@@ -10,7 +10,7 @@ const WIDTH: i32 = 640;
 const HEIGHT: i32 = 240;
 const AREA: Rect = Rect { x: 20, y: 24, w: 600, h: 172 };
 
-/// How many requests took how long; the axis of time is logarithmic.
+/// Histogram of latencies as SVG; the axis of time is logarithmic.
 pub fn latency_svg(counts: &[(u64, u64)], theme: Theme) -> String {
     let palette = theme.palette();
     let mut scene = Scene::new(WIDTH as u32, HEIGHT as u32, palette.background);

@@ -33,14 +33,14 @@ pub struct Plateau {
     pub to_file: u64,
     /// Its throughput.
     pub bytes_per_second: f64,
-    /// What it is, for example `page cache`.
+    /// Its name, for example `page cache`.
     pub name: String,
 }
 
 /// The figures of one test over sizes of files and records.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatrixGrid {
-    /// What was measured, in words: `read`, or `read, 4 streams, mmap`.
+    /// The test, in words: `read`, or `read, 4 streams, mmap`.
     pub title: String,
     /// Part of file names: `read`, or `read-x4-mmap`.
     pub stem: String,
@@ -48,14 +48,14 @@ pub struct MatrixGrid {
     pub files: Vec<u64>,
     /// Sizes of records in bytes, ascending.
     pub records: Vec<u64>,
-    /// One row for each file, with a column for each record: bytes per second; absent where not measured.
+    /// One row for each file, with a column for each record: bytes per second; absent if not measured.
     pub values: Vec<Vec<Option<f64>>>,
     /// Ranges of file sizes with about the same throughput.
     pub plateaus: Vec<Plateau>,
 }
 
 impl MatrixGrid {
-    /// The figure of a file and a record, by their indices. What is no throughput counts as not measured.
+    /// The figure of a file and a record, by their indices. An invalid throughput counts as not measured.
     fn value(&self, file: usize, record: usize) -> Option<f64> {
         let value = *self.values.get(file)?.get(record)?;
         value.filter(|v| v.is_finite() && *v >= 0.0)
@@ -114,7 +114,7 @@ pub fn plot_matrix(
     Ok(files)
 }
 
-/// The pictures of a grid, with the begin of their file names.
+/// The pictures of a grid, with the prefix of their file names.
 fn scenes(material: &MatrixMaterial<'_>, grid: &MatrixGrid, style: &Style) -> Vec<(&'static str, Scene)> {
     let all = super::Material { subject: material.subject, run: None, demand: None };
     let sheet = Sheet {
@@ -130,11 +130,11 @@ fn scenes(material: &MatrixMaterial<'_>, grid: &MatrixGrid, style: &Style) -> Ve
     scenes
 }
 
-/// What every picture of a grid sees.
+/// Input of every picture of a grid.
 struct Sheet<'a> {
     view: View<'a>,
     grid: &'a MatrixGrid,
-    /// The same for all grids, so that their colours can be compared.
+    /// The range of all grids, so that their colours can be compared.
     speeds: Speeds,
     /// Whether any grid has plateaus: then all heat maps have room for them.
     has_plateaus: bool,
@@ -144,7 +144,7 @@ struct Sheet<'a> {
 const TOP: i32 = 152;
 
 impl Sheet<'_> {
-    /// A picture: title, what `body` draws (which returns where its plots are), bottom.
+    /// Draws a picture: title, then `body` (which returns the areas of its plots), then the bottom.
     fn picture(&self, title: &str, body: impl FnOnce(&mut Scene) -> Vec<Rect>) -> Scene {
         let p = self.view.palette;
         let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, p.background);
@@ -158,7 +158,7 @@ impl Sheet<'_> {
         scene
     }
 
-    /// The range of the colours, and at its right the extremes of this grid.
+    /// Draws the range of the colours, and at its right the extremes of this grid.
     fn key(&self, scene: &mut Scene, left: i32) {
         let p = self.view.palette;
         color_key(scene, p, &self.speeds, Rect { x: left, y: 98, w: 620, h: 14 });
@@ -168,7 +168,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The sentence in place of a plot without figures.
+    /// Draws a note in place of a plot without figures.
     fn nothing(&self, scene: &mut Scene) -> Vec<Rect> {
         let plot = Rect { x: super::PLOT_LEFT, y: TOP, w: super::PLOT_WIDTH, h: self.height() };
         page::nothing(scene, &self.view, plot, "Nothing to show: nothing was measured.");
@@ -191,7 +191,7 @@ struct Speeds {
 }
 
 impl Speeds {
-    /// From the least to the greatest. A range that is nearly empty is widened, so that equal figures are in its
+    /// A scale from the least to the greatest. A range that is nearly empty is widened, so that equal figures are in its
     /// middle.
     fn new((least, most): (f64, f64)) -> Speeds {
         let is_range = least > 0.0 && least <= most && most.is_finite();
@@ -202,13 +202,13 @@ impl Speeds {
         }
     }
 
-    /// With room at both ends, for points that must not lie on the frame.
+    /// The scale with margins at both ends, for points that must not lie on the frame.
     fn padded(&self) -> Speeds {
         let more = (self.most / self.least).powf(0.05);
         Speeds { least: self.least / more, most: self.most * more }
     }
 
-    /// Place of a throughput from 0 to 1.
+    /// Position of a throughput from 0 to 1.
     fn share(&self, value: f64) -> f64 {
         if value <= self.least {
             return 0.0;
@@ -216,7 +216,7 @@ impl Speeds {
         ((value / self.least).ln() / (self.most / self.least).ln()).min(1.0)
     }
 
-    /// Round figures in bytes per second, the most important first; more than there is room for.
+    /// Round figures in bytes per second, the most important first; more than fit.
     fn ticks(&self) -> Vec<f64> {
         let (least, most) = (self.least / MIB, self.most / MIB);
         let powers = || (least.log10().floor() as i32..=most.log10().ceil() as i32).map(|n| 10f64.powi(n));
@@ -232,7 +232,7 @@ impl Speeds {
     }
 }
 
-/// A throughput in MiB/s with at most four digits that count.
+/// A throughput in MiB/s with at most four significant digits.
 fn speed(bytes_per_second: f64) -> String {
     let value = bytes_per_second / MIB;
     if value < 999.5 {
@@ -242,7 +242,7 @@ fn speed(bytes_per_second: f64) -> String {
     units::grouped(((value / cut).round() * cut) as u64)
 }
 
-/// A size that people chose: `64 KiB`, `1.5 MiB`.
+/// A round size: `64 KiB`, `1.5 MiB`.
 fn size(bytes: u64) -> String {
     let unit = units::Unit::of_bytes(bytes);
     let value = bytes as f64 / unit.factor;
@@ -252,7 +252,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The colours from the least to the greatest throughput, with figures below.
+/// Draws the colours from the least to the greatest throughput, with figures below.
 fn color_key(scene: &mut Scene, p: &Palette, speeds: &Speeds, bar: Rect) {
     scene.text(words("MiB/s, log", bar.x, bar.y + 12, 13.0, p, Anchor::Start));
     let bar = Rect { x: bar.x + 90, w: bar.w - 90, ..bar };
@@ -271,7 +271,7 @@ fn color_key(scene: &mut Scene, p: &Palette, speeds: &Speeds, bar: Rect) {
     }
 }
 
-/// Whether words have room so far from those before them; if so, the room is taken.
+/// Whether words keep this gap to those before them; if so, reserves their area.
 fn is_free(taken: &mut Vec<Rect>, bounds: Rect, gap: i32) -> bool {
     let wide = Rect { x: bounds.x - gap, w: bounds.w + 2 * gap, ..bounds };
     let is_free = taken.iter().all(|other| !other.overlaps(&wide));

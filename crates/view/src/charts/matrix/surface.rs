@@ -7,11 +7,11 @@ use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
 
-/// Where the figures of the least record and the least file stand, on the floor: the corner farthest away.
+/// Position of the least record and the least file, on the floor: the corner farthest away.
 const ORIGIN: (f64, f64) = (580.0, 446.0);
-/// From the least to the greatest record.
+/// Offset from the least to the greatest record.
 const RECORDS: (f64, f64) = (890.0, 122.0);
-/// From the least to the greatest file.
+/// Offset from the least to the greatest file.
 const FILES: (f64, f64) = (-460.0, 188.0);
 /// Height of the greatest throughput.
 const HEIGHT: f64 = 290.0;
@@ -22,7 +22,7 @@ const MOST_LINES: usize = 48;
 /// A point of the room: record, file and throughput, each from 0 to 1.
 type Point = (f64, f64, f64);
 
-/// Where a point is in the picture.
+/// Pixel of a point.
 fn place((record, file, height): Point) -> (i32, i32) {
     let x = ORIGIN.0 + record * RECORDS.0 + file * FILES.0;
     let y = ORIGIN.1 + record * RECORDS.1 + file * FILES.1 - height * HEIGHT;
@@ -56,7 +56,7 @@ struct Surface<'a> {
     speeds: Speeds,
 }
 
-/// Place of a size between the first and the last one, by their logarithms.
+/// Position of a size between the first and the last one, by their logarithms.
 fn share(sizes: &[u64], i: usize) -> f64 {
     let log = |size: Option<&u64>| size.map_or(0.0, |size| (*size).max(1) as f64).log2();
     let (least, most) = (log(sizes.first()), log(sizes.last()));
@@ -77,7 +77,7 @@ impl Surface<'_> {
         self.grid.records.len() <= MOST_LINES && self.grid.files.len() <= MOST_LINES
     }
 
-    /// The floor and the two walls at the back, with lines at the ticks of all three axes.
+    /// Draws the floor and the two walls at the back, with lines at the ticks of all three axes.
     fn walls(&self, scene: &mut Scene) {
         let p = self.p;
         let tint = |share| p.background.mix(p.axis, share);
@@ -105,7 +105,7 @@ impl Surface<'_> {
         }
     }
 
-    /// What lies below the facets is darker, so that their place is seen and not only their height.
+    /// Draws a shadow below the facets, so that their position is seen and not only their height.
     fn shadow(&self, scene: &mut Scene, color: Rgb) {
         for file in 0..self.grid.files.len() {
             for record in 0..self.grid.records.len() {
@@ -116,7 +116,7 @@ impl Surface<'_> {
         }
     }
 
-    /// Heights of round figures, and these.
+    /// Round figures and their heights.
     fn ticks(&self) -> Vec<(f64, f64)> {
         let mut shown: Vec<(f64, f64)> = Vec::new();
         for tick in self.speeds.ticks() {
@@ -169,7 +169,7 @@ impl Surface<'_> {
         Some(((self.record(record), self.file(file), self.speeds.share(value)), value))
     }
 
-    /// The corners of the facet that begins at an entry, around it, with their figures; only where all were measured.
+    /// The corners of the facet that starts at an entry, around it, with their figures; `None` unless all were measured.
     fn facet(&self, file: usize, record: usize) -> Option<[(Point, f64); 4]> {
         Some([
             self.point(file, record)?,
@@ -185,7 +185,7 @@ impl Surface<'_> {
         files.into_iter().all(|f| (record.saturating_sub(1)..=record).all(|r| self.facet(f, r).is_none()))
     }
 
-    /// From the back to the front: each hides what is behind it.
+    /// Draws facets from the back to the front, so that near ones hide far ones.
     fn facets(&self, scene: &mut Scene) {
         for file in 0..self.grid.files.len() {
             for record in 0..self.grid.records.len() {

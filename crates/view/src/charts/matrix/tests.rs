@@ -19,7 +19,7 @@ fn figure(file: u64, record: u64) -> f64 {
     level * MIB * ripple * (record as f64 / (record as f64 + 12_000.0))
 }
 
-/// What `iozone -a` measures: 126 cells. No record is larger than its file, and large files have no small records.
+/// The cells of `iozone -a`: 126. No record is larger than its file, and large files have no small records.
 fn full() -> MatrixGrid {
     let files: Vec<u64> = (0..14).map(|i| (64 * KIB) << i).collect();
     let records: Vec<u64> = (0..13).map(|i| (4 * KIB) << i).collect();
@@ -134,7 +134,7 @@ impl Folder for Dir {
 fn words_stay_inside_and_apart_whatever_is_shown() {
     let all = samples();
     let mut pictures = drawn(&all, Theme::Dark);
-    // Each alone has colours and heights of its own.
+    // A grid drawn alone has its own range of colours and heights.
     for grid in &all {
         pictures.extend(drawn(std::slice::from_ref(grid), Theme::Light));
     }

@@ -1,4 +1,4 @@
-//! The picture of few and many methods, its golden file, and what it must show.
+//! The picture of few and many methods, its golden file, and its required content.
 
 use super::super::pieces;
 use super::*;
@@ -30,7 +30,7 @@ fn map(extents: &[(u64, u64, u64, u32)], is_xfs: bool) -> Map {
     Map { path: "a".into(), volume, size: FILE, extent_size_hint: 0, is_synced: true, figures, rows, beyond }
 }
 
-/// A file of fragments of this size, with as much between two of them.
+/// A file of fragments of this size, with gaps of the same size.
 fn fragmented(bytes: u64) -> Map {
     let of = |n: u64| (n * bytes, (4 << 20) + 2 * n * bytes, bytes, 0);
     map(&(0..FILE / bytes).map(of).collect::<Vec<_>>(), true)
@@ -210,7 +210,7 @@ fn the_most_fragmented_file_is_first_and_the_reference_after_its_equals() {
     ] {
         assert!(words.contains(&word), "{word}: {words:?}");
     }
-    // What is read without the device does not stretch the axis.
+    // Reads without the device do not stretch the axis.
     assert!(words.contains(&"2 500") && !words.contains(&"10 000"), "{words:?}");
 }
 
