@@ -1,4 +1,4 @@
-//! Everything that the detectors look at.
+//! Input of the detectors.
 
 use crate::Seen;
 use crate::outset::{Outset, PlannedTarget};
@@ -11,50 +11,50 @@ use iosonar_evidence::target::DirectIo;
 use iosonar_evidence::{DeviceCounter, Environment, NfsBytes, OwnUse, Series, TargetFacts, TargetKind};
 use iosonar_plan::{Claim, Executor, Op, Plan, SECTOR};
 
-/// A result with the evidence beside it.
+/// A result with its evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
-    /// What was to be done.
+    /// The plan.
     pub plan: &'a Plan,
-    /// How far it came, and by what means.
+    /// State of the run, and its resolved setup.
     pub run: &'a RunInfo,
-    /// What it amounts to.
+    /// The summary of the result.
     pub summary: &'a Summary,
     /// Counts and distributions of its records.
     pub tally: &'a Tally,
-    /// The machine before it.
+    /// The machine before the run.
     pub before: &'a Environment,
-    /// The machine after it; none where nobody has looked.
+    /// The machine after the run; `None` if it was not examined.
     pub after: Option<&'a Environment>,
-    /// What counters did meanwhile.
+    /// Samples of counters during the run.
     pub samples: &'a Samples,
 }
 
-/// Bytes of one direction on their way down.
+/// Bytes of one direction, as counted by each layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
-    /// That requests transferred.
+    /// Bytes that requests transferred.
     pub asked: f64,
-    /// That the kernel counted for this process; none where it cannot.
+    /// Bytes that the kernel counted for this process; `None` if it cannot.
     pub process: Option<f64>,
-    /// That the devices at the bottom counted, whoever used them; none where they have no counters.
+    /// Bytes that the devices at the bottom counted, for any user; `None` if they have no counters.
     pub bottom: Option<f64>,
     /// Names of these devices.
     pub devices: Vec<String>,
-    /// NFS servers among them: what they send may come from their own memory.
+    /// NFS servers among them, which may serve data from their own memory.
     pub servers: Vec<String>,
-    /// Why one of the two is not known.
+    /// Why one of the two is unknown.
     pub unseen: Option<String>,
 }
 
 impl Account {
-    /// The least share of the bytes that a layer has seen; none where no layer could be looked at.
+    /// The least share of the bytes that a layer counted; `None` if no layer could be examined.
     pub(crate) fn share(&self) -> Option<f64> {
         let shares = [self.process, self.bottom].into_iter().flatten().map(|bytes| bytes / self.asked);
         shares.min_by(f64::total_cmp)
     }
 
-    /// How much a share matters that did not cross the bottom. An NFS client counts its own bytes only, so little is missing by chance.
+    /// How much a share matters that did not cross the bottom. An NFS client counts only its own bytes, so little is missing by chance.
     pub(crate) fn level(&self, limits: Limits, missing: f64) -> Level {
         match limits.level(missing) {
             Level::Caution if !self.servers.is_empty() => Level::Fail,
@@ -62,7 +62,7 @@ impl Account {
         }
     }
 
-    /// Adds to what was seen what nobody can see of servers.
+    /// Adds a note that the server's memory is invisible, if servers are involved.
     pub(crate) fn with_servers(&self, seen: Seen) -> Seen {
         match self.servers.is_empty() {
             true => seen,
@@ -70,7 +70,7 @@ impl Account {
         }
     }
 
-    /// The share that the devices at the bottom have seen.
+    /// The share that the devices at the bottom counted.
     pub(crate) fn bottom_share(&self) -> Option<f64> {
         Some(self.bottom? / self.asked)
     }
@@ -82,23 +82,23 @@ impl Account {
 }
 
 impl Case<'_> {
-    /// What the figures are said to be.
+    /// The claim of the plan.
     pub fn claim(&self) -> Claim {
         self.plan.claim()
     }
 
-    /// Whether requests were carried out by real I/O.
+    /// Whether requests were executed with real I/O.
     pub fn is_real(&self) -> bool {
         self.plan.engine.is_real() && !self.run.is_import && !self.summary.run.is_recording()
     }
 
-    /// Whether it is a recording of what a system did, and how its events came is known.
+    /// Whether it is a recording of a system, with facts about the capture.
     pub fn is_recording(&self) -> bool {
         self.run.recorded.is_some()
     }
 
-    /// Flushes that the run has asked for, and that its durable writes may have brought about: at most so many. How many they are is not
-    /// counted anywhere: flushes that wait together become one, and partitions count none.
+    /// Upper bound of the flushes that the run requested, and that its durable writes may have caused. Their exact number is not counted
+    /// anywhere: flushes that wait together become one, and partitions count none.
     pub(crate) fn most_flushes(&self) -> u64 {
         let counts = &self.summary.counts;
         let flushes = |op: Op| op.is_flush() || matches!(op, Op::Evict | Op::WriteZeroes);
@@ -108,12 +108,12 @@ impl Case<'_> {
         let durable = if is_durable { counts.write.total.max(counts.write.fua) } else { counts.write.fua };
         match asked + durable + counts.write.preflush {
             0 => 0,
-            // Of writes in the ramp nothing else is kept.
+            // For writes in the ramp, only their number is kept.
             known => known + counts.write.ramp,
         }
     }
 
-    /// The time of the run, once for each of its loops, in nanoseconds.
+    /// Run time multiplied by the number of workers, in nanoseconds.
     pub(crate) fn time_of_loops(&self) -> Option<f64> {
         Some(self.summary.span.duration_ns()? as f64 * self.plan.loops() as f64).filter(|ns| *ns > 0.0)
     }
@@ -123,13 +123,13 @@ impl Case<'_> {
         self.outset().is_direct()
     }
 
-    /// Whether reads go past the page cache, in deed: some file systems take a request for direct I/O, and do it through the page cache.
+    /// Whether reads really bypass the page cache: some file systems accept a request for direct I/O, and use the page cache.
     pub(crate) fn reads_directly(&self) -> bool {
         let pretends = |target: &TargetFacts| matches!(&target.kind, TargetKind::RegularFile(file) if file.direct_io == DirectIo::Unsupported);
         self.is_direct() && !self.before.targets.iter().any(pretends)
     }
 
-    /// Bytes that so many devices moved, by their counter of sectors; none where one was not sampled.
+    /// Bytes moved by these devices, from their counters of sectors; `None` if one was not sampled.
     pub(crate) fn bytes_of<'d>(
         &self,
         mut names: impl Iterator<Item = &'d str>,
@@ -138,12 +138,12 @@ impl Case<'_> {
         names.try_fold(0.0, |sum, name| Some(sum + self.samples.of_device(name, sectors)? * SECTOR as f64))
     }
 
-    /// Where the bytes of all targets end, each device once.
+    /// The bottoms of all targets, each device once.
     pub(crate) fn bottoms(&self) -> Vec<Bottom<'_>> {
         bottoms_of(&self.before.targets)
     }
 
-    /// What was known before its first request, and what was done to the targets since.
+    /// The planned run: facts before its first request, and the operations done on its targets since.
     pub(crate) fn outset(&self) -> Outset<'_> {
         let done = |number: usize| self.summary.targets.get(number).map(|target| target.counts);
         let planned = |(number, info): (usize, _)| {
@@ -156,27 +156,27 @@ impl Case<'_> {
         Outset { plan: self.plan, before: self.before, targets }
     }
 
-    /// Reads on their way down.
+    /// The account of reads.
     pub fn reads(&self) -> Account {
-        // What verification read beside the requests went the same way.
+        // Additional reads for verification went the same way.
         let added = self.run.verified.as_ref().map_or(0, |verified| verified.added_bytes);
         let asked = self.tally.traffic().reads.bytes + added;
         let process = self.samples.growth(&Series::Own(OwnUse::Read)).filter(|_| self.is_alone());
         self.account(asked, process, DeviceCounter::ReadSectors, NfsBytes::ServerRead)
     }
 
-    /// Writes on their way down. What the kernel counts for a process are pages that it changes, and not what is written.
+    /// The account of writes. The kernel counts pages that a process changes, and not bytes written.
     pub fn writes(&self) -> Account {
         let asked = self.tally.traffic().writes.bytes;
         self.account(asked, None, DeviceCounter::WriteSectors, NfsBytes::ServerWritten)
     }
 
-    /// Whether this process issued all requests: what others issue is not counted for it.
+    /// Whether this process issued all requests: the kernel does not count those of others for it.
     fn is_alone(&self) -> bool {
         self.plan.targets.iter().all(|target| matches!(target.executor, Executor::Thread))
     }
 
-    /// Whether targets are on other machines, of whose devices nothing is sampled here.
+    /// Whether targets are on other machines, whose devices are not sampled here.
     pub(crate) fn is_remote(&self) -> bool {
         self.plan.targets.iter().any(|target| matches!(target.executor, Executor::Host(_)))
     }
@@ -196,7 +196,7 @@ impl Case<'_> {
                         mounts.push(mount);
                     }
                 }
-                // Whether memory was reached shows in nobody's counters.
+                // No counter shows whether memory was reached.
                 Bottom::Memory(what) | Bottom::Unseen(what) => unseen = Some(what),
             }
         }
@@ -215,7 +215,7 @@ impl Case<'_> {
             ));
         }
         let counted = of_devices.zip(of_servers).map(|(devices, servers)| devices + servers);
-        // What NFS has from its server need not be counted for the process.
+        // Reads over NFS need not be counted for the process.
         let process = process.filter(|_| servers.is_empty());
         let is_seen = unseen.is_none();
         let [process, bottom] = [process, counted].map(|bytes| bytes.filter(|_| is_seen));

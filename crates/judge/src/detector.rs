@@ -1,4 +1,4 @@
-//! A detector and what it says.
+//! A detector and its result.
 
 use crate::Case;
 use crate::thresholds::Limits;
@@ -10,38 +10,38 @@ use iosonar_plan::Claim;
 pub struct Detector {
     /// Its name.
     pub id: DetectorId,
-    /// Where its evidence comes from.
+    /// Source of its evidence.
     pub channel: Channel,
-    /// The most that it may say for a claim.
+    /// The highest level for each claim.
     pub most: Most,
     /// Detections that are symptoms of this one.
     pub explains: &'static [DetectorId],
-    /// Why it matters, for people who ask.
+    /// Why it matters, for users.
     pub about: &'static str,
-    /// None where it does not apply.
+    /// Returns `None` if it does not apply.
     pub detect: fn(&Case<'_>) -> Option<Seen>,
 }
 
-/// The most that a detector may say, by claim.
+/// The highest level of a detector, by claim.
 #[derive(Debug, Clone, Copy)]
 pub struct Most {
-    /// For the speed of a device.
+    /// For a claim about a device.
     pub device: Level,
-    /// For the speed of a file system with its caches.
+    /// For a claim about a file system with its caches.
     pub filesystem: Level,
-    /// For the speed of memory.
+    /// For a claim about memory.
     pub cache: Level,
-    /// For the replay of a recorded load.
+    /// For a claim about the replay of a recorded load.
     pub replay: Level,
 }
 
 impl Most {
-    /// The same for all claims.
+    /// The same level for all claims.
     pub const fn always(level: Level) -> Most {
         Most { device: level, filesystem: level, cache: level, replay: level }
     }
 
-    /// Where each byte is to cross a device; elsewhere it is information, and of memory it is as claimed.
+    /// For claims that each byte crosses a device; for a file system it is information, and for memory as claimed.
     pub const fn of_devices(level: Level) -> Most {
         Most { device: level, filesystem: Level::Info, cache: Level::Ok, replay: level }
     }
@@ -56,7 +56,7 @@ impl Most {
     }
 }
 
-/// What a detector has seen.
+/// The observation of a detector.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     level: Level,
@@ -70,22 +70,22 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// As it should be.
+    /// No objection.
     pub fn ok(text: impl Into<String>, source: &str) -> Seen {
         Seen::at(Level::Ok, text, source)
     }
 
-    /// Good to know.
+    /// Information.
     pub fn info(text: impl Into<String>, source: &str) -> Seen {
         Seen::at(Level::Info, text, source)
     }
 
-    /// It cannot be known, and why.
+    /// Unknown, with the reason.
     pub fn unknown(why: impl Into<String>, source: &str) -> Seen {
         Seen::at(Level::Unknown, why, source)
     }
 
-    /// It matters as much as this.
+    /// An observation of this level.
     pub fn at(level: Level, text: impl Into<String>, source: &str) -> Seen {
         Seen {
             level,
@@ -99,50 +99,50 @@ impl Seen {
         }
     }
 
-    /// How much it matters, before the claim limits that.
+    /// The level, before it is limited by the claim.
     pub(crate) fn level(&self) -> Level {
         self.level
     }
 
-    /// How to mend it.
+    /// Sets the remedy.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Seen {
         self.remedy = remedy.into();
         self
     }
 
-    /// One more sentence, which a verdict does not repeat.
+    /// Adds a sentence that a verdict does not repeat.
     #[must_use]
     pub(crate) fn adding(mut self, sentence: &str) -> Seen {
         self.text = format!("{} {sentence}", self.text);
         self
     }
 
-    /// A number that it rests on.
+    /// Adds a number as evidence.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Seen {
-        // JSON has no other numbers.
+        // JSON has no infinities or NaN.
         if value.is_finite() {
             self.evidence.push(Evidence { name: name.into(), value });
         }
         self
     }
 
-    /// By which factor the headline may be wrong.
+    /// Sets the factor by which the headline may be wrong.
     #[must_use]
     pub fn effect(mut self, factor: f64) -> Seen {
         self.effect = Some(factor).filter(|factor| factor.is_finite());
         self
     }
 
-    /// When it shows.
+    /// Sets the time range.
     #[must_use]
     pub fn during(mut self, during: Option<During>) -> Seen {
         self.during = during;
         self
     }
 
-    /// Two things at once: as much as the worse one matters, with its remedy, and the text of what is worth telling.
+    /// Joins two observations: the level and remedy of the worse one, and the texts that matter.
     pub(crate) fn and(self, other: Seen) -> Seen {
         let (mut worse, other) = if other.level > self.level { (other, self) } else { (self, other) };
         if other.level > Level::Unknown || worse.level <= Level::Unknown {
@@ -152,14 +152,14 @@ impl Seen {
         worse
     }
 
-    /// One witness is enough, if it fails.
+    /// Marks it as sufficient proof, if it fails.
     #[must_use]
     pub fn definitional(mut self) -> Seen {
         self.definitional = true;
         self
     }
 
-    /// What a detector says for a claim: at most as much as matters there.
+    /// The detection for a claim: its level is limited to the highest one there.
     pub(crate) fn detection(self, detector: &Detector, claim: Claim) -> Detection {
         let most = detector.most.of(claim);
         let level = if self.level > Level::Unknown { self.level.min(most) } else { self.level };
@@ -180,7 +180,7 @@ impl Seen {
 }
 
 impl Limits {
-    /// How much a value matters.
+    /// The level of a value.
     pub(crate) fn level(self, value: f64) -> Level {
         if value > self.fail {
             Level::Fail

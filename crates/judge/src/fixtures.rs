@@ -1,5 +1,5 @@
-//! Machines that are not at hand, as trees of `/proc` and `/sys`: through the code that reads them to the detectors. The files have the form that
-//! the kernel's documentation and such machines give them; the run on them is made up.
+//! Other machines, as trees of `/proc` and `/sys`: through the code that reads them to the detectors. The files have the form given by the
+//! kernel's documentation and by such machines; the run on them is synthetic.
 
 use crate::detectors::DETECTORS;
 use crate::testing::Lab;
@@ -18,7 +18,7 @@ struct Machine {
     tree: KernelTree,
 }
 
-/// What a run of 64 MiB was on it, by counters at its start and at its end.
+/// State of a run of 64 MiB on it, by counters at its start and at its end.
 struct Seen {
     before: Environment,
     after: Environment,
@@ -26,7 +26,7 @@ struct Seen {
 }
 
 impl Machine {
-    /// `mount` is the end of a line of mountinfo: number, root, place, options and what follows them.
+    /// `mount` is the end of a line of mountinfo: number, root, mount point, options and the remaining fields.
     fn new(mount: &str) -> Machine {
         let tree = KernelTree::new();
         tree.file("/f", "data").mountinfo("self", &format!("1 0 {mount}\n"));
@@ -45,7 +45,7 @@ impl Machine {
         let machine = Machine::new("259:0 / / rw,relatime shared:1 - ext4 /dev/nvme0n1 rw");
         let directory = "devices/pci0000:00/0000:00:1d.0/0000:03:00.0/nvme/nvme0/nvme0n1";
         machine.tree.device(directory, "nvme0n1", "259:0", 1_953_525_168);
-        // The disk's own directory holds these, and so does the controller's, to which `device` leads.
+        // The disk's own directory holds these, and so does the controller's, the target of `device`.
         machine.files(
             directory,
             &[
@@ -67,7 +67,7 @@ impl Machine {
         machine
     }
 
-    /// Counters of the SSD after so many bytes and flushes: 17 fields.
+    /// Counters of the SSD after these bytes and flushes: 17 fields.
     fn nvme_counts(&self, read_bytes: u64, written_bytes: u64, flushes: u64) {
         let [read, written] = [read_bytes, written_bytes].map(|bytes| bytes / 512);
         let (reads, writes) = (4_512_345 + read / 128, 8_123_456 + written / 128);
@@ -152,7 +152,7 @@ impl Machine {
         identify(&self.tree.path("/f"), &self.root()).unwrap()
     }
 
-    /// Looks at the machine, lets `run` change it, and looks again.
+    /// Captures the machine, lets `run` change it, and captures it again.
     fn seen(&self, run: impl FnOnce(&Machine)) -> Seen {
         let (root, targets) = (self.root(), [self.target()]);
         let before = environment::capture(&targets, &root);
@@ -174,7 +174,7 @@ impl Machine {
 }
 
 impl Seen {
-    /// With requests of 64 MiB.
+    /// Adds requests of 64 MiB.
     fn with(self, lab: Lab) -> Lab {
         lab.on_machine(self.before, self.after, self.samples).issuing(1e9, 0.0)
     }
@@ -263,7 +263,7 @@ fn scsi_partitions_inside_of_a_physical_block_are_told() {
 
 const NFS: &str = "0:52 / / rw,relatime shared:1 - nfs4 server:/export rw,vers=4.2,rsize=1048576,wsize=1048576,addr=10.0.0.2";
 
-/// A client of NFS after so many bytes from and to its server.
+/// Counters of an NFS client after these bytes from and to its server.
 fn nfs_counts(machine: &Machine, read: u64, written: u64) {
     let (asked, pages) = (900 * MIB, 4096);
     let text = format!(
@@ -292,7 +292,7 @@ fn bytes_of_an_nfs_server_close_the_account() {
     assert_eq!(seen.level, Level::Ok, "{seen:?}");
     assert!(seen.text.starts_with("100 % of the bytes read came from server:/export."), "{}", seen.text);
     assert!(seen.text.contains("its own memory cannot be seen"), "{}", seen.text);
-    // What the server had in its memory is nobody's to know: it is not trusted, and not called fake.
+    // The server's memory cannot be observed: the result is not trusted, and not called fake.
     let judgement = read.judgement();
     assert_eq!(judgement.verdict, Verdict::Care, "{judgement:?}");
     assert!(judgement.missing.iter().any(|one| one.contains("NFS server")), "{judgement:?}");
@@ -319,7 +319,7 @@ fn nfs_through_the_page_cache_is_told_where_a_device_is_claimed() {
 #[test]
 fn nfs_is_not_observable_and_never_fake() {
     let seen = Machine::new(NFS).seen(|_| ());
-    // Faster than any device and with nothing counted: as a cache would look, and as a fast server may look.
+    // Faster than any device and with nothing counted: it may be a cache, or a fast server.
     let lab = seen.with(Lab::new().latency_ns(700).reads(20_000, 4096));
     assert_eq!(level(&lab, DetectorId::ReadsNotFromDevice), Level::Unknown);
     let judgement = lab.judgement();

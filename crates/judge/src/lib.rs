@@ -1,8 +1,8 @@
-//! What a figure is worth: detectors of fake results, and the verdict.
+//! Judges figures: detectors of fake results, and the verdict.
 //!
 //! A figure is fake only against a [`Claim`](iosonar_plan::Claim): a read from the page cache is a result of memory and no result of
-//! a device. Signals are values ([`Case`]), detectors are pure functions, one file each in `detectors/`. A detector says how much
-//! it has seen; [`judge`] limits that to what matters for the claim, lets causes explain their symptoms, and forms the verdict.
+//! a device. Signals are values ([`Case`]), detectors are pure functions, one file each in `detectors/`. A detector returns a level;
+//! [`judge`] limits it for the claim, lets causes explain their symptoms, and forms the verdict.
 //!
 //! To add a detector: an id in `iosonar_analyze::DetectorId`, a file in `detectors/` with its [`Detector`] and its two tests, its
 //! line in [`DETECTORS`], its thresholds in `thresholds.rs`, and its line in `docs/validity.md`.

@@ -1,5 +1,5 @@
-//! Signals that lie (docs/validity.md, "Signals that lie"): that no detector is taken in by one. Those that need a device are in
-//! `app/tests/devices/validity.rs`, those of one detector beside it.
+//! Signals that lie (docs/validity.md, "Signals that lie"): no detector falls for one. Those that need a device are in
+//! `app/tests/devices/validity.rs`, those of one detector are next to it.
 
 use crate::testing::Lab;
 use iosonar_analyze::{DetectorId, Level, Verdict};
@@ -48,7 +48,7 @@ fn reads_that_nobody_counts_are_unknown() {
     assert_eq!(local.judgement().verdict, Verdict::Fake);
 }
 
-/// Lie 8: write_bytes counts 33 times too much where pages belong to large folios.
+/// Lie 8: write_bytes is 33 times too high if pages belong to large folios.
 #[test]
 fn what_the_kernel_counts_as_written_by_a_process_is_not_used() {
     let written = |process: u64, device: u64| {

@@ -1,4 +1,4 @@
-//! What can be known of a run before its first request.
+//! Facts about a run before its first request.
 
 use crate::detectors::{
     cache_below, copied_up, dirty_at_start, fragmented, fresh_or_warm_mapping, memory_target, misaligned,
@@ -15,27 +15,27 @@ use iosonar_plan::{Claim, Order, Plan, Workload};
 /// A run before its first request.
 #[derive(Debug, Clone)]
 pub struct Outset<'a> {
-    /// What is going to be done.
+    /// The plan.
     pub plan: &'a Plan,
     /// The machine.
     pub before: &'a Environment,
-    /// To which targets.
+    /// The targets.
     pub targets: Vec<PlannedTarget<'a>>,
 }
 
-/// A target and what the plan does to it.
+/// A target and its planned use.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedTarget<'a> {
-    /// What is known of it.
+    /// Facts about it.
     pub info: &'a TargetInfo,
     /// Whether it is read.
     pub is_read: bool,
-    /// Whether it is written, so that what it lacks now may be there later.
+    /// Whether it is written, so that missing data may exist later.
     pub is_written: bool,
 }
 
 impl PlannedTarget<'_> {
-    /// Bytes among which holes were looked for.
+    /// Bytes of the range that was searched for holes.
     pub(crate) fn reach(&self) -> u64 {
         match (self.info.hole_range_bytes, self.info.max_requested_end) {
             (0, 0) => self.info.size,
@@ -51,18 +51,18 @@ impl Outset<'_> {
         self.targets.iter().any(|target| target.is_written)
     }
 
-    /// What the re-read probe has shown of a target; none where there was no probe.
+    /// Result of the re-read probe of a target; `None` without a probe.
     pub(crate) fn reread_of(&self, target: &PlannedTarget<'_>) -> Option<&Fact<RereadTimes>> {
         let is_meant = |path: &std::path::Path| path.display().to_string() == target.info.path;
         self.before.reread.iter().find(|one| is_meant(&one.target)).map(|one| &one.seen)
     }
 
-    /// What a target is, as it was before the run.
+    /// Facts about a target before the run.
     pub(crate) fn facts(&self, target: &PlannedTarget<'_>) -> Option<&TargetFacts> {
         self.before.targets.iter().find(|facts| facts.path.display().to_string() == target.info.path)
     }
 
-    /// Whether requests are issued one after the other in the order of their places, or always to the same one.
+    /// Whether requests are issued in the order of their addresses, or always to the same one.
     pub(crate) fn is_sequential(&self) -> bool {
         self.plan.jobs().all(|(_, job)| match &job.workload {
             Workload::Generated(generator) => {
@@ -78,7 +78,7 @@ impl Outset<'_> {
     }
 }
 
-/// Targets of several that make a result fake by themselves, whatever the others are. Empty if every target does, or none.
+/// The targets that make a result fake by themselves, if there are several. Empty if every target does, or none.
 pub(crate) fn fake_targets(outset: &Outset<'_>, claim: Claim) -> Vec<FakeTarget> {
     if outset.targets.len() < 2 {
         return Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn fake_targets(outset: &Outset<'_>, claim: Claim) -> Vec<FakeTarget>
 
 type Foresee = fn(&Outset<'_>) -> Option<Seen>;
 
-/// Detectors whose answer does not need the run.
+/// Detectors whose result does not need the run.
 const FORESEEING: [(&Detector, Foresee); 14] = [
     (&memory_target::DETECTOR, memory_target::foresee),
     (&unmapped_target::DETECTOR, unmapped_target::foresee),
@@ -119,8 +119,8 @@ const FORESEEING: [(&Detector, Foresee); 14] = [
     (&copied_up::DETECTOR, copied_up::foresee),
 ];
 
-/// What would spoil, or may influence, the result of a run with a claim, worst first; nothing of runs without I/O. What is definitional
-/// makes the result fake. Symptoms whose cause is told are left out.
+/// Detections that would spoil, or may influence, the result of a run with a claim, worst first; empty for runs without I/O. A
+/// definitional one makes the result fake. Symptoms with a reported cause are skipped.
 pub fn foresee(outset: &Outset<'_>, claim: Claim) -> Vec<Detection> {
     if !outset.plan.engine.is_real() {
         return Vec::new();

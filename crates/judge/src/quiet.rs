@@ -1,9 +1,9 @@
-//! What happens on the devices while nothing is measured.
+//! Activity on the devices while nothing is measured.
 
 use crate::thresholds::{QUIET_BUSY, QUIET_REQUESTS};
 use iosonar_evidence::{DeviceCounter, Series};
 
-/// What others do with a device.
+/// Use of a device by others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OthersUse {
     /// The device.
@@ -15,13 +15,13 @@ pub struct OthersUse {
 }
 
 impl OthersUse {
-    /// Whether a measurement beside it would be disturbed.
+    /// Whether it would disturb a measurement.
     pub fn disturbs(&self) -> bool {
         self.requests_per_second > QUIET_REQUESTS || self.busy > QUIET_BUSY
     }
 }
 
-/// Compares two looks at the counters of all devices, `seconds` apart.
+/// Compares two readings of the counters of all devices, `seconds` apart.
 pub fn use_by_others(first: &[(Series, f64)], last: &[(Series, f64)], seconds: f64) -> Vec<OthersUse> {
     let grown = |device: &str, counter| {
         let series = Series::device(device, counter);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_device_that_others_use_is_not_quiet() {
-        // The file system that initialises itself, of the specification: 124 writes a second with nobody doing anything.
+        // A file system that initialises itself, from the specification: 124 writes a second without any other activity.
         let busy = &use_by_others(&look(10.0, 5.0, 100.0), &look(10.0, 253.0, 130.0), 2.0)[0];
         assert_eq!((busy.requests_per_second, busy.busy, busy.disturbs()), (124.0, 0.015, true));
         let quiet = &use_by_others(&look(10.0, 5.0, 100.0), &look(11.0, 8.0, 101.0), 1.0)[0];

@@ -1,4 +1,4 @@
-//! How often detectors that look at statistics are wrong: runs from seeds, each judged as a whole.
+//! Error rates of statistical detectors: runs from seeds, each judged as a whole.
 //!
 //! `cargo test --release -p iosonar-judge --lib -- --ignored --nocapture detection_rates` prints the table of `docs/validity.md`.
 
@@ -19,19 +19,19 @@ impl Noise {
         Noise(SplitMix(seed))
     }
 
-    /// From a normal distribution with mean 0 and variance 1 (Box and Muller).
+    /// A value of the normal distribution with mean 0 and variance 1 (Box and Muller).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.fraction()).ln()).sqrt();
         radius * (TAU * self.0.fraction()).cos()
     }
 
-    /// Around a median; the logarithm varies by `sigma`.
+    /// A lognormal value around a median; the logarithm varies by `sigma`.
     fn lognormal_ns(&mut self, median_ns: f64, sigma: f64) -> u64 {
         (median_ns * (sigma * self.normal()).exp()) as u64
     }
 
-    /// A run whose parts have these levels. Each varies by `cv` (standard deviation divided by the mean), and depends by `phi` on the
-    /// one before.
+    /// A run whose parts have these levels. Each varies by `cv` (standard deviation divided by the mean), and depends by `phi` on its
+    /// predecessor.
     fn run(&mut self, cv: f64, phi: f64, level: impl Fn(usize) -> f64) -> Lab {
         let mut last = self.normal();
         let levels: Vec<f64> = (0..PARTS)
@@ -57,7 +57,7 @@ impl Noise {
     }
 }
 
-/// Runs that have something in common.
+/// Similar runs.
 struct Scenario {
     what: &'static str,
     make: fn(&mut Noise) -> Lab,
@@ -73,7 +73,7 @@ const fn never(detector: DetectorId) -> (DetectorId, f64, f64) {
     (detector, 0.0, 0.0)
 }
 
-/// At most one of 40; of 500 seldom more than three.
+/// At most one of 40; of 500 rarely more than three.
 const fn seldom(detector: DetectorId) -> (DetectorId, f64, f64) {
     (detector, 0.0, 0.025)
 }
@@ -167,7 +167,7 @@ const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// In how many of the runs a caution appears: one of its own, or behind its cause.
+/// Number of runs with a caution, reported or explained by its cause.
 fn appearances(scenario: &Scenario, detector: DetectorId, seeds: std::ops::Range<u64>) -> usize {
     let has_it = |seed: &u64| {
         let judgement = (scenario.make)(&mut Noise::of(*seed)).judgement();

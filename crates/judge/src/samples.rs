@@ -1,29 +1,29 @@
-//! What the samples of a run amount to: how much each counter grew.
+//! Samples of a run: the growth of each counter.
 
 use iosonar_analyze::{During, WithoutCpu};
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{DeviceCounter, Series};
 use std::collections::HashMap;
 
-/// First and last sample of each series, and where it grew most.
+/// First and last sample of each series, and the interval of its greatest growth.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     series: HashMap<Series, Course>,
-    /// When the generator had no CPU.
+    /// Times in which the generator had no CPU.
     pub(crate) without_cpu: WithoutCpu,
-    /// The time that they have to cover to say anything: first and last, in nanoseconds of the run's clock.
+    /// The time that the samples must cover: first and last, in nanoseconds of the run's clock.
     needed: Option<(u64, u64)>,
 }
 
-/// What is kept of a series.
+/// State of a series.
 #[derive(Debug, Clone, Copy)]
 struct Course {
     first: (u64, f64),
     last: (u64, f64),
-    /// The two samples that follow each other between which it grew most, and by how much in a nanosecond. Samples may follow each other at
-    /// once, and the pace of a moment says nothing.
+    /// The interval between consecutive samples with the greatest growth, and its rate per nanosecond. The greatest rate would mean
+    /// nothing, as samples may follow each other at once.
     steepest: Option<(During, f64)>,
-    /// How much that was.
+    /// The growth in that interval.
     most: f64,
 }
 
@@ -47,7 +47,7 @@ impl Samples {
     /// Reads the samples of an archive once.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Errors of reading the samples.
     pub fn of(archive: &Archive) -> Result<Samples, ArchiveError> {
         let mut samples =
             Samples { without_cpu: WithoutCpu::new(archive.plan().loops()), ..Samples::default() };
@@ -55,8 +55,8 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Lets counters say something only where they were sampled before `first_ns` and after `last_ns`: of a run that was killed the last
-    /// sample lacks what came after it.
+    /// Restricts growth to counters that were sampled before `first_ns` and after `last_ns`: the last sample of a killed run misses
+    /// later growth.
     #[must_use]
     pub fn covering(self, first_ns: u64, last_ns: u64) -> Samples {
         Samples { needed: Some((first_ns, last_ns)), ..self }
@@ -74,28 +74,27 @@ impl Samples {
         }
     }
 
-    /// How much a counter grew from the first sample to the last; none where it was sampled once, not at all, or not over the whole
-    /// run.
+    /// Growth of a counter from the first sample to the last; `None` if it was sampled once, not at all, or not over the whole run.
     pub fn growth(&self, series: &Series) -> Option<f64> {
         let Course { first: (begin, first), last: (end, last), .. } = *self.series.get(series)?;
         let is_whole = self.needed.is_none_or(|(from, to)| begin <= from && end >= to);
         (end > begin && is_whole).then(|| (last - first).max(0.0))
     }
 
-    /// The time from the first sample of a counter to the last, in nanoseconds.
+    /// Time from the first sample of a counter to the last, in nanoseconds.
     pub(crate) fn length_ns(&self, series: &Series) -> Option<u64> {
         let course = self.series.get(series)?;
         Some(course.last.0.saturating_sub(course.first.0)).filter(|length| *length > 0)
     }
 
-    /// Between which two samples a counter grew most; none where it grew at no time twice as fast as over the whole run.
+    /// The interval of the greatest growth of a counter; `None` if never twice as fast as over the whole run.
     pub(crate) fn steepest(&self, series: &Series) -> Option<During> {
         let course = self.series.get(series)?;
         let (during, pace) = course.steepest?;
         (pace > 2.0 * course.mean_pace()).then_some(during)
     }
 
-    /// How much a counter of a device grew.
+    /// Growth of a counter of a device.
     pub fn of_device(&self, name: &str, counter: DeviceCounter) -> Option<f64> {
         self.growth(&Series::device(name, counter))
     }

@@ -1,4 +1,4 @@
-//! What can be seen while a run goes on.
+//! Signs of trouble during a run.
 
 use crate::thresholds::{
     FOREIGN, LEAST_BYTES, LEAST_PERIODS_OF_A_SECOND, NOT_FROM_DEVICE, STOLEN, THROTTLED,
@@ -7,31 +7,31 @@ use crate::words::percent;
 use iosonar_analyze::Level;
 use std::fmt;
 
-/// What grew since the last look.
+/// Growth since the last reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Growth {
-    /// Bytes of requests of this run.
+    /// Bytes of this run's requests.
     pub own_bytes: f64,
-    /// Bytes that the devices at the bottom moved; none where they cannot be seen.
+    /// Bytes that the devices at the bottom moved; `None` if they are invisible.
     pub device_bytes: Option<f64>,
-    /// Bytes that the targets moved, where all of them are block devices: below a file system others have files, too.
+    /// Bytes that the targets moved, if all of them are block devices: below a file system others have files, too.
     pub target_bytes: Option<f64>,
     /// Clock ticks of all CPUs.
     pub cpu_ticks: f64,
-    /// Those that a hypervisor gave to others.
+    /// Ticks that a hypervisor gave to others.
     pub stolen_ticks: f64,
     /// Periods of a CPU limit.
     pub periods: f64,
-    /// Those in which it was used up.
+    /// Periods in which it was used up.
     pub throttled_periods: f64,
 }
 
-/// A sign that the result is going to be doubtful.
+/// A sign that the result will be doubtful.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sign {
-    /// Of the bytes of the run only this share reached a device.
+    /// Only this share of the run's bytes reached a device.
     OnDevice(f64),
-    /// This share of the device's bytes is not of the run.
+    /// This share of the device's bytes belongs to others.
     Foreign(f64),
     /// The CPU limit was used up in this share of its periods.
     Throttled(f64),
@@ -50,8 +50,8 @@ impl fmt::Display for Sign {
     }
 }
 
-/// The signs of a second or more. A second is short: what is on its way is not on the device yet, so only what would fail at the end of
-/// the run is told.
+/// The signs of a second or more. A second is short: data in transit is not on the device yet, so only signs that would fail at the end
+/// of the run are reported.
 pub fn signs(growth: &Growth) -> Vec<Sign> {
     let is_fail = |level| level == Level::Fail;
     let has_moved = growth.own_bytes >= LEAST_BYTES as f64;
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_run_that_the_device_sees_alone_has_no_signs() {
         assert_eq!(signs(&growth(64e6, Some(64e6))), []);
-        // What is in flight at the borders of a second, and what cannot be seen.
+        // Requests in flight at the borders of a second, and invisible devices.
         assert_eq!(signs(&growth(64e6, Some(60e6))), []);
         assert_eq!(signs(&growth(64e6, None)), []);
         assert_eq!(signs(&growth(4096.0, Some(0.0))), []);

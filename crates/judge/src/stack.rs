@@ -1,18 +1,18 @@
-//! What lies below a target: down to devices whose counters close the account of bytes, or to where nobody can look.
+//! Layers below a target: down to devices whose counters close the account of bytes, or to invisible layers.
 
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, Layer, RegularFile, Role};
 use iosonar_evidence::{Fact, TargetFacts, TargetKind};
 
-/// Where the bytes of a target end.
+/// The bottom layer of a target's bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bottom<'a> {
     /// A device with nothing below it that this machine can see.
     Device(&'a BlockDevice),
     /// An NFS server, whose bytes are counted where it is mounted.
     Server(&'a FileSystem),
-    /// Memory, and what kind of it.
+    /// Memory of this kind.
     Memory(String),
-    /// Something that has no counters here, and what it is.
+    /// A layer without counters here, with a description.
     Unseen(String),
 }
 
@@ -33,12 +33,12 @@ pub(crate) fn is_in_another(device: &BlockDevice, others: &[&BlockDevice]) -> bo
 
 /// Drivers of devices that keep their data in memory ([`BlockDevice::driver`]).
 const IN_MEMORY: [&str; 4] = ["zram", "ramdisk", "pmem", "nullb"];
-/// File systems that do not write data in its place.
+/// Copy-on-write file systems.
 const COPY_ON_WRITE: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
 /// File systems that keep their data in memory.
 const MEMORY_FILE_SYSTEMS: [&str; 4] = ["tmpfs", "ramfs", "rootfs", "devtmpfs"];
 
-/// The device that requests of a target reach first; none where that is not one.
+/// The device that requests of a target reach first; `None` if it is not a device.
 pub fn device_of(target: &TargetFacts) -> Option<&BlockDevice> {
     match &target.kind {
         TargetKind::BlockDevice(device) => Some(device),
@@ -62,11 +62,11 @@ pub(crate) enum Part<'a> {
     Device(&'a BlockDevice),
     /// A file.
     File(&'a RegularFile),
-    /// What a file is in.
+    /// The file system of a file.
     FileSystem(&'a FileSystem),
-    /// Nobody knows, and why.
+    /// Unknown, with the reason.
     Unseen(&'a str),
-    /// A character device that keeps nothing.
+    /// A character device that discards data.
     Nothing,
 }
 
@@ -85,7 +85,7 @@ fn of_device<'a>(device: &'a BlockDevice, found: &mut Vec<Part<'a>>) {
     found.push(Part::Device(device));
     match &device.role {
         Role::Disk => {}
-        // Its counters are those that matter.
+        // Its own counters are used.
         Role::Partition { .. } => {}
         Role::Loop { below, .. } => of_layer(below, found),
         Role::Stacked { slaves } => slaves.iter().for_each(|slave| of_device(slave, found)),
@@ -115,7 +115,7 @@ fn of_file_system<'a>(file_system: &'a FileSystem, found: &mut Vec<Part<'a>>) {
 }
 
 fn is_in_memory(device: &BlockDevice) -> bool {
-    // In older results a partition has a driver that says nothing.
+    // In older results the driver of a partition means nothing.
     whole(device).driver.known().is_some_and(|driver| IN_MEMORY.contains(&driver.as_str()))
 }
 
@@ -123,12 +123,12 @@ fn is_of_memory(file_system: &FileSystem) -> bool {
     MEMORY_FILE_SYSTEMS.contains(&file_system.kind.as_str())
 }
 
-/// Disks at the bottom of a target, of partitions those that they are on.
+/// Disks at the bottom of a target; for partitions the disks that they are on.
 pub(crate) fn disks_of(target: &TargetFacts) -> Vec<&BlockDevice> {
     disks(parts(target))
 }
 
-/// The same of a file system.
+/// Disks at the bottom of a file system.
 pub(crate) fn disks_below(file_system: &FileSystem) -> Vec<&BlockDevice> {
     let mut found = Vec::new();
     of_file_system(file_system, &mut found);
@@ -146,7 +146,7 @@ fn disks(parts: Vec<Part<'_>>) -> Vec<&BlockDevice> {
     parts.into_iter().filter_map(of_part).collect()
 }
 
-/// Where the bytes of a target end.
+/// The bottoms of a target.
 pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
     let mut found: Vec<Bottom<'_>> = Vec::new();
     for part in parts(target) {
@@ -155,7 +155,7 @@ pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
                 let driver = whole(device).driver.known().map_or("", String::as_str);
                 Bottom::Memory(format!("{} ({driver})", device.name))
             }
-            // A partition has counters of its own: others on the same disk do not disturb them.
+            // A partition has separate counters: others on the same disk do not disturb them.
             Part::Device(device) if is_bottom(device) && device.queue.iostats == Fact::Known(false) => {
                 Bottom::Unseen(format!("{} counts no requests (queue/iostats is 0)", device.name))
             }
@@ -175,8 +175,8 @@ pub fn bottoms(target: &TargetFacts) -> Vec<Bottom<'_>> {
     found
 }
 
-/// Why reading blocks of a target twice would show nothing of what is below Linux; none where it may. What zram stores depends on its
-/// content, so that is looked at.
+/// Why reading blocks of a target twice would reveal nothing about the layers below Linux; `None` if it may. How zram stores data
+/// depends on the content, so it is probed.
 pub fn why_not_reread(target: &TargetFacts) -> Option<String> {
     let of_memory = |what: &str| Some(format!("its data is in memory ({what})"));
     if let TargetKind::RegularFile(file) = &target.kind
@@ -197,7 +197,7 @@ pub fn why_not_reread(target: &TargetFacts) -> Option<String> {
     })
 }
 
-/// Where the bytes of all targets end, each device once.
+/// The bottoms of all targets, each device once.
 pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
     let mut all = Vec::new();
     for bottom in targets.iter().flat_map(bottoms) {
@@ -210,7 +210,7 @@ pub fn bottoms_of(targets: &[TargetFacts]) -> Vec<Bottom<'_>> {
     all
 }
 
-/// Whether the counters of a device are the last on the way down. The disk of a partition is not asked.
+/// Whether the counters of a device are the last on the way down. The disk of a partition is ignored.
 fn is_bottom(device: &BlockDevice) -> bool {
     match &device.role {
         Role::Disk | Role::Partition { .. } => true,
@@ -219,14 +219,14 @@ fn is_bottom(device: &BlockDevice) -> bool {
     }
 }
 
-/// Whether a device is a disk that rotates. Virtual ones say that they do, because nobody has told them otherwise.
+/// Whether a device is a disk that rotates. Virtual disks claim so by default.
 pub(crate) fn rotates(device: &BlockDevice) -> bool {
     device.queue.rotational == Fact::Known(true)
         && !device.is_virtual
         && device.driver.known().is_some_and(|driver| driver == "sd")
 }
 
-/// The device that a file system lies on first, for a sentence; its kind where that is none.
+/// The first device below a file system, for a sentence; the type of the file system if there is none.
 pub(crate) fn name_of(file_system: &FileSystem) -> String {
     match first_device(file_system) {
         Some(device) => format!("{} on {}", file_system.kind, device.name),
@@ -234,8 +234,7 @@ pub(crate) fn name_of(file_system: &FileSystem) -> String {
     }
 }
 
-/// What of a target puts data that is written again to another place, so that each run changes the map for the next; none where nothing
-/// that can be seen does.
+/// The layer of a target that relocates rewritten data, so that each run changes the map for the next; `None` if no visible layer does.
 pub(crate) fn moves_data(target: &TargetFacts) -> Option<String> {
     parts(target).into_iter().find_map(|part| match part {
         Part::FileSystem(file_system) if copies_on_write(file_system) => {
@@ -250,7 +249,7 @@ pub(crate) fn copies_on_write(file_system: &FileSystem) -> bool {
     COPY_ON_WRITE.contains(&file_system.kind.as_str()) && !options.any(|option| option == "nodatacow")
 }
 
-/// What of a target this machine cannot see into, although it may allocate blocks when they are written: a disk that is used as a whole or
+/// The layer of a target that this machine cannot see into, although it may allocate blocks on writes: a disk that is used as a whole or
 /// by partitions, and volumes of the device mapper, which may be thin.
 pub(crate) fn black_box(target: &TargetFacts) -> Option<&str> {
     let mapped = parts(target).into_iter().find_map(|part| match part {
@@ -282,7 +281,7 @@ pub(crate) fn compresses(file_system: &FileSystem) -> bool {
     file_system.kind == "zfs" || options.any(|option| option.starts_with("compress"))
 }
 
-/// Where a file system keeps its data, if that is on no device that can be seen.
+/// The bottom of a file system whose data is on no visible device.
 fn of_no_device(file_system: &FileSystem) -> Option<Bottom<'_>> {
     let kind = file_system.kind.as_str();
     if is_of_memory(file_system) {

@@ -1,4 +1,4 @@
-//! Small results for tests: records one after the other, a target, and what counters said.
+//! Small results for tests: records one after the other, a target, and samples of counters.
 
 use crate::{Case, Detector, Samples, foresee, judge};
 use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
@@ -28,15 +28,15 @@ pub(crate) struct Lab {
     samples: Samples,
     latency_ns: u64,
     late_ns: u64,
-    /// Requests go to places below this.
+    /// Requests have addresses below this.
     within: u64,
-    /// The loop that issues.
+    /// The issuing loop.
     worker: u16,
     /// The pass of the requests.
     pass: u32,
     delivered_share: Option<f64>,
     clock_cost_ns: f64,
-    /// Mean in flight; the depth where nothing is said.
+    /// Mean in flight; the depth if unset.
     in_flight: Option<f64>,
 }
 
@@ -134,8 +134,8 @@ impl Lab {
         self
     }
 
-    /// Random blocks were read twice before the run: p50 and p90 of both readings in nanoseconds, and of each the reads above the border of
-    /// both.
+    /// Random blocks were read twice before the run: p50 and p90 of both readings in nanoseconds, and for each the number of reads above
+    /// their common border.
     pub(crate) fn reread(self, p50: (u64, u64, u64, u64), p90: (u64, u64, u64, u64)) -> Lab {
         let [p50, p90] = [p50, p90].map(compared);
         let (block_bytes, blocks, zero_blocks, data_and_zeros) = (4096, 300, 0, None);
@@ -143,7 +143,7 @@ impl Lab {
         self.probed(Fact::Known(times))
     }
 
-    /// Some of these blocks were zeros, others data: how many of each, their medians, and how many took longer than the border of both.
+    /// Some of these blocks were zeros, others data: count of each, their medians, and how many took longer than their common border.
     pub(crate) fn reread_of_kinds(self, zeros: (u64, u64, u64), data: (u64, u64, u64)) -> Lab {
         let p50 = compared((data.1, data.1, 0, 0));
         let has_both = zeros.0 > 0 && data.0 > 0;
@@ -178,7 +178,7 @@ impl Lab {
         self
     }
 
-    /// So many requests went to the driver, some of them before others that had been submitted earlier.
+    /// `issued` requests went to the driver, some of them before others that had been submitted earlier.
     pub(crate) fn issued(mut self, issued: u64, out_of_order: u64) -> Lab {
         let after = self.after.get_or_insert_with(|| self.before.clone());
         after.issue_order = Fact::Known(IssueOrder { issued, out_of_order, lost_events: 0 });
@@ -186,7 +186,7 @@ impl Lab {
         self
     }
 
-    /// Requests from now on take so long.
+    /// Sets the latency of subsequent requests.
     pub(crate) fn latency_ns(self, latency_ns: u64) -> Lab {
         Lab { latency_ns, ..self }
     }
@@ -197,7 +197,7 @@ impl Lab {
         let mut due = last.and_then(|record| record.completed).unwrap_or(Nanos(0));
         for _ in 0..count {
             let sequence = self.records.len() as u64;
-            // Spread over the range, and the same in each test.
+            // Spread over the range, deterministically.
             let place = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
             let extent = Extent { offset: place % (self.within / bytes.max(1)) * bytes, length: bytes };
             let submitted = Nanos(due.0 + self.late_ns);
@@ -220,7 +220,7 @@ impl Lab {
         self
     }
 
-    /// On a machine that was looked at, with the samples of its counters.
+    /// Sets the examined machine, with the samples of its counters.
     pub(crate) fn on_machine(
         mut self,
         before: Environment,
@@ -232,17 +232,17 @@ impl Lab {
         self
     }
 
-    /// Requests from now on go to places below this.
+    /// Limits the addresses of subsequent requests.
     pub(crate) fn within(self, within: u64) -> Lab {
         Lab { within, ..self }
     }
 
-    /// Requests from now on are those of another loop, which began at time zero, too.
+    /// Subsequent requests are those of another loop, which also began at time zero.
     pub(crate) fn by_another_loop(self) -> Lab {
         Lab { worker: self.worker + 1, ..self }
     }
 
-    /// With the times of each loop's pass.
+    /// Adds the times of each loop's pass.
     pub(crate) fn with_passes(mut self) -> Lab {
         for record in &self.records {
             let (start, end) = (record.due, record.completed.unwrap());
@@ -264,7 +264,7 @@ impl Lab {
         self
     }
 
-    /// Requests from now on go so long after their due time.
+    /// Sets the issue delay of subsequent requests.
     pub(crate) fn late_ns(self, late_ns: u64) -> Lab {
         Lab { late_ns, ..self }
     }
@@ -331,13 +331,13 @@ impl Lab {
         self.target(json!({"regular-file": file}))
     }
 
-    /// How the used range lies on the device.
+    /// Layout of the used range on the device.
     pub(crate) fn extents(mut self, extents: ExtentRuns) -> Lab {
         self.run.targets[0].extents = Some(extents);
         self
     }
 
-    /// The disk below the file is one that rotates.
+    /// The disk below the file rotates.
     pub(crate) fn below_rotates(mut self) -> Lab {
         let TargetKind::RegularFile(file) = &mut self.before.targets[0].kind else { panic!("it is a file") };
         let Fact::Known(file_system) = &mut file.file_system else { panic!("it is known") };
@@ -382,7 +382,7 @@ impl Lab {
         self
     }
 
-    /// Requests from now on are those of this pass.
+    /// Subsequent requests belong to this pass.
     pub(crate) fn in_pass(mut self, pass: u32) -> Lab {
         self.plan.phases[0].passes = pass + 1;
         Lab { pass, ..self }
@@ -402,14 +402,14 @@ impl Lab {
         self
     }
 
-    /// The plan verifies, and that read so many bytes beside the requests.
+    /// The plan verifies, with these additional bytes of reads.
     pub(crate) fn verified(mut self, modes: &str, added_bytes: u64) -> Lab {
         self.plan.verify.modes = modes.parse().unwrap();
         self.run.verified = Some(Verified { added_bytes, ..Verified::default() });
         self
     }
 
-    /// It was recorded, and not run.
+    /// A recording, not a run.
     pub(crate) fn recording(mut self, recorded: Recorded) -> Lab {
         self.run.tool = RECORDING.into();
         self.run.recorded = Some(recorded);
@@ -424,7 +424,7 @@ impl Lab {
         self.requests(Op::Write, count, bytes)
     }
 
-    /// So many flushes beside the requests.
+    /// Adds flushes.
     pub(crate) fn fsyncs(self, count: u64) -> Lab {
         self.requests(Op::Fsync, count, 0)
     }
@@ -459,12 +459,12 @@ impl Lab {
         self
     }
 
-    /// So many were in flight on average.
+    /// Sets the mean in flight.
     pub(crate) fn in_flight(self, mean: f64) -> Lab {
         Lab { in_flight: Some(mean), ..self }
     }
 
-    /// Reads that are due at equal distances from the last due time on, and done one after the other.
+    /// Reads that are due at equal intervals after the last due time, and served one after the other.
     pub(crate) fn queued(mut self, count: u64, every_ns: u64, service_ns: u64) -> Lab {
         let last = self.records.last();
         let (mut due, mut free) =
@@ -504,7 +504,7 @@ impl Lab {
         self
     }
 
-    /// So much of its range is in the page cache.
+    /// This part of its range is in the page cache.
     pub(crate) fn cached(mut self, bytes: u64, of: u64) -> Lab {
         let target = &mut self.run.targets[0];
         (target.cached_bytes, target.size, target.max_requested_end) = (Some(bytes), of, of);
@@ -536,7 +536,7 @@ impl Lab {
         Lab { clock_cost_ns, ..self }
     }
 
-    /// So many bytes were written back before, in two seconds.
+    /// These bytes were written back before, in two seconds.
     pub(crate) fn written_back(mut self, waited_bytes: u64) -> Lab {
         let done = WrittenBack { waited_bytes, took_ns: 2_000_000_000, ..WrittenBack::default() };
         self.before.written_back = Some(done);
@@ -554,7 +554,7 @@ impl Lab {
         self
     }
 
-    /// A counter grows by so much during the run.
+    /// A counter grows by `by` during the run.
     fn grows(mut self, series: Series, by: f64) -> Lab {
         self.samples.add(0, &series, 1000.0);
         self.samples.add(END_NS, &series, 1000.0 + by);
@@ -573,12 +573,12 @@ impl Lab {
         self.grows(Series::Own(OwnUse::Written), bytes as f64)
     }
 
-    /// The process did not run for so long.
+    /// The process was halted for this time.
     pub(crate) fn halted(self, ns: f64) -> Lab {
         self.grows(Series::Own(OwnUse::Halted), ns)
     }
 
-    /// The same, and when it ran again. It had its CPUs otherwise.
+    /// The process was halted until `at_ns`, and had its CPUs otherwise.
     pub(crate) fn halted_until(mut self, at_ns: u64, ns: f64) -> Lab {
         let series = Series::Own(OwnUse::Halted);
         for (time_ns, value) in [(0, 0.0), (at_ns, ns), (END_NS, ns)] {
@@ -642,7 +642,7 @@ impl Lab {
             .grows(Series::Issuing(IssuingThreads::Wait), wait_ns)
     }
 
-    /// The issuing thread used a CPU for such a share of a second.
+    /// The issuing thread used a CPU for this share of a second.
     pub(crate) fn thread_cpu_share(mut self, share: f64) -> Lab {
         let (start, end, cpu_ns) = (Nanos(0), Nanos::SECOND, (share * 1e9) as u64);
         self.run.passes =
@@ -681,17 +681,17 @@ impl Lab {
         })
     }
 
-    /// What one detector says.
+    /// The detection of one detector.
     pub(crate) fn detection(&self, detector: &Detector) -> Option<Detection> {
         self.with_case(|case| Some((detector.detect)(case)?.detection(detector, case.claim())))
     }
 
-    /// What is known of its target.
+    /// Facts about its target.
     pub(crate) fn facts(&self) -> &TargetFacts {
         &self.before.targets[0]
     }
 
-    /// What is known before its first request.
+    /// Detections before its first request.
     pub(crate) fn foreseen(&self) -> Vec<Detection> {
         self.with_case(|case| foresee(&case.outset(), case.claim()))
     }

@@ -1,10 +1,10 @@
-//! All thresholds in one table. Its version is kept in each result, so that an old one can be judged again with today's. The
-//! numbers come from experiments on real devices; `docs/validity.md` has them.
+//! All thresholds in one table. Its version is stored in each result, so that an old one can be judged again with today's.
+//! The numbers come from experiments on real devices; `docs/validity.md` has them.
 
 /// Raised when a number below changes.
 pub const THRESHOLDS_VERSION: u32 = 6;
 
-/// From which value on there is a caution, and from which on the figure fails.
+/// The values from which on there is a caution, and from which on the figure fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) caution: f64,
@@ -20,17 +20,17 @@ const NEVER: f64 = f64::INFINITY;
 
 /// Fewer requests are no evidence of a depth.
 pub(crate) const LEAST_IN_FLIGHT: u64 = 31;
-/// What a file system writes for a flush at most, in bytes: a commit of its journal.
+/// Upper bound of a file system's writes for a flush, in bytes: a commit of its journal.
 pub(crate) const PER_FLUSH: f64 = 65_536.0;
-/// Less than that was moved: accounts of bytes say nothing.
+/// Below this, accounts of bytes are no evidence.
 pub(crate) const LEAST_BYTES: u64 = 1 << 20;
 /// Share of the bytes that did not cross the device.
 pub(crate) const NOT_FROM_DEVICE: Limits = limits(0.02, 0.10);
 /// Share of the written bytes that had not reached the device.
 pub(crate) const NOT_ON_DEVICE: Limits = limits(0.02, 0.10);
-/// Share of what is read that holds no data.
+/// Share of the read range that holds no data.
 pub(crate) const UNMAPPED: Limits = limits(0.001, 0.05);
-/// Read bytes beyond those asked for, as a share of these.
+/// Read bytes beyond the requested ones, as a share of these.
 pub(crate) const AMPLIFIED: Limits = limits(0.2, 1.0);
 /// Share of small reads below the floor of all block devices.
 pub(crate) const TOO_FAST: Limits = limits(0.02, 0.10);
@@ -40,19 +40,19 @@ pub(crate) const LEAST_SMALL: u64 = 100;
 pub(crate) const FAILED: Limits = limits(0.0, 0.001);
 /// Share of requests that the overlap policy dropped (blkreplay manual 2.4).
 pub(crate) const DROPPED: Limits = limits(0.01, 0.05);
-/// Share of requests not done with which no figure is one of this load.
+/// Share of unexecuted requests from which on no figure describes this load.
 pub(crate) const NOT_DONE: f64 = 0.05;
-/// Share of the requested rate that was not reached.
+/// Share of the target rate that was not reached.
 pub(crate) const BEHIND: Limits = limits(0.02, 0.10);
 /// Share of requests that a closed loop did not send during stalls, of all.
 pub(crate) const HIDDEN: Limits = limits(0.001, NEVER);
-/// A latency so many times the median is a stall of a closed loop, if it is also as long as [`STALL_NS`].
+/// A latency of this many times the median is a stall of a closed loop, if it is also as long as [`STALL_NS`].
 pub(crate) const STALL_TIMES: u64 = 100;
 /// Shortest stall.
 pub(crate) const STALL_NS: u64 = 100_000_000;
-/// Share of the depth that the device did not see.
+/// Share of the depth missing in the device.
 pub(crate) const DEPTH_MISSING: Limits = limits(0.5, 0.75);
-/// Depths below that are not judged.
+/// Lower depths are not judged.
 pub(crate) const LEAST_DEPTH: u64 = 4;
 /// Shortest busy time of the device for a mean of its queue, in milliseconds.
 pub(crate) const LEAST_BUSY_MS: f64 = 500.0;
@@ -62,55 +62,55 @@ pub(crate) const NOISY: Limits = limits(0.10, NEVER);
 pub(crate) const PARTS: usize = 20;
 /// Fewest requests for that: a part with 50 varies by 14 % by chance alone.
 pub(crate) const LEAST_REQUESTS: u64 = 2_000;
-/// A shorter measured time says nothing of the steady state (blkreplay manual 3.1.2).
+/// A shorter measured time shows no steady state (blkreplay manual 3.1.2).
 pub(crate) const LEAST_SECONDS: f64 = 30.0;
-/// The share of it that is enough: the first request comes a moment after the start of a run, the last one a moment before its end.
+/// Sufficient share of it: the first request comes a moment after the start of a run, the last one a moment before its end.
 pub(crate) const WHOLE: f64 = 0.99;
-/// Share of the bytes on the device that were not ours.
+/// Share of foreign bytes on the device.
 pub(crate) const FOREIGN: Limits = limits(0.02, 0.25);
-/// The same of the disks below a target, where file systems write for themselves.
+/// The same for the disks below a target, where file systems write for themselves.
 pub(crate) const FOREIGN_BELOW: Limits = limits(0.25, NEVER);
-/// Fewer bytes of others there are nothing: something always writes its log.
+/// Fewer foreign bytes there are ignored: something always writes its log.
 pub(crate) const LEAST_FOREIGN: f64 = 16.0 * 1024.0 * 1024.0;
 /// Share of requests that the kernel merged into others (blkreplay manual 2.3: usually below 1 %).
 pub(crate) const MERGED: Limits = limits(0.05, 0.20);
 /// Requests of the device for each of ours, above 1.
 pub(crate) const SPLIT: Limits = limits(0.2, NEVER);
-/// Share of requests that were issued before one that had been requested earlier.
+/// Share of requests that were issued before an earlier one.
 pub(crate) const REORDERED: Limits = limits(0.05, NEVER);
-/// Mean size in bytes up to which merging and splitting change what is measured; a replay has no such limit.
+/// Requests up to this mean size are judged for merging and splitting; in a replay all are.
 pub(crate) const SMALL_MEAN: u64 = 64 << 10;
 /// Share of the CPU time that a hypervisor gave to others.
 pub(crate) const STOLEN: Limits = limits(0.01, 0.05);
 /// Share of the periods of a CPU limit in which it was used up.
 pub(crate) const THROTTLED: Limits = limits(0.01, 0.05);
-/// Share of the time in which no thread of the generator ran although one should have.
+/// Share of the time in which the whole generator was halted.
 pub(crate) const HALTED: Limits = limits(0.01, 0.05);
 /// Shortest such time in nanoseconds: virtual CPUs are taken away for a moment everywhere.
 pub(crate) const LEAST_HALT_NS: f64 = 300e6;
 /// Time that issuing threads waited for a CPU, divided by the time that they had one.
 pub(crate) const CPU_WAIT: Limits = limits(0.25, 1.0);
-/// The least share of the run's time for which they waited that says anything.
+/// Minimum share of the run's time waiting for a CPU to be significant.
 pub(crate) const LEAST_WAIT: f64 = 0.01;
-/// The mean time of a flush in microseconds that a medium needs at least.
+/// Minimum mean time of a flush on a real medium, in microseconds.
 pub(crate) const FASTEST_FLUSH_US: f64 = 100.0;
-/// Fewest flushes of which the time, counted in milliseconds, says anything.
+/// Fewest flushes for a mean time, which is counted in milliseconds.
 pub(crate) const LEAST_FLUSHES: f64 = 100.0;
-/// Fewest ticks of all CPUs, and fewest periods of a limit, of which a share says anything.
+/// Fewest ticks of all CPUs, and fewest periods of a limit, for a share.
 pub(crate) const LEAST_TICKS: f64 = 500.0;
 /// See [`LEAST_TICKS`].
 pub(crate) const LEAST_PERIODS: f64 = 20.0;
-/// The same of a look that is a second after the last one; most limits have ten periods in it.
+/// The same for readings one second apart; most limits have ten periods in it.
 pub(crate) const LEAST_PERIODS_OF_A_SECOND: f64 = 5.0;
 /// Share of its time that the thread of a closed loop used a CPU.
 pub(crate) const GENERATOR_BUSY: Limits = limits(0.80, 0.95);
-/// Shortest CPU time, or time, of issuing threads of which a share says anything.
+/// Shortest CPU time, or time, of issuing threads for a share.
 pub(crate) const LEAST_CPU_NS: f64 = 50e6;
-/// Requests per second of others, above which a device is not quiet before a run.
+/// Foreign requests per second above which a device is not quiet before a run.
 pub(crate) const QUIET_REQUESTS: f64 = 10.0;
-/// Share of the time in which they keep it busy.
+/// Share of foreign busy time above which it is not quiet.
 pub(crate) const QUIET_BUSY: f64 = 0.01;
-/// How near to a limit of this machine a result is that shows the limit.
+/// Distance to a limit of this machine at which a result shows the limit.
 pub(crate) const NEAR_LIMIT: f64 = 0.05;
 /// Pages that wait to be written, in bytes; see [`crate::is_much_to_write`].
 pub(crate) const DIRTY: Limits = limits(64.0 * 1024.0 * 1024.0, NEVER);
@@ -118,27 +118,27 @@ pub(crate) const DIRTY: Limits = limits(64.0 * 1024.0 * 1024.0, NEVER);
 pub(crate) const CLOCK_COST: Limits = limits(0.05, NEVER);
 /// The load's highest end divided by the size of the device, or the other way round (blkreplay manual 3.1.4).
 pub(crate) const WRONG_SIZE: Limits = limits(2.0, NEVER);
-/// Random share of written data in percent below which a target that compresses gains.
+/// Random share of written data in percent below which a compressing target gains.
 pub(crate) const RANDOM_PERCENT: u8 = 50;
-/// Share of what is read through the page cache that is in it before the run.
+/// Share of the buffered read range that is in the page cache before the run.
 pub(crate) const CACHED_AT_START: Limits = limits(0.01, 0.10);
-/// The share that leaves nothing for a device.
+/// The share at which hardly anything remains for a device.
 pub(crate) const ALL_CACHED: f64 = 0.90;
-/// An effect below that on the headline figure is not told.
+/// A smaller effect on the headline figure is not reported.
 pub(crate) const LEAST_EFFECT: f64 = 0.05;
-/// Memory, times this, has to be smaller than what is touched, so that the page cache cannot hold it (IOzone's rule).
+/// Memory, times this, has to be smaller than the footprint, so that the page cache cannot hold it (IOzone's rule).
 pub(crate) const FITS_IN_MEMORY: f64 = 2.0;
-/// Share of the bytes read that the page cache answered, above which it matters how much memory holds.
+/// Share of the read bytes from the page cache above which the size of memory matters.
 pub(crate) const FROM_MEMORY: f64 = 0.02;
-/// Bytes that the cache of any drive or array holds.
+/// Bytes that fit into the cache of any drive or array.
 pub(crate) const SMALLEST_CACHE: f64 = 16.0 * 1024.0 * 1024.0;
-/// Share of the bytes that are of places visited before, from which on a cache answers most requests.
+/// Share of the bytes at revisited places, from which on a cache serves most requests.
 pub(crate) const REVISITED: f64 = 0.5;
 /// Share of a device that requests did not reach (blkreplay manual 3.1.5).
 pub(crate) const SPAN_MISSING: Limits = limits(0.9, NEVER);
-/// A smaller share of a device is little of it.
+/// Footprints below this share of a device are small.
 pub(crate) const TOUCHED_LITTLE: f64 = 0.01;
-/// Share of the time in which not all issuing loops were busy.
+/// Share of the time in which some workers were idle.
 pub(crate) const TAIL: Limits = limits(0.10, NEVER);
 /// Bytes that verification read, as a share of those of the requests.
 pub(crate) const ADDED_READS: Limits = limits(0.05, NEVER);
@@ -146,15 +146,15 @@ pub(crate) const ADDED_READS: Limits = limits(0.05, NEVER);
 pub(crate) const CHECKING_CPU: Limits = limits(0.5, NEVER);
 /// Share of writes that are no whole physical blocks.
 pub(crate) const MISALIGNED: Limits = limits(0.01, NEVER);
-/// Median lateness of requests that nothing held, as a share of the time between two requests of a loop.
+/// Median lateness of requests that did not have to wait, as a share of the time between two requests of a loop.
 pub(crate) const LATE_OF_GAP: Limits = limits(0.10, NEVER);
 /// The same, as a share of the median latency.
 pub(crate) const LATE_OF_LATENCY: Limits = limits(0.20, NEVER);
-/// Fewer requests that nothing held are no evidence about a timer.
+/// Fewer requests that did not have to wait are no evidence about a timer.
 pub(crate) const LEAST_UNHELD: u64 = 31;
 /// Nor is a smaller share of all completed requests.
 pub(crate) const LEAST_UNHELD_SHARE: f64 = 0.01;
-/// Lateness below that is the cost of a system call and of reading the clock.
+/// Lower lateness is the cost of a system call and of reading the clock.
 pub(crate) const LATE_FLOOR_NS: f64 = 5_000.0;
 /// Share of the events of a recording that were lost.
 pub(crate) const LOST_EVENTS: Limits = limits(0.0, 0.001);
@@ -164,23 +164,23 @@ pub(crate) const WITHOUT_END: Limits = limits(0.01, NEVER);
 pub(crate) const AMBIGUOUS: Limits = limits(0.01, NEVER);
 /// Requests per second below which a recorded system was idle.
 pub(crate) const IDLE_PER_SECOND: f64 = 1.0;
-/// Shortest recording that shows that.
+/// Shortest recording for that.
 pub(crate) const LEAST_IDLE_SECONDS: f64 = 10.0;
 /// Share of the written bytes that were allocated, or written for the first time, during the run.
 pub(crate) const ALLOCATED: Limits = limits(0.01, NEVER);
-/// Throughput of the first pass, divided by the median of the later ones, that is no difference.
+/// Throughput of the first pass, divided by the median of the later ones, that counts as equal.
 pub(crate) const FIRST_PASS: std::ops::RangeInclusive<f64> = 0.87..=1.15;
-/// Fewest passes of which the first is compared with the others.
+/// Fewest passes for comparing the first with the others.
 pub(crate) const LEAST_PASSES: usize = 3;
-/// How many times as much as the later passes differ among themselves the first one has to differ from them.
+/// The first pass has to differ from the later ones by this many times their own spread.
 pub(crate) const BEYOND_LATER_PASSES: f64 = 2.0;
-/// Share of the requests that reach from one run of bytes into another one.
+/// Share of the requests that cross from one run of bytes into another one.
 pub(crate) const CROSSING: Limits = limits(0.05, NEVER);
 /// Fewer of them do not change a figure.
 pub(crate) const LEAST_CROSSING: u64 = 10;
-/// A run of bytes that is shorter than so many sequential requests is short.
+/// A run of bytes shorter than this many sequential requests is short.
 pub(crate) const SHORT_RUN: u64 = 4;
-/// Share of a range without data from which on each write of it is a first one.
+/// Share of a range without data from which on each write there is a first one.
 pub(crate) const ALL_UNWRITTEN: f64 = 0.99;
 /// Bytes of a record in the log, packed against the one before; measured with random 4 KiB reads.
 pub(crate) const PACKED_RECORD: f64 = 16.0;
@@ -188,15 +188,16 @@ pub(crate) const PACKED_RECORD: f64 = 16.0;
 pub(crate) const ARCHIVE: Limits = limits(0.005, 0.05);
 /// Share of direct requests on btrfs that are no whole sectors of it.
 pub(crate) const CUT_SECTORS: Limits = limits(0.01, 0.10);
-/// By this factor the median of blocks that are read a second time is shorter where a cache below has them.
+/// Factor by which the median of re-read blocks is shorter if a cache below has them.
 pub(crate) const REREAD_P50: f64 = 1.5;
 /// The same of the 90th percentile.
 pub(crate) const REREAD_P90: f64 = 3.0;
-/// Standard deviations by which the shares of slow reads have to differ for that: where reads have two levels, quantiles jump by chance.
+/// Standard deviations by which the shares of slow reads have to differ for that: if reads have two levels, quantiles jump by chance.
 pub(crate) const SURE_SIGMAS: f64 = 4.0;
-/// Median of the run's reads, as a share of that of blocks that nobody had read, below which such a cache has answered the run.
+/// Median of the run's reads, as a share of that of blocks read for the first time, below which such a cache has served the
+/// run.
 pub(crate) const CACHED_RUN: f64 = 0.5;
-/// The same above which what is below the cache has answered.
+/// The same above which a layer below the cache has served it.
 pub(crate) const UNCACHED_RUN: f64 = 0.8;
 /// Touched bytes that the cache of an array or of a host may hold.
 pub(crate) const LARGE_CACHE: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;

@@ -1,4 +1,4 @@
-//! From what detectors say to a verdict.
+//! Forms a verdict from detections.
 
 use crate::detectors::{DETECTORS, noisy, stalls_hidden};
 use crate::outset::fake_targets;
@@ -14,15 +14,15 @@ use iosonar_plan::Claim;
 use iosonar_text::shown;
 use std::cmp::Reverse;
 
-/// So many names stand in the sentence of a verdict.
+/// Maximum names in the sentence of a verdict.
 const MOST_NAMED: usize = 3;
 
-/// Judges a result: asks all detectors, lets causes explain their symptoms, and forms the verdict.
+/// Judges a result: runs all detectors, lets causes explain their symptoms, and forms the verdict.
 pub fn judge(case: &Case<'_>) -> Judgement {
     let claim = case.claim();
     let mut detections = detect_all(case, DETECTORS);
     if case.is_recording() {
-        // How a system behaved is what it is: what counts is whether all of it was recorded.
+        // A system's behaviour is not judged, only whether all of it was recorded.
         detections.retain(|one| one.id == DetectorId::TraceIncomplete);
     }
     detections.extend(not_observable(claim, &detections));
@@ -30,7 +30,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     detections.iter_mut().for_each(|detection| gate(detection, spread));
     explain(&mut detections, |symptom| cpu_accounts_for(case, symptom));
     let missing = if case.is_real() { missing(case, &detections) } else { Vec::new() };
-    // First what makes a figure fake, which may be the cause of its proof.
+    // Definitional detections first, as they may be the cause of another proof.
     let causes: Vec<DetectorId> =
         detections.iter().filter(|one| one.definitional).filter_map(|one| one.explained_by).collect();
     let proves = |one: &Detection| one.definitional || causes.contains(&one.id);
@@ -58,7 +58,7 @@ fn level_of(detections: &[Detection], id: DetectorId) -> Option<Level> {
     detections.iter().find(|detection| detection.id == id).map(|detection| detection.level)
 }
 
-/// Where a claim needs the account of bytes, and nobody can keep it, that is a caution of its own.
+/// A separate caution, if a claim needs the account of bytes and it cannot be observed.
 fn not_observable(claim: Claim, detections: &[Detection]) -> Option<Detection> {
     let is_needed = matches!(claim, Claim::Device | Claim::Replay);
     let is_memory = level_of(detections, DetectorId::MemoryTarget) >= Some(Level::Info);
@@ -79,13 +79,13 @@ fn not_observable(claim: Claim, detections: &[Detection]) -> Option<Detection> {
     })
 }
 
-/// By how much the level of the run varies; 0 where that is not known.
+/// Variation of the run's level; 0 if unknown.
 fn spread(detections: &[Detection]) -> f64 {
     let noisy = detections.iter().find(|one| one.id == DetectorId::Noisy);
     noisy.and_then(|one| one.evidence.first()).map_or(0.0, |evidence| evidence.value)
 }
 
-/// An effect that is known, and small beside what the run varies by anyway, falls silent.
+/// An effect that is known, and small compared with the variation of the run, is reported as info.
 fn gate(detection: &mut Detection, spread: f64) {
     let is_small = |factor: f64| (factor - 1.0).abs() < LEAST_EFFECT.min(spread / 2.0);
     if detection.level == Level::Caution && detection.effect.is_some_and(is_small) {
@@ -93,7 +93,7 @@ fn gate(detection: &mut Detection, spread: f64) {
     }
 }
 
-/// A symptom whose cause is told as well is not told beside it.
+/// Marks symptoms whose cause is reported as well, so that they are not reported.
 /// `cpu_accounts_for`: whether a lack of CPU, if there was one, accounts for it.
 pub(crate) fn explain(detections: &mut [Detection], cpu_accounts_for: impl Fn(&Detection) -> bool) {
     for detector in DETECTORS {
@@ -118,7 +118,7 @@ pub(crate) fn explain(detections: &mut [Detection], cpu_accounts_for: impl Fn(&D
     }
 }
 
-/// Whether the time for which the generator had no CPU accounts for what was seen: at least for half of it, because neither is exact.
+/// Whether the time without a CPU accounts for the observation: at least for half of it, because neither is exact.
 fn cpu_accounts_for(case: &Case<'_>, symptom: &Detection) -> bool {
     let without_cpu = &case.samples.without_cpu;
     let run =
@@ -126,7 +126,7 @@ fn cpu_accounts_for(case: &Case<'_>, symptom: &Detection) -> bool {
     let lost_ns = without_cpu.within_ns(run) as f64;
     let lost = lost_ns / run.length_ns().max(1) as f64;
     let evidence = |name| symptom.evidence.iter().find(|one| one.name == name).map(|one| one.value);
-    // The part of its level that a factor took away.
+    // Fraction of the level lost by a factor.
     let cost = |factor: f64| 1.0 - factor.min(1.0 / factor);
     match symptom.id {
         DetectorId::StallsHidden => match symptom.during {
@@ -145,7 +145,7 @@ fn cpu_accounts_for(case: &Case<'_>, symptom: &Detection) -> bool {
     }
 }
 
-/// What a trustworthy result of the claim needs, and is not known.
+/// Unknown facts that a trustworthy result of the claim needs.
 fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
     let mut missing = Vec::new();
     let is_known = |id| level_of(detections, id).is_some_and(|level| level != Level::Unknown);
@@ -166,7 +166,7 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
             "whether written data reached the device",
         );
     }
-    // Its bytes are counted, but not whether a device had them.
+    // Its bytes are counted, but not whether a device served them.
     if matches!(claim, Claim::Device | Claim::Replay) && !case.reads().servers.is_empty() {
         missing.push("whether the NFS server answered from its own memory".into());
     }
@@ -184,8 +184,8 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
     missing
 }
 
-/// Detections that say what a figure is instead. That a level changed, that others used the device or that a rate was not reached makes a
-/// figure vague, and is no proof that it is another one.
+/// Detections that show what a figure measures instead. A level that changed, foreign I/O or a rate that was not reached makes a figure
+/// vague, and is no proof that it is another one.
 const WITNESSES: [DetectorId; 11] = [
     DetectorId::MemoryTarget,
     DetectorId::UnmappedTarget,
@@ -208,7 +208,7 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
     if !case.is_real() && !case.is_recording() {
         return Verdict::NotMeasured;
     }
-    // One witness of what a figure is by definition, or two that cannot be one mistake.
+    // One definitional witness, or two that cannot share one error.
     let has_proof = detections.iter().any(|one| one.definitional);
     let fails = || detections.iter().filter(|one| is_witness(one) && one.explained_by.is_none());
     let has_two = fails().any(|one| fails().any(|other| other.channel != one.channel));
@@ -227,7 +227,7 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
     }
 }
 
-/// What verification found; none where it found nothing, or nothing was verified. It comes before any figure.
+/// Faults found by verification; `None` if there are none, or nothing was verified. It precedes any figure.
 fn data_errors(run: &RunInfo) -> Option<String> {
     let verified = run.verified.as_ref().filter(|verified| verified.total() > 0);
     if let Some(verified) = verified {
@@ -263,7 +263,7 @@ fn sentence(claim: Claim, verdict: Verdict, detections: &[Detection], missing: &
     }
 }
 
-/// Whether nothing but these targets makes a result fake.
+/// Whether only these targets make a result fake.
 fn account_for_all(fakes: &[FakeTarget], detections: &[Detection]) -> bool {
     let is_proof = |id| fakes.iter().any(|fake| fake.proofs.contains(&id));
     let is_accounted_for = |one: &Detection| is_proof(one.id) || one.explained_by.is_some_and(is_proof);
@@ -271,7 +271,7 @@ fn account_for_all(fakes: &[FakeTarget], detections: &[Detection]) -> bool {
     !fakes.is_empty() && makes_fake.all(is_accounted_for)
 }
 
-/// Of a result that some of its targets make fake: which ones, and why.
+/// The sentence of a result that some of its targets make fake: which ones, and why.
 fn fake_in_part(claim: Claim, fakes: &[FakeTarget], all: usize) -> String {
     let mut proofs: Vec<&str> = Vec::new();
     for proof in fakes.iter().flat_map(|fake| &fake.proofs) {
@@ -290,14 +290,14 @@ fn fake_in_part(claim: Claim, fakes: &[FakeTarget], all: usize) -> String {
     )
 }
 
-/// Names in a row; of many the first ones, and how many more.
+/// A list of names; of many the first ones, and the number of others.
 fn first_names(names: &[&str]) -> String {
     let more = names.len().saturating_sub(MOST_NAMED);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", names[..names.len() - more].join(", "))
 }
 
-/// What speaks for a result, in a few words: the first sentence of each detection.
+/// Evidence for a result, in a few words: the first sentence of each detection.
 fn reasons(detections: &[Detection]) -> String {
     let ids = [
         DetectorId::ReadsNotFromDevice,
@@ -314,7 +314,7 @@ fn reasons(detections: &[Detection]) -> String {
     texts.join("; ")
 }
 
-/// What a figure is instead of what it claims.
+/// Describes what a figure measures instead of its claim.
 fn what_it_is(detections: &[Detection]) -> &'static str {
     let has_failed = |id| level_of(detections, id) == Some(Level::Fail);
     if has_failed(DetectorId::MemoryTarget) {
@@ -328,7 +328,7 @@ fn what_it_is(detections: &[Detection]) -> &'static str {
     }
 }
 
-/// Cautions of the summary that a detection says better, or says with respect to the claim.
+/// Cautions of the summary that a detection replaces, as it is clearer or respects the claim.
 const REPLACED: [(CautionId, DetectorId); 4] = [
     (CautionId::Holes, DetectorId::UnmappedTarget),
     (CautionId::Wraparound, DetectorId::WrongSizeDevice),
@@ -336,7 +336,7 @@ const REPLACED: [(CautionId, DetectorId); 4] = [
     (CautionId::SlowClock, DetectorId::CoarseClock),
 ];
 
-/// Detections that a caution of the summary says already, with more of its numbers.
+/// Detections that duplicate a caution of the summary, which has more numbers.
 const SAID: [(DetectorId, &[CautionId]); 4] = [
     (
         DetectorId::RequestsNotDone,
@@ -352,7 +352,7 @@ fn is_replaced(id: CautionId, detections: &[Detection]) -> bool {
     by.is_some_and(|by| detections.iter().any(|one| one.id == by))
 }
 
-/// The cautions of a summary together with those that its judgement adds, most severe first.
+/// The cautions of a summary together with those of its judgement, most severe first.
 pub fn cautions(of_summary: &[Caution], judgement: &Judgement) -> Vec<Caution> {
     let has = |ids: &[CautionId]| of_summary.iter().any(|caution| ids.contains(&caution.id));
     let is_said = |one: &Detection| SAID.iter().any(|(id, by)| *id == one.id && has(by));

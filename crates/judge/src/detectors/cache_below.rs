@@ -37,11 +37,11 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     Some(probed(outset)?.seen(Level::Caution, ""))
 }
 
-/// What is known of the targets that are read.
+/// Results of the re-read probe for targets that are read.
 struct Probed {
-    /// Those with an answer.
+    /// Times of the targets with an answer.
     times: Vec<RereadTimes>,
-    /// Why there is none of others.
+    /// Why others have no answer.
     why_not: Option<String>,
 }
 
@@ -57,12 +57,12 @@ fn probed(outset: &Outset<'_>) -> Option<Probed> {
     (!probed.times.is_empty() || probed.why_not.is_some()).then_some(probed)
 }
 
-/// How much faster the second reading was, as a share of what shows a cache: from 1 on there is one. 0 where that may be chance.
+/// How much faster the second reading was, relative to the threshold of a cache: 1 and more is a cache. 0 if that may be chance.
 fn weight(times: &RereadTimes) -> f64 {
     by_median(times).max(sure_ratio(&times.p90, times.blocks) / REREAD_P90)
 }
 
-/// The same by the medians alone.
+/// The weight by the medians alone.
 fn by_median(times: &RereadTimes) -> f64 {
     sure_ratio(&times.p50, times.blocks) / REREAD_P50
 }
@@ -72,12 +72,12 @@ fn sure_ratio(compared: &Compared, blocks: u64) -> f64 {
 }
 
 impl Probed {
-    /// That of the target whose second reading was faster than those of others.
+    /// Times of the target with the greatest weight.
     fn worst(&self) -> Option<&RereadTimes> {
         self.times.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)))
     }
 
-    /// At most as much as `most`, and `more` after what the probe has shown.
+    /// An observation of at most level `most`, with `more` after the result of the probe.
     fn seen(&self, most: Level, more: &str) -> Seen {
         let Some(times) = self.worst() else {
             let why = self.why_not.as_deref().unwrap_or_default();
@@ -110,18 +110,18 @@ impl Probed {
     }
 }
 
-/// What answered the reads of a run.
+/// The layer that served the reads of a run.
 enum Answered {
-    /// The cache, and what tells so.
+    /// The cache, with the evidence.
     ByCache(String),
-    /// What is below it.
+    /// A layer below the cache.
     Below,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
-/// The reads of a run beside blocks that nobody had read. Requests that go on where the one before ended are faster anyhow, because drives read
-/// ahead; a cache that shows in slow requests only (p90) does not show in medians.
+/// Compares the reads of a run with the first reading of blocks. Sequential requests are faster anyhow, because drives read ahead; a cache
+/// that shows in slow requests only (p90) does not show in medians.
 fn answered_by(case: &Case<'_>, probed: &Probed) -> Answered {
     let is_alike = case.is_direct() && !case.outset().is_sequential() && probed.why_not.is_none();
     let is_cached = probed.times.iter().all(|times| by_median(times) >= 1.0);
@@ -143,7 +143,7 @@ fn answered_by(case: &Case<'_>, probed: &Probed) -> Answered {
             size(touched)
         ));
     }
-    // Deep queues take longer whoever answers.
+    // Deep queues take longer in any layer.
     let is_alone = case.plan.jobs().all(|(_, job)| job.depth == 1);
     if is_alone && own as f64 >= UNCACHED_RUN * most as f64 { Answered::Below } else { Answered::Unknown }
 }
@@ -160,7 +160,7 @@ mod tests {
         Lab::new().on_disk("vda").reread((103_000, 100_000, 160, 140), (4_150_000, 102_000, 36, 2))
     }
 
-    /// All that is read again comes from a cache.
+    /// The second reading is served by a cache.
     fn cached(lab: Lab) -> Lab {
         lab.reread((155_000, 48_000, 290, 10), (300_000, 60_000, 200, 5))
     }
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(levels, [Level::Info, Level::Ok, Level::Caution]);
         let by_median = cached(Lab::new().on_disk("vda")).reads(4_000, 4096).detection(&DETECTOR).unwrap();
         assert!(by_median.text.contains("3.2 x faster at p50 (155 -> 48 us)"), "{}", by_median.text);
-        // Another layer that is seen says why.
+        // Another visible layer explains it.
         let judgement = cached(Lab::new().on_loop(false)).reads(4_000, 4096).judgement();
         assert_eq!(
             judgement.of(DetectorId::CacheBelow).unwrap().explained_by,
@@ -194,7 +194,7 @@ mod tests {
         assert!(seen.text.contains("the reads of the run took at most 50 us"), "{}", seen.text);
         assert_eq!(lab.claiming(Claim::Replay).detection(&DETECTOR).unwrap().level, Level::Caution);
         assert_ne!(lab.judgement().verdict, Verdict::Fake);
-        // What goes on where it was is read ahead, and what is large fits into no cache.
+        // Sequential requests are read ahead, and large data fits into no cache.
         let in_order = fast.clone().sequential().within(1 << 30).reads(4_000, 4096);
         assert_eq!(in_order.detection(&DETECTOR).unwrap().level, Level::Caution);
         let large = fast.reads(4_000, 4 << 20);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn blocks_that_take_as_long_again_are_fine_and_without_an_answer_nothing_is_known() {
-        // As often as not, reads wait for a tick of the scheduler: quantiles jump, and the counts are alike.
+        // Half of the reads wait for a tick of the scheduler: quantiles jump, and the counts are alike.
         for (p50, p90) in [
             ((68_000, 67_000, 160, 145), (120_000, 60_000, 60, 28)),
             ((4_000_000, 81_700, 155, 140), (8_000_000, 4_000_000, 32, 25)),

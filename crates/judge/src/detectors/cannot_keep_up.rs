@@ -1,4 +1,4 @@
-//! Rates that were asked for and not reached.
+//! Target rates that were not reached.
 
 use crate::detector::Most;
 use crate::thresholds::BEHIND;
@@ -36,7 +36,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("share", share).effect(1.0 / share.max(1e-3)))
 }
 
-/// Times in which the load outran the target although all of it was delivered in the end: an idle end makes up for any of them.
+/// Overloads although everything was delivered in the end: an idle end makes up for any of them.
 fn overloaded(case: &Case<'_>) -> Option<Seen> {
     let all = overloads_of(case.tally.traffic(), case.summary, &case.samples.without_cpu);
     let worst = Overload::worst(&all)?;
@@ -53,7 +53,7 @@ fn overloaded(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("overloaded_share_of_time", of_time).during(Some(during)))
 }
 
-/// What held requests up: the depth, the CPU, or the device.
+/// The cause that delayed requests: the depth, the CPU, or the device.
 fn cause(case: &Case<'_>) -> (&'static str, &'static str) {
     let Some(held) = case.summary.health.held else {
         return ("", "Give it more requests in flight (--depth), or a lower rate.");

@@ -22,10 +22,10 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "/proc/stat, /proc/thread-self/schedstat of the issuing threads, cpu.stat of the control group, thermal_throttle";
 
-/// Time in which the generator had no CPU, where that is known.
+/// Time in which the generator had no CPU, if known.
 const LOST_SECONDS: &str = "lost_seconds";
 
-/// Time in which nothing of the process ran.
+/// Time in which the whole process was halted.
 const HALTED_SERIES: Series = Series::Own(OwnUse::Halted);
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
@@ -38,7 +38,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     }
     let shares = Shares::of(case);
     let causes = shares.causes();
-    // Of causes that matter as much, the first.
+    // Of causes with the same level, the first.
     let worst = causes.iter().rev().max_by_key(|cause| cause.level)?;
     let seen = match worst.level {
         Level::Ok => Seen::ok("The generator had its CPUs.", SOURCE),
@@ -55,7 +55,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("wait_over_cpu", shares.waited).with("halted_share", shares.halted))
 }
 
-/// A text of the worst cause and of each other one that is told.
+/// The text of the worst cause and of each other reported one.
 fn joined(worst: &Cause, causes: &[Cause], text: impl Fn(&Cause) -> &str) -> String {
     let others = causes.iter().filter(|cause| cause.level >= Level::Caution && cause.text != worst.text);
     let texts: Vec<&str> = [worst].into_iter().chain(others).map(text).collect();
@@ -71,34 +71,34 @@ fn ticks(case: &Case<'_>) -> Option<f64> {
     CpuState::ALL.iter().map(|state| grown(case, Series::Cpu(*state))).sum()
 }
 
-/// What the generator lacked.
+/// Measures of the generator's lack of CPU.
 struct Shares {
-    /// Of the periods of a CPU limit.
+    /// Share of the periods of a CPU limit.
     throttled: f64,
-    /// Of the CPU time.
+    /// Share of the CPU time.
     stolen: f64,
-    /// Time without a CPU, of all issuing threads.
+    /// Time waiting for a CPU, of all issuing threads.
     wait_ns: f64,
-    /// The same by the time with one.
+    /// That time relative to the time with a CPU.
     waited: f64,
-    /// And by the time of the run.
+    /// That time relative to the time of the run.
     waited_of_time: f64,
     has_timetable: bool,
     halted_ns: f64,
-    /// Of the time.
+    /// Share of the time.
     halted: f64,
-    /// How often.
+    /// Number of thermal throttling events.
     slowed: u64,
 }
 
-/// What disturbed it, and when.
+/// A disturbance, and its time.
 struct Cause {
     level: Level,
     text: String,
     remedy: &'static str,
     series: Option<Series>,
-    /// Nanoseconds without a CPU, where that is known, and the share of the time, where that is all that it costs: a halt makes the
-    /// level vary, and would fall silent beside that.
+    /// Nanoseconds without a CPU, if known, and the share of the time, if that is the only cost: a halt makes the level vary, and
+    /// would be reported as info beside that.
     lost: Option<(f64, Option<f64>)>,
 }
 
@@ -117,7 +117,7 @@ impl Shares {
         let halted_ns = halted_ns(case);
         Shares {
             throttled: share(Series::Cgroup(Throttling::Throttled), periods.filter(|n| *n >= LEAST_PERIODS)),
-            // A single tick or period of a short run says nothing.
+            // A single tick or period of a short run is no evidence.
             stolen: share(Series::Cpu(CpuState::Steal), ticks(case).filter(|all| *all >= LEAST_TICKS)),
             has_timetable: case.plan.has_timetable(),
             wait_ns,
@@ -130,7 +130,7 @@ impl Shares {
     }
 
     fn causes(&self) -> [Cause; 5] {
-        // Who needs a CPU for moments only loses little by waiting for it; requests with times of their own are late all the same.
+        // A thread that needs a CPU only briefly loses little by waiting for it; requests with a timetable are late nevertheless.
         let most = match self.waited_of_time {
             _ if self.has_timetable => Level::Fail,
             little if little < LEAST_WAIT => Level::Ok,
@@ -186,8 +186,8 @@ impl Shares {
     }
 }
 
-/// Time in which nothing of the generator ran. Threads with a higher priority may keep the one that notices that from running,
-/// and measure all the same.
+/// Time in which the generator was halted. Threads with a higher priority may starve the thread that detects it, and still
+/// measure correctly.
 fn halted_ns(case: &Case<'_>) -> f64 {
     let halted = grown(case, HALTED_SERIES).filter(|ns| *ns >= LEAST_HALT_NS);
     let pacing = &case.plan.pacing;
@@ -195,7 +195,7 @@ fn halted_ns(case: &Case<'_>) -> f64 {
     halted.filter(|_| !is_ahead).unwrap_or(0.0)
 }
 
-/// How often CPUs became too hot during the run; none where nobody counts that.
+/// How often CPUs became too hot during the run; `None` without such a counter.
 fn slowed(case: &Case<'_>) -> Option<u64> {
     let count = |environment: &Environment| environment.cpu.thermal_throttles.known().copied();
     Some(count(case.after?)?.saturating_sub(count(case.before)?))
@@ -228,7 +228,7 @@ mod tests {
         let starved = Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0);
         let starved = starved.issuing(0.02e9, 4e9).detection(&DETECTOR).unwrap();
         assert!(starved.level == Level::Fail && starved.text.contains("200.00 times"), "{}", starved.text);
-        // Ten seconds; a moment of it is nothing.
+        // Ten seconds; a moment of it does not matter.
         let halted =
             |ns: f64| Lab::new().latency_ns(10_000_000).reads(1_000, 4096).cpu(1_000.0, 0.0).halted(ns);
         let stopped = halted(700e6).detection(&DETECTOR).unwrap();

@@ -9,7 +9,7 @@ use iosonar_analyze::{Channel, DetectorId, Level};
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::DirtyAtStart,
     channel: Channel::Environment,
-    // On a machine with other disks it is usual, and says nothing of the target's.
+    // On a machine with other disks it is usual, and says nothing about the target's.
     most: Most::always(Level::Info),
     explains: &[DetectorId::NotSteady, DetectorId::Noisy, DetectorId::StallsHidden],
     about: "Pages that others have changed are written while the run goes on. With 700 MiB of them the longest read took 76 ms instead of 2.",
@@ -50,7 +50,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     })
 }
 
-/// Whether so many bytes wait to be written that a run writes them back before it starts.
+/// Whether so much data is dirty that a run writes it back before it starts.
 pub fn is_much_to_write(bytes: u64) -> bool {
     DIRTY.level(bytes as f64) > Level::Ok
 }

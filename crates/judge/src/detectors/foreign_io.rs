@@ -1,4 +1,4 @@
-//! Others that used the device.
+//! Other programs that used the device.
 
 use crate::detector::Most;
 use crate::stack::{Part, compresses, copies_on_write, disks_of, is_in_another, parts};
@@ -47,21 +47,21 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("foreign_bytes", worst.foreign).with("share", worst.share()))
 }
 
-/// Who used some devices.
+/// Use of some devices.
 struct Use {
-    /// Their names.
+    /// Names of the devices.
     devices: String,
     /// Bytes that they moved.
     moved: f64,
-    /// Bytes of others among them, at least.
+    /// Lower bound of the bytes of others among them.
     foreign: f64,
     limits: Limits,
-    /// Fewer bytes of others are nothing.
+    /// Fewer bytes of others are ignored.
     least: f64,
 }
 
 impl Use {
-    /// The targets themselves, where all are devices: what they moved beside the requests is of others.
+    /// For targets that are all devices: bytes beyond the requests belong to others.
     fn of_targets(case: &Case<'_>) -> Option<Use> {
         let devices = case.before.targets.iter().map(|target| match &target.kind {
             TargetKind::BlockDevice(device) => Some(device.as_ref()),
@@ -73,7 +73,7 @@ impl Use {
         Use::of(case, &names, &Own::of(case), FOREIGN, 0.0)
     }
 
-    /// The disks below the targets. File systems write for themselves, too, and the result may be on the same disk.
+    /// For the disks below the targets. File systems write for themselves, too, and the result may be on the same disk.
     fn below_targets(case: &Case<'_>) -> Option<Use> {
         let targets = &case.before.targets;
         let between: Vec<Part<'_>> = targets.iter().flat_map(parts).collect();
@@ -118,11 +118,11 @@ impl Use {
     }
 }
 
-/// Bytes that a run may have brought about.
+/// Bytes that a run may have caused.
 struct Own {
     read: f64,
     written: f64,
-    /// Flushes at most.
+    /// Maximum number of flushes.
     flushes: f64,
 }
 
@@ -135,24 +135,24 @@ impl Own {
         }
     }
 
-    /// How many times as much as it is asked for a file system writes at most, metadata included.
+    /// Upper bound of a file system's write amplification, metadata included.
     fn times_of(file_system: &FileSystem) -> f64 {
         if copies_on_write(file_system) { 4.0 } else { 2.0 }
     }
 
-    /// Below a file system.
+    /// Bytes below a file system.
     fn through(self, times: f64) -> Own {
         Own { written: self.written * times + self.flushes * PER_FLUSH, ..self }
     }
 
-    /// With all else that the process wrote.
+    /// Adds all other writes of the process.
     fn with_result(self, case: &Case<'_>) -> Own {
         let written = case.samples.growth(&Series::Own(OwnUse::Written)).unwrap_or(0.0);
         Own { written: self.written + written, ..self }
     }
 }
 
-/// Whether what lies below gets each request as it is. Through a page cache it gets others, later or never.
+/// Whether the layer below gets each request unchanged. Through a page cache it gets others, later or never.
 fn hands_on(part: &Part<'_>) -> bool {
     match part {
         Part::Device(device) => match &device.role {
@@ -200,7 +200,7 @@ mod tests {
     fn a_device_of_our_own_is_fine() {
         let lab = Lab::new().reads(1_000, 65_536).device_read("vda", 65_600_000).device_written("vda", 0);
         assert_eq!(lab.clone().on_disk("vda").detection(&DETECTOR).unwrap().level, Level::Ok);
-        // The file system writes for itself: a little more is nobody's.
+        // The file system writes for itself: a little more does not count as foreign.
         assert_eq!(lab.on_file_system("ext4", "vda").detection(&DETECTOR).unwrap().level, Level::Ok);
     }
 
@@ -219,7 +219,7 @@ mod tests {
             (alone.level, alone.text.as_str()),
             (Level::Ok, "Nobody else used loop0, nor below it vda.")
         );
-        // Through a page cache nobody can tell which bytes reach the disk.
+        // Through a page cache it is unknown which bytes reach the disk.
         let cached = lab(false, 3_276_800_000).detection(&DETECTOR).unwrap();
         assert_eq!((cached.level, cached.text.as_str()), (Level::Ok, "Nobody else used loop0."));
     }

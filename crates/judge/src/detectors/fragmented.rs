@@ -34,7 +34,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
         .filter(|(_, extents)| extents.runs > 0)
         .map(|(target, extents)| (level(outset, target, extents), target, extents))
         .collect();
-    // Of several that matter as much, the first.
+    // Of targets with the same level, the first.
     let (level, target, extents) = of_targets.into_iter().rev().max_by_key(|(level, ..)| *level)?;
     let few = if extents.is_cut { "at least " } else { "" };
     let runs = match extents.runs {
@@ -59,7 +59,7 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     Some(seen)
 }
 
-/// Requests that are split cost each device something. Short pieces alone cost only those that have to seek.
+/// Split requests cost something on each device. Short pieces alone cost only rotating devices.
 fn level(outset: &Outset<'_>, target: &PlannedTarget<'_>, extents: ExtentRuns) -> Level {
     let is_split = CROSSING.level(extents.crossing_share()) == Level::Caution;
     if is_split && extents.crossing >= LEAST_CROSSING {

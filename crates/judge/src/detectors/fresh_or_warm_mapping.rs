@@ -38,13 +38,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let allocated =
         (case.tally.traffic().writes.bytes >= LEAST_BYTES).then(|| allocated_share(case)).flatten();
     let of_blocks = allocated.map(|(new, grown, share)| of_allocated(new, grown, share));
-    // Where it is known that nothing was allocated, the first pass was slower or faster for another reason.
+    // If nothing was allocated, the first pass was slower or faster for another reason.
     let is_settled = allocated.is_some_and(|(.., share)| ALLOCATED.level(share) == Level::Ok);
     let of_passes = first_pass(case, if is_settled { Level::Info } else { Level::Caution });
     [of_blocks, foresee(&case.outset()), of_passes].into_iter().flatten().reduce(Seen::and)
 }
 
-/// Bytes that were written for the first time, those by which files grew, and the share of the first of all that was written.
+/// Bytes written for the first time, bytes by which files grew, and the share of the former in all written bytes.
 fn allocated_share(case: &Case<'_>) -> Option<(f64, f64, f64)> {
     let written = case.tally.traffic().writes.bytes as f64;
     let grown = grown(case)?;
@@ -66,10 +66,10 @@ fn of_allocated(new: f64, grown: f64, share: f64) -> Seen {
     seen.with("allocated_bytes", grown).with("share", share)
 }
 
-/// What the ledger says of earlier runs on the ranges that are written.
+/// Evidence of the ledger about earlier runs on the ranges that are written.
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     let seen = outset.targets.iter().filter_map(|target| written_before(outset, target));
-    // Of several that matter as much, the first.
+    // Of targets with the same level, the first.
     seen.reduce(|worst, other| if other.level() > worst.level() { other } else { worst })
 }
 
@@ -96,8 +96,8 @@ fn written_before(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> Option<See
     Some(Seen::at(level, text, LEDGER).remedy(remedy).with("former_runs", runs.len() as f64))
 }
 
-/// How much it matters that an earlier run wrote a target, and why: where blocks stay in their places, a second run meets what the first
-/// one met.
+/// How much it matters that an earlier run wrote a target, and why: if blocks stay in their places, a second run sees the same layout as
+/// the first one.
 fn weight(
     outset: &Outset<'_>,
     target: &PlannedTarget<'_>,
@@ -130,7 +130,7 @@ fn weight(
     }
 }
 
-/// The throughput of the first pass against that of the later ones; none where they are alike, or cannot be compared.
+/// Compares the throughput of the first pass with that of the later ones; `None` if they are alike, or cannot be compared.
 fn first_pass(case: &Case<'_>, level: Level) -> Option<Seen> {
     let [phase] = case.plan.phases.as_slice() else { return None };
     let makes_files = case.plan.targets.iter().any(|target| target.file.between_passes.makes_files());
@@ -147,7 +147,7 @@ fn first_pass(case: &Case<'_>, level: Level) -> Option<Seen> {
         let (start, end) = passes.entry(pass.pass).or_insert((pass.start.0, pass.end.0));
         (*start, *end) = ((*start).min(pass.start.0), (*end).max(pass.end.0));
     }
-    // One that was stopped is shorter, and not slower.
+    // A pass that was stopped is shorter, and not slower.
     if passes.len() < LEAST_PASSES || passes.len() < phase.passes as usize {
         return None;
     }
@@ -182,7 +182,7 @@ fn date(unix: u64) -> String {
     time.unwrap_or(jiff::Timestamp::MAX).strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// Bytes by which files of the targets, and below them, have grown; none where nobody looked.
+/// Bytes by which files of the targets, and below them, have grown; `None` if not examined.
 fn grown(case: &Case<'_>) -> Option<f64> {
     let (before, after) = (allocated(&case.before.targets)?, allocated(&case.after?.targets)?);
     Some(after.saturating_sub(before) as f64)
@@ -197,7 +197,7 @@ fn allocated(targets: &[TargetFacts]) -> Option<u64> {
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
-/// Of targets that held no data at all where they were used: what was touched. Their blocks may have been allocated before.
+/// Bytes touched on targets whose used range held no data. Their blocks may have been allocated before.
 fn fresh(case: &Case<'_>) -> Option<f64> {
     let reach = |number: usize| case.tally.places().reach_of(number);
     let outset = case.outset();
@@ -303,7 +303,7 @@ mod tests {
         let told = seen(&passes(&[160, 100, 101, 99]));
         assert_eq!(told.level, Level::Caution);
         assert!(told.text.starts_with("Pass 1 reached 62.5 % of the throughput"), "{}", told.text);
-        // Where nothing was allocated, the reason is another one.
+        // If nothing was allocated, the reason is another one.
         let settled = passes(&[160, 100, 101, 99]).on_file_system("ext4", "vda").allocated(1 << 30, 1 << 30);
         assert_eq!(seen(&settled).level, Level::Info);
     }

@@ -49,14 +49,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("busiest_thread_cpu_share", share))
 }
 
-/// Whether nothing but the target and the thread itself decides when the next request goes.
+/// Whether only the target and the thread itself decide when the next request is issued.
 fn is_closed(job: &Job) -> bool {
     let pauses = job.workload.generator().is_some_and(|generator| generator.thinktime.is_some());
     !job.workload.has_timetable() && !pauses
 }
 
-/// The greatest share of its time that a thread used a CPU; none where no thread was at work for long enough to tell. Passes that
-/// do not `count` are left out.
+/// The greatest share of its time that a thread used a CPU; `None` if no thread worked for long enough. Skips passes that do not
+/// `count`.
 fn busiest(passes: &[PassTimes], count: impl Fn(&PassTimes) -> bool) -> Option<f64> {
     let mut threads: BTreeMap<(u16, u16), [f64; 2]> = BTreeMap::new();
     for pass in passes.iter().filter(|pass| count(pass)) {

@@ -1,4 +1,4 @@
-//! Requests that went late although nothing held them.
+//! Requests that were issued late although nothing held them.
 
 use crate::detector::Most;
 use crate::thresholds::{LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY, LEAST_UNHELD, LEAST_UNHELD_SHARE};
@@ -21,7 +21,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() {
         return None;
     }
-    // Where a run is always behind, nearly every request is held, and the few others say nothing about the timer.
+    // If a run is always late, nearly every request is held, and the few others say nothing about the timer.
     let unheld = case.summary.health.issue_error?;
     let share = unheld.count as f64 / case.summary.counts.all.completed as f64;
     if unheld.count < LEAST_UNHELD || share < LEAST_UNHELD_SHARE {
@@ -30,9 +30,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let late = unheld.p50_ns as f64;
     let latency = case.summary.latency.all?.p50_ns.max(1) as f64;
     let demanded = case.summary.throughput.demanded?.requests_per_second;
-    // Each loop has a timetable of its own.
+    // Each loop has a separate timetable.
     let gap = 1e9 * case.plan.loops() as f64 / demanded;
-    // Beside a long time to the next request, lateness changes the response time and bunches nothing.
+    // Compared with a long time to the next request, lateness changes the response time and bunches nothing.
     let is_late = match LATE_OF_GAP.level(late / gap) {
         Level::Ok => LATE_OF_LATENCY.level(late / latency).min(Level::Info),
         level => level,

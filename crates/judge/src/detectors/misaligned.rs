@@ -1,4 +1,4 @@
-//! Requests that are no whole blocks of the device: it reads before it writes them, or takes none of them as they are.
+//! Requests that are not whole blocks of the device: it reads before it writes them, or rejects them.
 
 use crate::detector::Most;
 use crate::thresholds::MISALIGNED;
@@ -84,14 +84,14 @@ fn of_physical_blocks(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("share", share).with("physical_block_bytes", block as f64))
 }
 
-/// Drives without moving parts name larger blocks than they need to read before they write.
+/// Drives without moving parts report larger blocks than they need to read before they write.
 const SURE_BLOCK: u64 = 4096;
 
 fn physical_block(device: &BlockDevice) -> Option<u64> {
     device.queue.physical_block_size.known().copied().filter(|block| block.is_power_of_two())
 }
 
-/// A partition that starts inside of a physical block: where, and how large the block is.
+/// A partition that starts inside of a physical block: its start, and the size of the block.
 fn shifted<'a>(device: &&'a BlockDevice) -> Option<(&'a BlockDevice, u64, u64)> {
     let Role::Partition { start, disk, .. } = &device.role else { return None };
     let (start, block) = (*start.known()?, physical_block(disk)?);

@@ -12,7 +12,7 @@ use iosonar_analyze::{Channel, DetectorId, During, Level, LevelsOverTime};
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::NotSteady,
     channel: Channel::Latency,
-    // A recorded load has no level of its own that could stay.
+    // A recorded load has no constant level.
     most: Most { filesystem: Level::Caution, replay: Level::Info, ..Most::always(Level::Fail) },
     explains: &[],
     about: "A cache that warms up, a drive that runs out of free blocks, or memory that fills with dirty pages gives two levels; their mean is \
@@ -37,7 +37,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let worst = tests
         .into_iter()
         .max_by(|a, b| (a.result, a.t).partial_cmp(&(b.result, b.t)).unwrap_or(std::cmp::Ordering::Equal))?;
-    // The rule follows one figure: the rate, or the latency where the load gives the rate.
+    // The rule follows one figure: the rate, or the latency if the load sets the rate.
     let snia = match case.plan.has_timetable() {
         true => snia_window(SteadyQuantity::Latency, &latency),
         false => snia_window(SteadyQuantity::Requests, &levels.requests),
@@ -60,7 +60,7 @@ fn of_split(worst: &SplitTest, whole: During) -> Seen {
         .during(Some(around(worst, whole)))
 }
 
-/// The time around a change: two parts before it and two behind.
+/// The time around a change: two parts before it and two after.
 fn around(test: &SplitTest, whole: During) -> During {
     let part = |number: u64| whole.from_ns + (whole.to_ns - whole.from_ns) * number / test.bins as u64;
     During {
@@ -69,8 +69,8 @@ fn around(test: &SplitTest, whole: During) -> During {
     }
 }
 
-/// Adds what the steady-state rule of the SNIA says. It decides nothing: it accepts windows of runs that lose half of their speed, and
-/// rejects windows of runs that only vary.
+/// Adds the result of the SNIA's steady-state rule, which decides nothing: it accepts windows of runs that lose half of their speed,
+/// and rejects windows of runs that only vary.
 fn with_snia(seen: Seen, snia: Option<SniaWindow>) -> Seen {
     let Some(snia) = snia else { return seen };
     let met = if snia.is_steady_at_end { "met" } else { "not met" };
@@ -92,10 +92,10 @@ fn sentence(test: &SplitTest) -> String {
     format!("{what} changed by a factor of {change:.2} after {share:.0} % of the time.")
 }
 
-/// The levels of a run that has enough requests for them.
+/// The levels of a run with enough requests.
 pub(super) fn levels(case: &Case<'_>) -> Option<LevelsOverTime> {
     let phases = &case.plan.phases;
-    // Several phases or passes have levels of their own.
+    // Several phases or passes have different levels.
     let is_one = phases.len() == 1 && phases[0].passes == 1;
     if case.summary.counts.all.completed < LEAST_REQUESTS || !is_one {
         return None;
@@ -124,7 +124,7 @@ mod tests {
         let evidence = |seen: &Detection, name: &str| {
             seen.evidence.iter().find(|one| one.name == name).expect("it is there").value
         };
-        // Steady after a fall: the rule is content with the last parts.
+        // Steady after a fall: the rule accepts the last parts.
         let lab = Lab::new().latency_ns(100_000).reads(9_000, 4096).latency_ns(250_000).reads(6_000, 4096);
         let fallen = lab.detection(&DETECTOR).unwrap();
         assert_eq!(fallen.level, Level::Fail);

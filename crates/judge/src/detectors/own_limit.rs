@@ -26,7 +26,7 @@ struct IoLimit {
     is_read: bool,
 }
 
-/// The lowest limits are those that a run meets.
+/// The lowest limits are those that a run hits.
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     let limits = limits(outset.before);
     let lowest = |is_bytes| {
@@ -99,7 +99,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("limit_per_second", limit.rate).with("share", share))
 }
 
-/// Limits of a line, without its device: of version 1 a number, of version 2 words such as `rbps=1048576`.
+/// Limits of a line, without its device: in version 1 a number, in version 2 words such as `rbps=1048576`.
 fn limits_of(file: &str, rest: &str) -> Vec<IoLimit> {
     if file == "io.max" {
         let words = rest.split_whitespace().filter_map(|word| word.split_once('='));

@@ -1,4 +1,4 @@
-//! Layers that keep data in the page cache although direct I/O was asked for.
+//! Layers that keep data in the page cache although direct I/O was requested.
 
 use crate::detector::Most;
 use crate::stack::{Part, parts};
@@ -83,10 +83,10 @@ fn of_file(file: &RegularFile, has_writes: bool) -> Option<Found> {
         .map(|_| (Level::Caution, format!("btrfs copies what it writes to {name} to make checksums"), remedy))
 }
 
-/// Sectors of a btrfs, where it was made without other ones.
+/// Sector size of a btrfs with default options.
 const BTRFS_SECTOR: u64 = 4096;
 
-/// Direct I/O on parts of its sectors btrfs does through the page cache, without an error.
+/// btrfs serves direct I/O on partial sectors through the page cache, without an error.
 fn of_cut_sectors(case: &Case<'_>) -> Option<Found> {
     // The requests of all targets are counted together, so each has to be a file in btrfs.
     let is_in_btrfs = |target: &TargetFacts| match &target.kind {
@@ -110,7 +110,7 @@ fn of_cut_sectors(case: &Case<'_>) -> Option<Found> {
     })
 }
 
-/// Whether a btrfs makes no checksums of data.
+/// Whether a btrfs has data checksums disabled.
 fn is_plain(file_system: &FileSystem) -> bool {
     let mut options = file_system.options.split(',').chain(file_system.super_options.split(','));
     options.any(|option| option == "nodatasum" || option == "nodatacow")

@@ -1,4 +1,4 @@
-//! Fewer requests in the device than were asked for.
+//! Fewer requests in flight in the device than requested.
 
 use crate::detector::Most;
 use crate::stack::device_of;
@@ -44,7 +44,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     }
 }
 
-/// Whether anything but the target and the submission decides when the next request goes.
+/// Whether anything but the target and the submission decides when the next request is issued.
 fn is_held_up(case: &Case<'_>) -> bool {
     let phase = &case.plan.phases[0];
     let pauses = |generator: &Generator| generator.thinktime.is_some();
@@ -53,7 +53,7 @@ fn is_held_up(case: &Case<'_>) -> bool {
         || case.summary.health.held.is_some_and(|held| held.conflict.requests * 10 > held.requests)
 }
 
-/// The depth that the device had, by its own counters; none where it was busy for too short a time.
+/// The device's queue depth, by its own counters; `None` if it was busy for too short a time.
 fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Seen)> {
     let grown = |counter| case.samples.of_device(device, counter);
     let (queued, busy) = (grown(DeviceCounter::TimeInQueue)?, grown(DeviceCounter::IoTicks)?);
@@ -72,7 +72,7 @@ fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Seen)>
     Some((level, seen.with("mean_queue", mean).with("depth", depth as f64)))
 }
 
-/// The depth that the engine itself never had.
+/// Depth that the engine itself never reached.
 fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Seen> {
     let level = DEPTH_MISSING.level(1.0 - own / depth as f64);
     if level == Level::Ok {

@@ -1,4 +1,4 @@
-//! More bytes read from the device than were asked for.
+//! More bytes read from the device than requested.
 
 use crate::detector::Most;
 use crate::thresholds::{AMPLIFIED, LEAST_BYTES};
@@ -25,7 +25,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     // A read that is submitted again, because the queue of the device was full, is counted twice for the process.
     let read = reads.process?.min(reads.bottom?);
     let beyond = read / reads.asked - 1.0;
-    // Direct reads bring nothing along: what the process counts twice there are second tries, and what the device counts are others.
+    // Direct reads have no read-ahead: extra bytes of the process are retries, and extra bytes of the device are of others.
     let level = if case.reads_directly() { Level::Ok } else { AMPLIFIED.level(beyond) };
     let seen = match level {
         Level::Ok => Seen::ok("No more was read from the device than was asked for.", SOURCE),

@@ -1,4 +1,4 @@
-//! Bytes that were asked for and did not cross the device.
+//! Requested bytes that did not cross the device.
 
 use crate::thresholds::{ALL_CACHED, CACHED_AT_START, LEAST_BYTES, NOT_FROM_DEVICE};
 use crate::words::{percent, size};
@@ -24,9 +24,9 @@ const FORESEEN: &str = "cachestat(2), or mincore(2) on kernels before 6.5";
 const REMEDY: &str = "Read with direct I/O, drop the page cache, and fill the target with random data before; or say what was measured with \
                       --claim cache.";
 
-/// What is in the page cache before the run is not read from a device.
+/// Data that is in the page cache before the run is not read from a device.
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    // What is written first may be in memory later, or no more.
+    // Data that is written first may be in memory later, or no longer.
     let stays = |target: &PlannedTarget<'_>| target.info.cached_bytes.filter(|_| !target.is_written);
     let read = outset.targets.iter().filter(|target| target.is_read);
     let read = read.map(|target| (stays(target).unwrap_or(0) as f64, target.reach() as f64));

@@ -1,4 +1,4 @@
-//! Requests that were not carried out as asked.
+//! Requests that were not executed as requested.
 
 use crate::detector::Most;
 use crate::thresholds::{DROPPED, FAILED, NOT_DONE};

@@ -30,7 +30,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     told.into_iter().flatten().reduce(Seen::and)
 }
 
-/// Whether requests overtook others; none where nobody watched that.
+/// Whether requests overtook others; `None` if the order was not watched.
 fn order(case: &Case<'_>) -> Option<Seen> {
     let after = case.after.filter(|_| case.plan.watch_order)?;
     let unknown = |why: &str| {
@@ -38,7 +38,7 @@ fn order(case: &Case<'_>) -> Option<Seen> {
     };
     Some(match &after.issue_order {
         Fact::Absent { absent } => unknown(absent),
-        // Of events that were lost nobody knows the order.
+        // The order of lost events is unknown.
         Fact::Known(order) if order.lost_events as f64 > order.issued as f64 * REORDERED.caution => {
             unknown(&format!("the kernel lost {} events", order.lost_events))
         }
@@ -76,19 +76,19 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
     let ios = grown([DeviceCounter::ReadIos, DeviceCounter::WriteIos])?;
     let merges = grown([DeviceCounter::ReadMerges, DeviceCounter::WriteMerges])?;
     let traffic = case.tally.traffic();
-    // Those of the ramp and of the verification went the same way.
+    // Requests of the ramp and of the verification went the same way.
     let counts = &case.summary.counts.all;
     let added = case.run.verified.as_ref().map_or(0, |verified| verified.added_reads);
     let requests = (counts.completed + counts.failed + counts.ramp + added).max(1);
     let mean = (traffic.reads.bytes + traffic.writes.bytes) / counts.completed.max(1);
-    // Any device splits long requests; in a replay that changes the recorded load.
+    // Any device splits long requests; in a replay this changes the recorded load.
     let is_meant = mean <= SMALL_MEAN || case.claim() == Claim::Replay;
     if !case.is_real() || requests < 100 || !is_meant || ios == 0.0 {
         return None;
     }
     let for_each = |ios: f64| ios / requests as f64;
     let (merged, split) = (merges / (ios + merges), for_each(ios) - 1.0);
-    // A file system has requests of its own, so of a file only merges tell.
+    // A file system issues additional requests, so for a file only merges are evidence.
     let is_bare = matches!(target.kind, iosonar_evidence::TargetKind::BlockDevice(_));
     let level = MERGED.level(merged).max(if is_bare { SPLIT.level(split) } else { Level::Ok });
     // The kernel counts a flush as a write without data, but only where it sends it to the device.

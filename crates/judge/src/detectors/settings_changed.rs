@@ -34,7 +34,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
-/// What could not be read, at the start or at the end.
+/// Placeholder for a setting that could not be read, at the start or at the end.
 const UNKNOWN: &str = "unknown";
 
 fn changes(before: &Environment, after: &Environment) -> Vec<String> {

@@ -43,7 +43,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 
 type Found = (Level, String, &'static str);
 
-/// Reads through the page cache that it has answered, of a range that memory holds.
+/// Page cache reads of a range that fits into memory.
 fn fits_in_memory(case: &Case<'_>, touched: f64) -> Option<Found> {
     let memory = *case.before.memory.total.known()? as f64;
     let reads = case.reads();
@@ -64,7 +64,7 @@ fn fits_in_memory(case: &Case<'_>, touched: f64) -> Option<Found> {
     })
 }
 
-/// Direct requests of so little that the memory of any drive or array holds it.
+/// Direct requests with a footprint that fits into the memory of any drive or array.
 fn fits_in_any_cache(case: &Case<'_>, touched: f64, revisited: f64) -> Option<Found> {
     let is_of_device = matches!(case.claim(), Claim::Device | Claim::Replay);
     (is_of_device && touched < SMALLEST_CACHE && revisited > REVISITED).then(|| {
@@ -77,7 +77,7 @@ fn fits_in_any_cache(case: &Case<'_>, touched: f64, revisited: f64) -> Option<Fo
     })
 }
 
-/// A small part of a device.
+/// Requests that stay in a small part of a device.
 fn is_narrow(case: &Case<'_>) -> Option<Found> {
     let devices = case.before.targets.iter().enumerate().filter_map(|(number, target)| match &target.kind {
         TargetKind::BlockDevice(device) => Some((device, case.tally.places().reach_of(number)?)),
@@ -105,7 +105,7 @@ fn is_narrow(case: &Case<'_>) -> Option<Found> {
     })
 }
 
-/// Of recorded loads `wrong-size-device` says how far they reach.
+/// For recorded loads, `wrong-size-device` reports the range.
 fn has_trace(case: &Case<'_>) -> bool {
     case.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)))
 }
@@ -158,7 +158,7 @@ mod tests {
         let narrow = Lab::new().within(4 * GIB).reads(4_000, 65_536);
         assert_eq!(level(&narrow.clone().on_disk("vda")), Level::Caution);
         assert_eq!(level(&narrow.clone().on_device("sda", "sd").rotational()), Level::Fail);
-        // Virtual disks say that they rotate.
+        // Virtual disks claim to rotate.
         assert_eq!(level(&narrow.clone().on_disk("vda").rotational()), Level::Caution);
         assert_eq!(level(&narrow.clone().on_disk("sda").rotational().sequential()), Level::Info);
         assert_eq!(level(&narrow.on_file_system("ext4", "vda")), Level::Ok);

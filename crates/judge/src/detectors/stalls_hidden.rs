@@ -16,7 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-/// The longest time for which a request took.
+/// The greatest latency.
 pub(crate) const LONGEST_SECONDS: &str = "longest_seconds";
 
 const SOURCE: &str = "the distribution of latencies";

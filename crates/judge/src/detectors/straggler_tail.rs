@@ -1,4 +1,4 @@
-//! Time at the begin and at the end of a run in which not all issuing loops had work.
+//! Time at the start and at the end of a run in which some workers were idle.
 
 use crate::detector::Most;
 use crate::thresholds::TAIL;
@@ -22,11 +22,11 @@ const SOURCE: &str = "start and end of the passes of each issuing loop";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
     let [phase] = case.plan.phases.as_slice() else { return None };
-    // Loops that wait for each other, or for due times, are idle because the plan says so.
+    // Workers that wait for each other, or for due times, are idle as planned.
     if !case.is_real() || phase.coordination.is_coupled() || case.plan.has_timetable() {
         return None;
     }
-    // Who begins later does so because the plan says so.
+    // A later start is as planned.
     if phase.jobs.iter().any(|job| job.options.start_delay.0 > 0) {
         return None;
     }
@@ -71,7 +71,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
-/// From the start of its first pass to the end of its last one, of each issuing loop.
+/// From the start of its first pass to the end of its last one, for each worker.
 fn begin_and_end(passes: &[PassTimes]) -> Vec<(u64, u64)> {
     let mut loops: BTreeMap<(u16, u16), (u64, u64)> = BTreeMap::new();
     for pass in passes {
@@ -101,7 +101,7 @@ mod tests {
             seen.text
         );
         let rate = seen.evidence.iter().find(|one| one.name == "requests_per_second").unwrap().value;
-        // Of the fast one 10 000 a second, of the slow one 1 250.
+        // The fast one has 10 000 a second, the slow one 1 250.
         assert!((rate - 11_250.0).abs() < 150.0, "{rate}");
     }
 

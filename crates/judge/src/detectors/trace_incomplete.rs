@@ -67,7 +67,7 @@ fn lost(recorded: &Recorded) -> Option<Found> {
 fn unpaired(recorded: &Recorded) -> Option<Found> {
     let share = |count: u64| count as f64 / recorded.requests.max(1) as f64;
     let (open, ambiguous) = (share(recorded.no_end + recorded.no_begin), share(recorded.ambiguous));
-    // Those that are in flight at the start and at the end of a recording count: how many they are is not kept.
+    // Requests in flight at the start and at the end of a recording count: their number is not kept.
     let level = WITHOUT_END.level(open);
     if level > Level::Ok {
         let text = format!("{} of the requests lack their start or their end.", percent(open));

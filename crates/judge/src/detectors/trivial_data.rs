@@ -1,4 +1,4 @@
-//! Data that a target can make smaller: what is written, and what is read alone.
+//! Data that a target can reduce: data that is written, and data that is only read.
 
 use crate::detector::Most;
 use crate::stack::{Part, compresses, parts};
@@ -26,13 +26,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     match (of_writes(outset), of_reads(outset)) {
-        // What is read is told only where it matters.
+        // Reads are reported only if they matter.
         (Some(_), Some(seen)) if seen.level() == Level::Caution => Some(seen),
         (of_writes, of_reads) => of_writes.or(of_reads),
     }
 }
 
-/// Zeros in what is read and not written, as far as a probe has looked.
+/// Zeros in ranges that are read and not written, as far as probed.
 fn of_reads(outset: &Outset<'_>) -> Option<Seen> {
     let read = outset.targets.iter().filter(|target| target.is_read && !target.is_written);
     let probed: Vec<_> =
@@ -77,7 +77,7 @@ fn of_writes(outset: &Outset<'_>) -> Option<Seen> {
     })
 }
 
-/// What is known to store such data in less space.
+/// Name of a layer that is known to store such data in less space.
 fn gains(part: Part<'_>) -> Option<String> {
     match part {
         Part::Device(device) => {
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(of(Lab::new().on_disk("vda")).unwrap().level, Level::Info);
         let full = Lab::new().on_device("zram1", "zram").reread_of_kinds((3, 50_000, 1), (297, 60_000, 150));
         assert_eq!(full.reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
-        // What the run writes itself is judged by its plan.
+        // Data that the run writes itself is judged by its plan.
         let written =
             of(Lab::new().on_device("zram1", "zram").random_percent(100).writes(1_000, 4096)).unwrap();
         assert_eq!(written.level, Level::Ok);

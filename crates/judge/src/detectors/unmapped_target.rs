@@ -31,7 +31,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         return None;
     }
     let (unmapped, all) = of_read_targets(&case.outset(), |target| target.is_read)?;
-    // A run that fills its target before it reads has no holes any more: the device has seen its reads. Where nobody sees the device, the
+    // A run that fills its target before it reads has no holes any more: the device has seen its reads. If the device is invisible, the
     // run may have filled it.
     let may_be_filled = || case.outset().targets.iter().any(|target| target.is_written);
     let is_mapped = match reads.share() {
@@ -41,13 +41,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen(unmapped, all, is_mapped))
 }
 
-/// What is written before it is read has data by then, so only what is read alone is foreseen.
+/// Ranges that are written before they are read have data by then, so only ranges that are only read are foreseen.
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     let (unmapped, all) = of_read_targets(outset, |target| target.is_read && !target.is_written)?;
     Some(seen(unmapped, all, false))
 }
 
-/// Bytes that hold no data, and all, of what is requested of these targets.
+/// Unmapped bytes, and all bytes, in the requested range of these targets.
 fn of_read_targets(outset: &Outset<'_>, is_meant: fn(&PlannedTarget<'_>) -> bool) -> Option<(f64, f64)> {
     let meant = outset.targets.iter().filter(|target| is_meant(target));
     let (unmapped, all) = meant.fold((0.0, 0.0), |(unmapped, all), target| {

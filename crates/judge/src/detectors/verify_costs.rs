@@ -49,7 +49,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen.with("added_share", added).with("busy_share", busy.unwrap_or(f64::NAN)))
 }
 
-/// Share of the time for which an issuing thread had a CPU; none where that was not sampled.
+/// Share of the time for which an issuing thread had a CPU; `None` if not sampled.
 fn busy_share(case: &Case<'_>) -> Option<f64> {
     // Threads that wait for a due time, or look for completions, without a rest are busy anyway.
     let is_polled = case.plan.jobs().any(|(_, job)| job.engine(case.plan.engine).is_polled());

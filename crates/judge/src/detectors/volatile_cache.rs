@@ -1,4 +1,4 @@
-//! Writes that a device with a volatile cache may lose, and flushes that are too fast to be any.
+//! Writes that a device with a volatile cache may lose, and flushes that are too fast to be real.
 
 use crate::detector::Most;
 use crate::thresholds::{FASTEST_FLUSH_US, LEAST_FLUSHES};

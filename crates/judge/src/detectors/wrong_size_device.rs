@@ -26,7 +26,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 }
 
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    // Made workloads know the size of their target.
+    // Synthetic workloads know the size of their target.
     let is_recorded = outset.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
     let factors = outset.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
     let away = |factor: f64| if factor > 1.0 { factor } else { 1.0 / factor };

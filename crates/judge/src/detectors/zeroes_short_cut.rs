@@ -24,12 +24,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     foresee_all(&case.outset(), true).filter(|_| case.is_real())
 }
 
-/// What is written before it is read has data by then, so only what is read alone is foreseen.
+/// Ranges that are written before they are read have data by then, so only ranges that are only read are foreseen.
 pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
     foresee_all(outset, false)
 }
 
-/// What a run writes may hold data before it is read: such targets are looked at only with `of_written`, and told as information.
+/// Ranges that a run writes may hold data before they are read: such targets are examined only with `of_written`, and reported as
+/// information.
 fn foresee_all(outset: &Outset<'_>, of_written: bool) -> Option<Seen> {
     let read = outset.targets.iter().filter(|target| target.is_read && (of_written || !target.is_written));
     let answers: Vec<Seen> = read
@@ -106,10 +107,10 @@ mod tests {
         assert_eq!(seen.text, expected);
         let of = |claim| lab.clone().reads(1_000, 4096).claiming(claim).detection(&DETECTOR).unwrap().level;
         assert_eq!([Claim::Filesystem, Claim::Cache].map(of), [Level::Info, Level::Ok]);
-        // What the run writes may be data before it is read.
+        // Ranges that the run writes may be data before they are read.
         let written = lab.writes(1_000, 4096).reads(1_000, 4096).detection(&DETECTOR).unwrap();
         assert_eq!(written.level, Level::Info);
-        // Where the holes are seen, they are the cause.
+        // If the holes are visible, they are the cause.
         let holes = Lab::new().on_file_system("ext4", "vda").reread_of_kinds(SPARSE.0, SPARSE.1);
         let judgement = holes.reads(1_000, 65_536).holes(1 << 29, 1 << 30).judgement();
         let symptom = judgement.of(DetectorId::ZeroesShortCut).unwrap();
