@@ -1,4 +1,4 @@
-//! An extent as FIEMAP reports it, in words.
+//! An extent reported by FIEMAP, decoded.
 
 /// Bits of `fe_flags` (`include/uapi/linux/fiemap.h`).
 mod flag {
@@ -12,10 +12,10 @@ mod flag {
     pub const SHARED: u32 = 0x2000;
 }
 
-/// What a part of a file is.
+/// Kind of a part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// Data in blocks of its own, or shared ones.
+    /// Data in blocks, possibly shared.
     Written,
     /// Allocated, and read as zeros: preallocation.
     Unwritten,
@@ -23,9 +23,9 @@ pub enum Kind {
     Delalloc,
     /// Stored with the metadata.
     Inline,
-    /// Compressed or encrypted: its length on the device is not known.
+    /// Compressed or encrypted: its length on the device is unknown.
     Encoded,
-    /// The file system does not tell where it is.
+    /// The file system does not report its location.
     Unknown,
 }
 
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// That of a name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -67,13 +67,13 @@ impl Kind {
 /// A mapping record of a file system. All sizes are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it starts in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// How long it is in the file. Above 0.
+    /// Length in the file. Above 0.
     pub length: u64,
-    /// Where it starts in the address space of the file system; absent where it has no blocks of its own.
+    /// Address in the address space of the file system; `None` without blocks.
     pub address: Option<u64>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Whether other files, or other parts of this one, use the same blocks.
     pub is_shared: bool,
@@ -82,7 +82,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// From the fields of FIEMAP. An address of 0 is none: the first block of a file system is never a file's.
+    /// Decodes the fields of FIEMAP. An address of 0 means `None`: the first block of a file system is never a file's.
     pub fn new(offset: u64, physical: u64, length: u64, flags: u32) -> Extent {
         let kind = Kind::of(flags);
         let has_blocks = matches!(kind, Kind::Written | Kind::Unwritten | Kind::Encoded);
@@ -101,21 +101,21 @@ impl Extent {
         self.offset + self.length
     }
 
-    /// The address and the length on the device are one range of `length` bytes: it can follow another one.
+    /// The range of addresses, which can follow another one; `None` without an address or a known length on the device.
     pub fn place(&self) -> Option<std::ops::Range<u64>> {
         let start = self.address.filter(|_| self.kind != Kind::Encoded)?;
         Some(start..start.saturating_add(self.length))
     }
 
     /// Whether it belongs to the fragment of the extent before it: it lies directly after it, or as far after it as in the
-    /// file. None where one of them has no place.
+    /// file. `None` if one of them has no place.
     pub fn continues(&self, before: &Extent) -> Option<bool> {
         let (start, end) = (self.place()?.start, before.place()?.end);
         let hole = self.offset.saturating_sub(before.end());
         Some(start == end || Some(start) == end.checked_add(hole))
     }
 
-    /// The part before a place in the file, and the part from there on.
+    /// Splits the extent at an offset in the file.
     pub(crate) fn cut(self, at: u64) -> (Option<Extent>, Option<Extent>) {
         if at <= self.offset {
             return (None, Some(self));
@@ -125,7 +125,7 @@ impl Extent {
         }
         let first = Extent { length: at - self.offset, ..self };
         let moved = match self.kind {
-            // What is inside an encoded extent has no address of its own.
+            // The inside of an encoded extent has no separate address.
             Kind::Encoded => self.address,
             _ => self.address.map(|address| address.saturating_add(first.length)),
         };

@@ -1,4 +1,4 @@
-//! What is counted in a map.
+//! Counts of a map.
 
 use crate::{Extent, Groups, Kind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,25 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Counts and sums of a map, up to the end of the file unless they say otherwise. Sizes are in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Mapping records: the lines of the map that are no holes.
+    /// Mapping records: the lines of the map that are not holes.
     pub records: u64,
-    /// Pieces of the file that lie together: a record starts a new one unless it lies directly after the record before
-    /// it, or as far after it as in the file. Encoded and inline extents, and what has no address, are not counted.
+    /// Contiguous pieces of the file: a record starts a new one unless it lies directly after the record before it, or as
+    /// far after it as in the file. Encoded and inline extents, and those without an address, are not counted.
     pub fragments: u64,
-    /// Fragments of encoded extents, at least: how long these are on the device is not known, but an extent that starts before the one
-    /// before it, or farther after it than that is long in the file, cannot follow it.
+    /// Lower bound of the fragments of encoded extents: their length on the device is unknown, but an extent that starts before its
+    /// predecessor, or farther after it than that is long in the file, cannot follow it.
     pub encoded_fragments: u64,
     /// Holes.
     pub holes: u64,
     /// Bytes in holes.
     pub hole_bytes: u64,
-    /// Bytes in extents that others use, too. They are part of the other sums.
+    /// Bytes in extents that others use, too. The other sums include them.
     pub shared_bytes: u64,
     /// Records after the end of the file.
     pub beyond_records: u64,
     /// Bytes in them: space that holds no data.
     pub beyond_bytes: u64,
-    /// Distances on the device between each counted record and the next one, without their signs.
+    /// Sum of the distances on the device between each counted record and the next one, without their signs.
     pub gap_bytes: u64,
     /// Records that lie before the end of the counted record before them.
     pub backward_jumps: u64,
@@ -34,17 +34,17 @@ pub struct Figures {
     groups: BTreeSet<u64>,
     /// The last record that was counted for fragments.
     last: Option<Extent>,
-    /// The last encoded one.
+    /// The last encoded record.
     last_encoded: Option<Extent>,
 }
 
 impl Figures {
-    /// Fragments of all kinds, at least; exactly where no extent is encoded.
+    /// Lower bound of the fragments of all kinds; exact if no extent is encoded.
     pub fn least_fragments(&self) -> u64 {
         self.fragments.saturating_add(self.encoded_fragments)
     }
 
-    /// Whether there may be more fragments than are counted.
+    /// Whether there may be more fragments than counted.
     pub fn may_have_more_fragments(&self) -> bool {
         self.encoded_fragments > 0
     }
@@ -127,7 +127,7 @@ impl Figures {
             (&mut self.backward_jumps, other.backward_jumps),
         ];
         let kinds = self.bytes.iter_mut().zip(other.bytes);
-        // Sparse files can be longer together than 2^64 bytes.
+        // Sparse files can exceed 2^64 bytes in total.
         sums.into_iter().chain(kinds).for_each(|(sum, more)| *sum = sum.saturating_add(more));
         self.sizes.merge(&other.sizes);
         (self.last, self.last_encoded) = (None, None);
@@ -158,22 +158,22 @@ impl Sizes {
         other.0.iter().for_each(|(length, n)| *self.0.entry(*length).or_default() += n);
     }
 
-    /// How many there are.
+    /// Number of extents.
     pub fn count(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// The smallest one.
+    /// The smallest size.
     pub fn min(&self) -> Option<u64> {
         self.0.keys().next().copied()
     }
 
-    /// The largest one.
+    /// The largest size.
     pub fn max(&self) -> Option<u64> {
         self.0.keys().next_back().copied()
     }
 
-    /// The one of which half of the others are no smaller and half no larger; of two the smaller.
+    /// The median; of two middle sizes the smaller.
     pub fn median(&self) -> Option<u64> {
         let half = self.count().div_ceil(2);
         let mut seen = 0;
@@ -183,19 +183,19 @@ impl Sizes {
         })
     }
 
-    /// The mean.
+    /// The mean size.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         let sum: f64 = self.0.iter().map(|(length, n)| *length as f64 * *n as f64).sum();
         (count > 0).then(|| sum / count as f64)
     }
 
-    /// How many are no smaller than `bytes`.
+    /// Number of extents of at least `bytes`.
     pub fn at_least(&self, bytes: u64) -> u64 {
         self.0.range(bytes..).map(|(_, n)| n).sum()
     }
 
-    /// How many are in each class from one power of two up to the next, ascending; empty classes are skipped.
+    /// Counts in each class from one power of two up to the next, ascending; empty classes are skipped.
     pub fn classes(&self) -> Vec<SizeClass> {
         let mut classes: Vec<SizeClass> = Vec::new();
         for (length, n) in &self.0 {

@@ -1,20 +1,20 @@
-//! Which extents of a file make one fragment.
+//! Groups extents of a file into fragments.
 
 use crate::{Extent, Row};
 
-/// Part of a file that lies together on the disk: extents of which each continues the one before it ([`Extent::continues`]).
+/// A contiguous part of a file on the disk: extents of which each continues the one before it ([`Extent::continues`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Where it starts in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Where it starts in the address space of the file system.
+    /// Address in the address space of the file system.
     pub address: u64,
     /// Bytes in its extents.
     pub bytes: u64,
 }
 
-/// The extents of a file, each with the number of its fragment; those without a place of their own have none. The fragments, in
-/// the order of the file.
+/// The extents of a file, each with the number of its fragment, or `None` without a place; and the fragments, in the order of
+/// the file.
 pub fn fragments(rows: &[Row]) -> (Vec<(Extent, Option<usize>)>, Vec<Fragment>) {
     let (mut extents, mut fragments): (Vec<(Extent, Option<usize>)>, Vec<Fragment>) =
         (Vec::new(), Vec::new());
@@ -50,7 +50,7 @@ mod tests {
             let (mut offset, mut address) = (0, 1 << 20);
             for (hole, gap, kind) in blocks {
                 offset += hole * 4096;
-                // Directly after the one before it, as far after it as in the file, or elsewhere.
+                // Directly after the previous one, as far after it as in the file, or elsewhere.
                 address += [0, hole, 7 * gap][gap as usize % 3] * 4096;
                 scan.add(Extent::new(offset, address, 4096, if kind == 0 { 0x8 } else { 0 }));
                 (offset, address) = (offset + 4096, address + 4096);

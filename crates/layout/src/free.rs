@@ -4,10 +4,10 @@ use crate::{Fragment, Groups, Sizes, Volume};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// The free space of a file system, as it reports it.
+/// The free space reported by a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreeReport {
-    /// The file or directory that was named.
+    /// The named file or directory.
     pub path: PathBuf,
     /// Its file system.
     pub volume: Volume,
@@ -15,7 +15,7 @@ pub struct FreeReport {
     pub is_synced: bool,
     /// Bytes that statfs counts as free.
     pub statfs_free: u64,
-    /// Those of them that users other than root can take.
+    /// Bytes available to users other than root.
     pub statfs_available: u64,
     /// Its free ranges.
     pub free: FreeSpace,
@@ -32,7 +32,7 @@ pub struct FreeSpace {
 /// The free ranges of an allocation group. Sizes are in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupFree {
-    /// How many ranges start in it.
+    /// Number of ranges that start in it.
     pub ranges: u64,
     /// Bytes in them.
     pub bytes: u64,
@@ -41,7 +41,7 @@ pub struct GroupFree {
 }
 
 impl FreeSpace {
-    /// None yet; of a file system with these allocation groups, where it has some.
+    /// Empty free space of a file system, with these allocation groups if it has some.
     pub fn new(groups: Option<Groups>) -> FreeSpace {
         FreeSpace { groups: groups.map(|groups| (groups, Vec::new())), ..FreeSpace::default() }
     }
@@ -52,7 +52,7 @@ impl FreeSpace {
         self.bytes = self.bytes.saturating_add(length);
         let Some((groups, of_groups)) = &mut self.groups else { return };
         let number = groups.of(start).0;
-        // What a damaged file system reports must not take memory without end.
+        // Garbage from a damaged file system must not take unlimited memory.
         let Some(place) = usize::try_from(number).ok().filter(|_| number < groups.count) else { return };
         of_groups.resize(of_groups.len().max(place + 1), GroupFree::default());
         let group = &mut of_groups[place];
@@ -76,7 +76,7 @@ impl FreeSpace {
         self.bytes
     }
 
-    /// Each allocation group with its number, also those without free space; absent where the file system has none.
+    /// Each allocation group with its number, even without free space; `None` if the file system has no groups.
     pub fn groups(&self) -> Option<Vec<(u64, GroupFree)>> {
         let (groups, of_groups) = self.groups.as_ref()?;
         let of = |number: u64| of_groups.get(number as usize).copied().unwrap_or_default();
@@ -84,7 +84,7 @@ impl FreeSpace {
     }
 }
 
-/// For each fragment the bytes that are left of its free range after it; none where it does not lie in one of them. `ranges` are
+/// For each fragment, the remaining bytes of its free range after it; `None` if it does not lie in a range. `ranges` are
 /// ascending and without overlaps.
 pub fn left_after(fragments: &[Fragment], ranges: &[Range<u64>]) -> Vec<Option<u64>> {
     let left = |fragment: &Fragment| {

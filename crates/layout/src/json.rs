@@ -1,4 +1,4 @@
-//! Maps as JSON. Names and meanings stay within a version; fields may be added.
+//! Maps as JSON. Names and meanings are stable within a version; fields may be added.
 
 use crate::{Extent, Figures, FreeReport, FreeSpace, GroupFree, Kind, Map, Row, SizeClass, Sizes, Volume};
 use serde::Serialize;
@@ -8,15 +8,15 @@ use serde_json::{Map as Object, Value, json};
 /// Version of the form.
 pub const VERSION: u32 = 1;
 
-/// Several maps, their sum, and what could not be mapped. It is written piece by piece: a million extents take no memory
-/// beside those of the map.
+/// Several maps, their sum, and mapping errors. It is written piece by piece: a million extents need no memory beside that
+/// of the map.
 #[derive(Debug, Clone, Copy)]
 pub struct MapsJson<'a> {
     /// Name and version of the program.
     pub tool: &'a str,
     /// The maps.
     pub maps: &'a [Map],
-    /// Paths, and why they have no map.
+    /// Paths without a map, and the reasons.
     pub errors: &'a [(String, String)],
 }
 
@@ -47,7 +47,7 @@ impl MapsJson<'_> {
     }
 }
 
-/// What a function yields, as an array.
+/// Serializes the items of an iterator as an array.
 struct Sequence<F>(F);
 
 impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Sequence<F> {
@@ -132,7 +132,7 @@ impl Serialize for FreeSpace {
     }
 }
 
-/// Classes of sizes; `counted` is the name of what has these sizes.
+/// Classes of sizes; `counted` is the name of the counted items.
 fn histogram(sizes: &Sizes, counted: &str) -> Value {
     let class = |class: SizeClass| {
         json!({

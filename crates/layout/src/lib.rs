@@ -1,7 +1,8 @@
-//! Where the parts of files are: extent maps and their figures, from what a file system reports. And where space is free.
+//! Location of the parts of files: extent maps and their figures, as reported by a file system. Also the location of free
+//! space.
 //!
 //! A [`Scan`] takes the extents of a file in their order, finds holes, cuts at the end of the file, and counts
-//! ([`Figures`]). Its memory follows what is kept: all rows of a map, or only the figures.
+//! ([`Figures`]). Its memory depends on what is kept: all rows of a map, or only the figures.
 
 mod extent;
 mod figures;
@@ -20,7 +21,7 @@ pub use scan::{Kept, Row, Scan};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
 
-/// What addresses of extents count.
+/// Address space of extents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Addresses {
@@ -31,13 +32,13 @@ pub enum Addresses {
     /// Logical addresses of a btrfs, which it maps to its devices by chunks.
     #[serde(rename = "btrfs-logical")]
     Logical,
-    /// Whatever the file system reports.
+    /// The file system's own addresses.
     #[serde(rename = "file-system")]
     Reported,
 }
 
 impl Addresses {
-    /// What a file system of this type reports for its files.
+    /// The address space that a file system of this type reports.
     pub fn of(kind: &str) -> Addresses {
         match kind {
             "xfs" | "ext2" | "ext3" | "ext4" => Addresses::Device,
@@ -46,7 +47,7 @@ impl Addresses {
         }
     }
 
-    /// What to know before they are compared with those of a device, as a sentence.
+    /// A warning before comparing them with addresses of a device, as a sentence.
     pub fn remark(self) -> Option<&'static str> {
         match self {
             Addresses::Device => None,
@@ -71,35 +72,35 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// The group of an address, and the place in it, in bytes.
+    /// The group of an address, and the offset in it, in bytes.
     pub fn of(self, address: u64) -> (u64, u64) {
         let bytes = self.bytes.max(1);
         (address / bytes, address % bytes)
     }
 }
 
-/// What is known about the file system of a map.
+/// Facts about the file system of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// Its type: `xfs`, `ext4`, `btrfs` …
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is mounted; absent where that is not known.
+    /// Its mount point; `None` if unknown.
     #[serde(serialize_with = "as_shown")]
     pub mount_point: Option<PathBuf>,
-    /// What is mounted: a device as a rule.
+    /// Its mount source: usually a device.
     pub source: Option<String>,
     /// Bytes of a block. Above 0.
     pub block_bytes: u64,
     /// Allocation groups, of XFS only.
     pub groups: Option<Groups>,
-    /// Bytes of the address space; absent where that is not known.
+    /// Bytes of the address space; `None` if unknown.
     pub bytes: Option<u64>,
-    /// What addresses count.
+    /// Its address space.
     pub addresses: Addresses,
 }
 
-/// JSON has no bytes that are no text.
+/// JSON cannot hold bytes that are not text.
 fn as_shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.display().to_string()).serialize(serializer)
 }
@@ -107,20 +108,20 @@ fn as_shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::O
 /// The map of a file, or only its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Map {
-    /// The file as it was named, or found.
+    /// The file as named, or found.
     pub path: PathBuf,
     /// Its file system.
     pub volume: std::sync::Arc<Volume>,
     /// Length of the file in bytes.
     pub size: u64,
-    /// Extent size hint in bytes, of XFS; 0 is none.
+    /// Extent size hint in bytes, of XFS; 0 if unset.
     pub extent_size_hint: u64,
     /// Whether the file was flushed before it was read.
     pub is_synced: bool,
     /// Counts and sums.
     pub figures: Figures,
-    /// Extents and holes up to the end of the file, in its order; absent where only figures were kept.
+    /// Extents and holes up to the end of the file, in its order; `None` if only figures were kept.
     pub rows: Option<Vec<Row>>,
-    /// Extents after the end of the file, which hold no data; absent where only figures were kept.
+    /// Extents after the end of the file, which hold no data; `None` if only figures were kept.
     pub beyond: Option<Vec<Extent>>,
 }

@@ -5,19 +5,19 @@ use crate::{Extent, Figures, Groups};
 /// A line of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Row {
-    /// A part that the file system has a record of.
+    /// A part with a record in the file system.
     Extent(Extent),
-    /// A part without any, which reads as zeros.
+    /// A part without a record, which reads as zeros.
     Hole {
-        /// Where it starts in the file, in bytes.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// How long it is, in bytes.
+        /// Length in bytes.
         length: u64,
     },
 }
 
 impl Row {
-    /// Where it starts in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
             Row::Extent(extent) => extent.offset,
@@ -25,7 +25,7 @@ impl Row {
         }
     }
 
-    /// How long it is in the file, in bytes.
+    /// Length in the file, in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Row::Extent(extent) => extent.length,
@@ -37,12 +37,12 @@ impl Row {
 /// The rows up to the end of a file, and the extents after it.
 pub type Kept = (Vec<Row>, Vec<Extent>);
 
-/// A map in the making.
+/// A map under construction.
 #[derive(Debug)]
 pub struct Scan {
     /// The end of the file's last block.
     end: u64,
-    /// Where the next extent is expected.
+    /// Expected offset of the next extent.
     at: u64,
     groups: Option<Groups>,
     figures: Figures,
@@ -50,15 +50,15 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Of a file of `size` bytes in blocks of `block_bytes`. What lies after its last block is beyond its end.
-    /// `keep_rows`: whether the map is kept, and not only its figures.
+    /// A scan of a file of `size` bytes in blocks of `block_bytes`. Extents after its last block are beyond its end.
+    /// `keep_rows`: whether to keep the map, and not only its figures.
     pub fn new(size: u64, block_bytes: u64, groups: Option<Groups>, keep_rows: bool) -> Scan {
         let end = size.checked_next_multiple_of(block_bytes.max(1)).unwrap_or(size);
         let rows = keep_rows.then(Default::default);
         Scan { end, at: 0, groups, figures: Figures::default(), rows }
     }
 
-    /// The next extent. What lies before the end of the one before it, as in a file that changes meanwhile, is skipped.
+    /// Adds the next extent. Parts before the end of its predecessor, as in a file that changes meanwhile, are skipped.
     pub fn add(&mut self, extent: Extent) {
         let (_, Some(extent)) = extent.cut(self.at) else { return };
         if extent.length == 0 {
@@ -93,7 +93,7 @@ impl Scan {
         }
     }
 
-    /// The figures, and where they are kept the rows up to the end of the file and the extents after it.
+    /// The figures, and if kept the rows up to the end of the file and the extents after it.
     pub fn finish(mut self) -> (Figures, Option<Kept>) {
         self.hole_until(self.end);
         (self.figures, self.rows)
@@ -147,7 +147,7 @@ mod tests {
         assert!(scan(0, &[]).1.is_empty());
     }
 
-    /// Three mapping records, one fragment; then a step back, and encoded ones, which are no fragments.
+    /// Three mapping records, one fragment; then a backward step, and encoded ones, which are no fragments.
     #[test]
     fn both_counts() {
         let block = |file: u64, disk: u64, flags| (file * 4096, (100 + disk) * 4096, 4096, flags);
@@ -163,12 +163,12 @@ mod tests {
             (2, 3),
             "the second lies before the first"
         );
-        // As far behind the first as that is long in the file, or less: it may follow it.
+        // At most as far after the first as that is long in the file: it may follow it.
         let (figures, ..) = scan(2 * 4096, &[block(0, 0, ENCODED), block(1, 1, ENCODED)]);
         assert_eq!((figures.encoded_fragments, figures.least_fragments()), (1, 1));
         let (figures, ..) = scan(2 * 4096, &[block(0, 0, ENCODED), block(1, 2, ENCODED)]);
         assert_eq!(figures.encoded_fragments, 2);
-        // As much is missing on the disk as in the file.
+        // The gap on the disk equals the gap in the file.
         let (figures, ..) = scan(3 * 4096, &[block(0, 0, 0), block(2, 2, 0)]);
         assert_eq!((figures.fragments, figures.gap_bytes), (1, 4096));
     }
