@@ -1,18 +1,18 @@
 //! Comma-separated values: the one writer of all tables.
 //!
-//! A cell that holds a comma, a quote or a line end stands in quotes, as RFC 4180 has it. Words are escaped like all foreign names
-//! (see [`one_line`]). With [`Form::safe`] a word that a spreadsheet would take for a formula begins with an apostrophe.
+//! A cell that holds a comma, a quote or a line end is quoted, as in RFC 4180. Words are escaped like all foreign names (see
+//! [`one_line`]). With [`Form::safe`] a word that a spreadsheet would take for a formula begins with an apostrophe.
 
 use crate::one_line;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// How a table is written.
+/// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form {
-    /// Defuse words that begin a formula.
+    /// Whether to defuse words that begin a formula.
     pub safe: bool,
-    /// Lines end with CR and LF instead of LF.
+    /// Whether lines end with CR and LF instead of LF.
     pub crlf: bool,
 }
 
@@ -23,13 +23,13 @@ pub enum Cell<'c> {
     Number(u64),
     /// One that may be negative.
     Signed(i64),
-    /// The shortest digits that are read back as the same number.
+    /// A number, with the shortest digits that read back as the same number.
     Fraction(f64),
-    /// A number whose digits are chosen, or `true` and `false`.
+    /// A number with given digits, or `true` and `false`.
     Digits(String),
-    /// A word, in quotes only where it needs them.
+    /// A word, quoted only if needed.
     Word(Cow<'c, str>),
-    /// A word that always stands in quotes.
+    /// A word that is always quoted.
     Quoted(Cow<'c, str>),
     /// An empty cell.
     Absent,
@@ -77,7 +77,7 @@ impl<'c, T: Into<Cell<'c>>> From<Option<T>> for Cell<'c> {
     }
 }
 
-/// Whether a spreadsheet takes a text for a formula. A plain number is none.
+/// Whether a spreadsheet takes a text for a formula. A plain number is not a formula.
 fn is_formula(text: &str) -> bool {
     let start = text.trim_start();
     // Escapes stand for the tab and the line ends that a cell could begin with.
@@ -118,12 +118,12 @@ impl Form {
     }
 }
 
-/// Writes a table line by line; none is held as a whole.
+/// Writes a table line by line, without holding a whole one.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     form: Form,
-    /// Kept between lines, so that a line of numbers costs no allocation.
+    /// Reused between lines, so that a line of numbers costs no allocation.
     line: Vec<u8>,
 }
 
@@ -131,7 +131,7 @@ impl<W: Write> Writer<W> {
     /// A table with these names of columns. `out` should be buffered: each line is one write.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new<N: AsRef<str>>(
         out: W,
         form: Form,
@@ -143,10 +143,10 @@ impl<W: Write> Writer<W> {
         Ok(table)
     }
 
-    /// One line.
+    /// Writes one line.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn row<'c>(&mut self, cells: impl IntoIterator<Item = Cell<'c>>) -> io::Result<()> {
         self.line.clear();
         for (number, cell) in cells.into_iter().enumerate() {
@@ -162,7 +162,7 @@ impl<W: Write> Writer<W> {
     /// Flushes, and returns the output.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -180,7 +180,7 @@ pub fn table<'c, N: AsRef<str>, R: IntoIterator<Item = Cell<'c>>>(
         rows.into_iter().try_for_each(|row| table.row(row))?;
         table.finish()
     };
-    // Memory takes everything, and cells are text.
+    // Writing to memory does not fail, and cells are text.
     let bytes: io::Result<Vec<u8>> = write();
     bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Text for people: names that others chose, escaped; numbers with units; the one writer of comma-separated values.
 //!
 //! Names of files, devices, processes and hosts, labels, comments and lines of foreign programs may contain anything. A terminal
-//! obeys control characters, a line end starts a line of its own, and bidirectional marks change the order of the text around
-//! them. [`shown`] and [`one_line`] print each such character as an escape.
+//! obeys control characters, a line end starts another line, and bidirectional marks change the order of the text around them.
+//! [`shown`] and [`one_line`] print each such character as an escape.
 
 pub mod csv;
 pub mod units;
@@ -12,8 +12,8 @@ use std::ffi::OsStr;
 use std::fmt::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
-/// Whether a character is escaped: control characters, and characters without a width of their own that hide text, end a line or
-/// change the direction of the text around them.
+/// Whether a character is escaped: control characters, and zero-width characters that hide text, end a line or change the
+/// direction of the text around them.
 pub fn is_escaped(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -39,24 +39,24 @@ fn escape_all(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// A text as one line for people: `\n`, `\t`, `\r`, `\u{1b}`, `\u{202e}`. A backslash stays as it is, so a text that is escaped
-/// twice is escaped once.
+/// Escapes a text to one line for people: `\n`, `\t`, `\r`, `\u{1b}`, `\u{202e}`. A backslash is unchanged, so escaping twice
+/// equals escaping once.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escape_all(text, |_| false)
 }
 
-/// A text whose line ends and tabs are this program's own: they stay, everything else is escaped.
+/// Escapes a text whose line ends and tabs are this program's own: they stay, everything else is escaped.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escape_all(text, is_layout)
 }
 
-/// What parts lines and columns.
+/// Whether a character separates lines or columns.
 fn is_layout(c: char) -> bool {
     c == '\n' || c == '\t'
 }
 
-/// A text of this program that may be JSON: line ends and tabs stay, other characters are escaped as JSON has them (`\u009b`), so
-/// that JSON means the same.
+/// Escapes a text of this program that may be JSON: line ends and tabs stay, other characters are escaped as in JSON (`\u009b`),
+/// so that JSON means the same.
 pub fn lines_or_json(text: &str) -> Cow<'_, str> {
     let is_wrong = |c: char| is_escaped(c) && !is_layout(c);
     if !text.contains(is_wrong) {
@@ -75,13 +75,14 @@ pub fn lines_or_json(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// JSON whose texts people see: like [`one_line`], so that a reader of the JSON shows the escapes. The texts change.
+/// Escapes JSON whose texts people see: like [`one_line`], so that a reader of the JSON shows the escapes. The texts
+/// change.
 pub fn shown_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     let mut rest = json.chars();
     while let Some(c) = rest.next() {
         match c {
-            // What follows is a quote, a backslash, or the letter of an escape, which is shown.
+            // Next is a quote, a backslash, or the letter of an escape, which is shown.
             '\\' => match rest.next() {
                 Some(sign @ ('"' | '\\' | '/')) => shown.extend(['\\', sign]),
                 letter => {
@@ -99,7 +100,7 @@ pub fn shown_json(json: &str) -> String {
     shown
 }
 
-/// A name or a path as people see it, on one line: like [`one_line`], with bytes that are no UTF-8 as `\xff`.
+/// A name or a path for people, on one line: like [`one_line`], with bytes that are not UTF-8 as `\xff`.
 pub fn shown<N: AsRef<OsStr> + ?Sized>(name: &N) -> Shown<'_> {
     Shown(name.as_ref())
 }
