@@ -12,30 +12,30 @@ use std::path::{Path, PathBuf};
 /// Why something cannot be read as an input.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The directory is no archive, or cannot be read.
+    /// The directory is not an archive, or cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The directory is no run.
+    /// The directory is not a run.
     #[error(transparent)]
     Directory(#[from] OpenArchiveError),
-    /// The result in blkreplay's form is none.
+    /// The result in blkreplay's form is invalid.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The text is compressed in a form that is not read, or its start cannot be read.
+    /// The text is compressed in an unsupported form, or its start cannot be read.
     #[error("{name}: {error}")]
     Text {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The error.
         #[source]
         error: iosonar_trace::InputError,
     },
-    /// It cannot be opened, read, or kept.
+    /// It cannot be opened, read, or stored.
     #[error("{what}: {error}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         what: String,
-        /// What the system answered.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
@@ -49,11 +49,11 @@ pub enum OpenError {
     TooLong {
         /// The pipe.
         path: PathBuf,
-        /// Where it would have been kept.
+        /// The directory of the temporary file.
         directory: PathBuf,
-        /// The most bytes that are kept.
+        /// The maximum number of bytes.
         most: u64,
-        /// Whether somebody requested this limit.
+        /// Whether the limit was typed.
         is_typed: bool,
     },
     /// Standard input is named twice.

@@ -1,4 +1,4 @@
-//! What an input amounts to in figures.
+//! Computes the figures of an input.
 
 use crate::Input;
 use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};
@@ -6,12 +6,12 @@ use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_judge::{Case, Samples};
 use std::io;
 
-/// What happened, in figures.
+/// Figures of an input.
 #[derive(Debug)]
 pub struct Figures {
     /// Counts and distributions of all records.
     pub tally: Tally,
-    /// What is told of them.
+    /// Their summary.
     pub summary: Summary,
 }
 
@@ -21,7 +21,7 @@ pub enum FiguresError {
     /// The records cannot be read.
     #[error(transparent)]
     Records(#[from] io::Error),
-    /// What stands beside the records cannot be read.
+    /// Evidence beside the records cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
 }
@@ -35,7 +35,7 @@ impl Figures {
         Figures::of_run(input, limits, &input.run().1)
     }
 
-    /// The same with facts about the run that are newer than those of the archive.
+    /// Like [`Figures::of`], with facts about the run that are newer than those of the archive.
     fn of_run(input: &Input, limits: &Limits, info: &RunInfo) -> Result<Figures, FiguresError> {
         let targets = input.run().0.targets.len();
         let wanted = Wanted { tally: true, most_in_flight: info.tool == RECORDING, ..Wanted::nothing() };
@@ -43,8 +43,8 @@ impl Figures {
         Ok(Figures::counted(tally, input, info))
     }
 
-    /// The same of a run whose records were `seen` while they were encoded. They are read where that missed some: an earlier
-    /// attempt had encoded them, or this one failed.
+    /// Like [`Figures::of`], for a run whose records were `seen` while they were encoded. They are read if that missed some:
+    /// an earlier attempt had encoded them, or this one failed.
     ///
     /// # Errors
     /// The records cannot be read.
@@ -60,7 +60,8 @@ impl Figures {
         Figures::of_run(input, limits, info)
     }
 
-    /// The same of a run whose result nobody keeps, and whose records were all `seen` when its reports were written.
+    /// Like [`Figures::of`], for a run whose result is not kept, and whose records were all `seen` when its reports were
+    /// written.
     pub fn of_all_seen(seen: Passing, input: &Input, info: &RunInfo) -> Figures {
         Figures::counted(seen.finish(), input, info)
     }
@@ -74,8 +75,8 @@ impl Figures {
 }
 
 impl Input {
-    /// Adds to the summary of a run what its figures are worth, with today's thresholds; nothing where it is no archive of a run, or
-    /// its samples cannot be read (see [`Input::unread`]).
+    /// Adds the judgement to the summary of a run, with today's thresholds; nothing if it is not an archive of a run, or its samples
+    /// cannot be read (see [`Input::unread`]).
     pub fn judge(&self, summary: &mut Summary, tally: &Tally, run: &RunInfo) {
         let is_known = run.recorded.is_some() || !run.is_import && !summary.run.is_recording();
         let Some(archive) = self.archive().filter(|_| is_known) else {
@@ -93,13 +94,13 @@ impl Input {
         summary.judgement = Some(judgement);
     }
 
-    /// Where a run took place, if it is an archive that notes that; absent, too, where it cannot be read (see [`Input::unread`]).
+    /// Machine of a run, if its archive records it; `None`, too, if it cannot be read (see [`Input::unread`]).
     pub fn machine(&self) -> Option<Machine> {
         let machine = self.beside(Machine::of(self.archive()?))?;
         Some(machine).filter(|machine| *machine != Machine::default())
     }
 
-    /// What was read beside the records, or nothing: what cannot be read there costs no figure of the records, and is remarked.
+    /// Returns evidence read beside the records; `None` on errors, which cost no figure of the records, and are noted.
     pub fn beside<T>(&self, read: Result<T, ArchiveError>) -> Option<T> {
         read.inspect_err(|error| {
             let _ = self.unread.set(error.to_string());
@@ -107,7 +108,7 @@ impl Input {
         .ok()
     }
 
-    /// Why something beside the records cannot be read, and what helps. Complete once it has been read.
+    /// Why evidence beside the records cannot be read, and a remedy. Complete once it has been read.
     pub fn unread(&self) -> Option<String> {
         let why = self.unread.get()?;
         Some(format!(

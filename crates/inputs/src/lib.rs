@@ -1,7 +1,7 @@
-//! What is analysed: archives, results and loads, each seen by its content, one or several merged on one time axis.
+//! Inputs of the analysis: archives, results and loads, detected by content, one or several merged on one time axis.
 //!
-//! [`Input`] is one of them, [`Merged`] several; both hand over the records of a run. [`Figures`] are what an
-//! input amounts to. [`Source`] is a file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
+//! [`Input`] is one of them, [`Merged`] several; both yield the records of a run. [`Figures`] are the figures of an input. [`Source`] is a
+//! file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
 
 mod error;
 mod figures;
@@ -29,14 +29,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub use study::{OpenArchiveError, Study, StudyKind, open_archive};
 
-/// Something that can be analysed.
+/// An input of the analysis.
 pub struct Input {
     /// As typed.
     pub name: String,
     kind: Kind,
-    /// Records that were handed over, in all readings together.
+    /// Records passed on, in all readings together.
     read: AtomicU64,
-    /// Why something beside the records cannot be read; the first of the reasons.
+    /// Why evidence beside the records cannot be read; the first of the reasons.
     unread: OnceLock<String>,
 }
 
@@ -57,7 +57,7 @@ struct Opened {
 }
 
 impl Input {
-    /// Opens all inputs; standard input may be one of them. Of each pipe, `spool_limit` is kept at most.
+    /// Opens all inputs; standard input may be one of them. At most `spool_limit` bytes of each pipe are stored.
     pub fn open_all(paths: &[PathBuf], spool_limit: Option<ByteSize>) -> Result<Vec<Input>, OpenError> {
         if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
             return Err(OpenError::TwiceStandardInput);
@@ -65,8 +65,8 @@ impl Input {
         paths.iter().map(|path| Input::open(path, spool_limit)).collect()
     }
 
-    /// Opens a directory or a file; `-` is standard input. What cannot be read twice is kept in a temporary file. A load
-    /// is not read yet.
+    /// Opens a directory or a file; `-` is standard input. Inputs that cannot be read twice are stored in a temporary file.
+    /// A load is not read yet.
     fn open(path: &Path, spool_limit: Option<ByteSize>) -> Result<Input, OpenError> {
         if path.is_dir() {
             return Input::of_archive(open_archive(path)?);
@@ -81,7 +81,7 @@ impl Input {
         Ok(Input { name, kind, read: AtomicU64::new(0), unread: OnceLock::new() })
     }
 
-    /// The records of an archive that is open already.
+    /// An input from an archive that is already open.
     pub fn of_archive(archive: Archive) -> Result<Input, OpenError> {
         let name = archive.dir().display().to_string();
         let file = archive.record_file()?;
@@ -94,12 +94,12 @@ impl Input {
         })
     }
 
-    /// Records that were read so far.
+    /// Number of records read so far.
     pub fn records_read(&self) -> u64 {
         self.read.load(Relaxed)
     }
 
-    /// How many there are, where that is known before reading.
+    /// Number of records, if known before reading.
     pub fn records(&self) -> Option<u64> {
         match &self.kind {
             Kind::Archive(opened) => opened.file.as_ref().map(|file| file.records_before(file.parts())),
@@ -107,12 +107,12 @@ impl Input {
         }
     }
 
-    /// Whether what happened to requests is known before reading. A load may still turn out to know it.
+    /// Whether the input is known to have times of requests before reading. A load may still turn out to have them.
     pub fn is_run(&self) -> bool {
         !matches!(self.kind, Kind::Load(_))
     }
 
-    /// Whether anything is known about what happened to requests; of a load only once it has been read.
+    /// Whether the input has times of requests; for a load known only once it has been read.
     pub fn has_times(&self) -> bool {
         match &self.kind {
             Kind::Load(load) => load.has_times(),
@@ -128,15 +128,14 @@ impl Input {
         }
     }
 
-    /// The summary that stands beside the records, if it says what would be computed now: it was made by this very
-    /// version, of a run that came to its end and was what plan and facts say, of as many records as there are, and with
-    /// these limits.
+    /// The summary beside the records, if it equals a new one: it was made by this very version, of a finished run that
+    /// matches plan and facts, of the same number of records, and with these limits.
     pub fn summary(&self, limits: &Limits) -> Option<Summary> {
         let Kind::Archive(opened) = &self.kind else { return None };
         let file = opened.file.as_ref()?;
         let text = read_text(&opened.archive.dir().join(iosonar_archive::SUMMARY), ARCHIVE_LIMIT).ok()?;
         let summary: Summary = serde_json::from_str(&text).ok()?;
-        // What the plan and the facts of the run say is said again; only the figures are taken over.
+        // Facts of the plan and the run are taken again; only the figures are reused.
         let (plan, info) = (opened.archive.plan(), opened.archive.run());
         let without_figures = Summary::new(&Tally::new(plan.targets.len(), limits), plan, info);
         let is_same = summary.version == SUMMARY_VERSION
@@ -149,7 +148,7 @@ impl Input {
         is_same.then_some(summary)
     }
 
-    /// The plan that was executed, and facts about the run; of a load what would be said about a run of it.
+    /// The plan that was executed, and facts about the run; for a load those of a run of it.
     pub fn run(&self) -> (Plan, RunInfo) {
         match &self.kind {
             Kind::Archive(opened) => (opened.archive.plan().clone(), opened.archive.run().clone()),
@@ -158,7 +157,7 @@ impl Input {
         }
     }
 
-    /// Reads a load once, so that everything is known about it; of anything else it is known already.
+    /// Reads a load once, so that everything is known about it; other inputs know it already.
     pub fn scan(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Load(load) => load.read(&mut |_| {}),
@@ -166,7 +165,7 @@ impl Input {
         }
     }
 
-    /// Why it is not a whole run, where it is not. Complete once it has been read.
+    /// Why the run is incomplete; `None` if it is complete. Valid once it has been read.
     pub fn incomplete(&self) -> Option<String> {
         let end = match &self.kind {
             Kind::Archive(opened) => opened.log_end.get().copied().unwrap_or_default(),
@@ -183,7 +182,7 @@ impl Input {
         }
     }
 
-    /// Lines of it that were skipped, and what else does not fit, as sentences. Complete once it has been read.
+    /// Skipped lines and other inconsistencies, as sentences. Complete once it has been read.
     pub fn remarks(&self) -> Vec<String> {
         match &self.kind {
             Kind::Archive(opened) => {
@@ -259,14 +258,14 @@ impl Records for Input {
     }
 }
 
-/// Hands records over some at a time.
+/// Passes records on in pieces.
 struct Pieces<'a> {
     piece: Vec<Record>,
     f: &'a mut dyn FnMut(&[Record]),
 }
 
 impl<'a> Pieces<'a> {
-    /// Records that are handed over at once.
+    /// Number of records in a piece.
     const LENGTH: usize = 1 << 8;
 
     fn new(f: &'a mut dyn FnMut(&[Record])) -> Pieces<'a> {
@@ -281,7 +280,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Hands over what is left.
+    /// Passes on the last piece.
     fn end(self) {
         (self.f)(&self.piece);
     }
@@ -290,7 +289,7 @@ impl<'a> Pieces<'a> {
 /// A text, decompressed; `-` is standard input.
 ///
 /// # Errors
-/// It cannot be opened, or is compressed in a form that is not read.
+/// It cannot be opened, or is compressed in an unsupported form.
 pub fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, OpenError> {
     match path.as_os_str() == "-" {
         true => decompress(path, io::stdin()),

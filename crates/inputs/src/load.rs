@@ -1,4 +1,4 @@
-//! A load, read as records: what was recorded about its requests is what happened to them.
+//! A load, read as records: recorded times of its requests become their results.
 
 use crate::{OpenError, Pieces, Source};
 use iosonar_analyze::DISPLACEMENT;
@@ -12,11 +12,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Requests that are kept back in case one comes before them.
+/// Requests that are held back in case an earlier one follows.
 const IN_ORDER: usize = 1 << 8;
-/// Bad lines whose text is told.
+/// Maximum number of bad lines that are quoted.
 const TOLD: usize = 20;
-/// Bytes of text that are decompressed ahead at a time, and how many times that.
+/// Bytes of a block that is decompressed ahead, and number of such blocks.
 const BLOCK: usize = 1 << 17;
 const BLOCKS: usize = 8;
 
@@ -26,7 +26,7 @@ pub(super) struct LoadFile {
     seen: Mutex<Seen>,
 }
 
-/// What the first reading found.
+/// Results of the first reading.
 #[derive(Debug, Clone, Default)]
 struct Seen {
     lines: u64,
@@ -41,7 +41,7 @@ struct Seen {
 
 impl LoadFile {
     pub(super) fn open(source: Source) -> Result<LoadFile, OpenError> {
-        // What cannot be opened is told before anything else is done.
+        // Report open errors before anything else is done.
         source.text()?;
         Ok(LoadFile { source, seen: Mutex::default() })
     }
@@ -58,7 +58,7 @@ impl LoadFile {
         Some(self.seen().last.0).filter(|last| *last > 0)
     }
 
-    /// Loads are in order, until one turns out not to be.
+    /// Loads are assumed to be in order, until one is not.
     pub(super) fn displacement(&self) -> usize {
         if self.seen().backward > 0 { DISPLACEMENT } else { IN_ORDER }
     }
@@ -120,7 +120,7 @@ impl LoadFile {
     }
 }
 
-/// Whether a line without a request is one of a load: a comment, a message of blkreplay, or the names of the columns.
+/// Whether a line without a request belongs to a load: a comment, a message of blkreplay, or the names of the columns.
 fn is_of_load(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.is_empty() || line.starts_with(b"#") || line.starts_with(b"INFO") || line.contains(&b';')
@@ -148,7 +148,7 @@ impl Seen {
     }
 }
 
-/// A request as the record of what happened to it; `has_times`: whether anything is known about that.
+/// The record of a request; `has_times`: whether its times are known.
 fn record(sequence: u64, request: &TimedRequest, has_times: bool) -> Record {
     let submitted = request.time.saturating_add(request.delay);
     Record {
@@ -186,7 +186,7 @@ impl Ahead {
                     Ok(_) => Ok(()),
                     Err(error) => sender.send(Err(error)),
                 });
-                // Nobody reads on, or there is nothing left.
+                // The receiver stopped, or the end was reached.
                 if sent.is_err() || end || failed {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! Several inputs as one: their requests merged by time, each input with targets of its own.
+//! Several inputs as one: their requests merged by time, each input with separate targets.
 
 use crate::{Input, OpenError, Pieces};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally, WithoutCpu};
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Records of one input that are taken from it at once, and how many times that is read ahead.
+/// Records in a piece of one input, and number of pieces that are read ahead.
 const PIECE: usize = 1 << 12;
 const AHEAD: usize = 4;
 
@@ -21,7 +21,7 @@ pub struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// All of `inputs`, which are at least one.
+    /// Merges all `inputs`; at least one.
     pub fn new(inputs: impl IntoIterator<Item = &'a Input>) -> Result<Merged<'a>, OpenError> {
         let inputs: Vec<&Input> = inputs.into_iter().collect();
         let mut first_targets = vec![0u16];
@@ -34,12 +34,12 @@ impl<'a> Merged<'a> {
         Ok(Merged { inputs, first_targets })
     }
 
-    /// Whether nothing is known about what carried the requests out: all inputs are loads.
+    /// Whether the engine is unknown: all inputs are loads.
     pub fn is_recording(&self) -> bool {
         self.inputs.iter().all(|input| !input.is_run())
     }
 
-    /// Whether nobody counted how many requests were in flight: in loads, and in archives of recordings.
+    /// Whether the requests in flight were not counted: in loads, and in archives of recordings.
     pub fn is_recorded(&self) -> bool {
         self.is_recording() || self.run().1.tool == RECORDING
     }
@@ -49,13 +49,13 @@ impl<'a> Merged<'a> {
         usize::from(self.first_targets[self.inputs.len()])
     }
 
-    /// What is known about all of them together.
+    /// Plan and facts of all of them together.
     pub fn run(&self) -> (Plan, RunInfo) {
         let mut runs = self.inputs.iter().map(|input| input.run());
         let (mut plan, mut info) = runs.next().expect("there is at least one input");
         for (other_plan, other) in runs {
             plan.access.buffered |= other_plan.access.buffered;
-            // What is no storage result stays so in company.
+            // If one input is not a storage result, the whole is not one either.
             if !other_plan.engine.is_real() {
                 plan.engine = other_plan.engine;
             }
@@ -81,7 +81,7 @@ impl<'a> Merged<'a> {
         (plan, info)
     }
 
-    /// Sums up what happened.
+    /// Summarizes a tally.
     pub fn sum_up(&self, tally: &Tally) -> Summary {
         let (plan, info) = self.run();
         let mut summary = Summary::new(tally, &plan, &info);
@@ -94,7 +94,7 @@ impl<'a> Merged<'a> {
         summary
     }
 
-    /// When the generator had no CPU; nothing is known of several inputs.
+    /// Times in which the generator had no CPU; unknown for several inputs.
     pub fn without_cpu(&self) -> WithoutCpu {
         let [only] = self.inputs[..] else { return WithoutCpu::default() };
         // The samples of a simulated run have the machine's clock, and its requests have another one.
@@ -164,9 +164,9 @@ impl Records for Merged<'_> {
 
 type Piece = io::Result<Vec<Record>>;
 
-/// Reads an input, and gives its targets their numbers among all.
+/// Reads an input, and renumbers its targets among all.
 fn send(input: &Input, targets: Range<u16>, wanted: Fields, out: &SyncSender<Piece>) {
-    // A target that the plan does not have counts as its last one, not as one of the next input.
+    // A target that is not in the plan counts as its last one, not as one of the next input.
     let number = |target: u16| targets.start.saturating_add(target).min(targets.end - 1);
     let mut piece = Vec::with_capacity(PIECE);
     for part in 0..input.parts() {
@@ -174,7 +174,7 @@ fn send(input: &Input, targets: Range<u16>, wanted: Fields, out: &SyncSender<Pie
             let numbered = records.iter().map(|r| Record { target: number(r.target), ..*r });
             piece.extend(numbered);
             if piece.len() >= PIECE {
-                // Whoever stopped taking pieces wants no more of them.
+                // An error means that the receiver needs no more.
                 let _ = out.send(Ok(std::mem::take(&mut piece)));
             }
         });
@@ -203,7 +203,7 @@ impl Stream {
     }
 }
 
-/// Takes the record that ended first, again and again.
+/// Repeatedly takes the record that ended first.
 fn merge(streams: &mut [Stream], f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
     let mut out = Pieces::new(f);
     loop {

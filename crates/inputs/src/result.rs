@@ -6,16 +6,16 @@ use iosonar_dialect_blkreplay::{Imported, import};
 use iosonar_trace::blkreplay::{Line, REPLAY_HEADER, parse_line};
 use std::io::{self, BufRead, Read};
 
-/// How far into a file its header is looked for.
+/// Range of a file that is searched for its header.
 const HEAD_BYTES: u64 = 1 << 20;
 
-/// A result that was read once, for what stands at its end.
+/// A result that was read once, for the facts at its end.
 pub(super) struct ResultFile {
     source: Source,
     pub(super) imported: Imported,
 }
 
-/// Whether a file is a result: a result's header stands before the first request.
+/// Whether a file is a result: its header precedes the first request.
 pub(super) fn is_result(source: &Source) -> Result<bool, OpenError> {
     let mut head = source.text()?.take(HEAD_BYTES);
     let mut line = Vec::new();

@@ -1,5 +1,5 @@
-//! Inputs that are read more than once. What comes from a pipe is kept in a file without a name, so that nothing of it
-//! stays, however the program ends.
+//! Inputs that are read more than once. Data from a pipe is stored in an unnamed file, so that nothing of it stays, however
+//! the program ends.
 
 use crate::OpenError;
 use iosonar_os::bounded::Kind;
@@ -13,20 +13,20 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that are copied at once.
+/// Bytes copied at once.
 const TOGETHER: usize = 1 << 20;
 
 /// An input that can be read from its start as often as needed.
 #[derive(Debug, Clone)]
 pub struct Source {
     path: PathBuf,
-    /// What has no path that leads to it again, and where it starts.
+    /// The stored file of an input without a reusable path, and its start offset.
     kept: Option<(Arc<File>, u64)>,
 }
 
 impl Source {
-    /// The input at `path`; `-` is standard input. A pipe is read to its end and kept, up to `limit` or half of the free
-    /// space of the directory for temporary files.
+    /// Opens the input at `path`; `-` is standard input. A pipe is read to its end and stored, up to `limit` or half of the
+    /// free space of the directory for temporary files.
     pub fn open(path: &Path, limit: Option<ByteSize>) -> Result<Source, OpenError> {
         let is_stdin = path.as_os_str() == "-";
         let opened =
@@ -59,7 +59,7 @@ impl Source {
     }
 }
 
-/// What has no end is not even opened: opening some devices does something to them.
+/// Endless inputs are not even opened: opening some devices has side effects.
 fn open(path: &Path) -> io::Result<File> {
     match Kind::of(&path.metadata()?) {
         Some(kind @ (Kind::BlockDevice | Kind::Directory)) => Err(no_input(kind)),
@@ -80,7 +80,7 @@ fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), O
     }
 }
 
-/// Copies a stream to a file without a name.
+/// Copies a stream to an unnamed file.
 fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File, OpenError> {
     let directory = std::env::temp_dir();
     let cannot =
@@ -111,7 +111,7 @@ fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File,
     }
 }
 
-/// Reads a file that others read, too.
+/// Reads a shared file.
 struct FromStart {
     file: Arc<File>,
     at: u64,

@@ -1,14 +1,14 @@
-//! Directories that hold the answer of a study, and the runs that it made: they are no run themselves.
+//! Directories that hold the answer of a study, and its runs: they are not runs themselves.
 
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_text::shown;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What was asked.
+/// The question of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StudyKind {
-    /// Where a target saturates.
+    /// Saturation of a target.
     Knee,
     /// File operations over sizes.
     Matrix,
@@ -19,7 +19,7 @@ pub enum StudyKind {
 impl StudyKind {
     const ALL: [StudyKind; 3] = [StudyKind::Knee, StudyKind::Matrix, StudyKind::Layout];
 
-    /// The command that makes it.
+    /// The command that runs it.
     pub fn command(self) -> &'static str {
         match self {
             StudyKind::Knee => "iosonar knee",
@@ -50,7 +50,7 @@ impl StudyKind {
 /// A directory with the answer of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Study {
-    /// What was asked.
+    /// Its question.
     pub kind: StudyKind,
     dir: PathBuf,
     /// Name of the first directory in it that is a run.
@@ -58,7 +58,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// Of a directory; none of one without such an answer, or of a run.
+    /// Opens a directory; `None` if it has no such answer, or is a run.
     pub fn of(dir: &Path) -> Option<Study> {
         let kind = StudyKind::ALL.into_iter().find(|kind| dir.join(kind.answer()).is_file())?;
         let names = dir.read_dir().ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -97,10 +97,10 @@ impl fmt::Display for Study {
     }
 }
 
-/// Opens the archive of a run; of a study it says what that is and where its runs are.
+/// Opens the archive of a run; for a study the error names it and its runs.
 ///
 /// # Errors
-/// It is no archive, or cannot be read.
+/// It is not an archive, or cannot be read.
 pub fn open_archive(dir: &Path) -> Result<Archive, OpenArchiveError> {
     Archive::open(dir).map_err(|error| match (&error, Study::of(dir)) {
         (ArchiveError::NoArchive(_), Some(study)) => OpenArchiveError::Study(study),
@@ -111,7 +111,7 @@ pub fn open_archive(dir: &Path) -> Result<Archive, OpenArchiveError> {
 /// Why a directory cannot be opened as a run.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenArchiveError {
-    /// It is none, or cannot be read.
+    /// It is not a run, or cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// It has several runs.
