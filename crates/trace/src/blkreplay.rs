@@ -1,6 +1,6 @@
 //! blkreplay's `.load` and `.replay` files: one request per line, columns separated by `;`, between free text.
 //!
-//! blkreplay manual, appendix B; what a reader must bear is listed in the project's format page
+//! blkreplay manual, appendix B; deviations that a reader must accept are listed in the project's format page
 //! (`docs/formats.md`).
 
 use crate::digits::Line as TextLine;
@@ -9,52 +9,52 @@ use crate::{TimedRequest, fast_path};
 use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
 use std::io::{BufRead, Read, Write};
 
-/// Longest line that is read; a longer one is no text anybody wrote.
+/// Maximum line length; longer lines are not text.
 const MAX_LINE: usize = 1 << 16;
 
 /// The header line of a result, as scripts look for it.
 pub const REPLAY_HEADER: &str = "orig_start ; sector; length ; op ;  replay_delay; replay_duration";
 
-/// What a line of a load is.
+/// Classified line of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// A request.
     Request(TimedRequest),
-    /// Looks like a request and is none.
+    /// Looks like a request but is invalid.
     Bad(BadLine),
     /// Everything else: headers, comments, notices, blank lines.
     Text,
 }
 
-/// A line that looks like a request and is none.
+/// A line that looks like a request but is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}: '{text}'")]
 pub struct BadLine {
-    /// Number of the line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// Reason.
     pub why: String,
-    /// Its text, shortened.
+    /// Text of the line, shortened.
     pub text: String,
 }
 
-/// Why reading a load had to end before its end.
+/// Why reading a load stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The input failed: the device, or a damaged or cut-off gzip stream.
+    /// The input failed: I/O error, or a damaged or truncated gzip stream.
     #[error("after line {line}: {error}")]
     Io {
         /// The last line that was read.
         line: u64,
-        /// What went wrong.
+        /// Cause.
         error: std::io::Error,
     },
-    /// A line without an end.
+    /// A line that exceeds the maximum length.
     #[error(
         "line {0} is longer than 65536 bytes: this is no load; see 'iosonar replay --help' for the formats"
     )]
     Long(u64),
-    /// Zero bytes, which no text holds.
+    /// Zero bytes, which text never contains.
     #[error("line {0} contains zero bytes: this is binary data, no load")]
     Binary(u64),
 }
@@ -77,12 +77,12 @@ impl<R: BufRead> Reader<R> {
         self.line
     }
 
-    /// The text of the last line, where that was [`Line::Text`].
+    /// Text of the last line, if that was [`Line::Text`].
     pub fn text(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at EOF.
     pub fn next_line(&mut self) -> Result<Option<Line>, ReadError> {
         let buffered = match self.input.fill_buf() {
             Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
@@ -121,7 +121,7 @@ impl<R: BufRead> Reader<R> {
 /// `# discard ; time ; sector ; length`; delay and latency may follow.
 const COMMENTED: [Op; 3] = [Op::Flush, Op::Discard, Op::WriteZeroes];
 
-/// Reads one line.
+/// Parses one line.
 pub fn parse_line(line: u64, text: &str) -> Line {
     let text = text.trim();
     let parsed = match commented(text) {
@@ -135,8 +135,8 @@ pub fn parse_line(line: u64, text: &str) -> Line {
     }
 }
 
-/// Whether a line means to be a request: its first column means to be a number. Text, header, comment and
-/// notice lines begin with a letter or `#`, even if they contain semicolons.
+/// Whether a line is meant as a request: its first column starts like a number. Text, header, comment and notice lines
+/// start with a letter or `#`, even if they contain semicolons.
 fn looks_like_request(text: &str) -> bool {
     let first = text.split(';').next().unwrap_or_default().trim();
     let number = first.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
@@ -144,7 +144,7 @@ fn looks_like_request(text: &str) -> bool {
         let unsigned = first.trim_start_matches(['+', '-']).to_ascii_lowercase();
         number && !first.starts_with("--") || matches!(unsigned.as_str(), "nan" | "inf" | "infinity")
     } else {
-        // A request that was cut off within its first column.
+        // A request truncated within its first column.
         number && first.bytes().all(|b| b.is_ascii_digit() || b == b'.')
     }
 }
@@ -157,7 +157,7 @@ fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     let place = (column("the sector")?, column("the length")?);
     let (op, durability, pushed) = parse_op(column("the operation (R or W)")?)?;
     let extent = parse_extent(place)?;
-    // Loads carry 0.0 here, or nothing; a result carries what was measured.
+    // Loads have 0.0 or nothing here; results have the measured values.
     let mut measured = || columns.next().and_then(|c| parse_time(c).ok()).unwrap_or_default();
     let (delay, latency) = (measured(), measured());
     Ok(TimedRequest { line, time, op, durability, extent, pushed, delay, latency })
@@ -172,7 +172,7 @@ fn parse_extent((sector, length): (&str, &str)) -> Result<Extent, String> {
         .ok_or_else(|| "it ends beyond 2^63 bytes, the largest offset that Linux knows".into())
 }
 
-/// The operation of a comment, and what follows its name. Without a column it is only a comment.
+/// Splits a comment into operation and columns. Without a column it is a plain comment.
 fn commented(text: &str) -> Option<(Op, &str)> {
     let (name, columns) = text.split_once(';')?;
     let is_named = |op: &Op| name.split_ascii_whitespace().eq(["#", op.name()]);
@@ -248,7 +248,7 @@ fn parse_time(text: &str) -> Result<Nanos, &'static str> {
     time.filter(|n| *n < 1 << 63).map(Nanos).ok_or("is too large")
 }
 
-/// What a write asks for beyond its data, as letters after its own: readers that do not know them skip them.
+/// Durability of a write as letters after its own; readers that do not know them ignore them.
 fn letters(durability: Durability) -> &'static str {
     match (durability.has(Durability::PREFLUSH), durability.has(Durability::FUA)) {
         (false, false) => "",
@@ -258,7 +258,7 @@ fn letters(durability: Durability) -> &'static str {
     }
 }
 
-/// Writes one result line, in blkreplay's columns; what these do not know as the comment that readers of ours know.
+/// Writes one result line in blkreplay's columns; operations without such columns become comments that this reader knows.
 pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
     if !request.op.is_transfer() {
         return write_commented(out, request);
@@ -324,7 +324,7 @@ fn write_plain(
         .end(out)
 }
 
-/// Writes one load line, without what is known of a run.
+/// Writes one load line without result columns.
 pub fn write_demand(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<()> {
     if !r.op.is_transfer() {
         return write_commented(out, &TimedRequest { delay: Nanos(0), latency: Nanos(0), ..*r });
@@ -332,7 +332,7 @@ pub fn write_demand(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<(
     write_plain(out, r.time, r.op, r.durability, (r.extent.offset / SECTOR, r.extent.length / SECTOR))
 }
 
-/// Writes one line with what is known: a load's, or a result's where there are times of a run.
+/// Writes a result line if the request has times of a run, otherwise a load line.
 pub fn write_request(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<()> {
     if r.pushed || r.delay > Nanos(0) || r.latency > Nanos(0) {
         return write_result(out, r);

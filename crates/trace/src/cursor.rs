@@ -1,15 +1,15 @@
-//! Going over the bytes of a usual line once, from left to right. Every step says none where the line is not usual;
-//! what is read then is left to the careful reader of the form.
+//! Single left-to-right pass over a line of the usual form. Each step returns `None` on anything unusual; the format's
+//! full parser then reads the line.
 
 use iosonar_plan::Nanos;
 
-/// A number of so many digits fits into 64 bits whatever they are.
+/// A number of this many digits always fits into 64 bits.
 const DIGITS: usize = 18;
 const FRACTION: u32 = 9;
 const POWERS: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// Bytes that are looked at together, without a branch for each.
+/// Bytes examined at once, without a branch for each.
 const WORD: usize = 8;
 const BLANKS: u64 = u64::from_ne_bytes([b' '; WORD]);
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; WORD]);
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         Cursor { input, at: 0 }
     }
 
-    /// Bytes that are left.
+    /// Current position.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         self.input.get(self.at).copied()
     }
 
-    /// What is left.
+    /// Remaining bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.input.get(self.at..).unwrap_or_default()
     }
@@ -73,26 +73,26 @@ impl<'a> Cursor<'a> {
         self.at += self.rest().iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
     }
 
-    /// This character, here.
+    /// Consumes this character.
     #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8) -> Option<()> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// This character, after any number of blanks.
+    /// Consumes blanks and this character.
     #[inline(always)]
     pub(crate) fn sign(&mut self, byte: u8) -> Option<()> {
         self.blanks();
         self.byte(byte)
     }
 
-    /// At least one blank.
+    /// Consumes at least one blank.
     #[inline(always)]
     pub(crate) fn gap(&mut self) -> Option<()> {
         matches!(self.peek()?, b' ' | b'\t').then(|| self.blanks())
     }
 
-    /// Digits as they stand here, and how many.
+    /// Consumes digits; returns their value and count.
     #[inline(always)]
     pub(crate) fn digits(&mut self) -> (u64, usize) {
         let (mut value, mut digits) = (0u64, 0);
@@ -113,21 +113,21 @@ impl<'a> Cursor<'a> {
         (value, digits)
     }
 
-    /// A number, here.
+    /// Consumes a number.
     #[inline(always)]
     pub(crate) fn value(&mut self) -> Option<u64> {
         let (value, digits) = self.digits();
         (1..=DIGITS).contains(&digits).then_some(value)
     }
 
-    /// A number, after any number of blanks.
+    /// Consumes blanks and a number.
     #[inline(always)]
     pub(crate) fn number(&mut self) -> Option<u64> {
         self.blanks();
         self.value()
     }
 
-    /// Seconds, with a fraction or without.
+    /// Consumes seconds, with or without a fraction.
     #[inline(always)]
     pub(crate) fn time(&mut self) -> Option<Nanos> {
         let seconds = self.number().filter(|seconds| *seconds < 1 << 33)?;
@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
         Some(Nanos(seconds * 1_000_000_000 + fraction * POWERS[missing as usize]))
     }
 
-    /// What stands here up to a blank; none if that is nothing.
+    /// Consumes a word, up to a blank; `None` if empty.
     #[inline(always)]
     pub(crate) fn word(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest();

@@ -1,5 +1,5 @@
-//! Which requests of one trace are missing in another (blkreplay manual, C.1): by place, length and operation alone, without
-//! times and order. What the kernel split or joined is recognised.
+//! Which requests of one trace are missing in another (blkreplay manual, C.1): by place, length and operation alone,
+//! without times and order. Requests that the kernel split or merged are recognised.
 //!
 //! Memory: 16 bytes for each request of both traces.
 
@@ -10,7 +10,7 @@ use iosonar_plan::{Extent, Op};
 pub struct Key {
     /// First byte.
     pub offset: u64,
-    /// Bytes; at most 2^63, told in units of a byte.
+    /// Length in bytes, capped at 4 GiB - 1.
     length: u32,
     /// Number of the device: places of two devices are never the same.
     pub device: u16,
@@ -18,7 +18,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of a request; longer ones than 4 GiB count as so long.
+    /// Key of a request; lengths above 4 GiB are capped.
     pub fn new(op: Op, extent: Extent) -> Key {
         let length = u32::try_from(extent.length).unwrap_or(u32::MAX);
         Key { offset: extent.offset, length, device: 0, op: op.index() as u8 }
@@ -45,14 +45,14 @@ impl Key {
     }
 }
 
-/// What two traces have in common and what not.
+/// Comparison of two traces.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Differences {
-    /// Requests that both have.
+    /// Requests in both.
     pub same: u64,
-    /// Requests of the first that the second has in several parts; and how many parts.
+    /// Requests of the first that are split in the second; and the number of parts.
     pub split: (u64, u64),
-    /// Requests of the first that the second has joined into fewer; and how many those are.
+    /// Requests of the first that are merged into fewer in the second; and the number of those.
     pub joined: (u64, u64),
     /// Requests that the second lacks, in the order of their places.
     pub missing: Vec<Key>,
@@ -61,7 +61,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Between these requests, in any order.
+    /// Compares these requests, given in any order.
     pub fn between(mut first: Vec<Key>, mut second: Vec<Key>) -> Differences {
         let order = |k: &Key| (k.device, k.op, k.offset, k.length);
         first.sort_unstable_by_key(order);
@@ -92,12 +92,12 @@ impl Differences {
         found
     }
 
-    /// Whether both have the same, but for what was split or joined.
+    /// Whether both have the same requests, apart from splits and merges.
     pub fn are_none(&self) -> bool {
         self.missing.is_empty() && self.added.is_empty()
     }
 
-    /// Finds runs of neighbours that cover the same bytes on both sides; which requests of each side are known by that.
+    /// Finds runs of neighbours that cover the same bytes on both sides; returns which requests of each side are matched.
     fn recognise(&mut self, missing: &[Key], added: &[Key]) -> (Vec<bool>, Vec<bool>) {
         let (mut known, mut known_too) = (vec![false; missing.len()], vec![false; added.len()]);
         self.split = cover(missing, &mut known, added, &mut known_too);
@@ -107,8 +107,8 @@ impl Differences {
     }
 }
 
-/// Finds for each of `wholes` that is not known the `parts` that lie one after the other and end where it does; what was found
-/// is known from then on. How many wholes, and of how many parts.
+/// Covers each unmatched one of `wholes` with adjacent `parts` that end where it does, and marks both as matched.
+/// Returns the numbers of wholes and of parts.
 fn cover(wholes: &[Key], known: &mut [bool], parts: &[Key], used: &mut [bool]) -> (u64, u64) {
     let (mut found, mut of) = (0, 0);
     for (whole, known) in wholes.iter().zip(known).filter(|(_, known)| !**known) {
@@ -121,7 +121,7 @@ fn cover(wholes: &[Key], known: &mut [bool], parts: &[Key], used: &mut [bool]) -
     (found, of)
 }
 
-/// Numbers of keys that lie one after the other and together are what `whole` is; those that are `used` are not taken.
+/// Indexes of unused keys that lie one after the other and cover exactly `whole`.
 fn chain(keys: &[Key], used: &[bool], whole: &Key) -> Option<Vec<usize>> {
     let (mut at, mut parts) = (whole.offset, Vec::new());
     while at < whole.end() {
@@ -129,7 +129,7 @@ fn chain(keys: &[Key], used: &[bool], whole: &Key) -> Option<Vec<usize>> {
         let from = keys.partition_point(|k| (k.device, k.op, k.offset) < wanted);
         let same_place = keys[from..].iter().take_while(|k| (k.device, k.op, k.offset) == wanted);
         let fitting = same_place.enumerate().map(|(i, k)| (from + i, k));
-        // Of those that begin here the longest that still fits.
+        // Of those that start here, the longest that still fits.
         let (index, part) =
             fitting.filter(|(i, k)| !used[*i] && k.end() <= whole.end() && k.length > 0).last()?;
         parts.push(index);
@@ -205,7 +205,7 @@ mod tests {
             let of_first = found.same + found.split.0 + found.joined.0 + found.missing.len() as u64;
             let of_second = found.same + found.split.1 + found.joined.1 + found.added.len() as u64;
             prop_assert_eq!((of_first, of_second), (a.len() as u64, b.len() as u64));
-            // What is added to one side is named.
+            // A request added to one side is reported.
             let mut more = a.clone();
             more.push(key(Op::Write, 1 << 30, 7));
             prop_assert_eq!(Differences::between(more, a).missing, [key(Op::Write, 1 << 30, 7)]);

@@ -1,9 +1,9 @@
-//! A line of text that is put together digit by digit. Formatting by `write!` costs more than everything else that is
-//! done for a request, and hands each part to the output on its own.
+//! A line of text assembled digit by digit. Formatting with `write!` costs more than the rest of the work per request,
+//! and writes each part separately.
 
 use std::io::Write;
 
-/// More than any line has that is made here: fewer than nine numbers of at most 24 digits, and what stands between.
+/// Longer than any line made here: fewer than nine numbers of at most 24 digits, and separators.
 const MOST: usize = 256;
 const SECOND: u64 = 1_000_000_000;
 
@@ -18,7 +18,7 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// A line that is being made, where it lies: to hand it on from call to call would copy it each time.
+/// A line under construction, modified in place: passing it from call to call would copy it each time.
 pub(crate) struct Line {
     bytes: [u8; MOST],
     used: usize,
@@ -83,13 +83,13 @@ impl Line {
         self
     }
 
-    /// Ends the line and hands it over at once.
+    /// Ends the line and writes it at once.
     #[inline]
     pub(crate) fn end(&mut self, out: &mut impl Write) -> std::io::Result<()> {
         self.letter('\n').write(out)
     }
 
-    /// Hands over what there is of it.
+    /// Writes the line so far.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         out.write_all(&self.bytes[..self.used])
     }

@@ -1,5 +1,5 @@
-//! The usual line of a load, read in one go. Whatever is not quite usual is left to the careful reader, which knows
-//! every variation and says what is wrong; where both read a line, they read the same.
+//! Fast path for the usual line of a load. Unusual lines are read by the full parser, which knows every variation and
+//! reports errors; where both read a line, the results are equal.
 
 use crate::TimedRequest;
 use crate::cursor::Cursor;
@@ -7,8 +7,8 @@ use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 const SEPARATOR: u8 = b';';
 
-/// The request of the line that `input` starts with, and the line's length with its end. None where the line is not
-/// of the usual form, or not whole.
+/// Parses the line at the start of `input`; returns the request and the line's length including its end. `None` if the
+/// line is unusual or incomplete.
 pub(crate) fn request(line: u64, input: &[u8]) -> Option<(TimedRequest, usize)> {
     let mut at = Cursor::new(input);
     let time = at.time()?;

@@ -1,8 +1,8 @@
 //! fio's I/O logs, version 2 (`wait` lines) and version 3 (a time in each line): `fio(1)`, "trace file format".
 //!
-//! Units are what fio 3.33 does, as experiments show (`tests/fixtures/README.md`): times of version 3 are microseconds since
-//! the start of the job. A wait of version 2 ends so many *milliseconds* after that start, where the manual says
-//! microseconds since the wait before.
+//! Units are those of fio 3.33, found by experiment (`tests/fixtures/README.md`): times of version 3 are microseconds
+//! since the start of the job. A wait of version 2 ends the given number of *milliseconds* after that start, although
+//! the manual says microseconds since the previous wait.
 
 use crate::digits::Line;
 use crate::request::{Bad, Entry, Kind, Names, Next, Place, Requests, TraceError, Traced};
@@ -13,7 +13,7 @@ use std::io::{BufRead, Write};
 /// The version of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// Requests follow each other; `wait` lines tell until when, in milliseconds since the start.
+    /// Requests without times; `wait` lines have the end of the wait in milliseconds since the start.
     Two,
     /// Each line starts with its time.
     Three,
@@ -24,7 +24,7 @@ const MICROSECOND: u64 = 1000;
 const MILLISECOND: u64 = 1_000_000;
 
 impl Version {
-    /// The first line of a log.
+    /// Returns the first line of a log.
     pub fn head(self) -> &'static str {
         match self {
             Version::Two => "fio version 2 iolog",
@@ -32,19 +32,19 @@ impl Version {
         }
     }
 
-    /// The version of a log that starts with this line.
+    /// Detects the version from the first line of a log.
     pub fn of(line: &str) -> Option<Version> {
         [Version::Two, Version::Three].into_iter().find(|v| line.trim_end() == v.head())
     }
 }
 
-/// Reads a log. Files are its devices.
+/// Reads a log. Its files are the devices.
 pub struct FioLog<R> {
     lines: Lines<R>,
     version: Option<Version>,
     files: Names,
     now: u64,
-    /// Lines that open and close files.
+    /// Lines that open or close files.
     files_handled: u64,
 }
 
@@ -144,7 +144,7 @@ fn told(text: &str) -> Result<LogLine<'_>, String> {
         "sync" | "datasync" => Kind::Flush,
         other => return Err(format!("the action '{other}' is not known")),
     };
-    // A sync has a place in some logs and none in others; it means nothing.
+    // Some logs have a place for a sync, others do not; it is ignored.
     let (offset, length) = match kind {
         Kind::Flush => (0, 0),
         _ => (number("offset")?, number("length")?),
@@ -162,7 +162,7 @@ pub struct FioWriter<W> {
     out: W,
     version: Version,
     file: String,
-    /// In units of the log.
+    /// Current time in units of the log.
     now: u64,
 }
 
@@ -183,7 +183,7 @@ impl<W: Write> FioWriter<W> {
         }
     }
 
-    /// Writes a request; `false` if the log has no word for it. Times are rounded down to the log's unit.
+    /// Writes a request; `false` if the log has no action for it. Times are rounded down to the log's unit.
     pub fn push(&mut self, request: &Traced) -> std::io::Result<bool> {
         let action = match request.kind {
             Kind::Read => "read",

@@ -1,8 +1,8 @@
 //! fio's latency logs (`--write_lat_log`): a request in a row, `time, latency, direction, length`, then its offset where
 //! `log_offset` is set, then its priority, then the time of its issue where `log_issue_time` is set (fio 3.39).
 //!
-//! Checked against logs of fio 3.33: the time is that of the completion in whole milliseconds since the start of the job, or since
-//! 1970; the latency is in nanoseconds. Rows of length 0 are averages over `log_avg_msec`, and no requests.
+//! Checked against logs of fio 3.33: the time is that of the completion in whole milliseconds since the start of the
+//! job, or since 1970; the latency is in nanoseconds. Rows of length 0 are averages over `log_avg_msec`, not requests.
 
 use crate::request::{Bad, Entry, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
 use crate::text::{Lines, whole};
@@ -17,7 +17,7 @@ const DATED: u64 = 100_000_000_000 * MILLISECOND;
 /// Reads a log.
 pub struct LatencyLog<R> {
     lines: Lines<R>,
-    /// Of a log whose times count from 1970.
+    /// Time origin, if times count from 1970.
     origin: Option<u64>,
     placeless: u64,
 }
@@ -41,7 +41,7 @@ struct Row {
     kind: Kind,
     length: u64,
     offset: Option<u64>,
-    /// In nanoseconds; none where only the time of the completion is told, in milliseconds.
+    /// Issue time in nanoseconds; `None` if the row has only the completion time, in milliseconds.
     issued: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ fn row(text: &str) -> Result<Row, String> {
     };
     let offset = match rest {
         [] => None,
-        // Before fio 3.30 there was no priority, and the offset stood in its place.
+        // Before fio 3.30 there was no priority; the offset was in its place.
         [priority] if is_priority(priority) => None,
         [offset] => Some(number("offset", offset)?),
         [offset, priority] if is_priority(priority) => Some(number("offset", offset)?),

@@ -1,4 +1,4 @@
-//! Which form a trace has: seen from its first bytes, never from its name.
+//! Detects the format of a trace from its first bytes, never from its name.
 
 use crate::blkreplay::{self, Line};
 use crate::fio::Version;
@@ -6,7 +6,7 @@ use crate::kernel::{blkparse, blktrace, ftrace};
 use crate::tables::Table;
 use std::fmt;
 
-/// A form of traces.
+/// Trace format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
     /// blkreplay's `.load` and `.replay`.
@@ -30,7 +30,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The names by which a form is chosen.
+    /// Names by which a format is selected.
     pub const NAMES: [&str; 15] = [
         "load",
         "blktrace",
@@ -49,7 +49,8 @@ impl Format {
         "parquet",
     ];
 
-    /// The form of a name; blkparse's in its own form of lines, fio's in version 3 (a reader looks for itself).
+    /// Returns the format of a name; blkparse with its default line format, fio with version 3 (its reader detects the
+    /// version).
     pub fn of_name(name: &str) -> Option<Format> {
         Some(match name {
             "load" => Format::Load,
@@ -71,7 +72,7 @@ impl Format {
         })
     }
 
-    /// A line of it; `None` of binary forms, and of loads, whose lines of text can be anything.
+    /// Returns an example line; `None` for binary formats, and for loads, whose text lines are arbitrary.
     pub fn example(&self) -> Option<&'static str> {
         Some(match self {
             Format::Load | Format::Blktrace | Format::Parquet => return None,
@@ -92,12 +93,12 @@ impl Format {
         })
     }
 
-    /// Whether it tells events on the way of requests, not requests.
+    /// Whether the trace consists of block events, not of requests.
     pub fn is_events(&self) -> bool {
         matches!(self, Format::Blktrace | Format::Blkparse(_) | Format::Ftrace)
     }
 
-    /// Whether its times count from something else than the trace's begin.
+    /// Whether times count from something other than the start of the trace.
     pub fn is_dated(&self) -> bool {
         match self {
             Format::Blktrace | Format::Ftrace => true,
@@ -106,7 +107,7 @@ impl Format {
         }
     }
 
-    /// The form of a trace that starts with `head`; none if it is none of these.
+    /// Detects the format of a trace that starts with `head`; `None` if unknown.
     pub fn recognise(head: &[u8]) -> Option<Format> {
         if head.starts_with(b"PAR1") {
             return Some(Format::Parquet);
@@ -122,7 +123,7 @@ impl Format {
     }
 
     fn of_text(text: &str, is_whole: bool) -> Option<Format> {
-        // The last line may be cut off where the head ends.
+        // The last line may be truncated at the end of `head`.
         let count = text.lines().count();
         let whole = if is_whole || count < 2 { count } else { count - 1 };
         let lines = text.lines().take(whole).map(str::trim).filter(|line| !line.is_empty()).take(LOOKED_AT);
@@ -146,7 +147,7 @@ impl Format {
     }
 }
 
-/// Lines that are looked at.
+/// Maximum number of lines examined.
 const LOOKED_AT: usize = 400;
 
 /// A request, or the header of a load.

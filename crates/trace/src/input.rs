@@ -1,15 +1,15 @@
-//! Plain or compressed: seen from the first bytes, never from the name.
+//! Detects compression from the first bytes, never from the name.
 
 use flate2::bufread::GzDecoder;
 use std::io::{BufRead, BufReader, Chain, Cursor, Error, ErrorKind, Read};
 
-/// Why an input cannot be opened for reading lines.
+/// Why an input cannot be read as lines.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// Reading its first bytes failed.
+    /// Reading the first bytes failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// A compression that is not read.
+    /// An unsupported compression.
     #[error("it is compressed with {0}, which is not read here: decompress it first, or use gzip")]
     Compression(&'static str),
 }
@@ -21,7 +21,7 @@ const FOREIGN: [(&[u8], &str); 4] = [
     (&[0x04, 0x22, 0x4d, 0x18], "lz4"),
 ];
 
-/// Reads plain text as it is and gzip, in any number of members, decompressed.
+/// Passes plain text through and decompresses gzip with any number of members.
 pub fn decompress(mut input: impl Read + Send + 'static) -> Result<Box<dyn BufRead + Send>, InputError> {
     let mut head = Vec::with_capacity(6);
     input.by_ref().take(6).read_to_end(&mut head)?;
@@ -39,7 +39,7 @@ pub fn decompress(mut input: impl Read + Send + 'static) -> Result<Box<dyn BufRe
     })
 }
 
-/// Something that is no gzip follows a gzip stream. The stream was unpacked wholly, and its checksum is right.
+/// Something other than gzip follows a gzip stream, which was unpacked completely and with a valid checksum.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error(
     "trailing garbage follows the gzip stream; the stream itself is whole: unpack it with 'gzip -dc' and compress it again"
@@ -52,14 +52,14 @@ impl From<TrailingGarbage> for Error {
     }
 }
 
-/// Whether an input was unpacked wholly, and only what follows it is not gzip.
+/// Whether an input was unpacked completely and is only followed by trailing garbage.
 pub(crate) fn is_trailing_garbage(error: &Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TrailingGarbage>())
 }
 
-/// The members of a gzip file, one after the other. Zeros after the last one are padding, as for gzip(1).
+/// Members of a gzip file, one after the other. Zeros after the last one are padding, as for gzip(1).
 struct Members<R> {
-    /// None after the last one.
+    /// `None` after the last one.
     member: Option<GzDecoder<R>>,
     is_first: bool,
 }
@@ -69,7 +69,7 @@ impl<R: BufRead> Members<R> {
         Members { member: Some(GzDecoder::new(input)), is_first: true }
     }
 
-    /// Starts what follows a member that has ended.
+    /// Starts the member after one that has ended.
     fn go_on(&mut self) -> std::io::Result<()> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let mut input = member.into_inner();
@@ -94,7 +94,7 @@ impl<R: BufRead> Read for Members<R> {
         while let Some(member) = &mut self.member {
             match member.read(bytes) {
                 Ok(0) if !bytes.is_empty() => self.go_on()?,
-                // What has no head of a member is none.
+                // Not a gzip member: no magic.
                 Err(e)
                     if !self.is_first && member.header().is_none() && e.kind() == ErrorKind::InvalidInput =>
                 {
@@ -107,7 +107,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Fails again each time once it has failed: after damage a decoder may say that the text is over, and nobody would know.
+/// Repeats its first error: after damage a decoder may report EOF, which would hide the damage.
 struct Failing<R> {
     input: R,
     failed: Option<Failed>,
@@ -149,7 +149,7 @@ impl<R: Read> Read for Failing<R> {
     }
 }
 
-/// Whether an input was read and what it holds cannot be unpacked, so that all before it is as it should be.
+/// Whether the error comes from unpacking an input that was read, so that everything before it is valid.
 pub fn is_damage(error: &Error) -> bool {
     let of_decoder = [ErrorKind::UnexpectedEof, ErrorKind::InvalidData, ErrorKind::InvalidInput];
     error.raw_os_error().is_none() && of_decoder.contains(&error.kind())
@@ -198,10 +198,10 @@ mod tests {
                 assert!(is_trailing_garbage(&text.read_to_end(&mut out).unwrap_err()));
             }
         }
-        // Members follow each other, and zeros fill up the blocks of a tape.
+        // Several members, and zeros that pad tape blocks.
         let (lines, ended) = read(&[&whole, &whole, &[0; 1000]]);
         assert!(lines == 4000 && ended.is_ok(), "{lines} {ended:?}");
-        // A member that is cut off or damaged is no garbage.
+        // A truncated or damaged member is not garbage.
         for second in [&whole[..9], &whole[..whole.len() / 2]] {
             let error = read(&[&whole, second]).1.unwrap_err();
             assert!(is_damage(&error) && !is_trailing_garbage(&error), "{error:?}");

@@ -1,7 +1,7 @@
 //! Codecs between bytes and timed requests.
 //!
-//! A codec reads from and writes to what it is given; it knows no paths and no clock. There are blkreplay's load and replay
-//! files ([`blkreplay`]), plain or gzip ([`decompress`]), and XDD's seek lists ([`read_seek_list`]).
+//! A codec reads from and writes to streams it is given; it knows no paths and no clock. There are blkreplay's load and
+//! replay files ([`blkreplay`]), plain or gzip ([`decompress`]), and XDD's seek lists ([`read_seek_list`]).
 
 pub mod blkreplay;
 mod cursor;
@@ -39,7 +39,7 @@ pub use text::explain;
 
 use iosonar_plan::{Durability, Extent, Nanos, Op};
 
-/// A request with a time, as a trace tells it.
+/// A request of a trace, with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedRequest {
     /// Line of the trace, from 1.
@@ -48,11 +48,11 @@ pub struct TimedRequest {
     pub time: Nanos,
     /// Read, write or flush.
     pub op: Op,
-    /// What a write asks for beyond its data.
+    /// Durability of a write.
     pub durability: Durability,
-    /// Where; a flush has no place and no length.
+    /// Place; a flush has no place and no length.
     pub extent: Extent,
-    /// In a result: whether it had been pushed back.
+    /// In a result: whether it was deferred.
     pub pushed: bool,
     /// In a result: submitted − due.
     pub delay: Nanos,
@@ -61,12 +61,12 @@ pub struct TimedRequest {
 }
 
 impl TimedRequest {
-    /// What it does and asks for beyond its data, in one byte.
+    /// Packs operation and durability into one byte.
     pub fn packed_op(&self) -> u8 {
         self.op.code() << 2 | self.durability.bits()
     }
 
-    /// What such a byte says.
+    /// Unpacks such a byte.
     pub fn unpacked_op(byte: u8) -> (Op, Durability) {
         (Op::of_code(byte >> 2).unwrap_or(Op::Read), Durability::of_bits(byte))
     }

@@ -1,11 +1,11 @@
-//! One request of a trace, as far as the trace tells it.
+//! One request of a trace, as far as the trace describes it.
 
 use crate::TimedRequest;
 use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What a request does. Others are kept as what they are; all the rest can be replayed.
+/// Operation of a request. `Other` cannot be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -13,13 +13,13 @@ pub enum Kind {
     Read = 0,
     /// Transfers data to the device; one that flushes before (preflush) or after (FUA) carries data, too.
     Write = 1,
-    /// Gives blocks back to the device (discard, secure erase).
+    /// Unmaps blocks (discard, secure erase).
     Discard = 2,
     /// Empties the device's write cache, without data.
     Flush = 3,
-    /// Zeros a range without data being transferred.
+    /// Zeros a range without a data transfer.
     WriteZeroes = 4,
-    /// Anything else: commands of drivers, zones.
+    /// Anything else: driver commands, zones.
     Other = 5,
 }
 
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// The operation, of those that can be replayed.
+    /// Returns the operation; `None` if it cannot be replayed.
     pub fn op(self) -> Option<Op> {
         match self {
             Kind::Read => Some(Op::Read),
@@ -66,33 +66,33 @@ impl From<Op> for Kind {
     }
 }
 
-/// How the kernel was asked to treat a request: a small set.
+/// Set of kernel flags of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// Somebody waits for it (`S`).
+    /// Synchronous (`S`).
     pub const SYNC: Flags = Flags(1);
-    /// It carries the file system's own data (`M`).
+    /// File system metadata (`M`).
     pub const META: Flags = Flags(1 << 1);
-    /// Read ahead of what was requested (`A`).
+    /// Read ahead (`A`).
     pub const AHEAD: Flags = Flags(1 << 2);
-    /// Its data bypasses the device's write cache (`F` after the operation).
+    /// Bypasses the device's write cache (`F` after the operation).
     pub const FUA: Flags = Flags(1 << 3);
-    /// The device's write cache is emptied before it (`F` before the operation).
+    /// Flushes the device's write cache first (`F` before the operation).
     pub const PREFLUSH: Flags = Flags(1 << 4);
 
     /// The kernel's letter `N` with a length, which stands for several operations.
     pub const UNNAMED: Flags = Flags(1 << 5);
-    /// An operation on zones (`Z`): of a write, an append.
+    /// Zone operation (`Z`); for a write, an append.
     pub const ZONE: Flags = Flags(1 << 6);
 
-    /// Whether any of `a` and `b` is in here.
+    /// Whether it contains `a` or `b`.
     pub(crate) const fn has_any(self, a: Flags, b: Flags) -> bool {
         self.0 & (a.0 | b.0) != 0
     }
 
-    /// Whether all of `other` is in here.
+    /// Whether it contains all of `other`.
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -104,17 +104,17 @@ impl Flags {
     }
 }
 
-/// Who requested a request: number and name of the process, as the kernel tells them.
+/// Requesting process: number and name, as in the kernel's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Process {
-    /// Its number; 0: not told.
+    /// Number; 0 if unknown.
     pub pid: u32,
-    /// Its name, filled up with zero bytes; all zeros: not told.
+    /// Name, padded with zero bytes; all zeros if unknown.
     pub name: [u8; 16],
 }
 
 impl Process {
-    /// A process of this number and name; names are cut off at 16 bytes.
+    /// Creates a process; names are truncated to 16 bytes.
     pub fn new(pid: u32, name: &[u8]) -> Process {
         let mut kept = [0; 16];
         let length = name.len().min(16);
@@ -122,7 +122,7 @@ impl Process {
         Process { pid, name: kept }
     }
 
-    /// Its name; empty: not told. Bytes that are no UTF-8 are replaced.
+    /// Returns the name; empty if unknown. Invalid UTF-8 is replaced.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
         let length = self.name.iter().position(|b| *b == 0).unwrap_or(16);
         String::from_utf8_lossy(&self.name[..length])
@@ -142,7 +142,7 @@ impl fmt::Display for Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Pairing {
-    /// The trace tells no ends, or ends were not requested.
+    /// The trace has no completions, or they were not requested.
     #[default]
     Untold = 0,
     /// Only this request can have ended then.
@@ -160,32 +160,32 @@ pub enum Pairing {
 pub struct Traced {
     /// Line of a text, or number of the event in a binary trace; from 1.
     pub at: u64,
-    /// When it was requested, on the trace's own clock.
+    /// Request time on the trace's clock.
     pub time: Nanos,
-    /// What it does.
+    /// Operation.
     pub kind: Kind,
-    /// How.
+    /// Flags.
     pub flags: Flags,
-    /// Where, in bytes.
+    /// Place in bytes.
     pub extent: Extent,
-    /// Number of its device among the trace's devices, from 0.
+    /// Index of the device in the trace, from 0.
     pub device: u32,
-    /// Who requested it.
+    /// Requesting process.
     pub process: Process,
-    /// How late it was handed over; of results of a replay only.
+    /// Issue delay; only in results of a replay.
     pub delay: Nanos,
-    /// From begin to end, where the trace tells that.
+    /// Time from start to completion, if the trace has it.
     pub latency: Option<Nanos>,
-    /// How well that is known.
+    /// How well the latency is known.
     pub pairing: Pairing,
-    /// Errno, where it failed; 0: it did not, or nothing is told.
+    /// Errno; 0 if it succeeded or is unknown.
     pub error: i32,
-    /// In a result of a replay: whether it had been pushed back.
+    /// In a result of a replay: whether it was deferred.
     pub pushed: bool,
 }
 
 impl Traced {
-    /// A request of which only this is told.
+    /// Creates a request with defaults for everything else.
     pub fn new(at: u64, time: Nanos, kind: Kind, extent: Extent) -> Traced {
         Traced {
             at,
@@ -203,14 +203,14 @@ impl Traced {
         }
     }
 
-    /// The request as a load tells it; none of what cannot be replayed.
+    /// Returns the request for a load; `None` if it cannot be replayed.
     pub fn timed(&self) -> Option<TimedRequest> {
         Some(TimedRequest {
             line: self.at,
             time: self.time,
             op: self.kind.op()?,
             durability: self.durability(),
-            // Traces may tell a place of a flush, which means nothing.
+            // Traces may contain a place for a flush; it is meaningless.
             extent: if self.kind == Kind::Flush { Extent::default() } else { self.extent },
             pushed: self.pushed,
             delay: self.delay,
@@ -218,7 +218,7 @@ impl Traced {
         })
     }
 
-    /// What a write requested beyond its data.
+    /// Durability of a write.
     pub fn durability(&self) -> Durability {
         let has = |flag| self.kind == Kind::Write && self.flags.has(flag);
         Durability::NONE
@@ -226,7 +226,7 @@ impl Traced {
             .with(Durability::PREFLUSH, has(Flags::PREFLUSH))
     }
 
-    /// First sector and sectors, both rounded outward to whole ones.
+    /// First sector and number of sectors, both rounded outward.
     pub fn sectors(&self) -> (u64, u64) {
         let first = self.extent.offset / SECTOR;
         (first, self.extent.end().div_ceil(SECTOR) - first)
@@ -235,7 +235,7 @@ impl Traced {
 
 impl From<TimedRequest> for Traced {
     fn from(r: TimedRequest) -> Traced {
-        // A load carries zeros here; no request takes no time.
+        // A load has zeros here; no request takes zero time.
         let latency = (r.latency.0 > 0).then_some(r.latency);
         let pairing = if latency.is_some() { Pairing::Exact } else { Pairing::Untold };
         let (delay, pushed) = (r.delay, r.pushed);
@@ -253,20 +253,20 @@ impl From<TimedRequest> for Traced {
     }
 }
 
-/// Something that means to be a request and is none.
+/// An invalid entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {why}{}", .text.as_ref().map(|t| format!(": '{t}'")).unwrap_or_default())]
 pub struct Bad {
-    /// Where it stands.
+    /// Place of the entry.
     pub at: Place,
-    /// What is wrong with it.
+    /// Reason.
     pub why: String,
-    /// Its text, shortened; none in binary traces.
+    /// Text, shortened; `None` for binary traces.
     pub text: Option<String>,
 }
 
 impl Bad {
-    /// A line that is wrong.
+    /// An invalid line.
     pub fn line(line: u64, why: impl Into<String>, text: &str) -> Bad {
         let text = text.trim().chars().take(60).collect();
         Bad { at: Place::Line(line), why: why.into(), text: Some(text) }
@@ -291,17 +291,17 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a trace has next.
+/// Next entry of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry<T> {
-    /// What is looked for.
+    /// A valid entry.
     One(T),
-    /// Something that means to be that, and is none.
+    /// An invalid entry.
     Bad(Bad),
 }
 
 impl<T> Entry<T> {
-    /// Makes something else of what was looked for.
+    /// Maps a valid entry.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Entry<U> {
         match self {
             Entry::One(one) => Entry::One(f(one)),
@@ -310,52 +310,52 @@ impl<T> Entry<T> {
     }
 }
 
-/// Why reading a trace had to end before its end.
+/// Why reading a trace stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The input failed: the device, or a damaged or cut-off gzip stream.
+    /// The input failed: I/O error, or a damaged or truncated gzip stream.
     #[error("after {at}: {error}")]
     Io {
-        /// Up to where it was read.
+        /// Place reached.
         at: Place,
-        /// What went wrong.
+        /// Cause.
         error: std::io::Error,
     },
-    /// What stands there cannot be read over.
+    /// Unrecoverable damage.
     #[error("{at}: {why}")]
     Broken {
-        /// Where.
+        /// Place of the damage.
         at: Place,
-        /// What is wrong, and what helps.
+        /// Reason, and remedy.
         why: String,
     },
 }
 
-/// The next entry; none at the end of the trace.
+/// Next entry; `None` at the end of the trace.
 pub type Next<T> = Result<Option<Entry<T>>, TraceError>;
 
 /// Requests of a trace, one after the other, in the trace's order.
 pub trait Requests {
-    /// The next one.
+    /// Returns the next request.
     fn next(&mut self) -> Next<Traced>;
 
-    /// Names of the devices that were met so far, in the order of their numbers.
+    /// Names of the devices so far, in the order of their numbers.
     fn devices(&self) -> Vec<String> {
         vec![String::new()]
     }
 
-    /// The name of one of them.
+    /// Name of one device.
     fn device(&self, number: u32) -> Option<String> {
         self.devices().into_iter().nth(number as usize)
     }
 
-    /// What else was met so far, and how often: texts, events of other kinds.
+    /// Descriptions and counts of other contents so far: texts, events of other kinds.
     fn besides(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
 }
 
-/// Numbers for names, in the order in which they are met.
+/// Numbers for names, in order of appearance.
 #[derive(Debug, Default)]
 pub struct Names {
     names: Vec<String>,
@@ -363,13 +363,13 @@ pub struct Names {
     last: usize,
 }
 
-/// More names than a trace can have devices, so that a damaged one does not fill the memory.
+/// Maximum number of names: more than any trace has devices, so that a damaged one does not exhaust memory.
 const MOST_NAMES: usize = 65_536;
 
 impl Names {
-    /// The number of a name. None if there are too many.
+    /// Number of a name; `None` if there are too many.
     pub fn number(&mut self, name: &str) -> Option<u32> {
-        // Requests of one device mostly follow each other.
+        // Consecutive requests mostly have the same device.
         if self.names.get(self.last).is_none_or(|n| n != name) {
             self.last = match self.numbers.get(name) {
                 Some(known) => *known,
@@ -384,18 +384,18 @@ impl Names {
         u32::try_from(self.last).ok()
     }
 
-    /// The one of a number.
+    /// Name of a number.
     pub fn get(&self, number: u32) -> Option<String> {
         self.names.get(number as usize).cloned()
     }
 
-    /// All of them.
+    /// All names.
     pub fn all(&self) -> Vec<String> {
         self.names.clone()
     }
 }
 
-/// Every entry of a trace, with what is wrong as text: for the tests of its readers.
+/// Every entry of a trace, with errors as text: for tests of readers.
 #[cfg(test)]
 pub(crate) fn all_entries(mut requests: impl Requests) -> Vec<Result<Traced, String>> {
     let mut all = Vec::new();

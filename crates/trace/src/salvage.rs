@@ -1,4 +1,4 @@
-//! What was read of a trace outlasts damage after it.
+//! Keeps the valid start of a damaged trace.
 
 use crate::format::Format;
 use crate::input::{is_damage, is_trailing_garbage};
@@ -8,31 +8,31 @@ use std::io::ErrorKind;
 
 const DOUBT: &str = "gzip streams are damaged: requests that were read of them can be wrong";
 
-/// How readers name the lines that they pass over because they are none of theirs.
+/// How readers name the lines they skip.
 const PASSED: [&str; 2] = ["lines that are no events", "lines of other events"];
 
-/// A trace that is told as damaged where it would end with an error, and keeps what came before: a compressed file that is
-/// cut off, a line that is no text. A trace that breaks before its first entry is none, and its error stays one.
+/// Reports damage as a bad entry instead of an error, and keeps everything before it: a truncated compressed file, an
+/// invalid line. A trace that breaks before its first entry stays an error.
 pub struct Salvage<T> {
     trace: T,
-    /// Which of several files this is.
+    /// File name, if there are several files.
     file: Option<String>,
     is_begun: bool,
     is_over: bool,
-    /// A checksum failed: what was unpacked before can be wrong, too, and still look like requests.
+    /// A checksum failed: earlier data can be wrong, too, and still look like requests.
     is_doubtful: bool,
-    /// What the form's lines look like.
+    /// Error for a trace without entries, with an example line.
     expected: Option<String>,
     bad: u64,
 }
 
 impl<T> Salvage<T> {
-    /// Of a reader of one file; `file` is told where there are several.
+    /// Wraps the reader of one file; `file` is set if there are several.
     pub fn new(trace: T, file: Option<String>) -> Salvage<T> {
         Salvage { trace, file, is_begun: false, is_over: false, is_doubtful: false, expected: None, bad: 0 }
     }
 
-    /// Makes a trace without any entry an error, if it has lines that are none of this form.
+    /// Makes a trace without any entry an error, if it has lines that are not in this format.
     #[must_use]
     pub fn expecting(mut self, format: &Format) -> Salvage<T> {
         let example = format.example();
@@ -41,7 +41,7 @@ impl<T> Salvage<T> {
         self
     }
 
-    /// Whether the trace ends here without an error; `besides` is what was met beside entries.
+    /// Checks the end of the trace; `besides` counts other contents.
     fn end(&self, besides: &[(String, u64)]) -> Result<(), TraceError> {
         let passed =
             besides.iter().filter(|(what, _)| PASSED.contains(&what.as_str())).map(|(_, n)| n).sum::<u64>();
@@ -53,7 +53,7 @@ impl<T> Salvage<T> {
         }
     }
 
-    /// What is to be made of an entry that was just read.
+    /// Updates the state for an entry, and converts damage.
     fn heed<E>(&mut self, next: Next<E>) -> Next<E> {
         match next {
             Ok(Some(Entry::One(one))) => {
@@ -174,7 +174,7 @@ mod tests {
         out.finish().unwrap()
     }
 
-    /// How many requests were read, and what was told; a doubt at the end.
+    /// Number of requests, and messages; a doubt at the end.
     fn read(mut requests: impl Requests) -> Result<(u64, Vec<String>), String> {
         let (mut count, mut told) = (0, Vec::new());
         while let Some(entry) = requests.next().map_err(|e| e.to_string())? {
@@ -206,13 +206,13 @@ mod tests {
             )),
             "{told:?}"
         );
-        // The checksum at the end stands for everything.
+        // The checksum at the end covers everything.
         let mut bad = whole.clone();
         *bad.iter_mut().nth_back(6).unwrap() ^= 1;
         let (count, told) = load(&bad, None).unwrap();
         assert!(count == 100 && told.len() == 2 && told[0].contains("is damaged"), "{told:?}");
         assert!(load(&whole[..12], None).unwrap_err().contains("is cut off"));
-        // What is after a whole stream makes nobody doubt it.
+        // Trailing garbage after a whole stream casts no doubt on it.
         let (count, told) = load(&[&whole[..], b"rubbish"].concat(), None).unwrap();
         assert!(count == 100 && told.len() == 1, "{told:?}");
         assert!(told[0].starts_with("line 100: trailing garbage follows the gzip stream"), "{told:?}");

@@ -1,4 +1,4 @@
-//! Seek lists: what is asked for, request by request, as a text that is saved, loaded and looked at.
+//! Seek lists: requests as a text that is saved, loaded and inspected.
 
 use crate::digits::Line;
 use crate::request::{Bad, Entry, Next, Requests, Traced};
@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 const COLUMNS: &str = "#Ordinal Location Reqsize Operation Time1 Time2\n";
 
-/// Most buckets that a histogram has.
+/// Maximum number of histogram buckets.
 pub const MOST_BUCKETS: u32 = 1_000_000;
 
 /// One request of a seek list.
@@ -23,21 +23,21 @@ pub struct SeekEntry {
     pub reqsize: u64,
     /// Read or write.
     pub op: Op,
-    /// When it is due, from the start of the pass; 0: at once.
+    /// Due time from the start of the pass; 0: at once.
     pub due: Nanos,
 }
 
-/// Why a text is no seek list.
+/// Why a text is not a seek list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the seek list: {why}")]
 pub struct SeekListError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// Reason.
     pub why: String,
 }
 
-/// The list as a text; [`read_seek_list`] gives the same list back.
+/// Formats the list as text; [`read_seek_list`] returns the same list.
 pub fn write_seek_list(entries: &[SeekEntry]) -> String {
     let longest = distances(entries).max().unwrap_or(0);
     let shortest = distances(entries).min().unwrap_or(0);
@@ -57,7 +57,7 @@ fn distances(entries: &[SeekEntry]) -> impl Iterator<Item = u64> + '_ {
     entries.windows(2).map(|pair| pair[0].location.abs_diff(pair[1].location))
 }
 
-/// Reads a list. Lines that begin with `#` and empty ones are skipped; the second time is not used. Due times are rounded
+/// Reads a list. Empty lines and lines starting with `#` are skipped; the second time is ignored. Due times are rounded
 /// down to whole nanoseconds.
 pub fn read_seek_list(text: &str) -> Result<Vec<SeekEntry>, SeekListError> {
     entries(text, "it", read_entry).map_err(|(line, why)| SeekListError { line, why })
@@ -68,7 +68,7 @@ pub(crate) fn recognises(line: &str) -> bool {
     read_entry(line).is_ok()
 }
 
-/// A list as a trace: its requests one after the other, in blocks of so many bytes.
+/// Reads a list as a trace: requests one after the other, in blocks of `block` bytes.
 pub struct SeekList<R> {
     lines: Lines<R>,
     block: u64,
@@ -108,8 +108,8 @@ fn traced(at: u64, entry: SeekEntry, block: u64) -> Result<Traced, String> {
     Ok(Traced::new(at, entry.due, entry.op.into(), extent))
 }
 
-/// Writes a list request by request; without the distances that [`write_seek_list`] tells in its first line, because they
-/// are known only at the end.
+/// Writes a list request by request, without the distances in [`write_seek_list`]'s first line, which are known only at
+/// the end.
 pub struct SeekListWriter<W> {
     out: W,
     block: u64,
@@ -117,13 +117,13 @@ pub struct SeekListWriter<W> {
 }
 
 impl<W: std::io::Write> SeekListWriter<W> {
-    /// Starts a list in blocks of so many bytes.
+    /// Starts a list in blocks of `block` bytes.
     pub fn new(mut out: W, block: u64) -> std::io::Result<SeekListWriter<W>> {
         out.write_all(COLUMNS.as_bytes())?;
         Ok(SeekListWriter { out, block, ordinal: 0 })
     }
 
-    /// Writes a request; `false` if a list has no word for it, or if it does not lie on whole blocks.
+    /// Writes a request; `false` if a list cannot express it, or if it is not aligned to blocks.
     pub fn push(&mut self, request: &Traced) -> std::io::Result<bool> {
         let Extent { offset, length } = request.extent;
         let whole = offset % self.block == 0 && length % self.block == 0;
@@ -147,7 +147,7 @@ fn row(entry: &SeekEntry, out: &mut impl std::io::Write) -> std::io::Result<()> 
     let mut line = Line::new();
     line.zeros(ordinal, 10).letter(' ').zeros(location, 12).letter(' ').number(reqsize, 0);
     line.text(if op.is_write() { " w " } else { " r " });
-    // Nanoseconds with three zeros: their product has no room in 64 bits.
+    // Nanoseconds followed by three zeros: the product would overflow 64 bits.
     line.zeros(due.0, 13).text("000 ").zeros(0, 16).end(out)
 }
 
@@ -193,13 +193,13 @@ fn due_time(word: &str) -> Result<Nanos, String> {
         .ok_or_else(|| format!("the time is '{word}', but must be whole picoseconds, up to 584 years"))
 }
 
-/// `word`, if it holds only digits: a sign is no part of a list.
+/// Returns `word` if it has only digits: signs are not allowed.
 fn digits(word: &str) -> Option<&str> {
     word.bytes().all(|b| b.is_ascii_digit()).then_some(word)
 }
 
-/// How often each part of the range is asked for. The buckets share the `range` blocks from `start` evenly, and reach
-/// farther where locations do, so that each location is counted.
+/// Histogram of locations. The buckets share the `range` blocks from `start` evenly, and extend to farther locations,
+/// so that each location is counted.
 pub fn seek_histogram(entries: &[SeekEntry], buckets: u32, start: u64, range: u64) -> String {
     let locations = || entries.iter().map(|e| e.location);
     let low = locations().min().map_or(start, |l| l.min(start));
@@ -209,8 +209,8 @@ pub fn seek_histogram(entries: &[SeekEntry], buckets: u32, start: u64, range: u6
     histogram("#SeekHist", buckets, width, locations().map(|l| l - low))
 }
 
-/// How often there is each distance from the start of one request to the start of the next. The buckets share the
-/// distances from 0 to the longest evenly.
+/// Histogram of distances from the start of one request to the start of the next. The buckets share the distances from
+/// 0 to the longest evenly.
 pub fn distance_histogram(entries: &[SeekEntry], buckets: u32) -> String {
     let width = distances(entries).max().map_or(1, |longest| u128::from(longest) + 1);
     histogram("#DistHist", buckets, width, distances(entries))
@@ -322,7 +322,7 @@ mod tests {
             let text = writer.end();
             let mut reader = SeekList::new(&text[..], 1024);
             for request in requests {
-                // The first line tells the columns.
+                // The first line has the column names.
                 prop_assert_eq!(reader.next().unwrap(), Some(Entry::One(Traced { at: request.at + 1, ..request })));
             }
             prop_assert_eq!(reader.next().unwrap(), None);

@@ -1,10 +1,10 @@
-//! Requests of traces, joined and brought into the order of their times.
+//! Merges the requests of traces in time order.
 
 use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
 use iosonar_plan::Nanos;
 use std::collections::{HashMap, VecDeque};
 
-/// A load as a trace: blkreplay's `.load` and `.replay`.
+/// Reads a load as a trace: blkreplay's `.load` and `.replay`.
 pub struct Load<R> {
     reader: crate::blkreplay::Reader<R>,
     texts: u64,
@@ -47,13 +47,13 @@ impl<R: std::io::BufRead> Requests for Load<R> {
     }
 }
 
-/// Joins traces by the times of their requests; of equal times the earlier trace's comes first. The devices of the second
-/// trace come after those of the first.
+/// Merges traces by the times of their requests; for equal times the earlier trace comes first. The devices of the
+/// second trace come after those of the first.
 pub struct Joined<'a> {
     traces: Vec<Waiting<'a>>,
-    /// Traces and numbers in them of all devices.
+    /// Trace and device number in it, of all devices.
     devices: Vec<(usize, u32)>,
-    /// The other way round.
+    /// Inverse of `devices`.
     numbers: HashMap<(usize, u32), u32>,
 }
 
@@ -64,7 +64,7 @@ struct Waiting<'a> {
 }
 
 impl<'a> Joined<'a> {
-    /// Of traces that are each in order.
+    /// Merges traces that are each in order.
     pub fn new(traces: Vec<Box<dyn Requests + 'a>>) -> Joined<'a> {
         let waiting = |trace| Waiting { trace, next: None, is_asked: false };
         Joined {
@@ -133,7 +133,7 @@ impl Requests for Joined<'_> {
     }
 }
 
-/// Lets time begin with the first request, of traces whose times count from a date.
+/// Sets time zero to the first request, for traces whose times count from a date.
 pub struct FromFirst<R> {
     requests: R,
     first: Option<Nanos>,
@@ -141,12 +141,12 @@ pub struct FromFirst<R> {
 }
 
 impl<R: Requests> FromFirst<R> {
-    /// Of requests in the order of time.
+    /// Takes requests in time order.
     pub fn new(requests: R) -> FromFirst<R> {
         FromFirst { requests, first: None, at_most: Nanos(u64::MAX) }
     }
 
-    /// The same, but time begins no later than at `at_most`.
+    /// The same, but with time zero at `at_most` or earlier.
     pub fn at_most(requests: R, at_most: Nanos) -> FromFirst<R> {
         FromFirst { requests, first: None, at_most }
     }
@@ -177,8 +177,8 @@ impl<R: Requests> Requests for FromFirst<R> {
     }
 }
 
-/// Brings requests into the order of their times, as far as they are not too far from their places: requests of equal time
-/// keep their order. Bad entries come as they are met.
+/// Sorts requests by time within a limited window: requests of equal time keep their order. Bad entries are returned at
+/// once.
 pub struct InOrder<R> {
     requests: R,
     held: VecDeque<Traced>,
@@ -188,11 +188,11 @@ pub struct InOrder<R> {
     is_over: bool,
 }
 
-/// Requests that are held to find their places among them.
+/// Window: number of requests held.
 const HELD: usize = 1 << 16;
 
 impl<R: Requests> InOrder<R> {
-    /// In the order of time.
+    /// Sorts with the default window.
     pub fn new(requests: R) -> InOrder<R> {
         InOrder::holding(requests, HELD)
     }
@@ -201,7 +201,7 @@ impl<R: Requests> InOrder<R> {
         InOrder { requests, held: VecDeque::new(), most, last: Nanos(0), moved: 0, is_over: false }
     }
 
-    /// Requests that came after one with a later time.
+    /// Requests that followed one with a later time.
     pub fn moved(&self) -> u64 {
         self.moved
     }

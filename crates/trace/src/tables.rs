@@ -1,15 +1,15 @@
-//! Traces that are tables, a request in a row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block
-//! traces, SPC (UMass), FIU (SNIA), NetApp.
+//! Traces in tables, one request per row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block traces, SPC
+//! (UMass), FIU (SNIA), NetApp.
 
 use crate::request::{Bad, Entry, Kind, Names, Next, Pairing, Process, Requests, Traced};
 use crate::text::{Lines, micros, seconds, whole, words};
 use iosonar_plan::{Extent, Nanos};
 use std::io::BufRead;
 
-/// Which table.
+/// Kind of table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
-    /// Sysinternals DiskMon: number, time in seconds, duration, disk, Read or Write, sector, sectors; blanks between.
+    /// Sysinternals DiskMon: number, time in seconds, duration, disk, Read or Write, sector, sectors; separated by blanks.
     DiskMon,
     /// `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: times in 100 ns since 1601, places in bytes.
     Msr,
@@ -17,11 +17,11 @@ pub enum Table {
     Alibaba,
     /// `Timestamp,Offset,Size,IOType,VolumeID`: times in seconds since 1970, places in sectors, 0 reads and 1 writes.
     Tencent,
-    /// `ASU,LBA,Size,Opcode,Timestamp` of the Storage Performance Council, as UMass publishes its traces: places in sectors, sizes in
-    /// bytes, times in seconds since the start. Columns behind these are optional, and nothing is read of them.
+    /// `ASU,LBA,Size,Opcode,Timestamp` of the Storage Performance Council, as UMass publishes its traces: places in
+    /// sectors, sizes in bytes, times in seconds since the start. Later columns are optional and ignored.
     Spc,
-    /// `timestamp pid process lba size op major minor md5` of FIU, as published by SNIA: times in nanoseconds of a clock that started
-    /// before, places and sizes in sectors.
+    /// `timestamp pid process lba size op major minor md5` of FIU, as published by SNIA: times in nanoseconds of a
+    /// clock that started earlier, places and sizes in sectors.
     Fiu,
     /// A dump of NetApp's E-Series, as hfplayer replays it: its 16 columns, or 17 with `ABS_SECS.D` as the second one. Times in
     /// microseconds since the start, places in blocks of 512 bytes.
@@ -32,16 +32,16 @@ pub enum Table {
 const TICKS_TO_1970: u64 = 116_444_736_000_000_000;
 
 impl Table {
-    /// Every table, in the order in which they are tried.
+    /// Every table, in the order of detection.
     pub const ALL: [Table; 7] =
         [Table::Msr, Table::Alibaba, Table::Tencent, Table::Spc, Table::Fiu, Table::NetApp, Table::DiskMon];
 
-    /// Whether times count from a date, not from the trace's begin.
+    /// Whether times count from a date, not from the start of the trace.
     pub fn is_dated(self) -> bool {
         !matches!(self, Table::DiskMon | Table::Spc | Table::NetApp)
     }
 
-    /// The request of a row and the name of its device.
+    /// Parses a row into request and device name.
     fn row<'a>(self, at: u64, text: &'a str) -> Result<(Traced, Device<'a>), String> {
         match self {
             Table::DiskMon => disk_mon(at, text),
@@ -54,7 +54,7 @@ impl Table {
         }
     }
 
-    /// What stands between the two parts of a device's name.
+    /// Separator between the two parts of a device's name.
     fn between(self) -> &'static str {
         if self == Table::Fiu { "," } else { "" }
     }
@@ -64,13 +64,13 @@ impl Table {
         self.row(1, line.trim()).is_ok()
     }
 
-    /// Whether a line is none of a table's rows and does not mean to be one: heads and comments.
+    /// Whether a line is neither a row nor meant as one: headers and comments.
     fn is_text(line: &str) -> bool {
         !line.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
     }
 }
 
-/// Its name, in one part or two.
+/// Device name, in one part or two.
 type Device<'a> = (&'a str, &'a str);
 
 fn fields<'a, const N: usize>(text: &'a str, names: [&str; N]) -> Result<[&'a str; N], String> {
@@ -173,7 +173,7 @@ fn tencent(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
 }
 
 fn spc(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
-    // Optional fields are behind the fifth.
+    // Fields after the fifth are optional.
     let end = text.match_indices(',').nth(4).map_or(text.len(), |(place, _)| place);
     let names = ["application's number (ASU)", "sector (LBA)", "size", "operation", "timestamp"];
     let [unit, sector, size, operation, stamp] = fields(&text[..end], names)?;

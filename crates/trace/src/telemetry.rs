@@ -1,4 +1,4 @@
-//! IOzone's telemetry files: where each request goes, how long it is, and how long a program thinks before it.
+//! IOzone's telemetry files: place, length and preceding think time of each request.
 
 use crate::text::{entries, whole};
 use iosonar_plan::{Extent, Nanos};
@@ -7,32 +7,32 @@ use std::fmt::Write;
 /// A request of a telemetry file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TelemetryEntry {
-    /// Where it goes.
+    /// Place and length.
     pub extent: Extent,
-    /// From the end of the request before it to its start; 0: at once.
+    /// Think time, from the end of the previous request; 0: none.
     pub delay: Nanos,
 }
 
-/// Why a text is no telemetry file.
+/// Why a text is not a telemetry file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct TelemetryError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// Reason.
     pub why: String,
 }
 
-/// The longest request.
+/// Maximum length of a request.
 const MOST_BYTES: u64 = 1 << 30;
-/// Beyond any file.
+/// Maximum offset, beyond any file.
 const FAR: u64 = 1 << 62;
 const MOST_DELAY_MS: u64 = 86_400_000;
 
-/// Reads lines `offset size [delay_ms]`, in bytes and milliseconds. Lines that begin with `#` and empty ones are skipped.
+/// Reads lines `offset size [delay_ms]`, in bytes and milliseconds. Empty lines and lines starting with `#` are skipped.
 ///
 /// # Errors
-/// The first line that is no request; or there is none.
+/// The first invalid line; or no request at all.
 pub fn read_telemetry(text: &str) -> Result<Vec<TelemetryEntry>, TelemetryError> {
     entries(text, "the file", read_entry).map_err(|(line, why)| TelemetryError { line, why })
 }
@@ -61,11 +61,11 @@ fn number(what: &str, word: &str, least: u64, most: u64) -> Result<u64, String> 
         .ok_or_else(|| format!("the {what} '{word}' is no whole number from {least} to {most}"))
 }
 
-/// The requests as a text; [`read_telemetry`] gives the same ones back.
+/// Formats the requests as text; [`read_telemetry`] returns the same ones.
 pub fn write_telemetry(entries: &[TelemetryEntry]) -> String {
     let mut text = String::new();
     for TelemetryEntry { extent, delay } in entries {
-        // Memory takes it.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{} {} {}", extent.offset, extent.length, delay.0 / 1_000_000);
     }
     text

@@ -5,16 +5,16 @@ use crate::request::{Place, TraceError};
 use memchr::memchr;
 use std::io::{BufRead, ErrorKind, Read};
 
-/// Longest line that is read; a longer one is no text anybody wrote.
+/// Maximum line length; longer lines are not text.
 const MAX_LINE: usize = 1 << 16;
 
 /// Reads lines into a buffer of bounded size.
 pub(crate) struct Lines<R> {
     input: R,
     number: u64,
-    /// A line that does not lie in the input's own buffer as it shall be read.
+    /// A line that cannot be returned from the input's own buffer.
     bytes: Vec<u8>,
-    /// Bytes of the input's buffer that were lent as a line, and are used up with the next one.
+    /// Length of the line lent from the input's buffer, consumed with the next one.
     lent: usize,
 }
 
@@ -23,12 +23,12 @@ impl<R: BufRead> Lines<R> {
         Lines { input, number: 0, bytes: Vec::with_capacity(256), lent: 0 }
     }
 
-    /// Number of the line that was read last, from 1.
+    /// Number of the line read last, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line without its end; none at the end of the text.
+    /// Returns the next line without its end; `None` at EOF.
     pub(crate) fn next(&mut self) -> Result<Option<&str>, TraceError> {
         self.input.consume(std::mem::take(&mut self.lent));
         match self.lend() {
@@ -41,8 +41,8 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// What a reader of usual lines makes of the next line and its number, if the line lies in the buffer. Where that is
-    /// nothing, the line is still the next one.
+    /// Tries `read` on the next line and its number, if the line lies in the buffer. If it returns `None`, the line is
+    /// not consumed.
     pub(crate) fn usual<T>(&mut self, read: impl FnOnce(u64, &[u8]) -> Option<T>) -> Option<T> {
         self.input.consume(std::mem::take(&mut self.lent));
         let buffer = self.input.fill_buf().ok()?;
@@ -81,7 +81,7 @@ impl<R: BufRead> Lines<R> {
             return Err(broken("it contains zero bytes: this is binary data, no text"));
         }
         while self.bytes.pop_if(|b| matches!(b, b'\n' | b'\r')).is_some() {}
-        // Names of processes are any bytes; everything that is read is ASCII.
+        // Process names can be arbitrary bytes; everything parsed is ASCII.
         if std::str::from_utf8(&self.bytes).is_err() {
             self.bytes = String::from_utf8_lossy(&self.bytes).into_owned().into_bytes();
         }
@@ -89,7 +89,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Says of a compressed input what its damage means.
+/// Explains the damage of a compressed input.
 pub fn explain(error: std::io::Error) -> std::io::Error {
     match error.kind() {
         _ if !is_damage(&error) || is_trailing_garbage(&error) => error,
@@ -104,7 +104,7 @@ pub fn explain(error: std::io::Error) -> std::io::Error {
     }
 }
 
-/// The words of a text that has exactly so many; else how many it has.
+/// Splits a text into exactly `N` words; otherwise returns their number.
 pub(crate) fn words<const N: usize>(text: &str) -> Result<[&str; N], usize> {
     let (mut found, mut count) = ([""; N], 0);
     for word in text.split_ascii_whitespace() {
@@ -116,8 +116,8 @@ pub(crate) fn words<const N: usize>(text: &str) -> Result<[&str; N], usize> {
     if count == N { Ok(found) } else { Err(count) }
 }
 
-/// The entries of a list, a line each; empty lines and those that begin with `#` are skipped. `what` is the list's name in the
-/// error of one without any. Errors have the number of their line, from 1.
+/// Parses a list, one entry per line; empty lines and lines starting with `#` are skipped. `what` is the list's name in
+/// the error for an empty one. Errors have the line number, from 1.
 pub(crate) fn entries<T>(
     text: &str,
     what: &str,
@@ -135,7 +135,7 @@ pub(crate) fn entries<T>(
     if entries.is_empty() { Err((last, format!("{what} ends, and holds no request"))) } else { Ok(entries) }
 }
 
-/// A whole number of digits only.
+/// Parses a whole number of digits only.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     let bytes = text.as_bytes();
     if bytes.is_empty() || bytes.len() > 20 {
@@ -148,17 +148,18 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     })
 }
 
-/// Seconds with a fraction as nanoseconds; digits below a nanosecond are cut off.
+/// Parses seconds with a fraction into nanoseconds; digits below a nanosecond are cut off.
 pub(crate) fn seconds(text: &str) -> Option<u64> {
     nanos(text, 1_000_000_000)
 }
 
-/// Microseconds with a fraction as nanoseconds, likewise.
+/// Parses microseconds with a fraction into nanoseconds, likewise.
 pub(crate) fn micros(text: &str) -> Option<u64> {
     nanos(text, 1000)
 }
 
-/// A number with a fraction of units of so many nanoseconds, a second at most. Digits after the ninth of the fraction are cut off.
+/// Parses a number with a fraction, in units of `unit` (at most 10^9) nanoseconds. Digits after the ninth of the
+/// fraction are cut off.
 fn nanos(text: &str, unit: u64) -> Option<u64> {
     let (whole_part, fraction) = text.split_once('.').unwrap_or((text, ""));
     let kept = fraction.get(..fraction.len().min(9))?;
@@ -166,6 +167,6 @@ fn nanos(text: &str, unit: u64) -> Option<u64> {
         return None;
     }
     let part = if kept.is_empty() { 0 } else { whole(kept)? * unit / 10u64.pow(kept.len() as u32) };
-    // Half of what 64 bits hold, so that later sums never overflow.
+    // Half of the 64-bit range, so that later sums never overflow.
     whole(whole_part)?.checked_mul(unit)?.checked_add(part).filter(|n| *n < 1 << 63)
 }

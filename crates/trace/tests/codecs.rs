@@ -1,4 +1,4 @@
-//! Traces that are only read come back from texts and bytes that are written here, by writers of their own.
+//! Round trips of read-only traces, through texts and bytes made by writers in this file.
 
 use iosonar_plan::{Extent, Nanos, SECTOR};
 use iosonar_trace::kernel::blkparse::{Blkparse, COMMON};
@@ -10,7 +10,7 @@ use iosonar_trace::{Entry, Flags, Kind, Process, Requests};
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// A row of a table: time, place and length in units of the table, and who.
+/// A row of a table: time, place and length in units of the table, and process.
 #[derive(Debug, Clone)]
 struct Row {
     time: u64,
@@ -30,7 +30,7 @@ prop_compose! {
     }
 }
 
-/// Nanoseconds of one unit of a table's times, and what they count from.
+/// Nanoseconds per unit of a table's times, and their origin.
 fn units(table: Table) -> (u64, u64) {
     match table {
         Table::DiskMon => (10, 0),
@@ -43,7 +43,7 @@ fn units(table: Table) -> (u64, u64) {
     }
 }
 
-/// The row as its table has it; times of all tables stay below 2^63 ns.
+/// Formats the row for its table; times of all tables stay below 2^63 ns.
 fn line(table: Table, row: &Row) -> String {
     let Row { latency, sector, sectors, device, is_write, .. } = *row;
     let time = told_time(table, row);
@@ -72,7 +72,7 @@ fn told_time(table: Table, row: &Row) -> u64 {
     row.time % (i64::MAX as u64 / units(table).0)
 }
 
-/// Small times apart from each other: each event has its own, and the order is that of the list.
+/// Small distinct times: the list is in time order.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let small = (0usize..5, 0usize..3, 0u8..32, 0usize..4, 0usize..3);
     let one = (small, 1u64..1 << 30, 0u64..1 << 50, 1u64..1 << 20, 0i32..4096);
@@ -131,7 +131,7 @@ fn read(mut events: impl Events) -> Vec<Event> {
     all
 }
 
-/// What a completion says of a process is who was interrupted: texts have no name there.
+/// The process of a completion is the interrupted one: texts have no name there.
 fn without_interrupted(events: &[Event]) -> Vec<Event> {
     let told = |e: &Event| {
         let name = if e.action == Action::Complete { [0; 16] } else { e.process.name };
@@ -193,7 +193,7 @@ fn number(action: Action) -> u32 {
     }
 }
 
-/// The files of two CPUs; a process is named once, on the CPU where it comes first.
+/// Files of two CPUs; a process is named once, on the CPU where it comes first.
 fn cpu_files(events: &[Event], big: bool) -> [Vec<u8>; 2] {
     let (mut files, mut named) = ([Vec::new(), Vec::new()], Vec::new());
     for (n, event) in (0u64..).zip(events) {
@@ -210,7 +210,7 @@ fn cpu_files(events: &[Event], big: bool) -> [Vec<u8>; 2] {
     files
 }
 
-/// A line of a form, as blkparse(1) makes it.
+/// Formats a line as blkparse(1) does.
 fn blkparse(form: &str, event: &Event) -> String {
     let (mut out, mut rest) = (String::new(), form.chars().peekable());
     let name = event.process.name();
@@ -228,7 +228,7 @@ fn blkparse(form: &str, event: &Event) -> String {
         let text = match rest.next().unwrap() {
             'a' => event.action.name().chars().next().unwrap().to_string(),
             'c' => "1".into(),
-            // The default form has the error of an end in the place of a name, as a number of 16 bits.
+            // The default form has the error of a completion in the place of a name, as a 16-bit number.
             'C' if is_end && form == COMMON[0] => (event.error as u16).wrapping_neg().to_string(),
             'C' => name.to_string(),
             'd' => letters(event.rwbs),
@@ -251,7 +251,7 @@ fn blkparse(form: &str, event: &Event) -> String {
     out
 }
 
-/// What a form of blkparse tells of an event.
+/// The part of an event that a blkparse format contains.
 fn told_by(form: &str, event: &Event) -> Event {
     let has = |field: &str| form.contains(field);
     let is_end = event.action == Action::Complete;

@@ -1,4 +1,4 @@
-//! What the real tools recorded, read by us and counted by them: see `fixtures/README.md` for the origin of each file.
+//! Recordings of the real tools, compared with the tools' own counts: see `fixtures/README.md` for the origin of each file.
 
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::kernel::blkparse::Blkparse;
@@ -21,7 +21,7 @@ fn text(name: &str) -> Box<dyn BufRead + Send> {
     decompress(File::open(path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))).unwrap()
 }
 
-/// What the tool itself counted of a file.
+/// The tool's own counts of a file.
 fn counted(name: &str) -> Value {
     let all: Value = serde_json::from_reader(File::open(path("counts.json")).unwrap()).unwrap();
     all[name]["counts"].clone()
@@ -44,7 +44,7 @@ fn all(mut events: impl Events) -> Vec<Event> {
     all
 }
 
-/// Events by action, as blkparse's letters would be added up.
+/// Counts of events by action, as blkparse adds them up.
 fn by_action(events: &[Event]) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for event in events {
@@ -64,7 +64,7 @@ fn expected(name: &str) -> BTreeMap<&'static str, u64> {
         };
         *sums.entry(action.name()).or_default() += count.as_u64().unwrap();
     }
-    // Messages are no events of requests.
+    // Messages are not events of requests.
     let messages = counts["actions"]["m"].as_u64().unwrap_or(0);
     if let Some(others) = sums.get_mut(Action::Other.name()) {
         *others -= messages;
@@ -102,7 +102,7 @@ fn a_process_has_its_name_on_every_cpu() {
     let by = |names: &[String], name: &str| names.iter().filter(|n| *n == name).count();
     let names = asked(&events);
     assert_eq!(by(&names, ""), 0);
-    // It is named once, on one of two CPUs, and works on both.
+    // Named once, on one of two CPUs, and active on both.
     let told = asked(&blkparse("blktrace/mixed.blkparse.gz"));
     assert!(by(&told, "jbd2/sda1-8") > 50);
     assert_eq!(by(&names, "jbd2/sda1-8"), by(&told, "jbd2/sda1-8"));
@@ -113,11 +113,11 @@ fn blkparse(name: &str) -> Vec<Event> {
     all(Blkparse::new(text(name), form))
 }
 
-/// What both the binary files and the texts tell.
+/// Content that both the binary files and the texts have.
 fn common(events: &[Event]) -> Vec<(u64, Action, u64, u64)> {
     let origin = events.iter().find(|e| e.action != Action::Other).unwrap().time.0;
     let told = events.iter().filter(|e| !matches!(e.action, Action::Other | Action::Remap | Action::Split));
-    // What ends without a length ends a flush or a command, and the texts do not say which.
+    // A completion without length ends a flush or a command, and the texts do not distinguish them.
     let told = told
         .filter(|e| e.bytes > 0 || e.action != Action::Complete && e.rwbs.of_length(0).kind == Kind::Flush);
     let mut all: Vec<_> = told.map(|e| (e.time.0 - origin, e.action, e.sector, e.bytes)).collect();
@@ -128,7 +128,7 @@ fn common(events: &[Event]) -> Vec<(u64, Action, u64, u64)> {
 #[test]
 fn texts_of_blkparse_hold_what_the_binary_files_hold() {
     let mut binary = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
-    // Commands of drivers have no place in the texts.
+    // Driver commands have no place in the texts.
     let told = |e: &Event| e.rwbs.kind != iosonar_trace::Kind::Other;
     for name in ["blktrace/mixed.blkparse.gz", "blktrace/mixed-plain.blkparse.gz"] {
         let events = blkparse(name);
@@ -154,7 +154,7 @@ fn texts_of_blkparse_hold_what_the_binary_files_hold() {
             found.len(),
             wanted.len()
         );
-        // Names change when a program is executed, and the text and the file tell of that at other times.
+        // Names change on exec, and the text and the file record that at different times.
         let asked = |events: &[Event]| -> Vec<u32> {
             let asked = events.iter().filter(|e| e.action == Action::Queue && e.bytes > 0);
             asked.map(|e| e.process.pid).collect()
@@ -162,7 +162,7 @@ fn texts_of_blkparse_hold_what_the_binary_files_hold() {
         assert!(events.iter().any(|e| e.process.to_string().starts_with("fio-")), "{name}");
         assert_eq!(asked(&events), asked(&binary), "{name}");
     }
-    // Without times nobody can say when a request was.
+    // Without times, lines cannot be requests.
     assert_eq!(recognised("blktrace/mixed.bytes.gz"), None);
 }
 
@@ -214,7 +214,7 @@ fn texts_of_tracefs_and_perf_hold_what_these_count() {
     assert_eq!(recognised("tracefs/mixed.context.trace.gz"), None);
 }
 
-/// Events by action, where they are only counted.
+/// Counts of events by action, from `count`.
 fn at_a_glance(mut events: impl Events) -> BTreeMap<&'static str, u64> {
     let mut counts = Counts::default();
     events.count(&mut counts);
@@ -286,7 +286,7 @@ fn logs_of_fio_hold_what_fio_counts() {
             assert_eq!(bytes[&kind], fio[word]["io_bytes"].as_u64().unwrap(), "{name}");
         }
         assert!(times.is_sorted(), "{name}");
-        // Its replay took about as long as the log says, so the unit is the right one; fio counts waits from its own start.
+        // Its replay took about as long as the log says, so the unit is right; fio counts waits from its own start.
         if name.contains("waits") || name.contains("times") {
             let span_ms =
                 (times[times.len() - 1] - if name.contains("times") { times[0] } else { 0 }) / 1_000_000;
@@ -296,7 +296,7 @@ fn logs_of_fio_hold_what_fio_counts() {
     }
 }
 
-/// The forms of the kernel that the pages are from.
+/// Formats of the kernel that wrote the pages.
 fn forms() -> Forms {
     let read = |name: &str| std::fs::read_to_string(path(&format!("tracefs/format/{name}"))).unwrap();
     let names = [
@@ -313,7 +313,7 @@ fn forms() -> Forms {
     Forms::parse(&read("header_page"), names.map(|name| (name, read(name)))).unwrap()
 }
 
-/// The events of pages, how many were lost before them as far as they say so, and how often they say so.
+/// Events of pages, number of lost events as far as reported, and number of such reports.
 fn pages(name: &str) -> (Vec<Event>, u64, u64) {
     let (forms, mut bytes) = (forms(), Vec::new());
     text(name).read_to_end(&mut bytes).unwrap();
@@ -338,7 +338,7 @@ fn pages_of_the_ring_buffer_hold_what_the_kernel_prints_of_them() {
         assert_eq!((read.len(), lost), (printed.len(), 0));
         for (read, printed) in read.iter().zip(&printed) {
             assert!(read.time.0.abs_diff(printed.time.0) <= 1000, "{read:?} {printed:?}");
-            // Of remaps the text is not read further than the device.
+            // Texts of remaps are read only up to the device.
             let has_place = !matches!(read.action, Action::Remap | Action::Split);
             assert_eq!((read.action, read.device, read.rwbs), (printed.action, printed.device, printed.rwbs));
             assert!(

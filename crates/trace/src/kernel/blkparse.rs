@@ -1,7 +1,7 @@
-//! What `blkparse(1)` prints, in its default form or in one of `-f`.
+//! Output of `blkparse(1)`, in its default format or one of `-f`.
 //!
-//! The form is a text with fields (`%D`, `%T` …); a line is read by finding its fields again. What is left of a line
-//! after the form is passed over, so that the default form reads all the actions that it prints differently.
+//! The format is a text with fields (`%D`, `%T` …); a line is read by finding these fields. The rest of the line is
+//! ignored, so that the default format reads all actions, which print differently.
 
 use super::event::{Action, BEYOND, Device, Event, Events, Origin, Rwbs};
 use crate::cursor::Cursor;
@@ -12,10 +12,10 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::str::FromStr;
 
-/// blkparse's own form; completions have an error in the brackets instead of a name.
+/// blkparse's default format; completions have an error in the brackets instead of a name.
 const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n [%C]";
 
-/// Forms that are tried where none is told: blkparse's own, and common ones of scripts.
+/// Formats tried if none is given: blkparse's default, and common ones of scripts.
 pub const COMMON: [&str; 8] = [
     DEFAULT,
     "%T.%t %p %C %a %d %S %n",
@@ -27,7 +27,7 @@ pub const COMMON: [&str; 8] = [
     "%T.%t, %p, %C, %a, %S, %n, %N",
 ];
 
-/// One field of a form.
+/// One field of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Action,
@@ -74,19 +74,19 @@ impl Field {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// Blanks, any number of them.
+    /// Any number of blanks.
     Blank,
     /// This character.
     Literal(char),
     Field(Field),
 }
 
-/// A form of lines, as `blkparse -f` takes it.
+/// A line format, as `blkparse -f` takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     parts: Vec<Part>,
     is_default: bool,
-    /// What all requests do, where the lines do not say it.
+    /// Direction of all requests, if lines do not have it.
     direction: Option<Kind>,
 }
 
@@ -137,19 +137,19 @@ impl FromStr for Form {
 }
 
 impl Form {
-    /// Whether lines say what requests do (`%d`); else [`Form::of_direction`] has to.
+    /// Whether lines contain the direction (`%d`); otherwise [`Form::of_direction`] sets it.
     pub fn has_direction(&self) -> bool {
         self.parts.contains(&Part::Field(Field::Rwbs))
     }
 
-    /// The form of lines of which `blkparse -a` selected one direction, so that they need not say it.
+    /// The format for lines selected by direction with `blkparse -a`, which may lack the direction.
     #[must_use]
     pub fn of_direction(self, direction: Kind) -> Form {
         Form { direction: Some(direction), ..self }
     }
 }
 
-/// Of the lines of a text, the first form of [`COMMON`] that reads most of them; none if no form reads a quarter.
+/// Returns the first format of [`COMMON`] that reads the most lines; `None` if none reads a quarter.
 pub fn recognise<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<Form> {
     let forms = COMMON.iter().map(|form| form.parse::<Form>().expect("common forms are forms"));
     let read = |form: &Form| lines.clone().filter(|line| form.recognises(line)).count();
@@ -158,7 +158,7 @@ pub fn recognise<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<For
     scored.into_iter().find(|(_, n)| *n == most).map(|(form, _)| form)
 }
 
-/// What stands in a line.
+/// Field values of a line.
 #[derive(Default)]
 struct Found<'a> {
     values: [Option<&'a str>; 16],
@@ -175,7 +175,7 @@ impl<'a> Found<'a> {
 }
 
 impl Form {
-    /// Whether a line tells an event in this form.
+    /// Whether a line is an event in this format.
     pub fn recognises(&self, line: &str) -> bool {
         let mut found = Found::default();
         self.find(line.trim(), &mut found);
@@ -183,13 +183,13 @@ impl Form {
         letters.bytes().all(|b| b.is_ascii_uppercase()) && matches!(self.read(1, line), Ok(Some(_)))
     }
 
-    /// The event of a line; none where the line is of something else.
+    /// Parses the event of a line; `None` if the line is something else.
     fn read(&self, at: u64, line: &str) -> Result<Option<Event>, String> {
         let mut found = Found::default();
         let rest = self.find(line.trim(), &mut found);
         let letter = found.text(Field::Action);
         let has_time = found.number(Field::Seconds).is_some();
-        // All the letters that blkparse has.
+        // All letters of blkparse.
         let is_action = matches!(letter.as_bytes(), [b'A'..=b'D' | b'F' | b'G' | b'I' | b'M' | b'P'..=b'R' | b'S' | b'T' | b'U' | b'X' | b'm'] | [b'U', b'T']);
         let is_event = is_action && has_time;
         if !is_event {
@@ -197,12 +197,12 @@ impl Form {
         }
         let action = if letter.len() == 1 { Action::of_letter(letter.as_bytes()[0]) } else { Action::Other };
         let mut event = self.head(at, &found, action)?;
-        // Plugs, messages and the like have no place, splits no length.
+        // Plugs, messages and the like have no place; splits have no length.
         if matches!(action, Action::Other | Action::Split) {
             return Ok(Some(event));
         }
         if action == Action::Remap {
-            // Of a remap only the place matters, and not all forms have it.
+            // Remaps: only the place matters, and not all formats have it.
             let (sector, sectors) = (found.number(Field::Sector), found.number(Field::Sectors));
             let bytes = sectors.and_then(|sectors| sectors.checked_mul(SECTOR));
             let moved = Event { sector: sector.unwrap_or(0), bytes: bytes.unwrap_or(0), ..event };
@@ -220,14 +220,14 @@ impl Form {
             bracketed(&mut event, rest);
         }
         if is_bare && action != Action::Complete {
-            // A command of a driver: the number is that of its bytes.
+            // A driver command: the number is its length in bytes.
             event.rwbs.kind = Kind::Other;
             return Ok(Some(event));
         }
         event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
         let bytes = match found.values[Field::Bytes as usize] {
             Some(bytes) => whole(bytes),
-            // What ends again has no length.
+            // A second completion has no length.
             None if is_bare => Some(0),
             None => found.number(Field::Sectors).and_then(|n| n.checked_mul(SECTOR)),
         };
@@ -259,7 +259,7 @@ impl Form {
         };
         let device = device.ok_or("the device is none")?;
         let name = found.text(Field::Name);
-        // The default form has the error of a completion where others have a name.
+        // In the default format, completions have the error instead of the name.
         let error = found.text(Field::Error).parse::<i32>().ok();
         let error = error.or_else(|| (action == Action::Complete).then(|| name.parse().ok()).flatten());
         let name = if action == Action::Complete { "" } else { name };
@@ -277,7 +277,7 @@ impl Form {
         })
     }
 
-    /// Finds the fields, from the left, as far as the line follows the form; what is left of it then.
+    /// Finds the fields, from the left, as far as the line follows the format; returns the rest.
     fn find<'a>(&self, line: &'a str, found: &mut Found<'a>) -> &'a str {
         let mut rest = line;
         for (i, part) in self.parts.iter().enumerate() {
@@ -290,7 +290,7 @@ impl Form {
                 Part::Field(field) => {
                     rest = rest.trim_start();
                     let length = match self.parts.get(i + 1) {
-                        // A name may have blanks in it; it ends where the form goes on.
+                        // A name may contain blanks; it ends at the format's next literal.
                         Some(Part::Literal(char)) => rest.find(*char),
                         _ if *field == Field::Name && i + 1 < self.parts.len() => {
                             self.name_length(rest, i + 1)
@@ -306,7 +306,7 @@ impl Form {
         rest
     }
 
-    /// The length of a name that may hold blanks: as many words as the fields after it leave over.
+    /// Length of a name that may contain blanks: all words that the fields after it do not need.
     fn name_length(&self, rest: &str, from: usize) -> Option<usize> {
         let fields = self.parts[from..].iter().filter(|p| matches!(p, Part::Field(_))).count();
         let starts: Vec<usize> = rest
@@ -334,15 +334,15 @@ fn bracketed(event: &mut Event, rest: &str) {
     }
 }
 
-/// Events of other CPUs can be earlier than the first one, from which blkparse counts, by this at most.
+/// Maximum time by which events of other CPUs precede the first one, from which blkparse counts.
 const BEFORE_FIRST_S: u64 = 3_600;
-/// blkparse prints such a time without its sign: these are the seconds of 2^64 ns.
+/// blkparse prints such a time as unsigned: these are the seconds of 2^64 ns.
 const WRAP_S: u64 = 18_446_744_073;
 /// Some versions print 32 bits of the seconds.
 const WRAP_32_S: u64 = WRAP_S % (1 << 32);
 
-/// A time of blkparse in nanoseconds; one before its first event has no sign, as [`super::Paired::from_first`] takes it. `None`
-/// if there is no such time.
+/// Converts a blkparse time to nanoseconds; times before its first event wrap, as [`super::Paired::from_first`]
+/// expects. `None` if invalid.
 fn since_first(seconds: u64, nanos: u64) -> Option<Nanos> {
     let is_before = |wrap: u64| (wrap - BEFORE_FIRST_S..=wrap).contains(&seconds);
     let seconds = match () {
@@ -353,7 +353,7 @@ fn since_first(seconds: u64, nanos: u64) -> Option<Nanos> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanos).map(Nanos)
 }
 
-/// Seconds with all nine digits after the point: fewer would not be a fraction here.
+/// Seconds with all nine digits after the point; fewer are not accepted here.
 fn time(cursor: &mut Cursor<'_>) -> Option<Nanos> {
     let seconds = cursor.number().filter(|seconds| *seconds < 1 << 33)?;
     cursor.byte(b'.')?;
@@ -361,7 +361,7 @@ fn time(cursor: &mut Cursor<'_>) -> Option<Nanos> {
     if digits == 9 { since_first(seconds, nanos) } else { None }
 }
 
-/// The event of a line of the default form, if it is one of a request's life and all is as usual.
+/// Parses a line of the default format, if it is an event of a request's life and has the usual form.
 fn usual(at: u64, line: &[u8]) -> Option<Event> {
     let mut cursor = Cursor::new(line);
     let major = cursor.number()?;
@@ -397,7 +397,7 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     event.is_possible().then_some(event)
 }
 
-/// The action of a line that seems to be of the default form: the first letter, which stands alone after numbers.
+/// Detects the action of a line that seems to have the default format: the first letter that stands alone after numbers.
 fn glance(line: &[u8]) -> Option<Action> {
     const AT_ONCE: usize = 16;
     let has_letter = |some: &[u8]| some.iter().fold(false, |found, b| found | (*b >= b'A'));
@@ -414,15 +414,15 @@ fn errno(told: i32) -> i32 {
     if (1 << 15..1 << 16).contains(&told) { (1 << 16) - told } else { told.saturating_abs() }
 }
 
-/// Reads a text of a form. Lines that are no events (the summary at the end) are passed over and counted.
+/// Reads a text in one format. Other lines (the summary at the end) are skipped and counted.
 pub struct Blkparse<R> {
     lines: Lines<R>,
     form: Form,
     others: u64,
-    /// Numbers for names of devices that have no two numbers.
     summary: bool,
+    /// Names by process number, for completions, which lack the name.
     names: HashMap<u32, [u8; 16]>,
-    /// The process whose name was kept last: mostly it is the next one's, too.
+    /// The process whose name was stored last: usually the next one, too.
     last: Process,
     event: Event,
     moved_from: Option<Origin>,
@@ -441,7 +441,7 @@ impl<R: BufRead> Blkparse<R> {
         self.others
     }
 
-    /// Completions do not tell who began; the name of the number is that of its other events.
+    /// Completions lack the name; it is taken from other events of the same process number.
     fn show(&mut self, event: Event) -> &Event {
         self.event = event;
         let Process { pid, name } = event.process;
@@ -471,7 +471,7 @@ impl<R: BufRead> Events for Blkparse<R> {
             let at = self.lines.number() + 1;
             let form = &self.form;
             let Some(line) = self.lines.next()? else { return Ok(None) };
-            // `CPU0 (8,0):` and `Total (8,0):` begin the summary, which has no events after it.
+            // `CPU0 (8,0):` and `Total (8,0):` start the summary, which contains no events.
             self.summary |= line.starts_with("CPU") && line.ends_with("):");
             if self.summary || line.trim().is_empty() {
                 self.others += u64::from(!line.trim().is_empty());
@@ -572,7 +572,7 @@ CPU0 (8,0):
         assert_eq!((events[0].sector, events[0].process.to_string()), (64, "Web Content-1234".into()));
         let recognised = recognise(["1.5 99 fio D R 64 8"].into_iter()).unwrap();
         assert_eq!(all("1.500000000 99 fio D R 64 8\n", recognised).0[0].action, Action::Issue);
-        // A sign of several bytes is one sign.
+        // A multi-byte character is one literal.
         let form: Form = "%T.%t ü%p %C %a %d %S %n".parse().unwrap();
         assert_eq!(all("1.500000000 ü99 fio D R 64 8\n1.500000000 ö99 fio D R 64 8\n", form).0.len(), 1);
         for (bad, why) in [

@@ -1,7 +1,7 @@
 //! The binary files of `blktrace(8)`, one for each CPU: version 7, in either byte order.
 //!
-//! `struct blk_io_trace` and the categories are those of the kernel's `include/uapi/linux/blktrace_api.h`. A write of
-//! zeroes has no category of its own in this version: it counts as a write.
+//! `struct blk_io_trace` and the categories are those of the kernel's `include/uapi/linux/blktrace_api.h`. Version 7
+//! has no category for write zeroes: it counts as a write.
 
 use super::event::{Action, BEYOND, Counts, Device, Event, Events, Origin, Rwbs};
 use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
@@ -15,9 +15,9 @@ use std::ops::Range;
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u8 = 7;
 const HEAD: usize = 48;
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const CHUNK: usize = 1 << 17;
-/// Processes whose names are kept; a machine has no more at a time.
+/// Maximum number of process names kept; a machine runs no more at a time.
 const MOST_PROCESSES: usize = 1 << 16;
 
 /// Categories, in the upper half of an action.
@@ -34,13 +34,13 @@ mod category {
     pub const FUA: u32 = 1 << 15;
 }
 
-/// Whether a trace starts so.
+/// Whether a trace starts with the magic.
 pub fn recognises(head: &[u8]) -> bool {
     let Some(magic) = head.first_chunk::<4>() else { return false };
     u32::from_le_bytes(*magic) & !0xff == MAGIC || u32::from_be_bytes(*magic) & !0xff == MAGIC
 }
 
-/// What a trace holds beside events of requests.
+/// Counts of other contents than events of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Notes {
     /// Names of processes.
@@ -49,7 +49,7 @@ pub struct Notes {
     pub timestamps: u64,
     /// Messages of users and drivers.
     pub messages: u64,
-    /// Events of commands of drivers, which are no reads or writes of blocks (`PC`).
+    /// Driver commands, which are not reads or writes of blocks (`PC`).
     pub commands: u64,
     /// Bytes that belong to no event.
     pub damaged_bytes: u64,
@@ -59,14 +59,14 @@ pub struct Notes {
 pub struct Blktrace<R> {
     input: R,
     buffer: Vec<u8>,
-    /// What of the buffer is not used up.
+    /// Unused range of the buffer.
     from: usize,
     to: usize,
-    /// Bytes of the file before the buffer's first one.
+    /// File offset of the buffer.
     before: u64,
     big_endian: bool,
     events: u64,
-    /// Where the data of the last head lie in the buffer.
+    /// Position of the last head's data in the buffer.
     data: Range<usize>,
     names: HashMap<u32, [u8; 16]>,
     /// The process of the last event.
@@ -96,7 +96,7 @@ impl<R: Read> Blktrace<R> {
         }
     }
 
-    /// What was met beside events of requests.
+    /// Returns the counts of other contents so far.
     pub fn notes(&self) -> Notes {
         self.notes
     }
@@ -105,7 +105,7 @@ impl<R: Read> Blktrace<R> {
         Place::Byte(self.before + self.from as u64)
     }
 
-    /// Makes sure that `wanted` bytes lie in the buffer; how many there are, which is less only at the end of the file.
+    /// Fills the buffer to at least `wanted` bytes; returns the number present, which is less only at EOF.
     fn fill(&mut self, wanted: usize) -> Result<usize, TraceError> {
         while self.to - self.from < wanted {
             if self.from > 0 {
@@ -126,7 +126,7 @@ impl<R: Read> Blktrace<R> {
         Ok(self.to - self.from)
     }
 
-    /// What is cut off is told once, and then the file is over.
+    /// Reports a truncated event once; then the file has ended.
     fn cut_off(&mut self, there: usize, wanted: usize) -> Bad {
         let at = self.place();
         self.notes.damaged_bytes += (self.to - self.from) as u64;
@@ -134,7 +134,7 @@ impl<R: Read> Blktrace<R> {
         Bad { at, why: format!("the trace is cut off: {there} bytes of an event of {wanted}"), text: None }
     }
 
-    /// The head of the next event, which is used up with its data; these lie in the buffer before what is not.
+    /// Consumes the head and data of the next event; the data stays in the buffer, before the unused range.
     #[inline(always)]
     fn head(&mut self) -> Result<Found, TraceError> {
         if self.to - self.from < HEAD {
@@ -163,7 +163,7 @@ impl<R: Read> Blktrace<R> {
         Ok(Found::Head(head))
     }
 
-    /// Uses up a head with `length` bytes of data, or with fewer if that is damaged: then no event follows.
+    /// Consumes a head with `length` bytes of data, or fewer if that length is damaged, i.e. no event follows.
     fn take_data(&mut self, length: usize) -> Result<Option<Bad>, TraceError> {
         let is_followed = self.is_followed(HEAD + length)?;
         let there = self.to - self.from;
@@ -179,13 +179,13 @@ impl<R: Read> Blktrace<R> {
         self.buffer[self.from..].starts_with(&(MAGIC | u32::from(VERSION)).to_be_bytes())
     }
 
-    /// Whether an event starts so. The first one tells the byte order.
+    /// Whether the bytes are an event's magic. The first event determines the byte order.
     fn begins(&self, found: [u8; 4]) -> bool {
         let wanted = MAGIC | u32::from(VERSION);
         self.number(found) == wanted || self.events == 0 && found == wanted.to_be_bytes()
     }
 
-    /// Goes on with the next event after bytes that are none.
+    /// Skips invalid bytes up to the next event.
     fn resume(&mut self) -> Result<Bad, TraceError> {
         let (at, begin) = (self.place(), self.before + self.from as u64);
         let found: [u8; 4] = self.buffer[self.from..self.from + 4].try_into().expect("the head was read");
@@ -207,7 +207,7 @@ impl<R: Read> Blktrace<R> {
         Ok(Bad { at, why, text: None })
     }
 
-    /// Moves on to where an event starts, one byte further on at least; if there is none, to the end.
+    /// Moves forward, by at least one byte, to the next event, or to EOF.
     fn seek(&mut self) -> Result<bool, TraceError> {
         loop {
             self.from += 1;
@@ -225,14 +225,14 @@ impl<R: Read> Blktrace<R> {
         }
     }
 
-    /// Whether an event starts in these bytes of the buffer, from the present place.
+    /// Whether an event starts in this range of the buffer, counted from the current position.
     fn is_hidden(&self, from: usize, to: usize) -> bool {
         let mut fours = self.buffer[self.from + from..self.from + to].windows(4);
         fours.any(|four| self.begins([four[0], four[1], four[2], four[3]]))
     }
 
-    /// Whether so many bytes further on an event starts or the file ends: the length of an event's data can be damaged,
-    /// too, and would take events with it.
+    /// Whether an event or EOF follows after `bytes`: the length of an event's data can be damaged, too, and would
+    /// swallow events.
     fn is_followed(&mut self, bytes: usize) -> Result<bool, TraceError> {
         let there = self.fill(bytes + 4)?;
         let next = self.buffer[self.from..self.from + there].get(bytes..bytes + 4);
@@ -248,8 +248,7 @@ impl<R: Read> Blktrace<R> {
         (self.data.start + head.group_bytes()).min(self.data.end)..self.data.end
     }
 
-    /// `struct blk_io_trace_remap`: where the request was, its present device, and its sector there, all with the most significant byte
-    /// first.
+    /// `struct blk_io_trace_remap`: origin of the request, its present device, and its sector there, all big endian.
     fn origin(&self, head: &Head) -> Option<Origin> {
         let data = &self.buffer[self.data_behind_group(head)];
         let device = Device(u32::from_be_bytes(*data.first_chunk()?));
@@ -275,7 +274,7 @@ impl<R: Read> Blktrace<R> {
         }
     }
 
-    /// A process by its number. Mostly it is that of the event before.
+    /// Looks up a process by number. Usually it is that of the previous event.
     #[inline]
     fn process(&mut self, pid: u32) -> Process {
         match self.last {
@@ -289,14 +288,14 @@ impl<R: Read> Blktrace<R> {
     }
 }
 
-/// What comes next in a file.
+/// Next item in a file.
 enum Found {
     Nothing,
     Bad(Bad),
     Head(Head),
 }
 
-/// `struct blk_io_trace`, as far as it is needed.
+/// `struct blk_io_trace`, reduced to the fields used.
 struct Head {
     magic: u32,
     time: u64,
@@ -306,7 +305,7 @@ struct Head {
     pid: u32,
     device: u32,
     error: u16,
-    /// Bytes that follow it.
+    /// Bytes that follow the head.
     data: usize,
 }
 
@@ -343,7 +342,7 @@ impl Head {
         self.action >> 16 & category::NOTIFY != 0
     }
 
-    /// Bytes of the data that are the number of a control group: bit 8 says that it stands before what belongs to the action.
+    /// Bytes of the control group's number in the data: with bit 8 it precedes the action's own data.
     fn group_bytes(&self) -> usize {
         if self.action & 0x100 == 0 { 0 } else { 8 }
     }
@@ -425,7 +424,7 @@ impl<R: Read> Events for Blktrace<R> {
     }
 }
 
-/// Why a file without any event of ours is not read.
+/// Why a file without any event is rejected.
 fn foreign(magic: u32) -> String {
     if magic & !0xff == MAGIC {
         format!("it is of version {} of blktrace's format; version {VERSION} is read", magic as u8)
@@ -436,7 +435,7 @@ fn foreign(magic: u32) -> String {
     }
 }
 
-/// The action of the lower half's number; bit 8 only tells of a control group.
+/// Maps the lower half of the action; bit 8 only marks a control group.
 fn act(action: u32) -> Action {
     match action & 0xff {
         1 => Action::Queue,
@@ -570,7 +569,7 @@ mod tests {
         assert!(all(&bad).1.unwrap().starts_with("byte 0: here should be an event"));
     }
 
-    /// Sectors of the events that are read, what is told of damage, and how many bytes were skipped.
+    /// Sectors of the events read, reported damage, and number of skipped bytes.
     fn kept(bytes: &[u8]) -> (Vec<u64>, Vec<String>, u64) {
         let mut reader = Blktrace::new(bytes);
         let (mut sectors, mut told) = (Vec::new(), Vec::new());
@@ -589,7 +588,7 @@ mod tests {
             let one = |sector, data: &[u8]| event(big, sector, sector, 4096, category::READ << 16 | 1, data);
             let whole = [one(1, b""), one(2, b"abc"), one(3, b""), one(4, b"")].concat();
             assert_eq!(kept(&whole), (vec![1, 2, 3, 4], vec![], 0));
-            // The number of each event in turn, the first one's, too; the data goes with the event after it.
+            // The magic of each event in turn, including the first; its data goes with the following event.
             for (at, left, bytes) in [
                 (0, vec![2, 3, 4], 48),
                 (48, vec![1, 3, 4], 51),
@@ -601,7 +600,7 @@ mod tests {
                 let (sectors, told, skipped) = kept(&bad);
                 assert_eq!((sectors, told.len(), skipped), (left, 1, bytes), "{big} {at} {told:?}");
             }
-            // The length of data: larger than it is, smaller, and beyond the end.
+            // The data length: too large, too small, and beyond EOF.
             let length = 48 + 46 + usize::from(big);
             for value in [90, 1, 0, 255] {
                 let mut bad = whole.clone();
@@ -610,7 +609,7 @@ mod tests {
                 assert_eq!((sectors, told.len()), (vec![1, 2, 3, 4], 1), "{value} {told:?}");
                 assert!(skipped <= 3 && told[0].starts_with("byte 96"), "{told:?}");
             }
-            // A hole, and rubbish larger than what is read at a time.
+            // A hole, and garbage longer than one read.
             let mut bad = whole.clone();
             bad.drain(50..110);
             assert_eq!(kept(&bad).0, [1, 4]);

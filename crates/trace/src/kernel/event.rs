@@ -5,29 +5,29 @@ use crate::text::whole;
 use iosonar_plan::{Nanos, SECTOR};
 use std::fmt;
 
-/// What happened to a request, by the letters of `blkparse(1)`.
+/// Steps of a request, by the letters of `blkparse(1)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Action {
-    /// `Q`: somebody requested it.
+    /// `Q`: queued.
     Queue,
-    /// `G`: the kernel made a request of it.
+    /// `G`: request allocated.
     GetRequest,
-    /// `I`: it came to the scheduler.
+    /// `I`: inserted into the scheduler.
     Insert,
-    /// `D`: it was handed to the driver.
+    /// `D`: issued to the driver.
     Issue,
-    /// `C`: it ended.
+    /// `C`: completed.
     Complete,
-    /// `M` and `F`: it was joined to a request that waits.
+    /// `M` and `F`: merged into a waiting request.
     Merge,
-    /// `X`: it was split.
+    /// `X`: split.
     Split,
-    /// `R`: the driver gave it back, and it will be issued again.
+    /// `R`: requeued.
     Requeue,
-    /// `A`: it was moved from one device to another.
+    /// `A`: remapped to another device.
     Remap,
-    /// Everything else: plugs, sleeps, messages.
+    /// Anything else: plugs, sleeps, messages.
     Other,
 }
 
@@ -46,7 +46,7 @@ impl Action {
         Action::Other,
     ];
 
-    /// The action of blkparse's letter.
+    /// Returns the action of blkparse's letter.
     pub fn of_letter(letter: u8) -> Action {
         match letter {
             b'Q' => Action::Queue,
@@ -62,7 +62,7 @@ impl Action {
         }
     }
 
-    /// blkparse's letter and the word for it.
+    /// Returns blkparse's letter and a word.
     pub fn name(self) -> &'static str {
         match self {
             Action::Queue => "Q queue",
@@ -84,12 +84,12 @@ impl Action {
 pub struct Device(pub u32);
 
 impl Device {
-    /// A device of these numbers; none where they are larger than the kernel's.
+    /// Packs the numbers; `None` if they exceed the kernel's range.
     pub fn new(major: u32, minor: u32) -> Option<Device> {
         (major < 1 << 12 && minor < 1 << 20).then_some(Device(major << 20 | minor))
     }
 
-    /// The device of `8,16` or `8:16`.
+    /// Parses `8,16` or `8:16`.
     pub fn parse(text: &str) -> Option<Device> {
         let (major, minor) = text.trim().split_once([',', ':'])?;
         Device::new(major.trim().parse().ok()?, minor.trim().parse().ok()?)
@@ -102,19 +102,19 @@ impl fmt::Display for Device {
     }
 }
 
-/// What a request does and how, as the letters of blkparse and of the kernel's events tell it.
+/// Operation and flags of a request, as in the letters of blkparse and of the kernel's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rwbs {
-    /// What.
+    /// Operation.
     pub kind: Kind,
-    /// How.
+    /// Flags.
     pub flags: Flags,
 }
 
 impl Rwbs {
-    /// The meaning of letters such as `WS`, `FWFS`, `RA`, `D`, `FF`, `N`.
+    /// Parses letters such as `WS`, `FWFS`, `RA`, `D`, `FF`, `N`.
     pub fn parse(letters: &[u8]) -> Rwbs {
-        // An F before another operation asks for a flush first; alone, or before F, it is the operation.
+        // An F before another operation is a preflush; alone, or before F, it is the operation.
         let preflush = letters.first() == Some(&b'F')
             && matches!(letters.get(1), Some(b'R' | b'W' | b'D' | b'N' | b'F' | b'Z'));
         let (operation, rest) = match (letters, preflush) {
@@ -122,7 +122,7 @@ impl Rwbs {
             ([operation, rest @ ..], _) => (*operation, rest),
             ([], _) => (b'?', &[][..]),
         };
-        // The second letter of an operation on zones is no flag: ZA append, ZR reset, ZO open, ZC close, ZF finish.
+        // The second letter of a zone operation is not a flag: ZA append, ZR reset, ZO open, ZC close, ZF finish.
         let (zone, rest) = match (operation, rest) {
             (b'Z', [zone, rest @ ..]) => (Some(*zone), rest),
             _ => (None, rest),
@@ -147,14 +147,14 @@ impl Rwbs {
         Rwbs { kind, flags }
     }
 
-    /// Whether it is a flush that the kernel issues to a device for others (`FF`, in blktrace `FN`). A flush that somebody
-    /// requested is a write without data (`FWS`); recordings of blktrace's interface by earlier versions keep its sync alone.
+    /// Whether it is a flush that the kernel issues to a device for others (`FF`, in blktrace `FN`). A requested flush
+    /// is a write without data (`FWS`); recordings of blktrace's interface by earlier versions keep only its sync.
     pub(crate) fn is_device_flush(self) -> bool {
         self.kind == Kind::Flush && !self.flags.has(Flags::SYNC)
     }
 
-    /// What the kernel's own events mean: they have no letter for zeroing but N, with a length; drivers' commands have no
-    /// length. Operations on zones have it, too, in kernels without letters for these.
+    /// Adjusts to the kernel's events: N with a length means zeroing; driver commands have no length. Kernels without
+    /// letters for zone operations print N with a length for these, too.
     pub(crate) fn in_events(self, length: u64) -> Rwbs {
         let Rwbs { kind, flags } = self;
         let is_zeroing = kind == Kind::Other && length > 0 && !flags.has(Flags::ZONE);
@@ -164,7 +164,7 @@ impl Rwbs {
         Rwbs { kind: Kind::WriteZeroes, flags: flags.with(Flags::UNNAMED, true) }
     }
 
-    /// What it means for so many bytes: without data, a write that flushes is a flush.
+    /// Adjusts to the length: a preflush write without data is a flush.
     pub fn of_length(self, bytes: u64) -> Rwbs {
         let empty_flush = bytes == 0 && self.flags.has(Flags::PREFLUSH);
         Rwbs { kind: if empty_flush { Kind::Flush } else { self.kind }, ..self }
@@ -176,37 +176,37 @@ impl Rwbs {
 pub struct Event {
     /// Line of a text, or number of the event in a binary trace; from 1.
     pub at: u64,
-    /// When, on the trace's own clock.
+    /// Time on the trace's clock.
     pub time: Nanos,
-    /// What happened.
+    /// Action.
     pub action: Action,
-    /// On which device.
+    /// Device.
     pub device: Device,
     /// First sector of 512 bytes.
     pub sector: u64,
-    /// How many bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// What the request does.
+    /// Operation and flags.
     pub rwbs: Rwbs,
-    /// Who was running.
+    /// The running process.
     pub process: Process,
-    /// Errno as a positive number, of a completion that failed.
+    /// Positive errno of a failed completion.
     pub error: i32,
 }
 
 impl Event {
-    /// Whether its place can be: it ends within 2^63 bytes. Without data any sector can be.
+    /// Whether the place is valid: it ends within 2^63 bytes. Without data any sector is valid.
     pub fn is_possible(&self) -> bool {
         let end = self.sector.checked_mul(SECTOR).and_then(|o| o.checked_add(self.bytes));
         self.bytes == 0 || end.is_some_and(|end| end <= 1 << 63)
     }
 }
 
-/// What is wrong with an event that is not possible.
+/// Error text for an event with an invalid place.
 pub(crate) const BEYOND: &str = "it ends beyond 2^63 bytes, the largest place that Linux knows";
 
 impl Default for Event {
-    /// Nothing, at time zero: what is shown before the first event.
+    /// Placeholder before the first event, at time zero.
     fn default() -> Event {
         Event {
             at: 0,
@@ -222,36 +222,36 @@ impl Default for Event {
     }
 }
 
-/// The place of a request before a remap (`A`) moved it to another device.
+/// Place of a request before a remap (`A`) to another device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// The device that it was requested of.
+    /// Device it was requested on.
     pub device: Device,
     /// Its first sector there.
     pub sector: u64,
 }
 
 impl Origin {
-    /// The place at the end of a remap in a text: `<- (8,18) 2047952`.
+    /// Parses the origin at the end of a remap in a text: `<- (8,18) 2047952`.
     pub(crate) fn parse(text: &str) -> Option<Origin> {
         let (device, sector) = text.trim().rsplit_once("<- (")?.1.split_once(')')?;
         Some(Origin { device: Device::parse(device)?, sector: whole(sector.trim())? })
     }
 }
 
-/// How often each action was met, in the order of [`Action::ALL`].
+/// Number of events by action, in the order of [`Action::ALL`].
 pub type Counts = [u64; Action::ALL.len()];
 
-/// Events of a trace, one after the other. They are shown where they lie: to hand them on would copy them each time.
+/// Events of a trace, one after the other. They are returned by reference: moving them would copy them each time.
 pub trait Events {
-    /// The next one.
+    /// Advances to the next event.
     fn next(&mut self) -> Next<&Event>;
 
-    /// The one that `next` showed last.
+    /// Returns the event that `next` showed last.
     fn shown(&self) -> &Event;
 
-    /// Adds up what is left, by action, up to the end or to what cannot be read over. Damaged entries may count as what
-    /// they seem to be.
+    /// Counts the remaining events by action, up to EOF or a fatal error. Damaged entries may be counted under their
+    /// apparent action.
     fn count(&mut self, counts: &mut Counts) {
         loop {
             let action = match self.glance() {
@@ -266,27 +266,27 @@ pub trait Events {
         }
     }
 
-    /// Passes over the next event and tells its action, where that can be seen without the rest. None: `next` has to look.
+    /// Skips the next event and returns its action, if a quick look suffices. `None`: `next` has to read it.
     fn glance(&mut self) -> Option<Action> {
         None
     }
 
-    /// What was met beside events so far, and how often.
+    /// Returns descriptions and counts of other contents so far.
     fn besides(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
 
-    /// From where the remap that is shown moved its request; `None` of other events, and where the trace does not say it.
+    /// Origin of the remap shown; `None` for other events, and if the trace does not have it.
     fn moved_from(&self) -> Option<Origin> {
         None
     }
 
-    /// The name of a process, where this source told it apart from events.
+    /// Name of a process, if this source has it outside of events.
     fn name_of(&self, _pid: u32) -> Option<[u8; 16]> {
         None
     }
 
-    /// Names the process of the event that is shown, where another source has the name.
+    /// Names the process of the event shown, if another source has the name.
     fn name_shown(&mut self, _name: [u8; 16]) {}
 }
 

@@ -1,8 +1,8 @@
 //! The text of the kernel's block tracepoints: a tracefs `trace` file, or what `perf script`, `perf trace` and `trace-cmd report`
 //! print.
 //!
-//! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, in the form that
-//! the kernel's own format files give (`include/trace/events/block.h`).
+//! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, as in the
+//! kernel's own format files (`include/trace/events/block.h`).
 
 use super::event::{Action, BEYOND, Device, Event, Events, Origin, Rwbs};
 use crate::cursor::Cursor;
@@ -12,7 +12,7 @@ use iosonar_plan::{Nanos, SECTOR};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::BufRead;
 
-/// The action of a tracepoint.
+/// Returns the action of a tracepoint.
 pub(crate) fn action(name: &str) -> Option<Action> {
     Some(match name {
         "block_bio_queue" => Action::Queue,
@@ -29,18 +29,18 @@ pub(crate) fn action(name: &str) -> Option<Action> {
     })
 }
 
-/// Whether a line tells of a block event.
+/// Whether a line is a block event.
 pub fn recognises(line: &str) -> bool {
     parts(line).is_some() || perf_trace_parts(line).is_some()
 }
 
-/// Head, name and fields of a line that tells of a block event.
+/// Splits a block event into head, name and fields.
 fn parts(line: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(found) = line[from..].find("block_") {
         let at = from + found;
         from = at + 6;
-        // perf says `block:block_rq_issue:`, the kernel itself only `block_rq_issue:`.
+        // perf prints `block:block_rq_issue:`, the kernel only `block_rq_issue:`.
         let head = line[..at].strip_suffix("block:").unwrap_or(&line[..at]).trim_end();
         let (name, fields) = line[at..].split_once(':')?;
         if head.ends_with(':') && !name.contains(' ') {
@@ -50,7 +50,7 @@ fn parts(line: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Reads the text line by line; lines that tell of nothing here are passed over and counted.
+/// Reads the text line by line; other lines are skipped and counted.
 pub struct Ftrace<R> {
     lines: Lines<R>,
     others: u64,
@@ -70,7 +70,7 @@ impl<R: BufRead> Ftrace<R> {
         self.others
     }
 
-    /// Events that the kernel says were lost.
+    /// Events that the kernel reports as lost.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -135,7 +135,7 @@ impl<R: BufRead> Events for Ftrace<R> {
     }
 }
 
-/// The action of a line that seems to be as the kernel itself writes it, or perf.
+/// Detects the action of a line that seems to have the kernel's or perf's form.
 fn glance(line: &[u8]) -> Option<Action> {
     let mut colons = memchr_iter(b':', line);
     let begins = colons.find_map(|at| {
@@ -143,16 +143,16 @@ fn glance(line: &[u8]) -> Option<Action> {
         let behind = behind.strip_prefix(b"block:").unwrap_or(behind);
         behind.starts_with(b"block_").then_some(behind)
     })?;
-    // The first of all colons is after the time; a comment has one, too.
+    // The first colon is after the time; a comment has one, too.
     let name = &begins[..memchr(b':', begins)?];
     let other = || action(std::str::from_utf8(name).ok().filter(|name| !name.contains([' ', '(']))?);
     usual_action(name).or_else(other).filter(|_| line.first() != Some(&b'#'))
 }
 
-/// The event of a line as the kernel itself writes it, if all is as usual:
+/// Parses a line in the kernel's own form, if it has the usual fields:
 /// `fio-1234    [001] d..1.   123.456789: block_rq_issue: 7,0 WS 4096 () 1000 + 8 none,0,0 [fio]`.
 fn usual(at: u64, line: &[u8]) -> Option<Event> {
-    // Without an early end, this takes many bytes at a time.
+    // No early exit, so that this is vectorised.
     if !line.iter().fold(true, |is_plain, b| is_plain & matches!(b, b' '..=b'~')) {
         return None;
     }
@@ -186,7 +186,7 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     event.is_possible().then_some(event)
 }
 
-/// What stands before and after the colon and the blank that the event's name follows.
+/// Splits at the colon and blank before the event's name.
 fn usual_parts(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = memchr_iter(b':', line).find(|at| line[at + 1..].starts_with(b" block_"))?;
     Some((&line[..colon], &line[colon + 2..]))
@@ -204,7 +204,7 @@ fn usual_head(head: &[u8]) -> Option<(Process, Nanos)> {
     let (name, mut number) = (&task[..dash], Cursor::new(&task[dash + 1..]));
     let (pid, digits) = number.digits();
     let is_whole = (1..=9).contains(&digits) && number.rest().is_empty() && cursor.rest().is_empty();
-    // A comment, or what may be the head of another event, is not usual.
+    // Comments, and possible heads of other events, are unusual.
     let is_plain = name.iter().all(|b| b.is_ascii_graphic()) && name.first() != Some(&b'#');
     if !is_whole || !is_plain {
         return None;
@@ -232,7 +232,7 @@ fn usual_device(cursor: &mut Cursor<'_>) -> Option<Device> {
     Device::new(u32::try_from(major).ok()?, u32::try_from(minor).ok()?)
 }
 
-/// The length of a command, which some kinds of events have, and its bytes, of which there are mostly none.
+/// Consumes the length of a command, which some events have, and its bytes, usually none.
 fn usual_command(cursor: &mut Cursor<'_>) -> Option<()> {
     if cursor.peek()? != b'(' {
         cursor.number()?;
@@ -243,7 +243,7 @@ fn usual_command(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.gap()
 }
 
-/// `CPU:1 [LOST 17 EVENTS]`.
+/// Parses `CPU:1 [LOST 17 EVENTS]`.
 fn lost_events(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("[LOST ")?;
     whole(rest.split_once(" EVENTS]")?.0)
@@ -276,23 +276,23 @@ fn event(at: u64, head: &str, name: &str, fields: &str) -> Result<Event, String>
     Ok(event)
 }
 
-/// `fio-1234    [001] d..1.  123.456789` and `fio  1234 [001]   123.456789`: whatever stands between number and time.
+/// Parses `fio-1234 [001] d..1.  123.456789` and `fio  1234 [001]   123.456789`; ignores text between number and time.
 fn who_and_when(head: &str) -> Option<(Process, u64)> {
-    // Marks for long pauses may stand after the time.
+    // Marks for long delays may follow the time.
     let head = head.trim_end_matches(|c: char| c.is_whitespace() || "!#+*$@".contains(c));
     let (rest, time) = head.rsplit_once(char::is_whitespace).unwrap_or(("", head));
     let rest = rest.trim_end();
     let (time, task) = match time.strip_suffix("us") {
-        // The latency format: microseconds, and CPU and flags in one word.
+        // The latency format: microseconds; CPU and flags in one word.
         Some(micros) => (
             whole(micros)?.checked_mul(1000)?,
             rest.rsplit_once(char::is_whitespace).map_or("", |(task, _)| task),
         ),
-        // The CPU stands in brackets; before it the task.
+        // The CPU is in brackets, after the task.
         None => (seconds(time)?, rest.rfind(" [").map_or(rest, |i| &rest[..i])),
     };
     let task = task.trim_end();
-    // With the option record-tgid a group stands between, in parentheses.
+    // With the option record-tgid, the group is in parentheses between them.
     let task =
         if task.ends_with(')') { task.rfind('(').map_or(task, |i| task[..i].trim_end()) } else { task };
     let (name, number) = task.rsplit_once(['-', ' ']).unwrap_or(("", task));
@@ -302,13 +302,13 @@ fn who_and_when(head: &str) -> Option<(Process, u64)> {
     Some((Process::new(pid, name.as_bytes()), time))
 }
 
-/// `7,0 WS 4096 () 1000 + 8 …`, `7,0 WS 1000 + 8 …`, `7,0 W 1000 / 1008 …`.
+/// Parses `7,0 WS 4096 () 1000 + 8 …`, `7,0 WS 1000 + 8 …`, `7,0 W 1000 / 1008 …`.
 fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
     let (device, rest) = fields.split_once(' ').ok_or("the device is missing")?;
     event.device = Device::parse(device).ok_or_else(|| format!("the device '{device}' is none"))?;
     let (letters, rest) = rest.trim_start().split_once(' ').ok_or("what it does is missing")?;
     event.rwbs = Rwbs::parse(letters.as_bytes());
-    // Of requests a command's bytes stand in parentheses, after the length of its data.
+    // In request events, the command's bytes are in parentheses, after the length of its data.
     let command = rest.split_once('(').and_then(|(_, rest)| rest.split_once(") "));
     let rest = command.filter(|_| name.starts_with("block_rq_")).map_or(rest, |(_, behind)| behind);
     let mut words = rest.split_whitespace();
@@ -321,7 +321,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
             event.bytes = bytes.ok_or_else(|| format!("the length '{sectors}' is no number"))?;
             event.rwbs = event.rwbs.in_events(event.bytes);
         }
-        // A split tells where the second part starts.
+        // A split has the start of the second part instead.
         Some("/") => {}
         _ => return Err("the sector is followed by neither '+ length' nor '/ sector'".into()),
     }
@@ -332,7 +332,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Head, name and fields of a line of `perf trace -e 'block:*'`:
+/// Splits a line of `perf trace -e 'block:*'` into head, name and fields:
 /// `0.210 fio/1234 block:block_rq_issue(dev: 8388608, sector: 2048, nr_sector: 8, bytes: 4096, rwbs: "R", comm: "fio", cmd: "")`.
 fn perf_trace_parts(line: &str) -> Option<(&str, &str, &str)> {
     let (head, event) = line.split_once(" block:")?;
@@ -367,7 +367,7 @@ fn perf_trace_event(at: u64, head: &str, name: &str, fields: &str) -> Result<Eve
     event.device = number("dev")
         .and_then(|device| kernel_device(device).ok_or_else(|| format!("the device '{device}' is none")))?;
     event.sector = number("sector")?;
-    // A split tells where the second part starts, and no length.
+    // A split has the start of the second part, and no length.
     if event.action != Action::Split {
         let sectors = number("nr_sector")?;
         event.bytes =
@@ -381,13 +381,13 @@ fn perf_trace_event(at: u64, head: &str, name: &str, fields: &str) -> Result<Eve
     if event.is_possible() { Ok(event) } else { Err(BEYOND.into()) }
 }
 
-/// A device by the kernel's own number: 12 bits and 20.
+/// Decodes the kernel's device number: 12 and 20 bits.
 fn kernel_device(number: u64) -> Option<Device> {
     let number = u32::try_from(number).ok()?;
     Device::new(number >> 20, number & 0xf_ffff)
 }
 
-/// A field of an event, without quotation marks.
+/// Value of an event's field, without quotation marks.
 fn perf_trace_value<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     let (_, behind) = fields.split_once(&format!("{name}: ")).filter(|(before, _)| is_begin(before))?;
     Some(behind.split(", ").next().unwrap_or(behind).trim_matches('"'))
@@ -398,12 +398,12 @@ fn perf_trace_origin(fields: &str) -> Option<Origin> {
     Some(Origin { device: kernel_device(number("old_dev")?)?, sector: number("old_sector")? })
 }
 
-/// Whether a field of `perf trace` begins after this.
+/// Whether a field of `perf trace` may start after this.
 fn is_begin(before: &str) -> bool {
     before.is_empty() || before.ends_with(", ")
 }
 
-/// The name in brackets at the end, where the head has none.
+/// Takes the name in brackets at the end, if the head has none.
 fn name_of_task(event: &mut Event, fields: &str) {
     if event.process.name == [0; 16]
         && event.action != Action::Complete

@@ -1,41 +1,41 @@
-//! Events of several files of one trace, by time.
+//! Merges events of several files of one trace, by time.
 
 use super::event::{Counts, Event, Events, Origin};
 use crate::request::{Bad, Entry, Next, Process, TraceError};
 use iosonar_plan::Nanos;
 use std::collections::HashMap;
 
-/// Joins sources by the times of their events; of equal times the earlier source's comes first. What is bad comes as soon
-/// as it is met.
+/// Merges sources by the times of their events; for equal times the earlier source comes first. Bad entries are
+/// returned as soon as they are read.
 pub struct Merged<E> {
     sources: Vec<Head<E>>,
-    /// Sources that were asked for their first event.
+    /// Sources asked for their first event.
     begun: usize,
-    /// The source whose event was shown last: it has to go on.
+    /// Source whose event was shown last and has to advance.
     last: Option<usize>,
     names: SharedNames,
 }
 
-/// Names of processes that one source told and events of another need: blktrace names a process once, in the file of the
-/// CPU on which it was met first.
+/// Names of processes that one source has and events of another need: blktrace names a process once, in the file of the
+/// CPU that saw it first.
 #[derive(Debug, Default)]
 pub struct SharedNames(HashMap<u32, [u8; 16]>);
 
-/// Processes whose names are kept; a machine has no more at a time.
+/// Maximum number of process names kept; a machine runs no more at a time.
 const MOST_NAMES: usize = 1 << 16;
 
 impl SharedNames {
-    /// The name of a process that has none, if a source knows one.
+    /// Name of a process without one, if a source has it.
     pub fn missing<'a, E: Events + 'a>(
         &mut self,
         process: Process,
         mut sources: impl Iterator<Item = &'a E>,
     ) -> Option<[u8; 16]> {
-        // Number 0 is that of every CPU's idle process: each has its own name, and none requested anything.
+        // Number 0 is the idle process of every CPU: the names differ, and it issues no requests.
         if process.name[0] != 0 || process.pid == 0 {
             return None;
         }
-        // Asked once for each process: a machine may have many CPUs.
+        // Looked up once for each process: a machine may have many CPUs.
         if let Some(known) = self.0.get(&process.pid) {
             return Some(*known);
         }
@@ -49,12 +49,12 @@ impl SharedNames {
 
 struct Head<E> {
     source: E,
-    /// When the event is that it shows; none at its end.
+    /// Time of the shown event; `None` at EOF.
     time: Option<Nanos>,
 }
 
 impl<E: Events> Merged<E> {
-    /// Of sources that each are in order.
+    /// Merges sources that are each in order.
     pub fn new(sources: impl IntoIterator<Item = E>) -> Merged<E> {
         let head = |source| Head { source, time: None };
         Merged {
@@ -70,7 +70,7 @@ impl<E: Events> Merged<E> {
         self.sources.iter().map(|head| &head.source)
     }
 
-    /// Makes each source show its next event; what is bad ends that before its turn is over.
+    /// Makes each source show its next event; returns early with a bad entry, and continues with the same source.
     fn go_on(&mut self) -> Result<Option<Bad>, TraceError> {
         while let Some(head) = self.sources.get_mut(self.begun) {
             if let Some(bad) = head.advance()? {
@@ -104,12 +104,12 @@ impl<E: Events> Events for Merged<E> {
         if let Some(bad) = self.go_on()? {
             return Ok(Some(Entry::Bad(bad)));
         }
-        // A machine has few CPUs: looking at each is as fast as a heap.
+        // A machine has few CPUs: a linear scan is as fast as a heap.
         let times = self.sources.iter().enumerate().filter_map(|(index, head)| Some((head.time?, index)));
-        // Of equal times the least index.
+        // The lowest index of equal times.
         self.last = times.min().map(|(_, index)| index);
         let Some(last) = self.last else { return Ok(None) };
-        // Every source shows a later event: what it told before has been read.
+        // Every source shows a later event, so all earlier names have been read.
         let process = self.sources[last].source.shown().process;
         let name = self.names.missing(process, self.sources.iter().map(|head| &head.source));
         let source = &mut self.sources[last].source;

@@ -1,5 +1,4 @@
-//! What the kernel's block layer tells: events on the way of a request, from several sources, and how requests are made
-//! of them.
+//! Traces of the kernel's block layer: events of requests, from several sources, and how these become requests.
 
 pub mod blkparse;
 pub mod blktrace;

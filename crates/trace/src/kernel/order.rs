@@ -1,34 +1,34 @@
-//! Whether requests are given to the driver in the order in which they were requested.
+//! Whether requests are issued to the driver in the order in which they were queued.
 
 use super::{Action, Device, Event};
 use std::collections::HashMap;
 
-/// Places that are remembered at most: of requests that were joined with others, the driver is never given the place.
+/// Maximum number of places remembered: the places of merged requests are never issued.
 const MOST: usize = 1 << 16;
 
-/// Compares the order of `Q` (somebody requested it) with that of `D` (it was handed to the driver). Requests are known by their first
-/// sector, so a request that was joined with the one before it is a part of that one. Each device has an order of its own.
+/// Compares the order of `Q` with that of `D`. Requests are identified by their first sector, so a request that was
+/// merged into the previous one is a part of that one. Each device has its order.
 #[derive(Debug, Clone)]
 pub struct IssueOrder {
     /// Number of the last `Q` of each place.
     queued: HashMap<(Device, u64), u64>,
     number: u64,
-    /// Number of the request that each device got last.
+    /// Number of the request issued last to each device.
     last: HashMap<Device, u64>,
-    /// Requests that may be on their way at once, so that nobody can say which was first.
+    /// Requests that may be queued concurrently, so that their order is undefined.
     at_once: u64,
     issued: u64,
     behind: u64,
 }
 
 impl IssueOrder {
-    /// Of requests that so many threads submit: those that are submitted at the same moment have no order.
+    /// Expects `threads` threads: requests queued at the same moment have no order.
     pub fn of_threads(threads: u64) -> IssueOrder {
         let at_once = threads.saturating_sub(1);
         IssueOrder { queued: HashMap::new(), number: 0, last: HashMap::new(), at_once, issued: 0, behind: 0 }
     }
 
-    /// Takes the next event into account; events have to come in the order of time.
+    /// Adds the next event; events must be in time order.
     pub fn add(&mut self, event: &Event) {
         if event.bytes == 0 {
             return;
@@ -53,12 +53,12 @@ impl IssueOrder {
         }
     }
 
-    /// Requests that were given to the driver.
+    /// Requests issued to the driver.
     pub fn issued(&self) -> u64 {
         self.issued
     }
 
-    /// Those of them that had been requested before the one that was issued last.
+    /// Issued requests that had been queued before the previously issued one.
     pub fn out_of_order(&self) -> u64 {
         self.behind
     }
@@ -90,7 +90,7 @@ mod tests {
     fn what_an_elevator_sorts_is_out_of_order() {
         let queued = [80, 8, 40, 16].map(|sector| (Action::Queue, sector));
         let issued = [8, 16, 40, 80].map(|sector| (Action::Issue, sector));
-        // 8 (2), 16 (4), 40 (3), 80 (1): two were requested before the one that went last.
+        // 8 (2), 16 (4), 40 (3), 80 (1): two were queued before the previously issued one.
         assert_eq!(order(&[queued, issued].concat()), (4, 2));
     }
 
@@ -116,7 +116,7 @@ mod tests {
             order.add(&Event { action, device, sector: 8, bytes: 4096, ..Event::default() });
         }
         assert_eq!((order.issued(), order.out_of_order()), (2, 0));
-        // Two threads: what was submitted one before may as well be one behind.
+        // With two threads, a swap of neighbours is no disorder.
         let swapped = [(Action::Queue, 8), (Action::Queue, 16), (Action::Issue, 16), (Action::Issue, 8)];
         let of = |threads: u64| {
             let mut order = IssueOrder::of_threads(threads);

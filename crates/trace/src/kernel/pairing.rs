@@ -13,18 +13,18 @@ use std::ops::Range;
 pub struct At(Action);
 
 impl At {
-    /// When somebody requested it, before the kernel joined and split requests.
+    /// Queued, before the kernel merges and splits requests.
     pub const QUEUE: At = At(Action::Queue);
-    /// When the kernel had made a request of it.
+    /// Request allocated.
     pub const GET_REQUEST: At = At(Action::GetRequest);
-    /// When it came to the scheduler.
+    /// Inserted into the scheduler.
     pub const INSERT: At = At(Action::Insert);
-    /// When it was handed to the driver, joined and split.
+    /// Issued to the driver, merged and split.
     pub const ISSUE: At = At(Action::Issue);
-    /// When it ended.
+    /// Completed.
     pub const COMPLETE: At = At(Action::Complete);
 
-    /// What can be chosen, with the words for it.
+    /// All choices, with their words.
     pub const ALL: [(At, &'static str); 5] = [
         (At::QUEUE, "queue"),
         (At::GET_REQUEST, "get-request"),
@@ -33,96 +33,96 @@ impl At {
         (At::COMPLETE, "complete"),
     ];
 
-    /// The most frequent of the first four, as blkreplay's conversion chooses it; of equally frequent ones the earliest in
-    /// a request's life. None if there is none of them.
+    /// The most frequent of the first four, as blkreplay's conversion chooses it; of equally frequent ones the earliest
+    /// in a request's life. `None` if the trace has none of the four.
     pub fn most_frequent(counts: &Counts) -> Option<At> {
         let count = |at: &At| counts[at.0 as usize];
         let begins = At::ALL[..4].iter().map(|(at, _)| *at).rev();
         begins.filter(|at| count(at) > 0).max_by_key(count)
     }
 
-    /// Its word.
+    /// Returns the word.
     pub fn word(self) -> &'static str {
         At::ALL.iter().find(|(at, _)| *at == self).map_or("", |(_, word)| word)
     }
 
-    /// blkparse's letter of the event.
+    /// Returns blkparse's letter of the event.
     pub fn letter(self) -> char {
         self.0.name().chars().next().unwrap_or('?')
     }
 }
 
-/// How the ends of requests are found.
+/// How completions are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
-    /// They are not: requests have no latency.
+    /// Not at all: requests have no latency.
     None,
-    /// A completion ends what it covers of the same device and kind: one request, several that were joined, or a part of
-    /// one that was split. Where that is not unique, it is marked.
+    /// A completion ends the requests it covers on the same device and of the same kind: one request, several merged
+    /// ones, or a part of a split one. Ambiguous matches are marked.
     Exact,
-    /// As blkreplay's script with guessed timing does (spec 1.5): the first of the events Q, G, I and D of a place, length
-    /// and direction is the start, the next C of those is the end, and what is not over after 10 s is forgotten.
+    /// As blkreplay's script with guessed timing (spec 1.5): the first of the events Q, G, I and D of a place, length
+    /// and direction is the start, the next C of those is the end; requests older than 10 s are dropped.
     Guessed,
 }
 
-/// What is forgotten if it has not ended: that long after its start.
+/// Requests are given up this long after their start.
 const LONGEST_EXACT: u64 = 120_000_000_000;
 const LONGEST_GUESSED: u64 = 10_000_000_000;
-/// Most requests that wait for their end, or for the end of an earlier one.
+/// Maximum number of requests that wait for their end, or for the end of an earlier one.
 const MOST_WAITING: usize = 1 << 20;
-/// Requests among which EAGAIN is looked for where ends are not: it comes within the call that queued one.
+/// Requests searched for EAGAIN if completions are not matched: it comes within the call that queued one.
 const LOOKED_BACK: usize = 1 << 12;
 
-/// A request that waits: for its end, for a second try, or for its turn.
+/// A request that waits for its end, for a second try, or for its turn.
 #[derive(Debug)]
 struct Waiting {
     request: Traced,
     state: State,
     begun: u64,
     ends: Ends,
-    /// Completions of a write's data that no completion without length has followed yet, where it ends by its own.
+    /// Completions of a write's data that await a completion without length, where the write ends by its own.
     parts: u32,
 }
 
 /// Which completion ends a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    /// The one that covers it.
+    /// A completion that covers it.
     Covered,
-    /// The last one, without length, that follows all that the kernel did for it: flush, data, flush.
+    /// The last one, without length, which follows all that the kernel did for it: flush, data, flush.
     Own,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// None of its sectors, of which there are this many, has ended.
+    /// None of its sectors, of which there are this many, has completed.
     Open(u64),
-    /// A part of it has ended.
+    /// Partly completed.
     InPart,
-    /// Its data, or a flush of the device that served it, ended at this time. Its own end may follow.
+    /// Its data, or a device flush that served it, ended at this time. Its own end may follow.
     Served(u64),
-    /// It ended with EAGAIN: the kernel may issue it again.
+    /// Ended with EAGAIN: the kernel may issue it again.
     Refused,
-    /// It ended, or it never will: only its turn is waited for.
+    /// Ended or given up: only its turn is awaited.
     Settled,
-    /// It is no request of its own: the driver gave it back, or the kernel issued it again.
+    /// Not a separate request: requeued, or issued again by the kernel.
     Dropped,
 }
 
 impl State {
-    /// Whether not all of its sectors have ended.
+    /// Whether some of its sectors have not completed.
     fn is_open(self) -> bool {
         matches!(self, State::Open(_) | State::InPart)
     }
 }
 
 impl Waiting {
-    /// A request whose end is not waited for.
+    /// A request whose end is not awaited.
     fn settled(request: Traced, time: Nanos) -> Waiting {
         Waiting { request, state: State::Settled, begun: time.0, ends: Ends::Covered, parts: 0 }
     }
 
-    /// Notes an end, which may not be the last one.
+    /// Records an end, which may not be the last one.
     fn end(&mut self, error: i32, time: Nanos) {
         let request = &mut self.request;
         request.latency = Some(time.saturating_sub(request.time));
@@ -142,8 +142,8 @@ impl Waiting {
     }
 }
 
-/// Requests in flight by device, kind, first sector and number: the first three are the place, which is compared as one
-/// number.
+/// Key of requests in flight: device, kind, first sector and number. The first three are the place, which is compared
+/// as one number.
 pub(super) type Key = (Place, u64);
 
 /// Device, kind and first sector.
@@ -156,36 +156,36 @@ impl Place {
     }
 }
 
-/// Makes requests of events.
+/// Builds requests from events.
 pub struct Paired<E> {
     events: E,
     pairs: Pairs,
-    /// What counts as time zero; none: that of the trace.
+    /// Time zero; `None`: that of the trace.
     origin: Option<Nanos>,
     from_first: bool,
     before_first: Nanos,
 }
 
-/// Requests, as far as their events have come.
+/// Requests so far.
 struct Pairs {
     at: At,
     timing: Timing,
-    /// In the order of their starts; the first has the number `first`.
+    /// Requests by start time; the first has the number `first`.
     waiting: VecDeque<Waiting>,
     first: u64,
-    /// Those with a lower number are not waited for any more.
+    /// Requests below this number are given up.
     expired: u64,
     open: BTreeSet<Key>,
     refused: Refused,
-    /// Tries that are no requests of their own, because the kernel issued the request again.
+    /// Tries dropped because the kernel issued the request again.
     retried: u64,
-    /// Requests that the driver got again though no event says that it had given them back.
+    /// Requests issued to the driver again without a requeue event.
     issued_again: u64,
-    /// The latest time so far.
+    /// Latest time so far.
     now: u64,
-    /// The most sectors of a request so far: how far before a completion those lie that it can end.
+    /// Most sectors of a request so far, which bounds how far before a completion the requests lie that it can end.
     longest: u64,
-    /// What has ended of the requests of which a part has.
+    /// Completed ranges of partly completed requests.
     parts: HashMap<u64, Covered>,
     flushes: Flushes,
     zones: Zones,
@@ -195,7 +195,7 @@ struct Pairs {
 }
 
 impl<E: Events> Paired<E> {
-    /// Of events in the order of time. With a timing other than none, `at` is not the completion.
+    /// Takes events in time order. With a timing other than `None`, `at` must not be the completion.
     pub fn new(events: E, at: At, timing: Timing) -> Paired<E> {
         let pairs = Pairs {
             at,
@@ -219,44 +219,44 @@ impl<E: Events> Paired<E> {
         Paired { events, pairs, origin: None, from_first: false, before_first: Nanos(0) }
     }
 
-    /// Lets time begin with the first event, as blkparse does, or `before` earlier: events of several CPUs can be out of
-    /// order, and some are earlier than the first one, so that an event that has no sign is before a clock's zero.
-    /// [`crate::FromFirst::at_most`] takes that time off again.
+    /// Sets time zero to the first event, as blkparse does, or `before` earlier: events of several CPUs can be out of
+    /// order, and some are earlier than the first one, so that an unsigned time would be below zero.
+    /// [`crate::FromFirst::at_most`] subtracts that time again.
     #[must_use]
     pub fn from_first(mut self, before: Nanos) -> Paired<E> {
         (self.from_first, self.before_first) = (true, before);
         self
     }
 
-    /// Lets time begin at this time of the events' clock.
+    /// Sets time zero to this time of the events' clock.
     #[must_use]
     pub fn since(mut self, origin: Nanos) -> Paired<E> {
         (self.from_first, self.origin) = (true, Some(origin));
         self
     }
 
-    /// Names devices by more than their two numbers: pairs of these and the name.
+    /// Adds names to device numbers: pairs of both.
     #[must_use]
     pub fn named(mut self, names: Vec<(String, String)>) -> Paired<E> {
         self.pairs.devices.names = names;
         self
     }
 
-    /// Events met so far, in the order of [`Action::ALL`].
+    /// Number of events so far, in the order of [`Action::ALL`].
     pub fn counts(&self) -> Counts {
         self.pairs.counts
     }
 
-    /// Where the events come from.
+    /// Returns the source of the events.
     pub fn events(&self) -> &E {
         &self.events
     }
 }
 
 impl Pairs {
-    /// The request that an event tells of, at this time.
+    /// Builds the request of an event, at this time.
     fn request(&mut self, event: &Event, time: Nanos) -> Traced {
-        // Requests without a place, such as flushes, have the last sector of all: codecs let no other such place pass.
+        // Requests without a place, such as flushes, have the maximum sector; codecs reject all other such places.
         let offset = if event.is_possible() && event.sector < 1 << 54 { event.sector * SECTOR } else { 0 };
         let extent = Extent { offset, length: event.bytes };
         let rwbs = event.rwbs.of_length(event.bytes);
@@ -279,7 +279,7 @@ impl Pairs {
         }
     }
 
-    /// Takes an event of this time; the request that it is, where ends are not looked for.
+    /// Adds an event of this time; returns its request if completions are not matched.
     fn take(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
         self.now = self.now.max(time.0);
         self.expire(time.0);
@@ -289,7 +289,7 @@ impl Pairs {
         let event = unlike.as_ref().unwrap_or(event);
         let kind = event.rwbs.of_length(event.bytes).kind;
         if event.bytes == 0 && matches!(kind, Kind::Read | Kind::Write | Kind::Discard | Kind::WriteZeroes) {
-            // The kernel ends requests that flush, and what failed, again without a length.
+            // The kernel ends flushing requests, and failed ones, again without a length.
             if kind == Kind::Write && event.action == Action::Complete && self.timing == Timing::Exact {
                 self.end_own(event, time);
             }
@@ -311,7 +311,7 @@ impl Pairs {
         None
     }
 
-    /// The same where ends are not looked for: only what is queued can end with EAGAIN and come again.
+    /// The same without matched completions: only queued requests can end with EAGAIN and come again.
     fn take_without_end(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
         if self.at == At::ISSUE {
             return self.take_issue(event, time);
@@ -329,7 +329,7 @@ impl Pairs {
         None
     }
 
-    /// The same for requests of the driver: it can give back what it got, which is issued again.
+    /// The same for requests of the driver, which can requeue them.
     fn take_issue(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
         if event.action == Action::Issue {
             let request = self.request(event, time);
@@ -348,7 +348,7 @@ impl Pairs {
         None
     }
 
-    /// EAGAIN ends what this process queued just now.
+    /// Applies EAGAIN to the request that this process has just queued.
     fn refuse_held(&mut self, event: &Event, time: Nanos) {
         let ended = Begun::of(event);
         let device = self.devices.number(event.device);
@@ -361,7 +361,7 @@ impl Pairs {
         }
     }
 
-    /// Waits for the second try of what ended with EAGAIN.
+    /// Waits for the second try of a request that ended with EAGAIN.
     fn refuse(&mut self, number: u64, now: u64) {
         let waiting = &mut self.waiting[(number - self.first) as usize];
         waiting.state = State::Refused;
@@ -369,8 +369,8 @@ impl Pairs {
         self.refused.add((self.place(&request), number), now);
     }
 
-    /// Who issued a request first that starts now: whoever had the try that ended with EAGAIN, which is dropped. io_uring
-    /// leaves the second try to a worker, whose name says nothing about the program.
+    /// Returns the process that issued a starting request first, and drops its try that ended with EAGAIN. io_uring
+    /// leaves the second try to a worker, whose name does not identify the program.
     fn first_try(&mut self, begun: Begun, process: Process) -> Process {
         if self.refused.is_empty() {
             return process;
@@ -407,12 +407,12 @@ impl Pairs {
     /// Numbers of the open requests of exactly this place and length.
     fn exactly(&self, b: Begun) -> impl Iterator<Item = u64> + '_ {
         let place = b.place();
-        // To look up where they end would cost as much as all the rest.
+        // Looking up their ends would cost as much as all the rest.
         let keys = self.open.range((place, 0)..).take_while(move |key| key.0 == place);
         keys.map(|key| key.1).filter(move |n| self.waiting(*n).state == State::Open(b.sectors))
     }
 
-    /// The number that the next request gets.
+    /// Number of the next request.
     fn next_number(&self) -> u64 {
         self.first + self.waiting.len() as u64
     }
@@ -442,7 +442,7 @@ impl Pairs {
             }
             None if self.end_append(ended, event, time) => {}
             None if self.timing == Timing::Exact && self.end_parts(ended, event, time) => {}
-            // Flushes and drivers' commands that nobody requested.
+            // Flushes and driver commands issued by the kernel itself.
             None if matches!(ended.kind, Kind::Flush | Kind::Other) => {}
             None => {
                 let request = Traced { pairing: Pairing::NoBegin, ..self.request(event, time) };
@@ -451,8 +451,8 @@ impl Pairs {
         }
     }
 
-    /// Ends a zone append: it is issued at the start of a zone, and ends where the device put it. Returns whether there was
-    /// one; it gets its real place.
+    /// Ends a zone append: it is issued at the start of a zone, and ends where the device put it. Returns whether one
+    /// matched; it gets its real place.
     fn end_append(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
         let is_append = event.rwbs.flags.has(Flags::ZONE) && ended.kind == Kind::Write;
         if !is_append || self.timing != Timing::Exact {
@@ -463,7 +463,7 @@ impl Pairs {
         let is_same = |waiting: &Waiting| {
             waiting.request.flags.has(Flags::ZONE) && waiting.state == State::Open(ended.sectors)
         };
-        // The nearest zone start, and of the appends there the oldest.
+        // The nearest zone start, and the oldest append there.
         let mut fitting = before.filter(|key| is_same(self.waiting(key.1))).peekable();
         let Some(place) = fitting.peek().map(|key| key.0) else { return false };
         let Some(number) = fitting.take_while(|key| key.0 == place).map(|key| key.1).last() else {
@@ -477,9 +477,9 @@ impl Pairs {
         true
     }
 
-    /// Ends what the kernel would have had to wait for; whether there is nothing more to do. The kernel does this within the
-    /// call that queued the request, so it is the process's youngest one. It never gets as far as the driver: where requests
-    /// count later than that, this is the end of none.
+    /// Ends the request that the kernel refused with EAGAIN; returns whether the event is done. The kernel does this
+    /// within the call that queued the request, so it is the process's youngest one. It never reaches the driver: if
+    /// requests count later than that, no request matches.
     fn end_refused(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
         let is_own = |n: &u64| self.waiting(*n).request.process.pid == event.process.pid;
         let own = self.exactly(ended).filter(is_own).last();
@@ -497,7 +497,7 @@ impl Pairs {
         self.waiting[(number - self.first) as usize].request.pairing = Pairing::Ambiguous;
     }
 
-    /// Ends whatever a completion covers, wholly or in part; whether there was something.
+    /// Completes every request that the event covers, even partly; returns whether any matched.
     fn end_parts(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
         let (from, to) = (ended.sector, ended.sector + ended.sectors);
         let lowest = from.saturating_sub(self.longest);
@@ -526,7 +526,7 @@ impl Pairs {
         found
     }
 
-    /// Ends a request, or, where its own end may follow, its data.
+    /// Ends a request, or its data if its own end may follow.
     fn close(&mut self, number: u64, event: &Event, time: Nanos) {
         let waiting = &mut self.waiting[(number - self.first) as usize];
         waiting.end(event.error, time);
@@ -538,7 +538,7 @@ impl Pairs {
         }
     }
 
-    /// Nothing more of the request is waited for, unless it ended with EAGAIN.
+    /// Stops waiting for the request, unless it ended with EAGAIN.
     fn settle(&mut self, number: u64, time: Nanos) {
         let waiting = &mut self.waiting[(number - self.first) as usize];
         waiting.state = State::Settled;
@@ -554,14 +554,14 @@ impl Pairs {
         let flags = event.rwbs.flags;
         let is_own = match kind {
             Kind::Flush => !event.rwbs.is_device_flush(),
-            // The driver gets the data alone, and the flushes around it as requests of their own.
+            // The driver gets the data alone, and the flushes around it as separate requests.
             Kind::Write => self.at != At::ISSUE && (flags.has(Flags::FUA) || flags.has(Flags::PREFLUSH)),
             _ => false,
         };
         if is_own && self.timing == Timing::Exact { Ends::Own } else { Ends::Covered }
     }
 
-    /// Ends a flush that the kernel issued by the completion of one, and a requested flush by its own.
+    /// Ends device flushes by their completion, and requested flushes by their own.
     fn end_flush(&mut self, event: &Event, time: Nanos) {
         if !event.rwbs.is_device_flush() {
             return self.end_own(event, time);
@@ -577,8 +577,8 @@ impl Pairs {
         }
     }
 
-    /// A flush of the device ended that was issued after this flush had been requested. That ends the requested flush,
-    /// unless a completion of its own follows.
+    /// Notes the end of a device flush issued after this flush had been requested. That ends the requested flush,
+    /// unless its own completion follows.
     fn serve(&mut self, number: u64, event: &Event, time: Nanos) {
         let has_own_ends = self.flushes.has_own_ends(event.device);
         let waiting = &mut self.waiting[(number - self.first) as usize];
@@ -590,19 +590,19 @@ impl Pairs {
         waiting.request.error = 0;
         waiting.end(event.error, time);
         if was_served {
-            // An earlier flush of the device ended others that were requested before this one was.
+            // An earlier device flush ended others that were requested before this one.
             waiting.request.pairing = Pairing::Ambiguous;
         }
     }
 
-    /// Numbers of the flushes of a device that have not ended, the oldest first.
+    /// Numbers of a device's flushes that have not ended, oldest first.
     fn open_flushes(&self, device: Device, ends: Ends) -> Vec<u64> {
         let place = Place::new(device, Kind::Flush, 0);
         let keys = self.open.range((place, 0)..).take_while(|key| key.0 == place);
         keys.map(|key| key.1).filter(|number| self.waiting(*number).ends == ends).collect()
     }
 
-    /// The oldest of these, all of which are marked if there are several.
+    /// Returns the oldest of these; marks all as ambiguous if there are several.
     fn oldest(&mut self, numbers: &[u64]) -> Option<u64> {
         if numbers.len() > 1 {
             numbers.iter().for_each(|number| self.mark_ambiguous(*number));
@@ -610,13 +610,13 @@ impl Pairs {
         numbers.first().copied()
     }
 
-    /// Takes a completion without length: the end of a request for which the kernel has done everything else.
+    /// Handles a completion without length: the end of a request for which the kernel has done everything else.
     fn end_own(&mut self, event: &Event, time: Nanos) {
         let sector = Begun::of(event).sector;
         let flushes = if sector == 0 { self.open_flushes(event.device, Ends::Own) } else { Vec::new() };
         let is_served = |n: &u64| matches!(self.waiting(*n).state, State::Served(_));
         let served: Vec<u64> = flushes.iter().copied().filter(is_served).collect();
-        // The kernel ends all flushes that one flush of the device served, in their order.
+        // The kernel ends all flushes that one device flush served, in their order.
         let flush = match served[..] {
             [oldest, ..] if !self.flushes.is_busy(event.device) => Some(oldest),
             _ => self.oldest(&served),
@@ -633,14 +633,14 @@ impl Pairs {
     fn end_own_flush(&mut self, number: u64, event: &Event, time: Nanos) {
         self.flushes.note_own_end(event.device);
         let waiting = &mut self.waiting[(number - self.first) as usize];
-        // What became of the device's flush was noted before it was known whose it was.
+        // The device flush's error was recorded before its owner was known.
         waiting.request.error = 0;
         waiting.end(event.error, time);
         self.settle(number, time);
     }
 
-    /// The write whose data ended and whose own end this can be. The youngest one: writes of one place follow each other,
-    /// and one that was not flushed has no such end. Parts of a split write end at places of their own.
+    /// The write whose data ended and whose own end this can be. The youngest one: writes of one place follow each
+    /// other, and one without a flush has no such end. Parts of a split write end at their own places.
     fn served_write(&self, device: Device, sector: u64) -> Option<u64> {
         let place = |sector| Place::new(device, Kind::Write, sector);
         let range = (place(sector.saturating_sub(self.longest)), 0)..=(place(sector), u64::MAX);
@@ -661,7 +661,7 @@ impl Pairs {
         }
     }
 
-    /// The driver gave it back: it will be issued again, and that will be its start.
+    /// Handles a requeue: the next issue is the request's start.
     fn give_back(&mut self, event: &Event) {
         let begun = Begun::of(event);
         let Some(number) = self.exactly(begun).last() else { return };
@@ -669,13 +669,13 @@ impl Pairs {
         self.waiting[(number - self.first) as usize].state = State::Dropped;
     }
 
-    /// What has not ended, or was not issued again, for so long is not waited for any more.
+    /// Gives up requests that have not ended, or were not issued again, in time.
     fn expire(&mut self, now: u64) {
         while let Some((_, number)) = self.refused.expired(now) {
             self.waiting[(number - self.first) as usize].state = State::Settled;
         }
         let longest = match self.timing {
-            // Nothing is open.
+            // No request is open.
             Timing::None => return,
             Timing::Guessed => LONGEST_GUESSED,
             Timing::Exact => LONGEST_EXACT,
@@ -694,7 +694,7 @@ impl Pairs {
         }
     }
 
-    /// The request whose turn it is.
+    /// Returns the request whose turn it is.
     fn due(&mut self) -> Option<Traced> {
         loop {
             let front = self.waiting.front()?;
@@ -705,7 +705,7 @@ impl Pairs {
             let mut front = self.waiting.pop_front()?;
             self.first += 1;
             if front.request.pairing == Pairing::Ambiguous && front.request.latency.is_none() {
-                // One like it ended, and it did not.
+                // A later equal request completed, this one did not.
                 if self.at == At::ISSUE {
                     self.issued_again += 1;
                     self.forget(&front.request, number);
@@ -729,7 +729,7 @@ impl Pairs {
             State::Served(ended) => {
                 self.now.saturating_sub(ended) <= OWN_END_NS && self.waiting.len() <= OWN_END_REQUESTS
             }
-            // Whether it ends with EAGAIN shows at once; it is held until then.
+            // EAGAIN comes at once; the request is held until then.
             State::Settled if self.timing == Timing::None => {
                 self.now.saturating_sub(front.begun) <= HELD_NS && self.waiting.len() <= HELD
             }
@@ -750,20 +750,19 @@ impl Pairs {
     }
 }
 
-/// The time since `before` nanoseconds ahead of `origin`; what is earlier than that is at 0. Times before a clock's zero have
-/// no sign.
+/// Time since `before` nanoseconds ahead of `origin`; earlier times become 0. Times before a clock's zero wrap.
 fn since(time: Nanos, origin: Nanos, before: Nanos) -> Nanos {
     let later = time.0.wrapping_sub(origin.0) as i64;
     Nanos(before.0.saturating_add_signed(later))
 }
 
-/// Ranges of sectors that have ended, in order and apart from each other. Ends of parts may repeat what others covered:
-/// those of a discard that the kernel split grow, from its start, up to the whole.
+/// Completed ranges of sectors, sorted and disjoint. Partial completions may overlap: those of a discard that the
+/// kernel split grow, from its start, up to the whole.
 #[derive(Debug, Default)]
 struct Covered(Vec<Range<u64>>);
 
 impl Covered {
-    /// Adds a range; returns how many sectors are covered then.
+    /// Adds a range; returns the number of covered sectors.
     fn add(&mut self, new: Range<u64>) -> u64 {
         let from = self.0.partition_point(|known| known.end < new.start);
         let to = self.0.partition_point(|known| known.start <= new.end);
@@ -778,7 +777,7 @@ impl Covered {
     }
 }
 
-/// Devices with zones, as far as the trace tells, and what the letter `N` was read as.
+/// Zoned devices, as far as the trace shows, and the number of `N` events read as zeroing.
 #[derive(Debug, Default)]
 struct Zones {
     devices: HashSet<Device>,
@@ -786,7 +785,7 @@ struct Zones {
 }
 
 impl Zones {
-    /// What the letters of an event mean on its device; none if they mean what they say.
+    /// Corrects an event's letters for its device; `None` if they are right as they are.
     fn read(&mut self, event: &Event) -> Option<Event> {
         let Rwbs { flags, .. } = event.rwbs;
         if flags.has(Flags::ZONE) {
@@ -803,14 +802,14 @@ impl Zones {
     }
 }
 
-/// What [`Requests::besides`] calls events with a letter that older kernels use for several operations.
+/// Label in [`Requests::besides`] for events with a letter that older kernels use for several operations.
 const ZEROINGS: &str = "requests or steps of requests have the letter N and a length: read as write zeroes, which is how the \
                         kernel prints them; on a zoned device they can be operations on zones";
-/// And requests of the driver that the kernel issued again.
+/// Label for requests that the kernel issued to the driver again.
 const ISSUED_AGAIN: &str =
     "requests were issued to the driver again without an event that says so: each counts once";
 
-/// Numbers of the devices, in the order in which they are met.
+/// Numbers of the devices, in order of appearance.
 #[derive(Debug, Default)]
 struct Devices {
     all: Vec<Device>,
@@ -821,14 +820,14 @@ struct Devices {
 
 impl Devices {
     fn name(&self, device: Device) -> String {
-        // Some texts do not tell the device.
+        // Some texts lack the device.
         let numbers = if device == Device::default() { String::new() } else { device.to_string() };
         let known = self.names.iter().find(|(known, _)| *known == numbers);
         known.map_or(numbers.clone(), |(_, name)| name.clone())
     }
 
     fn number(&mut self, device: Device) -> u32 {
-        // Events of one device mostly follow each other.
+        // Consecutive events mostly have the same device.
         if self.all.get(self.last as usize) != Some(&device) {
             let next = self.all.len() as u32;
             self.last = *self.numbers.entry(device).or_insert(next);
@@ -840,7 +839,7 @@ impl Devices {
     }
 }
 
-/// What a completion is matched by.
+/// Fields by which a completion is matched.
 #[derive(Debug, Clone, Copy)]
 struct Begun {
     device: Device,
@@ -850,7 +849,7 @@ struct Begun {
 }
 
 impl Begun {
-    /// What [`Pairs::request`] makes of an event, as far as it is matched.
+    /// The fields of [`Pairs::request`] that are used for matching.
     #[inline]
     fn of(event: &Event) -> Begun {
         let sector = if event.is_possible() && event.sector < 1 << 54 { event.sector } else { 0 };
@@ -917,7 +916,7 @@ mod tests {
     use crate::request::Process;
     use proptest::prelude::*;
 
-    /// Events as `Q 10 W 1000 8 fio:7 11`: action, time, letters, sector, sectors; and, if told, process and error.
+    /// Events as `Q 10 W 1000 8 fio:7 11`: action, time, letters, sector, sectors; then optional process and error.
     struct Told(std::vec::IntoIter<Event>, Event);
 
     impl Events for Told {
@@ -977,7 +976,7 @@ mod tests {
         all
     }
 
-    /// Requests as `time sector process error`, and how many tries were dropped.
+    /// Requests as `time sector process error`, and the number of dropped tries.
     fn tried(text: &str, timing: Timing) -> (Vec<String>, u64) {
         let mut paired = Paired::new(events(text), At::QUEUE, timing);
         let mut all = Vec::new();
@@ -994,7 +993,7 @@ mod tests {
 
     #[test]
     fn what_was_tried_twice_counts_once_at_its_second_try() {
-        // The second try is split by the kernel, and ends by parts.
+        // The second try is split by the kernel and ends in parts.
         let twice = "Q 1 R 0 16 fio:10; C 2 R 0 16 fio:10 11; Q 5 R 0 16 iou-wrk-10:12; C 8 R 0 8; C 9 R 8 8";
         for timing in [Timing::Exact, Timing::None] {
             assert_eq!(tried(twice, timing), (all(&["5 0 fio-10 0"]), 1), "{timing:?}");
@@ -1027,14 +1026,14 @@ mod tests {
                 assert_eq!((all.len(), dropped), (2, 0), "{other} {timing:?}");
             }
         }
-        // Another error is one, whoever comes afterwards.
+        // Another error stays an error, even if the request comes again.
         let failed = "Q 1 R 0 8 fio:10; C 2 R 0 8 fio:10 5; Q 3 R 0 8 fio:10; C 4 R 0 8";
         assert_eq!(tried(failed, Timing::Exact), (all(&["1 0 fio-10 5", "3 0 fio-10 0"]), 0));
     }
 
     #[test]
     fn tries_of_several_threads_do_not_mix() {
-        // Somebody else's request of the same place is in flight all the time.
+        // Another process has a request of the same place in flight all the time.
         let text = "Q 1 R 0 8 cat:9; Q 2 R 0 8 a:10; C 3 R 0 8 a:10 11; Q 4 R 0 8 b:11; C 5 R 0 8 b:11 11; \
                     Q 6 R 0 8 iou-wrk-11:21; Q 7 R 0 8 iou-wrk-10:20; C 8 R 0 8; C 9 R 0 8; C 10 R 0 8";
         for timing in [Timing::Exact, Timing::None] {
@@ -1118,7 +1117,7 @@ mod tests {
             prop_assert_eq!(all.iter().filter(|r| !r.ends_with("NoBegin")).count(), begins - dropped);
             let times: Vec<u64> = all.iter().map(|r| r.split(' ').next().unwrap().parse().unwrap()).collect();
             prop_assert!(times.is_sorted());
-            // Without ends, too, each begin is a request or was issued again.
+            // Without completions, too, each start is a request or was issued again.
             let (untimed, dropped) = tried(&text, Timing::None);
             prop_assert_eq!(untimed.len(), begins - dropped as usize);
         }

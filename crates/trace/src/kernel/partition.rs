@@ -1,29 +1,29 @@
-//! Requests of a partition.
+//! Maps requests back to partitions.
 //!
-//! The kernel moves a request of a partition to its place on the disk before it tells of it (`blk_partition_remap`): all events have the
-//! disk's number and place. Only the remap (`A`) before them has those of the partition.
+//! The kernel moves a request of a partition to its place on the disk before it emits events (`blk_partition_remap`):
+//! all events have the disk's number and place. Only the preceding remap (`A`) has those of the partition.
 
 use super::event::{Action, Counts, Device, Event, Events, Origin};
 use crate::request::{Entry, Next};
 use iosonar_plan::SECTOR;
 use std::collections::{BTreeMap, HashSet};
 
-/// Remaps that are kept at most; the oldest go first.
+/// Maximum number of remaps kept; the oldest are dropped first.
 const MOST: usize = 1 << 16;
 
-/// A part of a disk to which a request was moved.
+/// A range of a disk to which a request was moved.
 struct Moved {
-    /// The first sector behind it.
+    /// First sector after the range.
     end: u64,
     from: Origin,
-    /// By age.
+    /// Sequence number, for dropping the oldest.
     number: u64,
-    /// Whether the request was queued; the next one at the same place needs a remap of its own.
+    /// Whether the request was queued; the next one at the same place needs another remap.
     is_queued: bool,
 }
 
-/// Gives events of requests the device and the sector that they had on a partition. Devices that are no partitions (device mapper) remap,
-/// too, and have events of their own: these stay as they are.
+/// Restores the device and the sector that events had on a partition. Devices other than partitions (device mapper)
+/// remap, too, and have separate events: these stay unchanged.
 pub struct OnPartitions<E> {
     events: E,
     partitions: Vec<Device>,
@@ -34,7 +34,7 @@ pub struct OnPartitions<E> {
 }
 
 impl<E: Events> OnPartitions<E> {
-    /// Of these partitions.
+    /// Restores places on these partitions.
     pub fn new(events: E, partitions: Vec<Device>) -> OnPartitions<E> {
         let (have_events, moved) = (HashSet::new(), BTreeMap::new());
         OnPartitions { events, partitions, have_events, moved, number: 0, shown: Event::default() }
@@ -55,7 +55,7 @@ impl<E: Events> OnPartitions<E> {
         }
     }
 
-    /// The event as one of the partition; itself if its request was not moved.
+    /// Returns the event as one of the partition, unchanged if its request was not moved.
     fn on_partition(&mut self, event: Event) -> Event {
         if self.partitions.contains(&event.device) {
             self.have_events.insert(event.device);
@@ -120,7 +120,7 @@ mod tests {
     use super::super::blkparse::{Blkparse, Form};
     use super::*;
 
-    /// Action, device and sector of the events of a text of blkparse, as those of a partition.
+    /// Action, device and sector of the events of a blkparse text, as those of a partition.
     fn places(text: &str, partition: &str) -> Vec<(Action, String, u64)> {
         let partitions = vec![Device::parse(partition).unwrap()];
         let mut events = OnPartitions::new(Blkparse::new(text.as_bytes(), Form::default()), partitions);
@@ -151,7 +151,7 @@ mod tests {
             (Issue, partition(), 2_047_952),
             (Issue, partition(), 2_047_960),
             (Complete, partition(), 2_047_960),
-            // Somebody else reads the same place of the disk itself.
+            // Another process reads the same place of the disk directly.
             (Queue, disk(), 4_096_000),
             (Queue, disk(), 4_096_016),
         ];

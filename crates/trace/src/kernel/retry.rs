@@ -11,27 +11,27 @@ use super::pairing::{Key, Place};
 use crate::request::Process;
 use std::collections::{BTreeSet, VecDeque};
 
-/// What [`crate::Requests::besides`] calls the tries that count for nothing.
+/// Label in [`crate::Requests::besides`] for dropped tries.
 pub const RETRIED: &str =
     "requests were first tried without waiting, ended with EAGAIN, and were issued again: each counts once";
 
 /// "Try again", the same number on every architecture that Linux supports but Alpha.
 pub(super) const EAGAIN: i32 = 11;
 
-/// A second try that comes later is a request of its own. A worker issues what waits before it first: on a slow device with a
-/// deep queue that takes seconds.
+/// A later second try is a separate request. A worker first issues its backlog: on a slow device with a deep queue that
+/// takes seconds.
 const LONGEST_NS: u64 = 10_000_000_000;
 
-/// Where ends are not looked for, a request is held for so long, in case that it ends with EAGAIN.
+/// If completions are not matched, a request is held this long, in case it ends with EAGAIN.
 pub(super) const HELD_NS: u64 = 100_000_000;
-/// And while no more than so many requests are held.
+/// Maximum number of requests held.
 pub(super) const HELD: usize = 1 << 16;
 
-/// What the kernel calls the workers of a thread's ring, before that thread's number.
+/// Kernel's name for the workers of a thread's ring, followed by that thread's number.
 const WORKER: &str = "iou-wrk-";
 
-/// Whether `second` can issue again what `first` had issued: the same thread, or a worker for it. A thread whose name the
-/// trace does not have can be a worker.
+/// Whether `second` can issue again a request of `first`: the same thread, or a worker for it. A thread without a name
+/// in the trace can be a worker.
 pub(super) fn is_retry(first: &Process, second: &Process) -> bool {
     let worker_for = || second.name().strip_prefix(WORKER).and_then(|pid| pid.parse::<u32>().ok());
     first.pid == second.pid || second.name[0] == 0 || worker_for() == Some(first.pid)
@@ -41,7 +41,7 @@ pub(super) fn is_retry(first: &Process, second: &Process) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     by_place: BTreeSet<Key>,
-    /// In the order of their ends. Those that were issued again are still in it.
+    /// In the order of their ends. Those issued again are still in it.
     by_time: VecDeque<(u64, Key)>,
 }
 
@@ -55,7 +55,7 @@ impl Refused {
         self.by_time.push_back((now, key));
     }
 
-    /// The numbers of those that begin here, the oldest first.
+    /// Numbers of those that start here, oldest first.
     pub(super) fn at(&self, place: Place) -> impl Iterator<Item = u64> + '_ {
         self.by_place.range((place, 0)..).take_while(move |key| key.0 == place).map(|key| key.1)
     }
@@ -67,7 +67,7 @@ impl Refused {
         }
     }
 
-    /// The next one that is not waited for any more.
+    /// Returns the next one whose time is over.
     pub(super) fn expired(&mut self, now: u64) -> Option<Key> {
         while let Some((ended, key)) = self.by_time.front().copied() {
             if now.saturating_sub(ended) <= LONGEST_NS {

@@ -1,22 +1,22 @@
-//! Pages of the kernel's trace ring buffer, as `per_cpu/cpuN/trace_pipe_raw` gives them.
+//! Pages of the kernel's trace ring buffer, as read from `per_cpu/cpuN/trace_pipe_raw`.
 //!
-//! The form of pages and of events is told by the kernel itself: `events/header_page` and `events/block/*/format`. How
-//! events lie in a page is told by `events/header_event` and by the kernel's `Documentation/trace/ring-buffer-design.rst`
-//! and `include/linux/ring_buffer.h`.
+//! The kernel describes the format of pages and events in `events/header_page` and `events/block/*/format`, and the
+//! layout of events in a page in `events/header_event`, its `Documentation/trace/ring-buffer-design.rst` and
+//! `include/linux/ring_buffer.h`.
 
 use super::event::{Action, BEYOND, Device, Event, Rwbs};
 use super::ftrace;
 use crate::request::{Bad, Place, Process};
 use iosonar_plan::{Nanos, SECTOR};
 
-/// Where a field lies in an event.
+/// Position of a field in an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     offset: usize,
     size: usize,
 }
 
-/// The form of one kind of event.
+/// Format of one kind of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EventForm {
     id: u16,
@@ -30,26 +30,26 @@ struct EventForm {
     error: Option<Field>,
 }
 
-/// The forms of pages and events, as a kernel tells them.
+/// Formats of pages and events, as described by a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forms {
-    /// Where the length of a page's events stands, and where they begin.
+    /// Position of the length of a page's events, and start of the events.
     commit: Field,
     data: usize,
     events: Vec<EventForm>,
 }
 
-/// Why a kernel's forms cannot be read. Holds what is missing, and where.
+/// Why a kernel's formats cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {why}")]
 pub struct FormError {
     /// Name of the format file.
     pub file: String,
-    /// What is wrong with it.
+    /// Reason.
     pub why: String,
 }
 
-/// The field of a line such as `field:dev_t dev; offset:8; size:4; signed:0;`, with its name.
+/// Parses a line such as `field:dev_t dev; offset:8; size:4; signed:0;` into name and field.
 fn field(line: &str) -> Option<(&str, Field)> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declared = parts.next()?;
@@ -70,14 +70,14 @@ fn find(text: &str, name: &str) -> Option<Field> {
     text.lines().filter_map(field).find(|(n, _)| *n == name).map(|(_, field)| field)
 }
 
-/// The largest event that is believed.
+/// Maximum plausible size of an event.
 const MOST_BYTES: usize = 1 << 16;
 
 impl Forms {
-    /// Of a kernel's `header_page`, and of the `format` files of events by their names.
+    /// Parses a kernel's `header_page`, and the `format` files of events by their names.
     ///
     /// # Errors
-    /// A file that lacks what is needed.
+    /// A required field is missing.
     pub fn parse<'a>(
         header_page: &str,
         events: impl IntoIterator<Item = (&'a str, String)>,
@@ -112,18 +112,18 @@ impl Forms {
     }
 }
 
-/// What a page holds beside events.
+/// Other contents of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PageFacts {
-    /// Whether the kernel says that events were lost before this page; and how many, if it says so.
+    /// Whether the kernel reports lost events before this page; and their number, if it has it.
     pub lost: Option<Option<u64>>,
-    /// Events of kinds whose form was not requested.
+    /// Events of kinds whose format was not given.
     pub others: u64,
-    /// What could not be read.
+    /// Error that ended the page early.
     pub bad: Option<Bad>,
 }
 
-/// Kinds of entries of a page that are no events.
+/// Kinds of page entries that are not events.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
@@ -131,25 +131,25 @@ const TIME_STAMP: u32 = 31;
 const MISSED: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
 const LENGTH: u64 = (1 << 20) - 1;
-/// An absolute time has no more bits than these; those above are the same as before.
+/// Bits of an absolute time; those above are unchanged.
 const STAMP_BITS: u32 = 59;
 
 /// Decodes pages of one CPU.
 #[derive(Debug, Clone)]
 pub struct Pages<'a> {
     forms: &'a Forms,
-    /// Bytes of all pages so far, and events.
+    /// Bytes and events of all pages so far.
     bytes: u64,
     events: u64,
 }
 
 impl<'a> Pages<'a> {
-    /// Of pages of these forms.
+    /// Decodes pages of these formats.
     pub fn new(forms: &'a Forms) -> Pages<'a> {
         Pages { forms, bytes: 0, events: 0 }
     }
 
-    /// Hands the events of the next page to `each`.
+    /// Passes the events of the next page to `each`.
     pub fn decode(&mut self, page: &[u8], each: &mut impl FnMut(Event)) -> PageFacts {
         let mut facts = PageFacts::default();
         if let Err((at, why)) = self.walk(page, &mut facts, each) {
@@ -176,7 +176,7 @@ impl<'a> Pages<'a> {
             return Err((0, "the page says that it holds more than it does"));
         };
         if commit & MISSED != 0 {
-            // The number follows the data, if there was room for it.
+            // The number follows the data, if there was room.
             let stored = (commit & MISSED_STORED != 0).then(|| number(data, length, 8)).flatten();
             facts.lost = Some(stored);
         }
@@ -198,7 +198,7 @@ impl<'a> Pages<'a> {
                     at += 8;
                 }
                 _ => {
-                    // Short ones have their length in the head, in words; long ones after it, in bytes with itself.
+                    // Short ones have their length in the head, in words; long ones after it, in bytes including itself.
                     let (begin, length) = match kind {
                         0 => (at + 8, (word()? as usize).saturating_sub(4)),
                         words => (at + 4, words as usize * 4),
@@ -237,7 +237,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// A number of so many bytes, in the order of this machine, which is that of its kernel.
+/// Reads a number of `size` bytes, in the byte order of this machine, which is that of its kernel.
 fn number(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
     let field = bytes.get(offset..offset.checked_add(size)?)?;
     Some(match size {
@@ -373,7 +373,7 @@ mod tests {
         ) {
             let (mut entries, mut want, mut time) = (Vec::new(), Vec::new(), begin);
             for (delta, sector, longer) in events {
-                // A longer pause has an entry of its own before the event.
+                // A longer pause has a separate entry before the event.
                 if longer > 0 {
                     entries.push((TIME_EXTEND, 3, longer.to_le_bytes().to_vec()));
                     time += 3 + (u64::from(longer) << 27);

@@ -1,9 +1,9 @@
 //! Recorded kernel events on disk: segments of frames, small and quickly written.
 //!
-//! A segment is a head of 16 bytes (magic, version) and frames. A frame is a head of 32 bytes (number of events, events lost
-//! before it, length, length as compressed, checksum of what follows) and its events, deflated. Of an event only what differs
-//! from the one before is told, in numbers of variable length (LEB128). What is damaged is told with its place, and reading goes
-//! on with the next frame that is whole.
+//! A segment is a head of 16 bytes (magic, version) and frames. A frame is a head of 32 bytes (number of events, events
+//! lost before it, length, length as compressed, checksum of what follows) and its events, deflated. Events are stored
+//! as differences to the previous one, in numbers of variable length (LEB128). Damage is reported with its place, and
+//! reading resumes at the next intact frame.
 
 use super::event::{Action, Device, Event, Events, Rwbs};
 use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
@@ -15,10 +15,10 @@ const MAGIC: [u8; 8] = *b"iosonarE";
 const VERSION: u32 = 1;
 const HEAD: usize = 16;
 const FRAME_HEAD: usize = 32;
-/// Most events of a frame, and most bytes that they can have.
+/// Maximum number of events of a frame, and of their bytes.
 pub const FRAME_EVENTS: usize = 1 << 14;
 const MOST_BYTES: usize = FRAME_EVENTS * 96;
-/// Bytes in which a frame is looked for at a time, after damage.
+/// Bytes searched for a frame at a time, after damage.
 const LOOKED_AT: usize = 1 << 16;
 
 /// Whether a file starts as a segment.
@@ -26,14 +26,14 @@ pub fn recognises(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// What the events of a frame are told against.
+/// State against which the events of a frame are encoded.
 #[derive(Debug, Default)]
 struct Before {
     time: u64,
     sector: u64,
     device: u32,
     pid: u32,
-    /// Names of this frame, in the order in which they were met.
+    /// Names of this frame, in order of appearance.
     names: Vec<[u8; 16]>,
 }
 
@@ -62,13 +62,13 @@ impl<W: Write> SegmentWriter<W> {
         self.written
     }
 
-    /// Where it is written to.
+    /// Returns the underlying writer.
     pub fn get_ref(&self) -> &W {
         &self.out
     }
 
-    /// Appends events in the order of time; `lost` were lost before them. Each frame is handed over by one call, so that a
-    /// program that is killed leaves whole frames.
+    /// Appends events in time order; `lost` were lost before them. Each frame is one write, so that a killed program
+    /// leaves whole frames.
     pub fn append(&mut self, events: &[Event], lost: u64) -> std::io::Result<()> {
         let mut lost = lost;
         for some in events.chunks(FRAME_EVENTS) {
@@ -83,7 +83,7 @@ impl<W: Write> SegmentWriter<W> {
         events.iter().for_each(|event| encode(event, &mut before, &mut self.bytes));
         self.packed.clear();
         self.packed.resize(FRAME_HEAD, 0);
-        // Deflate never makes more of it than this.
+        // Upper bound of deflate's output.
         self.packed.reserve(self.bytes.len() + self.bytes.len() / 8 + 64);
         self.deflate.reset();
         let status = self.deflate.compress_vec(&self.bytes, &mut self.packed, FlushCompress::Finish);
@@ -119,7 +119,7 @@ fn put(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// Small for small differences of either sign.
+/// Maps small differences of either sign to small numbers.
 fn zigzag(difference: i64) -> u64 {
     (difference << 1 ^ difference >> 63) as u64
 }
@@ -153,7 +153,7 @@ fn encode(event: &Event, before: &mut Before, out: &mut Vec<u8>) {
     (before.device, before.pid) = (device.0, process.pid);
 }
 
-/// What stands before the events of a frame.
+/// Head of a frame.
 struct FrameHead {
     events: u32,
     length: usize,
@@ -163,7 +163,7 @@ struct FrameHead {
 }
 
 impl FrameHead {
-    /// Of bytes that are a head: their checksum says so.
+    /// Decodes a head; `None` if its checksum is wrong.
     fn of(head: &[u8; FRAME_HEAD]) -> Option<FrameHead> {
         let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         let (events, length, packed) = (word(0), word(4) as usize, word(8) as usize);
@@ -178,14 +178,14 @@ impl FrameHead {
 
 /// Reads segments, one after the other.
 pub struct Segments<'a, R> {
-    /// Opened one after the other: there may be more than a process may have open.
+    /// Opened one after the other: there may be more than the limit of open files.
     inputs: Box<dyn Iterator<Item = std::io::Result<R>> + 'a>,
     input: Option<R>,
-    /// Number of this segment, from 1, of those that are there.
+    /// Number of this segment, from 1.
     number: u64,
-    /// Bytes read of this segment.
+    /// Offset in this segment.
     at: u64,
-    /// Read already, and to be read again.
+    /// Bytes already read, to be read again.
     again: Vec<u8>,
     bytes: Vec<u8>,
     used: usize,
@@ -199,7 +199,7 @@ pub struct Segments<'a, R> {
 }
 
 impl<'a, R: Read> Segments<'a, R> {
-    /// Of segments in the order of time.
+    /// Reads segments in time order.
     pub fn new(inputs: impl IntoIterator<Item = std::io::Result<R>, IntoIter: 'a>) -> Segments<'a, R> {
         Segments {
             inputs: Box::new(inputs.into_iter()),
@@ -219,12 +219,12 @@ impl<'a, R: Read> Segments<'a, R> {
         }
     }
 
-    /// Events that were lost, as far as was read.
+    /// Events lost so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Reads so many bytes; fewer only at the end.
+    /// Fills the buffer; returns less only at EOF.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, TraceError> {
         let Some(input) = &mut self.input else { return Ok(0) };
         let mut read = self.again.len().min(buffer.len());
@@ -242,7 +242,7 @@ impl<'a, R: Read> Segments<'a, R> {
         Ok(read)
     }
 
-    /// Opens the next segment that is not empty, and reads its head; none after the last one.
+    /// Opens the next non-empty segment and reads its head; `None` after the last one.
     fn begin(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
         loop {
             let opened = self.inputs.next().transpose();
@@ -256,7 +256,7 @@ impl<'a, R: Read> Segments<'a, R> {
             let read = self.fill(&mut head)?;
             let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
             return match (read == HEAD && head.starts_with(&MAGIC), version) {
-                // A recorder that was killed at once leaves nothing.
+                // A recorder that was killed at once leaves an empty file.
                 _ if read == 0 => continue,
                 (true, VERSION) => Ok(Some(None)),
                 (true, other) => {
@@ -270,7 +270,7 @@ impl<'a, R: Read> Segments<'a, R> {
         }
     }
 
-    /// The next frame; what is damaged is told and passed over.
+    /// Reads the next frame; damage is reported and skipped.
     fn frame(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
         if self.input.is_none() {
             return self.begin();
@@ -286,7 +286,7 @@ impl<'a, R: Read> Segments<'a, R> {
             let bad = self.resume(begin, &head[..read], "the head of a frame is cut off or damaged")?;
             return Ok(Some(Some(bad)));
         };
-        // The head is sound, whatever its events are.
+        // The head is intact, even if its events are not.
         self.lost += told.lost;
         let mut bytes = head.to_vec();
         bytes.resize(FRAME_HEAD + told.packed, 0);
@@ -299,7 +299,7 @@ impl<'a, R: Read> Segments<'a, R> {
         Ok(Some(None))
     }
 
-    /// Whether a frame's events are as they were written; then they lie in `bytes`.
+    /// Unpacks a frame's events into `bytes`; returns whether they are intact.
     fn unpack(&mut self, told: &FrameHead, packed: &[u8]) -> bool {
         if crc32fast::hash(packed) != told.sum {
             return false;
@@ -311,7 +311,7 @@ impl<'a, R: Read> Segments<'a, R> {
         matches!(inflated, Ok(Status::StreamEnd)) && self.bytes.len() == told.length
     }
 
-    /// Goes on with the first frame after `begin`, of which `seen` was read; tells what is skipped.
+    /// Resumes at the first frame after `begin`, from where `seen` was read; reports the skipped bytes.
     fn resume(&mut self, begin: u64, seen: &[u8], why: &str) -> Result<Bad, TraceError> {
         self.again.splice(..0, seen.iter().copied());
         self.at = begin;
@@ -325,7 +325,7 @@ impl<'a, R: Read> Segments<'a, R> {
             window.truncate(read);
             let is_head = |w: &[u8]| w.first_chunk().is_some_and(|head| FrameHead::of(head).is_some());
             let found = window.windows(FRAME_HEAD).position(is_head);
-            // A head can lie across the end of what is looked at.
+            // A head can cross the end of the window.
             let passed = found.unwrap_or(if read < LOOKED_AT { read } else { read - (FRAME_HEAD - 1) });
             self.again.splice(..0, window[passed..].iter().copied());
             self.at = from + passed as u64;
@@ -489,7 +489,7 @@ mod tests {
         fn a_damaged_byte_costs_its_frame_alone(events in prop::collection::vec(event(), 1..40), at in any::<prop::sample::Index>(), bit in 0u8..8) {
             let frames = [events.clone(), events.clone(), events.clone()];
             let mut damaged = segment(&frames);
-            // The end of a frame's head means nothing yet, nor does that of a segment's.
+            // The last 4 bytes of each head are unused so far.
             let first = segment(&frames[..1]).len() - HEAD;
             let at = at.index(damaged.len());
             let is_used = if at < HEAD { at < 12 } else { (at - HEAD) % first < 28 };
@@ -499,7 +499,7 @@ mod tests {
             let wants = match (at, is_used || is_body) {
                 (_, false) => 4,
                 (0..8, true) => 4,
-                // Of another version nothing is known.
+                // The rest of a segment of another version is skipped.
                 (8..HEAD, true) => 1,
                 (_, true) => 3,
             };
