@@ -1,4 +1,4 @@
-//! Reading an option's value: every number is checked here, so that no option does it in a way of its own.
+//! Parses option values. All numbers are checked here, in the same way for every option.
 
 use crate::options::Opt;
 use crate::settings::Settings;
@@ -6,7 +6,7 @@ use crate::to_plan::MAX_TIME;
 use crate::usage::{UsageError, shown, synopsis};
 use iosonar_plan::{Nanos, Speed};
 
-/// An option that is being read.
+/// An option being parsed.
 pub(crate) struct Call<'a> {
     pub(crate) option: &'static Opt,
     /// The word as typed, with its value.
@@ -16,12 +16,12 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// What is wrong with this option, and the remedy.
+    /// Error for this option: problem and remedy.
     pub(crate) fn wrong(&self, problem: &str) -> UsageError {
         UsageError::new(self.typed, problem)
     }
 
-    /// Tells that this option does nothing, and why; once, however often it is typed.
+    /// Adds a notice that this option has no effect, and why; once, even if it is typed repeatedly.
     pub(crate) fn no_effect(&mut self, why: &str) {
         let name = format!("--{}", self.option.name);
         self.settings.notices.retain(|notice| !notice.starts_with(&name));
@@ -34,7 +34,7 @@ impl<'a> Call<'a> {
         self.value.ok_or_else(missing)
     }
 
-    /// A whole number in decimal digits.
+    /// Parses a decimal whole number.
     pub(crate) fn whole(&self, least: u32, most: u32) -> Result<u32, UsageError> {
         let text = self.value()?;
         let range = format!("give a whole number from {least} to {most}");
@@ -46,17 +46,17 @@ impl<'a> Call<'a> {
         number.ok_or_else(|| self.wrong(&format!("{} is not possible: {range}", shown(text))))
     }
 
-    /// A whole number from 0 to 100.
+    /// Parses a whole number from 0 to 100.
     pub(crate) fn percent(&self) -> Result<u8, UsageError> {
         self.whole(0, 100).map(|percent| u8::try_from(percent).unwrap_or(100))
     }
 
-    /// A whole number that may be left out.
+    /// Parses an optional whole number.
     pub(crate) fn level(&self) -> Result<u32, UsageError> {
         self.value.map_or(Ok(1), |_| self.whole(0, u32::MAX))
     }
 
-    /// A time: seconds, or with a unit.
+    /// Parses a time in seconds, or with a unit.
     pub(crate) fn time(&self) -> Result<Nanos, UsageError> {
         let time: Nanos = self.value()?.parse().map_err(|error| self.wrong(&format!("{error}")))?;
         if time > MAX_TIME {
@@ -65,12 +65,12 @@ impl<'a> Call<'a> {
         Ok(time)
     }
 
-    /// A time; none where it is 0.
+    /// Parses a time; `None` for 0.
     pub(crate) fn time_above_zero(&self) -> Result<Option<Nanos>, UsageError> {
         self.time().map(|time| Some(time).filter(|time| time.0 > 0))
     }
 
-    /// A factor above 0.
+    /// Parses a factor above 0.
     pub(crate) fn speed(&self) -> Result<Speed, UsageError> {
         let text = self.value()?;
         let is_zero = text.contains('0') && text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
         text.parse().map_err(|error| self.wrong(&format!("{error}")))
     }
 
-    /// One of these words.
+    /// Parses one of these words.
     pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, UsageError> {
         let text = self.value()?;
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -90,7 +90,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The name of a file.
+    /// Parses a file name.
     pub(crate) fn name(&self) -> Result<String, UsageError> {
         let text = self.value()?;
         if text.is_empty() { Err(self.wrong("the name is empty: give one")) } else { Ok(text.into()) }

@@ -6,14 +6,14 @@ use jiff::tz::TimeZone;
 
 const FORM: &str = "%a %b %e %H:%M:%S %Y";
 
-/// `seconds` since 1970 as `ctime` writes them, without the newline.
+/// Formats `seconds` since 1970 as `ctime` does, without the newline.
 pub(crate) fn format(seconds: u64) -> String {
     let date = i64::try_from(seconds).ok().and_then(|s| Timestamp::from_second(s).ok());
     date.unwrap_or(Timestamp::MAX).strftime(FORM).to_string()
 }
 
-/// Seconds since 1970 of a date as `ctime` writes it; `None` if it is none, or lies before 1970 or so late that
-/// nanoseconds since 1970 no longer fit in 64 bits: whoever measured then has a broken clock.
+/// Parses a date as `ctime` writes it into seconds since 1970; `None` if it is invalid, before 1970, or so late (a
+/// broken clock) that nanoseconds since 1970 exceed 64 bits.
 pub(crate) fn parse(text: &str) -> Option<u64> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let date = DateTime::strptime(FORM, words.join(" ")).ok()?;

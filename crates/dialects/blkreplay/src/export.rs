@@ -1,4 +1,4 @@
-//! From an archive to blkreplay's text.
+//! Exports an archive as blkreplay's text.
 
 use crate::{ctime, form, verify};
 use iosonar_archive::{Archive, ArchiveError, Fault, Marks, Outcome, Record, TargetInfo};
@@ -8,7 +8,7 @@ use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{REPLAY_HEADER, write_result};
 use std::io::{self, Write};
 
-/// Why an archive cannot become a `.replay`.
+/// Why an archive cannot be exported as `.replay`.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The archive cannot be read.
@@ -22,12 +22,12 @@ pub enum ExportError {
     NoTarget {
         /// The archive.
         dir: String,
-        /// What was requested.
+        /// Requested target.
         target: u16,
-        /// How many there are.
+        /// Number of targets.
         targets: usize,
     },
-    /// A request that was executed lacks a time.
+    /// An executed request lacks a time.
     #[error(
         "request {sequence} of target {target} in pass {pass} is marked {outcome}, but was not submitted or not \
          completed: the archive is damaged, do the run again"
@@ -46,24 +46,24 @@ pub enum ExportError {
 
 type Result<T> = std::result::Result<T, ExportError>;
 
-/// What a text that was written holds. `total` = `completed` + `failed` + `dropped` + `skipped`.
+/// Counts of an exported text. `total` = `completed` + `failed` + `dropped` + `skipped`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exported {
-    /// Every request of the target.
+    /// All requests of the target.
     pub total: u64,
-    /// They transferred all their bytes.
+    /// Requests that transferred all their bytes.
     pub completed: u64,
-    /// They have a result line with an ERROR line after it.
+    /// Requests whose result line is followed by an ERROR line.
     pub failed: u64,
-    /// The overlap policy left them out.
+    /// Requests dropped by the overlap policy.
     pub dropped: u64,
-    /// The run was stopped before they could be submitted.
+    /// Requests not submitted because the run was stopped.
     pub skipped: u64,
     /// Writes among all.
     pub writes: u64,
-    /// They waited on the push-back list: their letter is lower case.
+    /// Requests that waited on the push-back list: their letter is lower case.
     pub pushed: u64,
-    /// They waited for a conflict under `order`.
+    /// Requests that waited for a conflict under `order`.
     pub ordered: u64,
     /// The last completion, on the run's clock.
     pub last_completed: Nanos,
@@ -85,24 +85,23 @@ impl Exported {
     }
 }
 
-/// Writes what happened on one target (its index in the plan) as blkreplay's result text.
+/// Writes the results of one target (its index in the plan) as blkreplay's result text.
 ///
-/// Requests stand in the order in which their completions were seen, later passes after earlier ones. Column 1
-/// is the due time on the run's own clock, sector and length are the range that was really used; a range that is
-/// no whole number of 512-byte sectors, which the form cannot say, is widened to whole ones. An unfinished
-/// archive becomes a text too: its state stands in the last line. `out` should be buffered. If an error is
-/// given, `out` may hold the beginning of a text, without a tail.
+/// Requests are in the order in which their completions were seen, later passes after earlier ones. Column 1 is the due
+/// time on the run's own clock, sector and length are the range that was really used; a range that is not aligned to
+/// 512-byte sectors, which the format requires, is widened. An unfinished archive is exported, too, with its state in
+/// the last line. `out` should be buffered. After an error, `out` may hold an incomplete text, without a tail.
 pub fn export(archive: &Archive, target: u16, out: &mut impl Write) -> Result<Exported> {
     export_later(archive, target, Nanos(0), out)
 }
 
-/// The same, with due times that are later by `later`: what blkreplay's `--replay-out` is meant as, so that results of
-/// several windows follow each other on one axis. Delays and latencies stay what they are.
+/// The same, with due times increased by `later`, the meaning of blkreplay's `--replay-out`, so that results of several
+/// windows follow each other on one axis. Delays and latencies are unchanged.
 pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl Write) -> Result<Exported> {
     export_observed(archive, target, later, &mut |_| {}, out)
 }
 
-/// The same; `observer` sees every record of the archive, those of other targets, too.
+/// The same; `observer` gets every record of the archive, including those of other targets.
 pub fn export_observed(
     archive: &Archive,
     target: u16,
@@ -116,7 +115,7 @@ pub fn export_observed(
     let mut failed = None;
     archive.for_each_record(&mut |record| {
         observer(record);
-        // A load has one word for both.
+        // A load uses one word for both.
         let op = if record.op == Op::Fsync { Op::Flush } else { record.op };
         let is_known = op.has_place() || op == Op::Flush;
         if record.target == target && is_known && failed.is_none() {
@@ -132,7 +131,7 @@ pub fn export_observed(
     Ok(counts)
 }
 
-/// What is known about the run and its target without looking at records.
+/// Facts about the run and its target that need no records.
 struct Head<'a> {
     archive: &'a Archive,
     info: &'a TargetInfo,
@@ -177,7 +176,7 @@ impl<'a> Head<'a> {
         writeln!(out, "INFO: use_o_direct={}", u8::from(!plan.access.buffered))?;
         writeln!(out, "INFO: use_o_sync={}", u8::from(plan.access.sync.is_set()))?;
         writeln!(out, "INFO: fill_random={}", plan.fill.random_percent)?;
-        // Nothing is ever submitted ahead of its due time.
+        // Requests are never submitted before their due time.
         writeln!(out, "INFO: ahead_limit={}", form::seconds(Nanos(0)))?;
         writeln!(out, "INFO: simulate_io={}", form::seconds(service))?;
         writeln!(out, "INFO: dry_run={}", u8::from(!plan.engine.is_real()))?;
@@ -189,10 +188,10 @@ impl<'a> Head<'a> {
 
     fn write_tail(&self, out: &mut impl Write, counts: &Exported, faults: &[Fault]) -> io::Result<()> {
         let (plan, info) = (self.archive.plan(), self.info);
-        // The original writes the first line at the end of its input and the second after the last completion;
-        // an archive no longer tells when the input ended.
+        // The original writes the first line at the end of its input and the second after the last completion; an
+        // archive does not have the end of the input.
         writeln!(out, "{0}\n{0}\n{1}", "-".repeat(64), "=".repeat(64))?;
-        // Nothing here needs the table that the original looks up before and after an I/O.
+        // There is no counterpart of the table that the original looks up before and after an I/O.
         writeln!(out, "{}=0, total meta_delay={}, avg={:.6}", form::META_OPS, form::seconds(Nanos(0)), 0.0)?;
         for (name, value) in [
             (form::INPUT_LINES, info.input_lines),
@@ -209,7 +208,7 @@ impl<'a> Head<'a> {
         ] {
             writeln!(out, "{name} : {value}")?;
         }
-        // What is not known has no line.
+        // Unknown values have no line.
         for (name, value) in
             [(form::MAX_SUBMITTED, info.max_in_flight), (form::MAX_PUSHBACK, info.max_waiting)]
         {
@@ -237,18 +236,18 @@ fn conflict_mode(policy: OverlapPolicy) -> u64 {
     form::CONFLICT_MODES.iter().position(|p| *p == policy).map_or(0, |n| n as u64)
 }
 
-/// As the tail has it.
+/// Format in the tail.
 fn blocks(sectors: u64) -> String {
     format!("{sectors} blocks ({} kB)", sectors / 2)
 }
 
-/// As the device line has it, which names the unit before the number.
+/// Format in the device line, where the unit precedes the number.
 fn in_kb(sectors: u64) -> String {
     format!("{sectors} ({} kB)", sectors / 2)
 }
 
 fn wraparound(info: &TargetInfo) -> f64 {
-    // Nothing requested of a target without a size is no wraparound either.
+    // Without a size, or without requests, there is no wraparound.
     if info.max_requested_end == 0 { 0.0 } else { info.wraparound_factor() }
 }
 
@@ -264,7 +263,7 @@ struct Body<'a, W> {
 impl<W: Write> Body<'_, W> {
     fn record(&mut self, record: &Record) -> Result<()> {
         if !record.op.is_transfer() {
-            // A comment to blkreplay's readers, and no request in its counts.
+            // Readers of blkreplay see a comment; it does not count as a request.
             let (op, outcome) = (record.op, record.outcome.name());
             return match record.outcome {
                 Outcome::Completed => self.result(record),
@@ -326,7 +325,7 @@ impl<W: Write> Body<'_, W> {
     }
 }
 
-/// R or W; lower case if it was pushed back.
+/// R or W; lower case if pushed back.
 fn letter(record: &Record) -> char {
     let letter = record.op.letter();
     if record.is_pushed() { letter.to_ascii_lowercase() } else { letter }
@@ -335,12 +334,12 @@ fn letter(record: &Record) -> char {
 /// The smallest range of whole sectors that holds `extent`.
 fn whole_sectors(extent: Extent) -> Extent {
     let offset = extent.offset / SECTOR * SECTOR;
-    // A damaged archive may hold any numbers.
+    // A damaged archive may contain any number.
     let end = extent.offset.saturating_add(extent.length).div_ceil(SECTOR).saturating_mul(SECTOR);
     Extent { offset, length: end - offset }
 }
 
-/// What the C library calls an error.
+/// Error text of the C library.
 fn error_text(errno: u64) -> String {
     match i32::try_from(errno) {
         Ok(0) => "Success".into(),

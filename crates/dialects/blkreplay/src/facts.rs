@@ -1,4 +1,4 @@
-//! What the lines around the results say: text block, settings, tail.
+//! Parses the lines around the results: text block, settings, tail.
 
 use crate::{ctime, form};
 use iosonar_archive::{RunInfo, RunState, TargetInfo};
@@ -7,21 +7,21 @@ use iosonar_plan::{
     Strong, Target, TraceReplay, Workload,
 };
 
-/// Values of the text; absent where it has no such line. The last line of a name counts.
+/// Values of the text; absent if it lacks the line. The last line of a name wins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     block: TextBlock,
-    /// Belongs to the next first line of a program.
+    /// Block for the next first line of a program.
     next_block: TextBlock,
-    /// Whether the program's first line was seen.
+    /// Whether the program's first line was read.
     pub has_start: bool,
     has_end: bool,
     state: Option<RunState>,
     device: Option<String>,
-    /// As `ctime` gave it, in seconds since 1970.
+    /// From the `ctime` date, in seconds since 1970.
     started: Option<u64>,
     access: Access,
-    /// 0 where the text does not name it: the default of the program that wrote it.
+    /// 0 if absent: the default of the program that wrote the text.
     random_percent: u8,
     service: Nanos,
     is_dry: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Facts {
     pub skipped: Option<u64>,
 }
 
-/// What only iosonar writes, before the program's first line.
+/// Lines that only iosonar writes, before the program's first line.
 #[derive(Debug, Clone, Default)]
 struct TextBlock {
     tool: Option<String>,
@@ -47,19 +47,19 @@ struct TextBlock {
     started_unix_ns: Option<u64>,
 }
 
-/// What only the result lines tell.
+/// Facts that only the result lines contain.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     /// Highest end in bytes of all requests.
     pub max_end: u64,
     pub bad_lines: u64,
     pub back_shifts: u64,
-    /// Most requests in flight at once, as far as their times tell.
+    /// Maximum number of requests in flight, as far as their times show.
     pub max_in_flight: Option<u64>,
 }
 
 impl Facts {
-    /// Takes what `text`, a trimmed line, says; nothing if it says nothing.
+    /// Evaluates a trimmed line; other lines are ignored.
     pub(crate) fn read(&mut self, text: &str) {
         if let Some(rest) = text.strip_prefix(form::BLKREPLAY_ON) {
             self.read_program_line(rest);
@@ -80,7 +80,7 @@ impl Facts {
 
     fn read_program_line(&mut self, rest: &str) {
         if let Some((device, date)) = split_start(rest) {
-            // What stood above may belong to an older result, which the load was made of.
+            // Earlier lines may belong to an older result, from which the load was made.
             *self = Facts { block: std::mem::take(&mut self.next_block), ..Facts::default() };
             self.has_start = true;
             self.started = ctime::parse(date);
@@ -157,8 +157,8 @@ impl Facts {
         }
     }
 
-    /// The plan that would do this again, as far as the text tells. It allows no writing to devices. The text names neither
-    /// engine nor depth; the summary does not show those of this plan.
+    /// A plan that would repeat the run, as far as the text describes it. It does not allow writing to devices. The
+    /// text has neither engine nor depth; the summary does not show those of this plan.
     pub(crate) fn plan(&self, name: &str) -> Plan {
         let default = Overlap::default();
         let engine = self.engine();
@@ -181,7 +181,7 @@ impl Facts {
         }
     }
 
-    /// The run as a whole.
+    /// Facts about the whole run.
     pub(crate) fn run(&self, name: &str, seen: Seen) -> RunInfo {
         let started = self.started.map(|seconds| seconds.saturating_mul(Nanos::SECOND.0));
         let targets = vec![TargetInfo {
@@ -209,7 +209,7 @@ impl Facts {
     }
 
     fn state(&self) -> RunState {
-        // Our own tail goes on after blkreplay's.
+        // iosonar's own tail follows blkreplay's.
         let is_ours = self.block.run_id.is_some();
         match &self.state {
             Some(state) if self.has_end => state.clone(),
@@ -219,12 +219,12 @@ impl Facts {
     }
 }
 
-/// Device and date of a first line. The device may have any name, so the last of the words counts.
+/// Splits a first line into device and date. The device may have any name, so the last keyword counts.
 fn split_start(rest: &str) -> Option<(&str, &str)> {
     rest.rsplit_once(form::STARTED_AT).filter(|(_, date)| !date.contains(form::ENDED_AT))
 }
 
-/// The bytes of a text that starts with a number of sectors.
+/// Parses a number of sectors at the start of a text, in bytes.
 fn sectors(text: &str) -> Option<u64> {
     let number: u64 = text.split_ascii_whitespace().next()?.trim_end_matches('.').parse().ok()?;
     number.checked_mul(SECTOR)

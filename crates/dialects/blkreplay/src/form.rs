@@ -1,4 +1,4 @@
-//! Words of the text that both directions share.
+//! Keywords and formats shared by export and import.
 
 use iosonar_archive::RunState;
 use iosonar_plan::{Nanos, OverlapPolicy};
@@ -21,11 +21,11 @@ pub(crate) const MAX_PUSHBACK: &str = "max_pushback";
 pub(crate) const SIZE: &str = "size of device";
 pub(crate) const MAX_BLOCK: &str = "max block# occurred";
 pub(crate) const SUMMARY: &str = "SUMMARY: ";
-/// Our additions after the tail.
+/// iosonar's additions after the tail.
 pub(crate) const FAILED: &str = "# failed    requests";
 pub(crate) const SKIPPED: &str = "# skipped   requests";
 pub(crate) const STATE: &str = "# run state";
-/// Our text block.
+/// iosonar's text block.
 pub(crate) const TOOL: &str = "# tool";
 pub(crate) const RUN_ID: &str = "# run_id";
 pub(crate) const STARTED: &str = "# started_unix_ns";
@@ -42,21 +42,21 @@ pub(crate) const HAS_BLOCKS: &str = " has blocks=";
 pub(crate) const CONFLICT_MODES: [OverlapPolicy; 4] =
     [OverlapPolicy::Allow, OverlapPolicy::Drop, OverlapPolicy::PushBack, OverlapPolicy::Order];
 
-/// Seconds and all nine digits after the point.
+/// Formats seconds with all nine digits after the point.
 pub(crate) fn seconds(time: Nanos) -> String {
     format!("{}.{:09}", time.0 / 1_000_000_000, time.0 % 1_000_000_000)
 }
 
-/// `text` as part of a line that is no result: without `;`, by which scripts know results, and without line ends.
+/// Makes `text` safe outside of result lines: without `;`, by which scripts recognise results, and without line ends.
 pub(crate) fn plain(text: &str) -> String {
     iosonar_text::one_line(text).replace(';', " ")
 }
 
-/// How far the run came, as one line.
+/// Formats the state of the run in one line.
 pub(crate) fn state(state: &RunState) -> String {
     match state {
         RunState::Running => "running".into(),
-        // How an archive is stored is nothing that its text tells.
+        // The text does not show how an archive is stored.
         RunState::Finished | RunState::Unconverted(_) => "finished".into(),
         RunState::Interrupted(signal) => format!("interrupted ({})", plain(signal)),
         RunState::Broken(why) => format!("broken ({})", plain(why)),

@@ -1,4 +1,4 @@
-//! From blkreplay's text to records, a plan and facts about the run.
+//! Imports blkreplay's text as records, a plan and facts about the run.
 
 use crate::facts::{Facts, Seen};
 use crate::form;
@@ -11,28 +11,28 @@ use iosonar_trace::blkreplay::{BadLine, Line, ReadError, parse_line};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead};
 
-/// Bad lines that are kept with their text; further ones are counted only.
+/// Maximum number of bad lines kept with their text; others are only counted.
 const KEPT_BAD_LINES: usize = 100;
-/// ERROR lines that wait for their result; blkreplay has at most so many requests in flight.
+/// Maximum number of ERROR lines that wait for their result: blkreplay has at most this many requests in flight.
 const EARLY_ERRORS: u64 = 1 << 15;
 
 /// Why a text cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {problem}")]
 pub struct ImportError {
-    /// The name that the caller gave the text.
+    /// Name of the text, from the caller.
     pub name: String,
-    /// What is wrong with it.
+    /// Problem.
     pub problem: ImportProblem,
 }
 
-/// What is wrong with a text that cannot be imported.
+/// Problem of a text that cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportProblem {
-    /// It cannot be read on.
+    /// Reading failed.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Requests without a result's header before them.
+    /// Requests without a preceding result header.
     #[error(
         "line {line} is a request, but no line 'orig_start ; sector; …' stands before it: this is a load, not a \
          result; replay it with 'iosonar replay', or name the .replay file"
@@ -41,7 +41,7 @@ pub enum ImportProblem {
         /// The first request.
         line: u64,
     },
-    /// Nothing in it is a result.
+    /// No result line.
     #[error(
         "no result line in {lines} lines: name a .replay or .replay.gz file that blkreplay or 'iosonar export' wrote"
     )]
@@ -55,43 +55,42 @@ pub enum ImportProblem {
         /// Its first line.
         line: u64,
     },
-    /// The caller could not take a record.
+    /// The caller failed to store a record.
     #[error("a record could not be kept: {0}")]
     Keep(#[source] io::Error),
-    /// The text says something that no plan can hold.
+    /// The text contains a value that is invalid in a plan.
     #[error(transparent)]
     Plan(#[from] InvalidPlan),
 }
 
 type Result<T> = std::result::Result<T, ImportProblem>;
 
-/// What a text says beside its records.
+/// Contents of a text apart from its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// One target and one pass; what the text does not tell has its default.
+    /// One target and one pass; defaults for missing values.
     pub plan: Plan,
     /// The run as a whole; without a tail its state is [broken](iosonar_archive::RunState::Broken).
     pub run: RunInfo,
-    /// How many records were handed over.
+    /// Number of records passed to the caller.
     pub records: u64,
-    /// Lines that look like results and are none: the first hundred; all are counted in the run's target.
+    /// Invalid result lines: the first hundred; all are counted in the run's target.
     pub bad_lines: Vec<BadLine>,
-    /// What does not fit together, as sentences: counts of the tail, errors without a request.
+    /// Inconsistencies, as sentences: wrong counts in the tail, errors without a request.
     pub doubts: Vec<String>,
 }
 
-/// Reads a decompressed `.replay`, iosonar's or blkreplay's own, and hands each record to `each`, in the order
-/// of the lines.
+/// Reads a decompressed `.replay`, iosonar's or blkreplay's own, and passes each record to `each`, in the order of the
+/// lines.
 ///
-/// It is one pass in bounded memory, because the text may come from a pipe; the plan and the run are complete
-/// only at the end, because the tail comes last. Who needs them before the first record reads a file twice.
-/// `name` is the text's name in errors and the load's file in the plan.
+/// It is one pass in bounded memory, because the text may come from a pipe; the plan and the run are complete only at
+/// the end, because the tail comes last. Callers that need them before the first record read the file twice. `name` is
+/// the text's name in errors and the load's file in the plan.
 ///
-/// The text does not hold everything: sequence numbers follow the lines; requested and executed range are the
-/// same, and so are due and load time; all belongs to one pass, and nobody knows any more which request was
-/// waited for. Dates without a zone are taken as UTC.
+/// The text lacks some facts: sequence numbers follow the lines; requested and executed range are equal, and so are due
+/// and load time; there is one pass, and the conflicting request is unknown. Dates without a zone are taken as UTC.
 ///
-/// Nothing in a result line tells that it failed. An ERROR line is matched by operation and sector: with the
+/// A result line does not show that the request failed. An ERROR line is matched by operation and sector: with the
 /// result before it, or else, as blkreplay's workers write it, with the next one.
 pub fn import(
     input: impl BufRead,
@@ -141,22 +140,22 @@ impl IoFailure {
     }
 }
 
-/// Failures that stand before their results.
+/// Failures that precede their results.
 ///
-/// blkreplay's workers write ERROR lines on their own, while the result goes through the main process.
+/// blkreplay's workers write ERROR lines themselves, while the result goes through the main process.
 #[derive(Default)]
 struct Early {
-    /// By operation and sector, in the order of the lines.
+    /// Results by operation and sector, in the order of the lines.
     results: HashMap<(Op, u64), VecDeque<i64>>,
     len: u64,
-    /// How many were given up because no result came.
+    /// Number given up because no result followed.
     lost: u64,
 }
 
 impl Early {
     fn put(&mut self, failure: IoFailure) {
         if self.len == EARLY_ERRORS {
-            // More than can be in flight: these belong to nothing.
+            // More than can be in flight: no results will follow.
             self.lost += self.len;
             self.len = 0;
             self.results.clear();
@@ -165,7 +164,7 @@ impl Early {
         self.results.entry((failure.op, failure.sector)).or_default().push_back(failure.result);
     }
 
-    /// The failure of `record`, if it was told of.
+    /// Removes the failure of `record`, if one was reported.
     fn take(&mut self, record: &Record) -> Option<IoFailure> {
         let (op, sector) = (record.op, record.executed.offset / SECTOR);
         let queue = self.results.get_mut(&(op, sector))?;
@@ -178,7 +177,7 @@ impl Early {
     }
 }
 
-/// `R` or `W`, and whether it is lower case: pushed back.
+/// Parses `R` or `W`, and whether it is lower case: pushed back.
 fn parse_op(text: &str) -> Option<(Op, bool)> {
     match text {
         "R" => Some((Op::Read, false)),
@@ -196,10 +195,10 @@ struct Import<'a> {
     each: &'a mut dyn FnMut(&Record) -> io::Result<()>,
     facts: Facts,
     seen: Seen,
-    /// In flight, from the times of the results.
+    /// Maximum in flight, from the times of the results.
     peak: Peak,
     has_header: bool,
-    /// The last result: an ERROR line after it may still make it a failed one.
+    /// The last result: a following ERROR line can still mark it as failed.
     held: Option<Record>,
     early: Early,
     /// Due time of the last result line.
@@ -293,7 +292,7 @@ impl<'a> Import<'a> {
     }
 
     fn unsent(&mut self, line: &TextLine<'_>, fields: &str, outcome: Outcome) -> Result<()> {
-        // Before the program's first line such a line belongs to an older result, which the load was made of.
+        // Before the program's first line, such a line belongs to an older result, from which the load was made.
         if !self.has_header && !self.facts.has_start {
             return Ok(());
         }
@@ -307,7 +306,7 @@ impl<'a> Import<'a> {
         self.hand_over(record)
     }
 
-    /// Hands the last result over: no line can change it any more.
+    /// Emits the last result, which is now final.
     fn release(&mut self) -> Result<()> {
         self.held.take().map_or(Ok(()), |record| self.hand_over(record))
     }
@@ -315,7 +314,7 @@ impl<'a> Import<'a> {
     fn hand_over(&mut self, record: Record) -> Result<()> {
         let record = Record { sequence: self.records, ..record };
         self.records += 1;
-        // A tail counts what has a place.
+        // The tail counts only requests with a place.
         self.counts[record.outcome as usize] += u64::from(record.op.is_transfer());
         self.seen.max_end = self.seen.max_end.max(record.executed.end());
         self.peak.add(&record);
@@ -337,7 +336,7 @@ impl<'a> Import<'a> {
 
     fn doubts(&self) -> Vec<String> {
         let [completed, failed, dropped, skipped] = self.counts;
-        // blkreplay's own tail knows no failed requests: to it they are completed.
+        // blkreplay's own tail has no failed requests: it counts them as completed.
         let counted_completed = if self.facts.failed.is_some() { completed } else { completed + failed };
         let counts = [
             ("completed", self.facts.completed, counted_completed),
@@ -368,7 +367,7 @@ fn result_record(request: &TimedRequest, line: &TextLine<'_>) -> std::result::Re
     if !line.is_whole {
         return Err(CUT_OFF.into());
     }
-    // Comments name the operation first; a flush has no place and no length.
+    // Comments start with the operation; a flush has no place and no length.
     let place = if request.op.has_place() { 4 } else { 2 };
     let mut measured = line.text.split(';').skip(place).map(str::trim);
     for name in ["delay", "duration"] {
@@ -395,7 +394,7 @@ fn result_record(request: &TimedRequest, line: &TextLine<'_>) -> std::result::Re
     })
 }
 
-/// The record of `block=B len=L mode=C [time=T]`; `last_due` where the time is missing, as blkreplay writes it.
+/// Parses `block=B len=L mode=C [time=T]`; uses `last_due` if the time is missing, as in blkreplay's own lines.
 fn unsent_record(fields: &str, outcome: Outcome, last_due: Nanos) -> Option<Record> {
     let (mut block, mut len, mut mode, mut due) = (None, None, None, last_due);
     for (name, value) in fields.split_ascii_whitespace().filter_map(|word| word.split_once('=')) {
@@ -404,7 +403,7 @@ fn unsent_record(fields: &str, outcome: Outcome, last_due: Nanos) -> Option<Reco
             "len" => len = value.parse().ok().filter(|len| *len > 0),
             "mode" => mode = parse_op(value),
             "time" => due = value.parse().ok()?,
-            // A number of the archive that was exported: here requests have other numbers.
+            // Sequence number in the exported archive; requests are renumbered here.
             _ => {}
         }
     }

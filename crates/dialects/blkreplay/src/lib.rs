@@ -1,9 +1,9 @@
 //! blkreplay's dialect: its command line becomes a plan ([`parse`], [`Settings::plan`]), [`export`] turns an archive into
 //! its result text, a `.replay`, and [`import`] a `.replay` into a plan, facts about the run and records.
 //!
-//! Both of the latter work line by line in bounded memory, in the order in which completions were seen. The text is the one
-//! that blkreplay's scripts know: free text, a header, six columns separated by `;`, a tail of `name : value`.
-//! What iosonar adds to it stands in lines without `;`, so that `grep ';' | tail -n +2` gives the results:
+//! Import and export work line by line in bounded memory, in the order in which completions were seen. The text is in
+//! the format of blkreplay's scripts: free text, a header, six columns separated by `;`, a tail of `name : value`.
+//! iosonar's additions are in lines without `;`, so that `grep ';' | tail -n +2` returns the results:
 //!
 //! - a text block with the run's id, its tool and its exact start;
 //! - after `INFO: dropping`, the due time (`time=`) and the request in flight (`by=`);
@@ -11,7 +11,7 @@
 //! - after a line of `VERIFY ERROR`, in brackets, the name of the fault;
 //! - after the tail: failed requests, skipped requests, state of the run.
 //!
-//! A quirk of the form ends in this room: nothing else knows it.
+//! Quirks of the format are confined to this crate.
 
 mod call;
 mod ctime;

@@ -1,12 +1,12 @@
 //! Lines of a text, one at a time, in a buffer of bounded size.
 //!
-//! The codec of loads tells requests from text and drops the text; here the text is what matters too.
+//! The codec of loads drops the text between requests; here the text matters, too.
 
 use iosonar_trace::blkreplay::ReadError;
 use std::borrow::Cow;
 use std::io::{BufRead, Read};
 
-/// Longest line that is read; a longer one is no text anybody wrote.
+/// Maximum line length; longer lines are not text.
 const MAX_LINE: usize = 1 << 16;
 
 pub(crate) struct Lines<R> {
@@ -17,11 +17,11 @@ pub(crate) struct Lines<R> {
 
 /// One line.
 pub(crate) struct TextLine<'a> {
-    /// From 1.
+    /// Line number, from 1.
     pub number: u64,
-    /// Without blanks and line end around it; bytes that are no UTF-8 are replaced.
+    /// Trimmed text; invalid UTF-8 is replaced.
     pub text: Cow<'a, str>,
-    /// Whether it ends in a newline; the last one of a killed program often does not.
+    /// Whether it ends in a newline; the last line of a killed program often does not.
     pub is_whole: bool,
 }
 
@@ -30,7 +30,7 @@ impl<R: BufRead> Lines<R> {
         Lines { input, number: 0, bytes: Vec::with_capacity(256) }
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at EOF.
     pub(crate) fn next_line(&mut self) -> Result<Option<TextLine<'_>>, ReadError> {
         self.bytes.clear();
         let mut limited = self.input.by_ref().take(MAX_LINE as u64 + 1);

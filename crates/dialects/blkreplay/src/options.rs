@@ -1,5 +1,4 @@
-//! The one table of blkreplay's options: how each is spelled, what it takes, its default, what help says of it, and what
-//! it sets. An option that is missing is one entry here.
+//! Table of blkreplay's options: spelling, argument, default, help text and effect. A new option is one entry here.
 
 use crate::call::Call;
 use crate::usage::UsageError;
@@ -8,37 +7,37 @@ use iosonar_plan::{Backward, OverlapPolicy, Strong};
 
 /// An option.
 pub(crate) struct Opt {
-    /// Without the dashes.
+    /// Name without dashes.
     pub(crate) name: &'static str,
     pub(crate) takes: Takes,
     pub(crate) origin: Origin,
-    /// As help shows it: a value, or for what takes none whether it is on.
+    /// Default as shown in help: a value, or on/off for options without one.
     pub(crate) default: &'static str,
-    /// What it does, in a sentence or two.
+    /// Help text, one or two sentences.
     pub(crate) help: &'static str,
-    /// Reads the value and does what the option says.
+    /// Parses the value and applies the option.
     pub(crate) set: fn(&mut Call<'_>) -> Result<(), UsageError>,
 }
 
-/// What an option takes, as help shows it.
+/// Argument of an option, as shown in help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
     Nothing,
     Value(&'static str),
-    /// A value that may be left out.
+    /// An optional value.
     Maybe(&'static str),
 }
 
-/// Whose an option is.
+/// Origin of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Of blkreplay: the value may stand right after the name.
+    /// blkreplay's: the value may directly follow the name.
     Original,
-    /// Ours: the value follows `=` or is the next word, as everywhere else in iosonar.
+    /// iosonar's: the value follows `=` or is the next word, as everywhere else in iosonar.
     Ours,
 }
 
-/// The option of this name.
+/// Looks up an option by name.
 pub(crate) fn named(name: &str) -> Option<&'static Opt> {
     TABLE.iter().find(|option| option.name == name)
 }
@@ -221,7 +220,7 @@ mod tests {
         assert!(TABLE.iter().all(|o| o.help.ends_with('.') && o.takes != Value("")));
     }
 
-    /// What help calls the default is what holds without the option.
+    /// The defaults in help are those in effect.
     #[test]
     fn defaults_are_those_that_hold() {
         let settings = |args: &[String]| match parse(args) {

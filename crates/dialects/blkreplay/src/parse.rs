@@ -1,4 +1,4 @@
-//! From words to settings: one after the other, from left to right.
+//! Parses words into settings, from left to right.
 
 use crate::call::Call;
 use crate::options::{Opt, Origin, TABLE, Takes, named};
@@ -8,19 +8,19 @@ use iosonar_plan::VerifyModes;
 use std::collections::BTreeMap;
 use std::slice::Iter;
 
-/// What a command line asks for.
+/// Action of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// A run.
     Run(Box<Settings>),
-    /// [`crate::usage`], and nothing else.
+    /// Print [`crate::usage`] only.
     Usage,
 }
 
 /// Reads blkreplay's arguments, without the program's name.
 ///
 /// # Errors
-/// For the first word that is wrong, and for what does not fit together.
+/// The first invalid word, or contradicting options.
 pub fn parse(args: &[String]) -> Result<Command, UsageError> {
     let mut draft = Draft::default();
     let mut words = args.iter();
@@ -38,12 +38,12 @@ pub fn parse(args: &[String]) -> Result<Command, UsageError> {
     }
 }
 
-/// A command line that is half read.
+/// A partly parsed command line.
 #[derive(Default)]
 struct Draft<'a> {
     settings: Settings,
     devices: Vec<&'a str>,
-    /// Options as they were typed last, by name.
+    /// Last spelling of each option, by name.
     typed: BTreeMap<&'static str, &'a str>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Draft<'a> {
     fn option(&mut self, typed: &'a str, words: &mut Iter<'a, String>) -> Result<(), UsageError> {
         let (option, mut value) = find(typed).ok_or_else(|| unknown(typed))?;
         match option.takes {
-            // What says 1 means it; 0 is refused, because blkreplay takes it for 1.
+            // `=1` is accepted; 0 is refused, because blkreplay treats it as 1.
             Takes::Nothing if !matches!(value, None | Some("1")) => return Err(takes_nothing(typed, option)),
             Takes::Value(_) if option.origin == Origin::Ours => {
                 value = value.or_else(|| words.next().map(String::as_str));
@@ -65,7 +65,7 @@ impl<'a> Draft<'a> {
     fn finish(self) -> Result<Settings, UsageError> {
         let Draft { mut settings, devices, typed } = self;
         settings.device = only(&devices)?;
-        // The original looks into memory that no device has filled.
+        // The original would verify memory that no device has filled.
         let transfers = !settings.dry_run || settings.simulate_io.is_some();
         if !transfers && settings.verify != VerifyModes::default() {
             settings.verify = VerifyModes::default();
@@ -115,7 +115,7 @@ fn only(devices: &[&str]) -> Result<String, UsageError> {
     }
 }
 
-/// The option that a word names, and its value: exactly, or with a number right after the name.
+/// Splits a word into option and value: an exact name, or a name directly followed by a number.
 fn find(word: &str) -> Option<(&'static Opt, Option<&str>)> {
     let body = word.strip_prefix("--")?;
     let (name, value) = body.split_once('=').map_or((body, None), |(name, value)| (name, Some(value)));

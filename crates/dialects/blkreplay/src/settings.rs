@@ -1,57 +1,57 @@
-//! What a command line of blkreplay amounts to, before it becomes a plan.
+//! Settings of a blkreplay command line, before they become a plan.
 
 use iosonar_plan::{Backward, Nanos, OverlapPolicy, Speed, Strong, VerifyModes};
 
 /// Every setting, with blkreplay's own defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The target, as typed.
+    /// Target, as typed.
     pub device: String,
-    /// First time of the load that is replayed.
+    /// Start of the replayed window in the load's time.
     pub start: Nanos,
-    /// First time of the load that is no longer replayed; none: to its end.
+    /// End of the replayed window; `None`: the load's end.
     pub end: Option<Nanos>,
-    /// Length of the window; it goes before `end`.
+    /// Length of the window; overrides `end`.
     pub duration: Option<Nanos>,
-    /// By how much column 1 of the result is later.
+    /// Offset of column 1 of the result.
     pub replay_out: Nanos,
-    /// From the end of the preparations to time zero.
+    /// Time between the end of the preparations and time zero.
     pub start_grace: Nanos,
-    /// What happens to requests that conflict.
+    /// Policy for conflicting requests.
     pub overlap: OverlapPolicy,
-    /// Which pairs conflict.
+    /// Definition of a conflict.
     pub strong: Strong,
-    /// The most requests in flight, 1 to 65 536.
+    /// Maximum number of requests in flight, 1 to 65 536.
     pub threads: u32,
-    /// Another limit of requests in flight; only one below `threads` matters.
+    /// Second limit of requests in flight; only effective below `threads`.
     pub bottleneck: Option<u32>,
-    /// How much faster the load's time runs.
+    /// Speedup of the load's time.
     pub speedup: Speed,
-    /// What is verified.
+    /// Verification modes.
     pub verify: VerifyModes,
     /// Incompressible share of written data in percent.
     pub fill_random: u8,
-    /// Through the page cache.
+    /// Use the page cache.
     pub buffered: bool,
-    /// With `O_SYNC`.
+    /// Use `O_SYNC`.
     pub sync: bool,
-    /// Everything but the I/O.
+    /// Do everything except I/O.
     pub dry_run: bool,
-    /// Service time of a simulated device; none: no simulation.
+    /// Service time of a simulated device; `None`: no simulation.
     pub simulate_io: Option<Nanos>,
-    /// What to do where time runs backward.
+    /// Policy for timestamps that go backward.
     pub backward: Backward,
-    /// Lines that look like requests and are none are skipped.
+    /// Skip lines that look like requests but are invalid.
     pub skip_bad: bool,
-    /// Writing to a block device is allowed.
+    /// Allow writing to a block device.
     pub destroy: bool,
-    /// Directory in which the archive is kept; none: only until the result was written.
+    /// Directory of the archive; `None`: kept only until the result is written.
     pub out: Option<String>,
-    /// Show the plan, and do nothing.
+    /// Show the plan only.
     pub show_plan: bool,
     /// Show no progress.
     pub no_progress: bool,
-    /// What was requested and has no effect, a sentence each, with the option as typed.
+    /// Options without effect, one sentence each, with the option as typed.
     pub notices: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Default for Settings {
             sync: false,
             dry_run: false,
             simulate_io: None,
-            // The original's own way; iosonar's other commands refuse such loads.
+            // blkreplay's own policy; iosonar's other commands refuse such loads.
             backward: Backward::Shift,
             skip_bad: false,
             destroy: false,

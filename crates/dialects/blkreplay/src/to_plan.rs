@@ -1,4 +1,4 @@
-//! Settings as a plan.
+//! Converts settings to a plan.
 
 use crate::settings::Settings;
 use iosonar_plan::{
@@ -7,14 +7,14 @@ use iosonar_plan::{
 };
 
 impl Settings {
-    /// The plan that does what the command line asks for. `run_id` lies below 2^63.
+    /// The plan of the command line. `run_id` is below 2^63.
     pub fn plan(&self, run_id: RunId) -> Plan {
         let source = TraceReplay {
             window: self.window(),
             speed: self.speedup,
             backward: self.backward,
             skip_bad: self.skip_bad,
-            // As blkreplay, whose reader skips the lines of what its form does not know.
+            // As in blkreplay, whose reader skips unknown lines.
             flush: IssuePolicy::Drop,
             discard: IssuePolicy::Drop,
             ..TraceReplay::of("-")
@@ -23,7 +23,7 @@ impl Settings {
         Plan {
             start_grace: self.start_grace,
             destroy: self.destroy,
-            // blkreplay starts, and its output says what the figures are worth.
+            // blkreplay starts in any case; its output states what the figures are worth.
             anyway: true,
             engine: self.engine(),
             access: Access { buffered: self.buffered, sync: self.sync.into() },
@@ -34,14 +34,14 @@ impl Settings {
         }
     }
 
-    /// The window of the load's own time. A duration goes before an end, whichever was typed last.
+    /// The window in the load's time. A duration overrides an end, in any order.
     pub(crate) fn window(&self) -> Window {
         let by_duration = self.duration.map(|duration| self.start.saturating_add(duration));
         Window { start: self.start, end: by_duration.or(self.end) }
     }
 
-    /// The most requests in flight. Nothing is queued ahead here, so that a bottleneck below the number of threads is
-    /// the lower one of two limits.
+    /// Maximum number of requests in flight. Nothing is queued ahead here, so a bottleneck below the number of threads
+    /// is simply the lower of two limits.
     pub(crate) fn depth(&self) -> u32 {
         self.bottleneck.map_or(self.threads, |most| most.min(self.threads))
     }
@@ -55,5 +55,5 @@ impl Settings {
     }
 }
 
-/// The longest time that an option takes, 73 years: the sum of two fits into a plan.
+/// Maximum time of an option, 73 years: the sum of two fits into a plan.
 pub(crate) const MAX_TIME: Nanos = Nanos(1 << 61);

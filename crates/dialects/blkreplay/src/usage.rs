@@ -1,10 +1,10 @@
-//! What is said about the command line: its usage, and what is wrong with it.
+//! Usage and errors of the command line.
 
 use crate::options::{Opt, Origin, TABLE, Takes};
 use iosonar_text::one_line;
 use std::fmt::Write;
 
-/// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
+/// An invalid command line. The text is one line: the option as typed, the problem, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
@@ -15,18 +15,18 @@ impl UsageError {
     }
 }
 
-/// The first characters of `text`, and a sign where more follow.
+/// The first characters of `text`, with a mark if it is truncated.
 fn start(text: &str, most: usize) -> String {
     let start: String = text.chars().take(most).collect();
     if start.len() < text.len() { start + "…" } else { start }
 }
 
-/// A word as messages show it: in quotes, and not endless.
+/// Quotes a word for messages, truncated.
 pub(crate) fn shown(word: &str) -> String {
     format!("'{}'", start(word, 60))
 }
 
-/// An option as it is written.
+/// Spelling of an option with its argument.
 pub(crate) fn synopsis(option: &Opt) -> String {
     let name = option.name;
     match option.takes {
@@ -36,7 +36,7 @@ pub(crate) fn synopsis(option: &Opt) -> String {
     }
 }
 
-/// Every option with its default.
+/// Lists every option with its default.
 pub fn usage() -> String {
     let mut text = String::from(
         "blkreplay [OPTION]... DEVICE <LOAD >RESULT\n\n\
@@ -62,9 +62,9 @@ pub fn usage() -> String {
     text
 }
 
-/// The option that was probably meant by a name, without dashes, that is none.
+/// The option probably meant by an unknown name (without dashes).
 pub(crate) fn meant_by(name: &str) -> Option<&'static Opt> {
-    /// Mistakes that are seen through.
+    /// Maximum number of typing errors.
     const FEW: usize = 2;
     let name: String = start(name, 40).to_lowercase().replace('_', "-");
     let name = name.trim_start_matches('-');
@@ -73,12 +73,12 @@ pub(crate) fn meant_by(name: &str) -> Option<&'static Opt> {
         false => distance(name, option.name),
     };
     let ranked = TABLE.iter().map(|option| (mistakes(option), option));
-    // Of several names that begin it the longest one was meant.
+    // Of several names that are a prefix of it, the longest.
     let best = ranked.min_by_key(|(mistakes, option)| (*mistakes, usize::MAX - option.name.len()));
     best.filter(|(mistakes, _)| *mistakes <= FEW).map(|(_, option)| option)
 }
 
-/// How many letters have to be changed, added or removed (Levenshtein).
+/// Number of letters to change, add or remove (Levenshtein).
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -1,21 +1,21 @@
-//! What verification found, in blkreplay's lines (spec 3.6): scripts look for `VERIFY ERROR` and `SUMMARY`.
+//! Verification results in blkreplay's lines (spec 3.6): scripts look for `VERIFY ERROR` and `SUMMARY`.
 
 use crate::form;
 use iosonar_archive::{Fault, FoundBy, Verified};
 use iosonar_plan::{SECTOR, VerifyModes};
 use std::io::{self, Write};
 
-/// What `--with-verify`, `--with-final-verify` and `--with-paranoia` check: each one more than the one before.
+/// Modes of `--with-verify`, `--with-final-verify` and `--with-paranoia`: each includes the previous one.
 pub(crate) const MODES: [&str; 4] =
     ["none", "read,before-write", "read,before-write,final", "read,before-write,after-write,final"];
 
-/// The modes of an option, by its number in blkreplay.
+/// Modes of an option, by its number in blkreplay.
 pub(crate) fn modes(number: usize) -> VerifyModes {
-    // The words are ours.
+    // These constants are valid.
     MODES[number].parse().unwrap_or_default()
 }
 
-/// The number in blkreplay of the strongest option that is a part of these modes.
+/// blkreplay's number of the strongest option that is included in these modes.
 pub(crate) fn number(modes: VerifyModes) -> u64 {
     match modes {
         VerifyModes { after_write: true, .. } => 3,
@@ -25,7 +25,7 @@ pub(crate) fn number(modes: VerifyModes) -> u64 {
     }
 }
 
-/// Sectors that were found bad while requests went on: blkreplay counts those of its final pass apart.
+/// Sectors found bad during the replay: blkreplay counts those of its final pass separately.
 pub(crate) fn errors_during_replay(faults: &[Fault]) -> u64 {
     faults.iter().filter(|fault| fault.found_by != FoundBy::Final).map(sectors).sum()
 }
@@ -34,7 +34,7 @@ fn sectors(fault: &Fault) -> u64 {
     fault.length / SECTOR
 }
 
-/// A line for each bad sector, with the name of the fault after blkreplay's own words.
+/// Writes a line for each bad sector, with the name of the fault after blkreplay's own words.
 pub(crate) fn write(faults: &[Fault], out: &mut impl Write) -> io::Result<()> {
     faults.iter().try_for_each(|fault| write_fault(fault, out))
 }
@@ -80,13 +80,13 @@ fn direction(found_by: FoundBy) -> &'static str {
     if found_by == FoundBy::BeforeWrite { "write" } else { "read" }
 }
 
-/// The last line of a run with a final pass. Whether a write was still open, which the original calls a mismatch, is known here
-/// and is no fault.
+/// Last line of a run with a final pass. Open writes, which the original reports as mismatches, are known here and are
+/// not faults.
 pub(crate) fn summary(verified: &Verified, faults: &[Fault], max_block: u64) -> Option<String> {
     let scan = verified.scan.as_ref()?;
     let (checked, errors) =
         (scan.bytes / SECTOR, faults.iter().filter(|fault| fault.found_by == FoundBy::Final));
-    // Results of earlier versions have no count of their own; what a read had named before was no new fault there.
+    // Results of earlier versions lack this count; sectors already reported by a read were not counted again there.
     let errors = errors.map(sectors).sum::<u64>().max(scan.bad_sectors);
     let percent = if max_block == 0 { 0.0 } else { checked as f64 * 100.0 / max_block as f64 };
     Some(format!(

@@ -1,4 +1,4 @@
-//! blkreplay's command line: every option, every form of a value, and every mistake.
+//! blkreplay's command line: every option, every form of a value, and every error.
 
 use iosonar_dialect_blkreplay::{Command, Settings, parse, usage};
 use iosonar_plan::{Backward, Engine, Nanos, OverlapPolicy, Plan, Strong, TraceReplay, Workload};
@@ -15,7 +15,7 @@ fn settings(line: &str) -> Settings {
     }
 }
 
-/// The plan of a line that must be right.
+/// Plan of a valid line.
 #[track_caller]
 fn plan(line: &str) -> Plan {
     let plan = settings(&format!("{line} dev")).plan(7);
@@ -29,7 +29,7 @@ fn load(plan: &Plan) -> &TraceReplay {
     load
 }
 
-/// What a wrong line is told.
+/// Error of an invalid line.
 #[track_caller]
 fn error(args: &[&str]) -> String {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
@@ -40,7 +40,7 @@ fn error(args: &[&str]) -> String {
 
 type Check = fn(&Plan) -> bool;
 
-/// An option, and what it makes of the plan.
+/// An option, and its effect on the plan.
 const GOOD: [(&str, Check); 34] = [
     ("", |p| {
         p.depth() == 1024 && p.start_grace == Nanos::from_secs(15) && !p.destroy && p.phases[0].passes == 1
@@ -174,7 +174,7 @@ fn every_mistake_names_the_word_as_typed_and_the_remedy() {
     }
 }
 
-/// Words that come near to what is meant.
+/// Words that resemble valid ones.
 fn word() -> impl Strategy<Value = String> {
     let name = prop::sample::select(names());
     let value = "=?[0-9a-z.,+-]{0,12}|=[0-9]{1,25}|=[0-9]{1,4}(ns|us|ms|s|m|h|d)?";
@@ -189,7 +189,7 @@ fn word() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// An error in one line that names a word of the line, or a plan that holds together.
+    /// Either an error in one line that names a word of the line, or a valid plan.
     #[test]
     fn any_words_are_an_error_or_a_plan(args in prop::collection::vec(word(), 0..8)) {
         match parse(&args) {

@@ -1,4 +1,4 @@
-//! What the text looks like, line by line.
+//! The exported text, line by line.
 
 mod common;
 
@@ -87,7 +87,7 @@ INFO: dry_run=0
     assert_eq!(export_threads(&sample()), want);
 }
 
-/// `--replay-out`: due times are later wherever they stand, delays and latencies are not.
+/// `--replay-out` increases due times everywhere, but not delays and latencies.
 #[test]
 fn due_times_can_be_later() {
     let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Texts of the original program, damaged texts, and texts that are none.
+//! Texts of the original program, damaged texts, and other texts.
 
 mod common;
 
@@ -8,7 +8,7 @@ use iosonar_dialect_blkreplay::{ImportError, ImportProblem, import};
 use iosonar_plan::{ByteSize, Engine, Extent, Nanos, Op, OverlapPolicy, Strong, Workload};
 use proptest::prelude::*;
 
-/// As the original writes it: text of the load first, ERROR lines by the workers, no suffixes.
+/// Format of the original: text of the load first, ERROR lines by the workers, no suffixes.
 const ORIGINAL: &str = "\
 Copyright somebody; all rights
 # tool : an older text

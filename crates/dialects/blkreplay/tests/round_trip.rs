@@ -1,4 +1,4 @@
-//! Out and in again.
+//! Export and import.
 
 mod common;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const TIME: std::ops::Range<u64> = 0..1 << 61;
 
-/// Any record that the form can say: what happened to it decides which of its fields are filled.
+/// Any record that the format can express; its outcome determines which fields are set.
 fn record() -> impl Strategy<Value = Record> {
     let kinds = (0usize..2, 0usize..4, any::<bool>(), 0u16..3, 0u32..3);
     let times = (TIME, TIME, TIME);
@@ -45,7 +45,7 @@ fn record() -> impl Strategy<Value = Record> {
     )
 }
 
-/// What the form keeps of a record.
+/// Fields of a record that the format keeps.
 fn kept(r: &Record) -> impl PartialEq + std::fmt::Debug + use<> {
     (r.op, r.outcome, r.executed, r.due, r.submitted, r.completed, r.is_pushed(), r.result)
 }

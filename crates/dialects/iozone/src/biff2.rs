@@ -1,4 +1,4 @@
-//! The old form of `-b`: one worksheet of BIFF2, as IOzone 3 writes it. Records are little-endian: type, length, body.
+//! The old format of `-b`: one BIFF2 worksheet, as IOzone 3 writes it. Records are little-endian: type, length, body.
 
 use crate::columns::{Column, columns};
 use crate::report::sides;
@@ -10,11 +10,11 @@ const BEGIN: [u8; 8] = [9, 0, 4, 0, 2, 0, 0x10, 0];
 const END: [u8; 4] = [10, 0, 0, 0];
 const LABEL: u16 = 4;
 const NUMBER: u16 = 3;
-/// Longest text of a label.
+/// Maximum length of a label.
 const TEXT: usize = 255;
 
-/// The worksheet as bytes. In matrix mode each test is a block of rows: a title, record sizes, and a row for each file size; in
-/// throughput mode each test is a row. Cells that were not measured are absent.
+/// Builds the worksheet. In matrix mode each test is a block of rows: a title, record sizes, and a row for each file
+/// size; in throughput mode each test is a row. Cells without a result are absent.
 pub fn worksheet(settings: &Settings, matrix: &Matrix, table: &Table) -> Vec<u8> {
     let mut sheet = Sheet { bytes: BEGIN.to_vec(), row: 0 };
     sheet.line(&format!("iozone {}", settings.typed));
@@ -53,7 +53,7 @@ impl Sheet {
         }
     }
 
-    /// Figures start in column 2, as IOzone has it.
+    /// Figures start in column 2, as in IOzone.
     fn streams(&mut self, settings: &Settings, matrix: &Matrix, table: &Table) {
         self.line("Throughput report Y-axis is type of test X-axis is number of threads");
         for pair in &matrix.pairs {
@@ -72,7 +72,7 @@ impl Sheet {
         }
     }
 
-    /// A text in a row of its own.
+    /// Writes a text in a separate row.
     fn line(&mut self, text: &str) {
         self.label(text);
         self.row += 1;
@@ -92,7 +92,7 @@ impl Sheet {
         self.bytes.extend(value.to_le_bytes());
     }
 
-    /// Type, length, place and three bytes of attributes.
+    /// Writes type, length, place and three bytes of attributes.
     fn head(&mut self, kind: u16, length: usize, column: u16) {
         for word in [kind, length as u16, self.row, column] {
             self.bytes.extend(word.to_le_bytes());
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::text::tests::{matrix, settings, table};
 
-    /// The records of a sheet: type and body.
+    /// Records of a sheet: type and body.
     fn records(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut found = Vec::new();
         while let Some((head, rest)) = bytes.split_first_chunk::<4>() {
@@ -118,7 +118,7 @@ mod tests {
         found
     }
 
-    /// The page's command: the sample of the specification has 64 in row 4, column 1 and the figure of 1024 kB in row 5.
+    /// The manual's command: the sample of the specification has 64 in row 4, column 1 and the figure of 1024 kB in row 5.
     #[test]
     fn a_sheet_has_its_numbers_where_iozone_has_them() {
         let settings = settings("-azR -i 0 -i 1 -i 2 -n 1M -g 10M -r 64K -b x.xls");
@@ -136,7 +136,7 @@ mod tests {
             })
             .collect();
         assert_eq!(numbers[..3], [(4, 1, 64.0), (5, 0, 1024.0), (5, 1, 327_041.0)]);
-        // Six tests of one record size and four file sizes; one of the tests was not measured.
+        // Six tests of one record size and four file sizes; one of the tests has no results.
         assert_eq!(numbers.len(), 6 * (1 + 4) + 5 * 4);
     }
 }

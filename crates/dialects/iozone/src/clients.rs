@@ -1,13 +1,13 @@
-//! The file of `-+m`: on which machines streams run.
+//! The file of `-+m`: machines of the streams.
 
 use crate::parse::UsageError;
 use crate::settings::Client;
 use iosonar_plan::Host;
 
-/// Reads the lines `HOST DIRECTORY PROGRAM [TESTFILE]` of a file; those that are empty or start with `#` say nothing.
+/// Reads the lines `HOST DIRECTORY PROGRAM [TESTFILE]` of a file; empty lines and lines starting with `#` are skipped.
 ///
 /// # Errors
-/// A line has fewer words, or more.
+/// A line has too few or too many words.
 pub fn read_clients(file: &str, text: &str) -> Result<Vec<Client>, UsageError> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

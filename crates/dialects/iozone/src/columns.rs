@@ -2,20 +2,20 @@
 
 use iosonar_campaign::CellResult;
 
-/// A test as IOzone's outputs name it.
+/// Names of a test in IOzone's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     /// The test's word.
     pub test: &'static str,
-    /// First line of its head in the table.
+    /// First line of the column head.
     pub over: &'static str,
     /// Second line.
     pub head: &'static str,
     /// Title in reports, without "report".
     pub title: &'static str,
-    /// Streams that do it, in throughput mode.
+    /// Name of its streams, in throughput mode.
     pub streams: &'static str,
-    /// Its line in the report of throughput mode.
+    /// Label in the report of throughput mode.
     pub line: &'static str,
 }
 
@@ -25,7 +25,7 @@ macro_rules! columns {
     };
 }
 
-/// Every test that has a column, in the order of the table.
+/// Every test with a column, in table order.
 static COLUMNS: &[Column] = columns! {
     "write"          ""       "write"     "Writer"          "initial writers"   "Initial write";
     "rewrite"        ""       "rewrite"   "Re-writer"       "rewriters"         "Rewrite";
@@ -51,17 +51,17 @@ static COLUMNS: &[Column] = columns! {
     "repreadv"       ""       "repreadv"  "Re-Preadv"       "preadv re-readers" "Re-Preadv";
 };
 
-/// Columns that IOzone's table has, whether their tests were done or not.
+/// Number of columns in IOzone's table, including tests that were not run.
 const CLASSIC: usize = 13;
 
-/// The columns of a table: IOzone's thirteen, and those of further tests that were selected.
+/// Columns of a table: IOzone's thirteen, and those of further selected tests.
 pub fn columns(is_selected: impl Fn(&str) -> bool) -> Vec<&'static Column> {
     let further = COLUMNS[CLASSIC..].iter().filter(|column| is_selected(column.test));
     COLUMNS[..CLASSIC].iter().chain(further).collect()
 }
 
 impl Column {
-    /// The column of a test.
+    /// Returns the column of a test.
     pub fn of(test: &str) -> Option<&'static Column> {
         COLUMNS.iter().find(|column| column.test == test)
     }
@@ -75,13 +75,13 @@ impl Column {
         }
     }
 
-    /// Whether IOzone's head of it ends one place before its figures.
+    /// Whether IOzone's head of the column ends one place before its figures.
     pub(crate) fn is_head_before(&self) -> bool {
         matches!(self.test, "read" | "random_read")
     }
 }
 
-/// The unit of figures.
+/// Unit of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// KiB per second, which IOzone calls kBytes/sec.
@@ -93,7 +93,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit of words that IOzone, or this program, prints: `kBytes/sec`, `operations per second.`, `microseconds/op`.
+    /// Parses a unit as IOzone, or this program, prints it: `kBytes/sec`, `operations per second.`, `microseconds/op`.
     pub(crate) fn named(words: &str) -> Option<Unit> {
         let words = words.to_ascii_lowercase();
         let begins = |starts: &[&str]| starts.iter().any(|start| words.starts_with(start));
@@ -105,7 +105,7 @@ impl Unit {
         }
     }
 
-    /// As the banner says it.
+    /// Name in the banner.
     pub fn name(self) -> &'static str {
         match self {
             Unit::KibPerSecond => "kBytes/sec",
@@ -114,7 +114,7 @@ impl Unit {
         }
     }
 
-    /// As lines of throughput mode say it.
+    /// Name in lines of throughput mode.
     pub fn short(self) -> &'static str {
         match self {
             Unit::KibPerSecond => "kB/sec",
@@ -122,7 +122,7 @@ impl Unit {
         }
     }
 
-    /// A figure, not rounded.
+    /// Figure, not rounded.
     pub fn value(self, result: &CellResult) -> f64 {
         match self {
             Unit::KibPerSecond => result.bytes_per_second / 1024.0,
@@ -131,7 +131,7 @@ impl Unit {
         }
     }
 
-    /// A figure as tables hold it: rounded down to a whole number.
+    /// Figure as in tables: rounded down to a whole number.
     pub fn whole(self, result: &CellResult) -> u64 {
         self.value(result) as u64
     }

@@ -1,9 +1,9 @@
-//! Help, from the one table of options.
+//! Help, generated from the table of options.
 
 use crate::options::TABLE;
 use std::fmt::Write;
 
-/// Every option in one line.
+/// Lists every option in one line.
 pub fn full_help() -> String {
     let mut text = String::from(
         "iozone [option]...\n\nMeasures how fast each kind of file operation is, for each size of file and record. Sizes are KiB, \

@@ -1,4 +1,4 @@
-//! Text that IOzone printed becomes a table of cells, so that old results can be compared with new ones.
+//! Imports text that IOzone printed as a table of cells, so that old results can be compared with new ones.
 
 use crate::columns::{Column, Unit, columns};
 use crate::import_line::{Head, Throughput};
@@ -6,27 +6,27 @@ use crate::import_sheet::{Sheet, SheetError};
 use iosonar_campaign::{CellResult, TESTS, Table};
 use std::collections::HashMap;
 
-/// Notes that are kept at most.
+/// Maximum number of notes kept.
 const MOST_NOTES: usize = 30;
-/// How workbooks of newer spreadsheets begin.
+/// Magics of workbooks of newer spreadsheets.
 const ZIP: [u8; 4] = *b"PK\x03\x04";
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
-/// Notes that an error repeats at most.
+/// Maximum number of notes repeated in an error.
 const MOST_REASONS: usize = 3;
 
 /// Results of IOzone, read from its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The cells. What IOzone does not tell is 0 or absent, and methods are empty.
+    /// Cells. Values that IOzone does not print are 0 or absent, and methods are empty.
     pub table: Table,
-    /// What to know before using them: lines that could not be read, with their numbers, and what was ignored.
+    /// Caveats: unreadable lines, with their numbers, and ignored parts.
     pub notes: Vec<String>,
 }
 
-/// Why a text holds no results.
+/// Why a text contains no results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// Figures in a unit that is not known.
+    /// Figures in an unknown unit.
     #[error(
         "line {0}: the unit '{1}' is not known. kB/sec, operations per second (-O) and microseconds per operation (-N) can be \
          imported. Import the text output of IOzone 3."
@@ -38,10 +38,10 @@ pub enum ImportError {
          throughput mode. Import what IOzone prints to its standard output."
     )]
     NoTable,
-    /// There are lines of figures, and none of them can be read.
+    /// No line of figures is readable.
     #[error("there are figures of IOzone, and none that can be read: {0}")]
     NoneRead(String),
-    /// A workbook whose cells are not read.
+    /// An unsupported workbook.
     #[error("this is a workbook ({0}) whose cells are not read: import the text that iozone printed")]
     Workbook(&'static str),
     /// A worksheet of throughput mode.
@@ -50,7 +50,7 @@ pub enum ImportError {
          it printed"
     )]
     Streams,
-    /// A worksheet that ends early, or has other records.
+    /// A worksheet that is truncated or malformed.
     #[error("this is a damaged workbook of IOzone ({0}): import the text that it printed")]
     Sheet(SheetError),
     /// Neither text nor a workbook.
@@ -58,9 +58,9 @@ pub enum ImportError {
     NotText,
 }
 
-/// Whether the beginning of a file is that of what IOzone printed, or of a workbook that it wrote.
+/// Whether the start of a file is that of IOzone's output, or of a workbook that it wrote.
 pub fn is_iozones(head: &[u8]) -> bool {
-    // Nothing else that is imported begins like these.
+    // No other importable format starts like these.
     if Sheet::is_at_start(head) || head.starts_with(&ZIP) || head.starts_with(&COMPOUND) {
         return true;
     }
@@ -71,10 +71,10 @@ pub fn is_iozones(head: &[u8]) -> bool {
     has_banner || text.lines().any(|line| is_of_table(line) || is_of_throughput(line))
 }
 
-/// Reads what IOzone 3 wrote: text as [`import`] does, or the worksheet of `-b`.
+/// Reads a file of IOzone 3: text as [`import`] does, or the worksheet of `-b`.
 ///
 /// # Errors
-/// As [`import`]; a workbook of another kind.
+/// Those of [`import`]; an unsupported workbook.
 pub fn import_file(bytes: &[u8]) -> Result<Imported, ImportError> {
     match bytes {
         sheet if Sheet::is_at_start(sheet) => {
@@ -84,12 +84,12 @@ pub fn import_file(bytes: &[u8]) -> Result<Imported, ImportError> {
         bytes if bytes.starts_with(&ZIP) => Err(ImportError::Workbook(".xlsx")),
         bytes if bytes.starts_with(&COMPOUND) => Err(ImportError::Workbook("newer .xls")),
         text if text.contains(&0) => Err(ImportError::NotText),
-        // Mails are not always UTF-8; what IOzone prints is ASCII.
+        // Mails are not always UTF-8; IOzone's own output is ASCII.
         text => import(&String::from_utf8_lossy(text)),
     }
 }
 
-/// A line without the marks with which mails quote it.
+/// Strips a mail's quotation marks from a line.
 fn unquoted(line: &str) -> &str {
     let mut line = line;
     while let Some(rest) = line.trim_start().strip_prefix('>') {
@@ -98,11 +98,11 @@ fn unquoted(line: &str) -> &str {
     line
 }
 
-/// Reads text that IOzone 3 printed: tables, reports of `-R`, and throughput mode, also where a mail quotes it or blanks were lost.
-/// A cell that appears again is its next repetition.
+/// Reads text that IOzone 3 printed: tables, reports of `-R`, and throughput mode, even if quoted in a mail or with
+/// collapsed blanks. Repeated cells are further repetitions.
 ///
 /// # Errors
-/// The unit of the figures is not known, or there are none.
+/// The unit of the figures is unknown, or there are no figures.
 pub fn import(text: &str) -> Result<Imported, ImportError> {
     let mut reader = Reader::default();
     for (number, line) in text.lines().enumerate() {
@@ -111,27 +111,27 @@ pub fn import(text: &str) -> Result<Imported, ImportError> {
     reader.finish()
 }
 
-/// What the lines before amount to.
+/// State after the lines read so far.
 #[derive(Default)]
 struct Reader {
     command: String,
     results: Vec<CellResult>,
-    /// Repetitions of each cell.
+    /// Number of repetitions of each cell.
     repeats: HashMap<(&'static str, u64, u64, u32), u32>,
     place: Place,
-    /// The output that is being read has a table, whose figures its reports repeat.
+    /// The current output has a table, whose figures its reports repeat.
     has_table: bool,
-    /// The command of that output.
+    /// Command of the current output.
     current_command: String,
-    /// The tests that it selects; empty where it does not say so.
+    /// Tests it selects; empty if it does not select any.
     selected: Vec<&'static str>,
-    /// The unit of the figures, as banner and command say it.
+    /// Unit of the figures, from banner and command.
     unit: Option<Unit>,
-    /// Figures were read since: what a banner says then belongs to the next output.
+    /// Figures were read since: a following banner belongs to the next output.
     has_figures: bool,
-    /// Units other than kB/sec that were read.
+    /// Units other than kB/sec found.
     converted: Vec<Unit>,
-    /// Sizes of files and records of throughput mode, in KiB.
+    /// File and record size of throughput mode, in KiB.
     sizes: Option<(u64, u64)>,
     zeros: usize,
     vectors: usize,
@@ -141,7 +141,7 @@ struct Reader {
     more_notes: usize,
 }
 
-/// Where in an output the line stands.
+/// Part of the output that contains the line.
 #[derive(Default)]
 enum Place {
     /// Neither in a table nor in a report.
@@ -149,7 +149,7 @@ enum Place {
     Elsewhere,
     /// Below the head of a table.
     Table(Head),
-    /// In a report, of a test if its figures are wanted; with the sizes of its records.
+    /// In a report, with its test if its figures are wanted, and its record sizes.
     Report(Option<&'static Column>, Option<Vec<u64>>),
 }
 
@@ -181,7 +181,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes the unit from a line of the banner; returns whether it is one. "kBytes/sec" is what all modes say besides.
+    /// Takes the unit from a line of the banner; returns whether it is one. All modes also print "kBytes/sec".
     fn banner(&mut self, number: usize, line: &str) -> Result<bool, ImportError> {
         let lower = line.to_ascii_lowercase();
         let Some((before, words)) = lower.split_once("output is in ") else { return Ok(false) };
@@ -204,7 +204,7 @@ impl Reader {
         }
     }
 
-    /// An output begins.
+    /// Starts an output.
     fn command(&mut self, number: usize, command: &str) {
         if self.command.is_empty() {
             self.command = command.into();
@@ -246,7 +246,7 @@ impl Reader {
         self.place = Place::Report(column.filter(|_| !self.has_table && !is_shifted), None);
     }
 
-    /// With -E and a selection of tests, IOzone's reports of the further tests hold figures of the wrong ones.
+    /// With -E and a selection of tests, IOzone's reports of the further tests have figures of the wrong tests.
     fn is_shifted(&self, column: &Column) -> bool {
         let further = !columns(|_| false).iter().any(|classic| classic.test == column.test);
         let has = |option: &str| self.current_command.split_whitespace().any(|word| word == option);
@@ -270,7 +270,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A line of a table or a report.
+    /// Reads a line of a table or a report.
     fn figures(&mut self, number: usize, line: &str) {
         match std::mem::take(&mut self.place) {
             Place::Elsewhere => {}
@@ -303,7 +303,7 @@ impl Reader {
         }
     }
 
-    /// `"1024"   32  ""  128`: a figure for each size of the records, or fewer. Whether it could be read.
+    /// Parses `"1024"   32  ""  128`: one figure per record size, or fewer. Returns whether it was readable.
     fn report_row(&mut self, column: &Column, records: &[u64], line: &str) -> bool {
         let mut words = line.split_whitespace();
         let Some(file) = words.next().and_then(quoted) else { return false };
@@ -416,7 +416,7 @@ impl Reader {
     }
 }
 
-/// The rates that a figure says: in bytes and in operations per second; IOzone's own unit says nothing of operations.
+/// Converts a figure to bytes and operations per second; IOzone's default unit has no operations.
 fn rates(figure: f64, unit: Unit, record_bytes: u64) -> (f64, f64) {
     match unit {
         Unit::KibPerSecond => (figure * 1024.0, 0.0),
@@ -430,7 +430,7 @@ fn has_vectors(test: &str) -> bool {
     test.ends_with('v')
 }
 
-/// The tests that a command of IOzone selects with `-i`, in the order of the table.
+/// Tests that a command of IOzone selects with `-i`, in table order.
 fn selected(command: &str) -> Vec<&'static str> {
     let mut words = command.split_whitespace();
     let mut numbers: Vec<u8> = Vec::new();
@@ -452,13 +452,13 @@ fn other_unit(number: usize, unit: &str) -> ImportError {
     ImportError::Unit(number, unit.chars().filter(|c| !c.is_control()).take(40).collect())
 }
 
-/// The title of a report, without its quotes.
+/// Title of a report, without its quotes.
 fn title(line: &str) -> Option<&str> {
     let title = line.strip_prefix('"')?.strip_suffix('"')?;
     (title.to_ascii_lowercase().contains(" report") && !title.contains('"')).then_some(title)
 }
 
-/// A number between quotes.
+/// Parses a quoted number.
 fn quoted(word: &str) -> Option<u64> {
     word.strip_prefix('"')?.strip_suffix('"')?.parse().ok()
 }

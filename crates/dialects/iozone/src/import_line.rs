@@ -1,48 +1,48 @@
-//! Lines of IOzone's outputs: heads and rows of its table, and figures of its throughput mode.
+//! Parses lines of IOzone's outputs: heads and rows of its table, and figures of its throughput mode.
 
 use crate::columns::{Column, Unit, columns};
 use std::borrow::Cow;
 
-/// Where the column of the file's size ends in IOzone's table.
+/// End of the file size column in IOzone's table.
 const FILE_END: usize = 16;
-/// Figures of IOzone have at most this many digits, unless columns touch.
+/// Maximum number of digits of IOzone's figures, unless columns touch.
 const DIGITS: usize = 9;
-/// How far the end of a figure may lie from that of its head.
+/// Maximum distance between the ends of a figure and its head.
 const NEAR: usize = 3;
 
-/// The head of a table.
+/// Head of a table.
 #[derive(Debug)]
 pub(crate) struct Head {
     /// Its columns, in order.
     columns: Vec<&'static Column>,
-    /// Where the words of the head end.
+    /// End positions of the words of the head.
     heads: Vec<usize>,
-    /// Where the figures end, where that is known from the form of the head.
+    /// End positions of the figures, if the head's form determines them.
     ends: Option<Vec<usize>>,
-    /// Where the column of the file's size ends, and that of the record's.
+    /// End positions of the file size and record size columns.
     sizes: [usize; 2],
-    /// A word that is no column; it and all after it are not read.
+    /// Unknown column; it and all later ones are ignored.
     pub(crate) unknown: Option<String>,
 }
 
-/// A row of a table.
+/// Row of a table.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Row {
-    /// Size of the file in KiB.
+    /// File size in KiB.
     pub(crate) file: u64,
-    /// Size of the record in KiB.
+    /// Record size in KiB.
     pub(crate) record: u64,
-    /// The figures with their tests.
+    /// Figures by test.
     pub(crate) figures: Vec<(&'static str, u64)>,
 }
 
-/// Words of a line, and where they end.
+/// Words of a line, with their end positions.
 fn words(line: &str) -> Vec<(&str, usize)> {
     let base = line.as_ptr() as usize;
     line.split_ascii_whitespace().map(|word| (word, word.as_ptr() as usize - base + word.len())).collect()
 }
 
-/// A line whose first word ends at `end`: where its leading blanks were lost, they are put back.
+/// Restores lost leading blanks, so that the first word ends at `end`.
 fn aligned(line: &str, end: usize) -> Cow<'_, str> {
     match words(line).first() {
         Some((_, found)) if *found < end => Cow::Owned(format!("{:width$}{line}", "", width = end - found)),
@@ -51,7 +51,7 @@ fn aligned(line: &str, end: usize) -> Cow<'_, str> {
 }
 
 impl Head {
-    /// The head of a table: `kB  reclen    write ...`; none if the line is another.
+    /// Parses the head of a table: `kB  reclen write ...`; `None` for other lines.
     pub(crate) fn of(line: &str) -> Option<Head> {
         let line = &*aligned(line, FILE_END);
         let words = words(line);
@@ -77,8 +77,8 @@ impl Head {
         (!found.is_empty()).then_some(Head { columns: found, heads, ends, sizes: [*file, *record], unknown })
     }
 
-    /// A row below this head. Columns need not be apart, so the position of a figure tells its test. Where blanks were lost, the
-    /// number of figures tells it: as many as there are columns, or as the command `selected` tests.
+    /// Parses a row below this head. Columns may touch, so the position of a figure determines its test. If blanks were
+    /// lost, the number of figures determines it: that of the columns, or of the tests `selected` by the command.
     pub(crate) fn row(&self, line: &str, selected: &[&str]) -> Option<Row> {
         if !line.is_ascii() {
             return None;
@@ -90,7 +90,7 @@ impl Head {
         let [file, record] = self.sizes;
         let (file_text, record_text) = (line.get(..file)?, line.get(file..record.min(line.len()))?);
         let (file, record_size) = (number(file_text)??, number(record_text)??);
-        // A digit there means that the columns lie elsewhere.
+        // A digit there means that the columns are elsewhere.
         let rest = line.get(record.min(line.len())..)?;
         let figures = match &self.ends {
             Some(ends) => by_position(rest, record, ends).or_else(|| self.by_heads(rest, record)),
@@ -101,14 +101,14 @@ impl Head {
         Some(Row { file, record: record_size, figures })
     }
 
-    /// A row of which only the order of its numbers is left.
+    /// Parses a row by the order of its numbers alone.
     fn by_count(&self, line: &str, selected: &[&str]) -> Option<Row> {
         let figure = |word: &str| number(word)?.filter(|_| word.len() <= DIGITS);
         let numbers: Option<Vec<u64>> = line.split_ascii_whitespace().map(figure).collect();
         let numbers = numbers?;
         let [file, record, figures @ ..] = &numbers[..] else { return None };
         let tests: Vec<&'static str> = match figures.len() {
-            // The columns after an unknown one are not known, so a full row cannot be told from a partial one.
+            // The columns after an unknown one are unknown, so a full row cannot be distinguished from a partial one.
             count if count == self.columns.len() && self.unknown.is_none() => {
                 self.columns.iter().map(|column| column.test).collect()
             }
@@ -125,11 +125,11 @@ impl Head {
         })
     }
 
-    /// Figures that stand apart belong to the nearest head; all of them together need no position.
+    /// Separate figures belong to the nearest head; a full row needs no positions.
     fn by_heads(&self, rest: &str, start: usize) -> Option<Vec<Option<u64>>> {
         let mut figures = vec![None; self.columns.len()];
         let words = words(rest);
-        // The columns after an unknown one are not known, so a full row cannot be told from a partial one.
+        // The columns after an unknown one are unknown, so a full row cannot be distinguished from a partial one.
         let is_full = words.len() == self.columns.len() && self.unknown.is_none();
         let mut next = 0;
         for (place, (word, end)) in words.iter().enumerate() {
@@ -148,13 +148,13 @@ impl Head {
     }
 }
 
-/// The head that ends nearest, if it is near.
+/// Returns the head that ends nearest, if it is near enough.
 fn nearest(heads: &[usize], end: usize) -> Option<usize> {
     let (place, head) = heads.iter().enumerate().min_by_key(|(_, head)| head.abs_diff(end))?;
     (head.abs_diff(end) <= NEAR).then_some(place)
 }
 
-/// Where the figures end. IOzone's heads do not stand right above its figures, but its widths are known; iosonar's do.
+/// End positions of the figures. IOzone's heads are not aligned with its figures, but its widths are known; iosonar's are.
 fn ends(columns: &[&Column], heads: &[usize], start: usize) -> Option<Vec<usize>> {
     let mut end = start;
     let end_of = |column: &&Column| {
@@ -177,7 +177,7 @@ fn ends(columns: &[&Column], heads: &[usize], start: usize) -> Option<Vec<usize>
     }
 }
 
-/// Figures that end where their columns end; none if anything stands elsewhere.
+/// Figures that end where their columns end; `None` if there is text elsewhere.
 fn by_position(rest: &str, start: usize, ends: &[usize]) -> Option<Vec<Option<u64>>> {
     let rest = rest.trim_end();
     let mut from = 0;
@@ -195,7 +195,7 @@ fn by_position(rest: &str, start: usize, ends: &[usize]) -> Option<Vec<Option<u6
     rest.get(from.min(rest.len())..)?.trim().is_empty().then_some(figures)
 }
 
-/// A number between blanks, or nothing but blanks; none if it is neither.
+/// Parses a number or blanks; `None` for anything else.
 fn number(text: &str) -> Option<Option<u64>> {
     let text = text.trim();
     match text.is_empty() {
@@ -204,21 +204,21 @@ fn number(text: &str) -> Option<Option<u64>> {
     }
 }
 
-/// A line of throughput mode.
+/// Line of throughput mode.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Throughput {
-    /// Sizes of files and records in KiB, for the lines that follow.
+    /// File and record size in KiB, for the following lines.
     Sizes(u64, u64),
-    /// A test, the number of its streams, and its rate in a unit.
+    /// Test, number of its streams, rate and unit.
     Rate(&'static str, u32, f64, Unit),
-    /// A rate in a unit that is not known.
+    /// Rate in an unknown unit.
     OtherUnit(String),
-    /// A line of this kind that cannot be read.
+    /// Unreadable line of this kind.
     Unreadable,
 }
 
 impl Throughput {
-    /// Reads a line; none if it is another.
+    /// Parses a line; `None` for other lines.
     pub(crate) fn of(line: &str) -> Option<Throughput> {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("Each ").filter(|rest| rest.contains(" writes a ")) {
@@ -229,7 +229,7 @@ impl Throughput {
     }
 }
 
-/// `process writes a 8192 kByte file in 64 kByte records`.
+/// Parses `process writes a 8192 kByte file in 64 kByte records`.
 fn sizes(text: &str) -> Option<Throughput> {
     let size = |text: &str| {
         let (number, unit) = text.split_once(' ')?;
@@ -239,7 +239,7 @@ fn sizes(text: &str) -> Option<Throughput> {
     Some(Throughput::Sizes(size(file)?, size(record.strip_suffix(" records")?)?))
 }
 
-/// `  2 initial writers = 297794.00 kB/sec`.
+/// Parses `  2 initial writers = 297794.00 kB/sec`.
 fn rate(text: &str) -> Option<Throughput> {
     let (who, figure) = text.split_once('=')?;
     let (streams, who) = who.trim().split_once(char::is_whitespace)?;
@@ -270,7 +270,7 @@ mod tests {
             .unwrap();
         let names: Vec<&str> = row.figures.iter().map(|(test, _)| *test).collect();
         assert_eq!(names, ["write", "rewrite", "random_read", "random_write"]);
-        // Columns of unknown width that touch are no figure.
+        // Touching columns of unknown width are not figures.
         assert_eq!(head.row("            4096       4  4270201225530122", &[]), None);
     }
 

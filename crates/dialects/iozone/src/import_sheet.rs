@@ -1,43 +1,43 @@
-//! The worksheet of `-b` (BIFF2), as the text of `-R` that has the same cells.
+//! Converts the worksheet of `-b` (BIFF2) to the text of `-R` with the same cells.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Type and length of the record that begins a sheet of BIFF2.
+/// Type and length of the first record of a BIFF2 sheet.
 const BEGIN: [u8; 4] = [9, 0, 4, 0];
 const END: u16 = 10;
 const INTEGER: u16 = 2;
 const NUMBER: u16 = 3;
 const LABEL: u16 = 4;
-/// Row, column and attributes stand before the content of a cell.
+/// Length of row, column and attributes, which precede the content of a cell.
 const PLACE: usize = 7;
 
 /// Why a sheet cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SheetError {
-    /// A record is longer than the file.
+    /// A record exceeds the file.
     #[error("it ends inside of a record")]
     Cut,
-    /// A cell has no place, or no content.
+    /// A cell without place or content.
     #[error("a cell is too short")]
     Cell,
 }
 
-/// What a cell holds.
+/// Content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 enum Cell {
     Text(String),
     Number(f64),
 }
 
-/// The cells of a sheet, by row and column.
+/// Cells of a sheet, by row and column.
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
     rows: BTreeMap<u16, BTreeMap<u16, Cell>>,
 }
 
 impl Sheet {
-    /// Whether bytes are the start of a sheet of BIFF2.
+    /// Whether bytes are the start of a BIFF2 sheet.
     pub(crate) fn is_at_start(bytes: &[u8]) -> bool {
         bytes.starts_with(&BEGIN)
     }
@@ -81,7 +81,7 @@ impl Sheet {
         self.texts().any(|text| text.trim_start().starts_with("Throughput report"))
     }
 
-    /// The cells as IOzone prints them with `-R`.
+    /// Formats the cells as IOzone prints them with `-R`.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
         for (number, row) in &self.rows {
@@ -108,7 +108,7 @@ impl Sheet {
     }
 }
 
-/// IOzone stores the length of a longer text than it writes.
+/// IOzone stores a larger length than it writes.
 fn label(content: &[u8]) -> Option<String> {
     let (length, text) = content.split_first()?;
     let text = &text[..usize::from(*length).min(text.len())];
@@ -125,7 +125,7 @@ fn number_of(cell: &Cell) -> Option<f64> {
     if let Cell::Number(number) = cell { Some(*number) } else { None }
 }
 
-/// The title of a block. This program's titles have the unit of the figures, too.
+/// Title of a block. This program's titles include the unit.
 fn report(title: &str) -> String {
     let (title, unit) =
         title.split_once(',').map_or((title, None), |(title, unit)| (title, Some(unit.trim())));
@@ -136,7 +136,7 @@ fn report(title: &str) -> String {
     }
 }
 
-/// The figures of a row, from column 1 on; `""` for a cell that is absent.
+/// Figures of a row, from column 1 on; `""` for an absent cell.
 fn figures(row: &BTreeMap<u16, Cell>) -> String {
     let last = row.keys().next_back().copied().unwrap_or(0);
     let figure = |column: u16| row.get(&column).and_then(number_of).map_or("\"\"".into(), |n| n.to_string());

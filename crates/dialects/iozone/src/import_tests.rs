@@ -1,4 +1,4 @@
-//! Texts of IOzone, and iosonar's own, read back.
+//! Import of texts by IOzone and by iosonar.
 
 use super::*;
 use crate::text::tests::{matrix, settings, table};
@@ -77,7 +77,7 @@ fn reports_of_iozone() {
     assert_eq!(found[3], ("write".into(), 32_768, 8, 0, 221_981));
     assert_eq!(found[6], ("rewrite".into(), 16_384, 16, 0, 3));
     assert!(import(report).unwrap().notes[0].starts_with("1 figures of 0"));
-    // Of an output with both, the table counts.
+    // If an output has both, the table counts.
     let both = import(&format!("{SAMPLE}{report}")).unwrap();
     assert_eq!(both.table.results.len(), 12);
     assert!(both.notes[0].contains("the table has their figures"), "{:?}", both.notes);
@@ -135,12 +135,12 @@ fn figures_keep_their_unit() {
         assert!((found.0 / rate - 1.0).abs() < 1e-12 && found.1 == wanted(rate).1, "{unit}: {first:?}");
         assert!(imported.notes.iter().any(|found| found.contains(note)), "{:?}", imported.notes);
     }
-    // The command says it, too, and the next output has its own unit.
+    // The command sets the unit, too, and the next output has its own unit.
     let by_command = SAMPLE.replace("-azR", "-azR -O");
     let both = import(&format!("{by_command}{SAMPLE}")).unwrap().table.results;
     assert_eq!((both[0].ops_per_second, both[12].ops_per_second), (327_041.0, 0.0));
     assert_eq!(both[12].kib_per_second, 327_041);
-    // A banner of -O stands before its command.
+    // A banner of -O precedes its command.
     let banner = format!("\tOPS Mode. Output is in operations per second.\n{SAMPLE}");
     assert_eq!(import(&banner).unwrap().table.results[0].ops_per_second, 327_041.0);
 }
@@ -178,7 +178,7 @@ fn quoted_and_trimmed_texts_come_back() {
         assert_eq!(import(&changed).unwrap().table.results, wanted, "{changed}");
         assert!(is_iozones(changed.as_bytes()));
     }
-    // Without a command that selects tests, the number of figures does not tell which they are.
+    // Without a command that selects tests, the number of figures does not determine the tests.
     let unknown = each(&collapsed).replace("-i 0 -i 1 -i 2 ", "");
     let imported = import(&unknown).unwrap();
     assert_eq!((imported.table.results.len(), imported.notes.len()), (13, 2), "{:?}", imported.notes);
@@ -196,7 +196,7 @@ fn lines_that_cannot_be_read_are_noted() {
     assert_eq!((notes.len(), notes[30].as_str()), (31, "and 70 notes more"));
 }
 
-/// Rates of different lengths, some of them as wide as a column of IOzone.
+/// Rates of different lengths, some as wide as a column of IOzone.
 fn rate(test: &str, record: u64) -> Option<u64> {
     let seed = test.bytes().fold(record, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     (seed % 7 != 0).then(|| 1 + seed % 10u64.pow(2 + (seed % 10) as u32))

@@ -1,8 +1,8 @@
 //! IOzone's dialect: its command line becomes a matrix of tests, and the table of its cells becomes IOzone's reports.
 //!
-//! `options` has the one table of options; [`parse`] reads a command line, [`Settings::matrix`] makes the question of
-//! it, and [`text_table`], [`text_report`] and [`throughput`] print the answers. [`import`] reads what IOzone
-//! itself printed. Nothing here opens a file or asks for the time.
+//! `options` has the table of options; [`parse`] reads a command line, [`Settings::matrix`] converts it to a matrix,
+//! and [`text_table`], [`text_report`] and [`throughput`] print the results. [`import`] reads IOzone's own output. This
+//! crate opens no files and reads no clocks.
 
 mod biff2;
 mod clients;

@@ -1,4 +1,4 @@
-//! Text files that IOzone leaves in the current directory: latencies (`-Q`), histograms (`-+z`) and time stamps (`-+T`).
+//! Text files that IOzone writes to the current directory: latencies (`-Q`), histograms (`-+z`) and time stamps (`-+T`).
 
 use crate::settings::Settings;
 use iosonar_campaign::Matrix;
@@ -6,14 +6,14 @@ use iosonar_plan::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Files of latencies: the test, and the name.
+/// Latency files: test and name.
 const LATENCIES: [(&str, &str); 4] =
     [("write", "wol.dat"), ("rewrite", "rwol.dat"), ("read", "rol.dat"), ("reread", "rrol.dat")];
 
-/// First line of a file of latencies.
+/// First line of a latency file.
 const HEAD: &str = "Offset in kBytes   Latency in microseconds  Transfer size in bytes";
 
-/// The buckets of a histogram, line by line: the longest latency in microseconds, and its name. The last one has the rest.
+/// Buckets of a histogram, line by line: maximum latency in microseconds, and name. The last one has the rest.
 const BANDS: [&[(u64, &str)]; 9] = [
     &[(20, "20us"), (40, "40us"), (60, "60us"), (80, "80us"), (100, "100us")],
     &[(200, "200us"), (400, "400us"), (600, "600us"), (800, "800us"), (1_000, "1ms")],
@@ -26,12 +26,12 @@ const BANDS: [&[(u64, &str)]; 9] = [
     &[(120_000_000, "120s"), (u64::MAX, "120+s")],
 ];
 
-/// A file that a command line asks for without naming it.
+/// A file that a command line requests without naming it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogName {
-    /// The option that asks for it.
+    /// Option that requests it.
     pub option: &'static str,
-    /// In the current directory.
+    /// File in the current directory.
     pub file: String,
     stream: u16,
     kind: Kind,
@@ -39,14 +39,14 @@ pub struct LogName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Of one test.
+    /// Latencies of one test.
     Latencies(&'static str),
     Histogram,
     Stamps,
 }
 
 impl Settings {
-    /// The files of `-Q`, `-+z` and `-+T`, of as many streams as ever run together.
+    /// Files of `-Q`, `-+z` and `-+T`, for the maximum number of concurrent streams.
     pub fn logs(&self, matrix: &Matrix) -> Vec<LogName> {
         let most = matrix.streams.iter().copied().max().unwrap_or(1).min(u16::MAX.into()) as u16;
         let is_done = |test: &str| matrix.tests.iter().any(|selected| selected.name == test);
@@ -71,7 +71,7 @@ impl Settings {
         logs
     }
 
-    /// Whether a test is selected that has a file of latencies.
+    /// Whether a test has a latency file.
     pub(crate) fn has_latency_file(test: &str) -> bool {
         LATENCIES.iter().any(|(name, _)| *name == test)
     }
@@ -82,28 +82,28 @@ impl Settings {
 pub struct LoggedRequest {
     /// Its stream.
     pub stream: u16,
-    /// Number of the phase that its cell is.
+    /// Phase number of its cell.
     pub phase: u16,
-    /// Where it went.
+    /// Offset.
     pub offset: u64,
-    /// Bytes that it transferred.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Since the start of the run.
+    /// Submission, since the start of the run.
     pub submitted_ns: u64,
-    /// Since the start of the run.
+    /// Completion, since the start of the run.
     pub completed_ns: u64,
 }
 
-/// How a time since the start of the run is printed.
+/// Formats a time since the start of the run.
 pub type Stamp<'a> = &'a dyn Fn(u64) -> String;
 
-/// The files of a run while its requests are read, in order.
+/// Files of a run, written while its requests are read in order.
 pub struct Logs<'a> {
     of_stream: BTreeMap<u16, Vec<Log<'a>>>,
     stamp: Stamp<'a>,
 }
 
-/// A file, and what is known of the present test.
+/// A file, and the state of the current test.
 struct Log<'a> {
     kind: Kind,
     file: Box<dyn Write + 'a>,
@@ -119,7 +119,7 @@ struct Present {
 }
 
 impl<'a> Logs<'a> {
-    /// None of their bytes is written yet.
+    /// Takes files to which nothing is written yet.
     pub fn new(files: Vec<(LogName, Box<dyn Write + 'a>)>, stamp: Stamp<'a>) -> Logs<'a> {
         let mut of_stream: BTreeMap<u16, Vec<Log<'a>>> = BTreeMap::new();
         for (name, file) in files {
@@ -128,7 +128,7 @@ impl<'a> Logs<'a> {
         Logs { of_stream, stamp }
     }
 
-    /// Takes a request of a cell.
+    /// Adds a request of a cell.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -142,7 +142,7 @@ impl<'a> Logs<'a> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes pending data.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -179,7 +179,7 @@ impl Log<'_> {
         let streams = if cell.streams > 1 { format!(", {} streams", cell.streams) } else { String::new() };
         let title = format!("{}: file {file} kB, record {record} kB{streams}", cell.test);
         if let Kind::Latencies(_) = self.kind {
-            // Comments, to the plotting programs that such files are for.
+            // Comments for the plotting programs that read such files.
             writeln!(self.file, "# {title}\n# {HEAD}")?;
         }
         let (first_ns, last_ns) = (u64::MAX, 0);
@@ -212,7 +212,7 @@ impl Log<'_> {
     }
 }
 
-/// The bucket of a latency: the first whose limit it does not exceed.
+/// Bucket of a latency: the first whose limit it does not exceed.
 fn bucket(latency_ns: u64) -> usize {
     let limits = BANDS.into_iter().flatten().map(|(us, _)| us.saturating_mul(1000));
     limits.clone().position(|limit| latency_ns <= limit).unwrap_or(limits.count() - 1)

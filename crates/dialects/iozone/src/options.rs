@@ -1,6 +1,6 @@
-//! The one table of IOzone's options: how each is spelled, what it takes, what it does, and what help says of it.
+//! Table of IOzone's options: spelling, argument, effect and help text.
 //!
-//! An option that is missing is one entry here. Arguments are read through [`Call`], which refuses what is no number.
+//! A new option is one entry here. Arguments are read through [`Call`], which refuses invalid numbers.
 
 use crate::parse::{Call, Command, UsageError};
 use crate::settings::{Async, Settings};
@@ -8,17 +8,17 @@ use iosonar_plan::{ByteSize, Data, MapAdvice, MsyncPolicy, SyncFlag};
 
 /// An option.
 pub(crate) struct Opt {
-    /// With its dash: `-a`, `-+n`, `--json`.
+    /// Name with its dash: `-a`, `-+n`, `--json`.
     pub(crate) name: &'static str,
-    /// What it takes, as a synopsis says it.
+    /// Argument, as in a synopsis.
     pub(crate) args: &'static str,
-    /// One line.
+    /// One-line help.
     pub(crate) brief: &'static str,
-    /// Reads the argument and does what the option says.
+    /// Parses the argument and applies the option.
     pub(crate) read: fn(&mut Call<'_>) -> Result<(), UsageError>,
 }
 
-/// Options of IOzone that this program does not have yet.
+/// Options of IOzone that are not implemented yet.
 const LATER: &[(&str, &str)] = &[
     ("-+c", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
@@ -26,12 +26,12 @@ const LATER: &[(&str, &str)] = &[
     ("-+t", "the network is not measured by itself: measure files with -+m and -t"),
 ];
 
-/// The remedy for an option of IOzone that is not here.
+/// Remedy for an option of IOzone that is not implemented.
 pub(crate) fn later(name: &str) -> Option<&'static str> {
     LATER.iter().find(|(option, _)| *option == name).map(|(_, remedy)| *remedy)
 }
 
-/// The option of a name.
+/// Looks up an option by name.
 pub(crate) fn find(name: &str) -> Option<&'static Opt> {
     TABLE.iter().find(|option| option.name == name)
 }
@@ -41,22 +41,22 @@ fn set(call: &mut Call<'_>, change: impl FnOnce(&mut Settings)) -> Result<(), Us
     Ok(())
 }
 
-/// Says that an option changes nothing here.
+/// Adds a notice that an option has no effect.
 fn without_effect(call: &mut Call<'_>, why: &str) -> Result<(), UsageError> {
     let notice = format!("{} has no effect: {why}", call.name());
     set(call, |s| s.notices.push(notice))
 }
 
-/// Maps the files, and keeps the strictest way of writing them back.
+/// Enables mmap, and keeps the strictest msync policy.
 fn map(settings: &mut Settings, msync: MsyncPolicy) {
     let before = settings.mmap.unwrap_or_default();
     settings.mmap = Some(if before == MsyncPolicy::Sync { before } else { msync });
 }
 
-/// What an `-+` option with a number of percent takes.
+/// Range of `-+` options in percent.
 const PERCENT: std::ops::RangeInclusive<u64> = 0..=100;
 const MILLISECONDS: std::ops::RangeInclusive<u64> = 1..=3_600_000;
-/// What `-+A` means by its numbers.
+/// Advice by number of `-+A`.
 const ADVICE: [MapAdvice; 5] =
     [MapAdvice::Normal, MapAdvice::Random, MapAdvice::Sequential, MapAdvice::DontNeed, MapAdvice::WillNeed];
 const STREAMS: std::ops::RangeInclusive<u64> = 1..=1024;

@@ -1,4 +1,4 @@
-//! From words to settings, as getopt reads them: `-azR`, `-s 1m` and `-s1m` are all understood.
+//! Parses words into settings like getopt: `-azR`, `-s 1m` and `-s1m` are all understood.
 
 use crate::options::{self, Opt};
 use crate::settings::{Async, Settings};
@@ -7,18 +7,18 @@ use iosonar_text::one_line;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-/// What a command line asks for.
+/// Action of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// A run.
     Run(Box<Settings>),
-    /// [`crate::full_help`], and nothing else.
+    /// Print [`crate::full_help`] only.
     Help,
-    /// The program's version, and nothing else.
+    /// Print the program's version only.
     Version,
 }
 
-/// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
+/// An invalid command line. The text is one line: the option as typed, the problem, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
@@ -29,13 +29,13 @@ impl UsageError {
     }
 }
 
-/// Smallest and largest record: those of IOzone.
+/// Record size limits: those of IOzone.
 const RECORDS: RangeInclusive<u64> = 1..=16 << 20;
 
 /// Reads IOzone's arguments, without the program's name.
 ///
 /// # Errors
-/// An option that does not exist, that lacks its argument, or whose argument is none.
+/// An unknown option, or a missing or invalid argument.
 pub fn parse(args: &[String]) -> Result<Command, UsageError> {
     let mut reader = Reader { rest: args.iter().cloned().collect(), ..Reader::default() };
     reader.settings.typed = args.join(" ");
@@ -68,7 +68,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads a word such as `-azR`, `-s1m` or `-+n`.
+    /// Parses a word such as `-azR`, `-s1m` or `-+n`.
     fn letters(&mut self, word: &str) -> Result<(), UsageError> {
         let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
             let remedy = match word.contains('/') {
@@ -86,7 +86,7 @@ impl Reader {
             };
             let (name, after) = letters.split_at(length);
             let name = format!("-{name}");
-            // What follows in the same word is the argument, where the option takes one.
+            // The rest of the word is the argument, if the option takes one.
             let takes = options::find(&name).is_some_and(|option| !option.args.is_empty());
             let value = Some(after).filter(|after| takes && !after.is_empty());
             self.option(&name, value.map(String::from))?;
@@ -104,7 +104,7 @@ impl Reader {
     }
 }
 
-/// What a size is.
+/// Description of a size in errors.
 const SIZE: &str = "a size above 0, in KiB or with k, m or g";
 
 fn number_in(range: &RangeInclusive<u64>) -> String {
@@ -118,10 +118,10 @@ fn unknown(name: &str) -> UsageError {
     }
 }
 
-/// An option that is being read.
+/// An option being parsed.
 pub(crate) struct Call<'a> {
     option: &'static Opt,
-    /// The argument, where it stands in the same word.
+    /// The argument, if it is in the same word.
     value: Option<String>,
     reader: &'a mut Reader,
 }
@@ -144,7 +144,7 @@ impl Call<'_> {
         UsageError::new(format_args!("{} {problem}", self.name()))
     }
 
-    /// The argument. A word that looks like an option is none: IOzone would take it silently.
+    /// Returns the argument. A word that looks like an option is refused: IOzone would take it silently.
     pub(crate) fn word(&mut self, what: &str) -> Result<String, UsageError> {
         let next = self.value.take().or_else(|| {
             let is_option = self.reader.rest.front()?.starts_with('-');
@@ -153,7 +153,7 @@ impl Call<'_> {
         next.filter(|word| !word.is_empty()).ok_or_else(|| self.wrong(format_args!("needs {what}")))
     }
 
-    /// The name of an output; `-` is standard output.
+    /// Parses the name of an output; `-` is standard output.
     pub(crate) fn output(&mut self) -> Result<String, UsageError> {
         match self.value.is_none() && self.reader.rest.front().is_some_and(|word| word == "-") {
             true => Ok(self.reader.rest.pop_front().unwrap_or_default()),
@@ -161,7 +161,7 @@ impl Call<'_> {
         }
     }
 
-    /// A whole number.
+    /// Parses a whole number.
     pub(crate) fn number(&mut self, range: RangeInclusive<u64>) -> Result<u64, UsageError> {
         let word = self.word(&number_in(&range))?;
         self.number_of(&word, range)
@@ -172,7 +172,7 @@ impl Call<'_> {
         number.ok_or_else(|| self.wrong(format_args!("{word}: {} is needed", number_in(&range))))
     }
 
-    /// A time between samples, as in plans: `100ms`.
+    /// Parses a time between samples, as in plans: `100ms`.
     pub(crate) fn interval(&mut self) -> Result<Nanos, UsageError> {
         let word = self.word("a time")?;
         let is_possible = |time: &Nanos| (SHORTEST_SAMPLE..=LONGEST_SAMPLE).contains(time);
@@ -182,7 +182,7 @@ impl Call<'_> {
         })
     }
 
-    /// A size: KiB, or with k, m or g.
+    /// Parses a size: KiB, or with k, m or g.
     pub(crate) fn size(&mut self) -> Result<ByteSize, UsageError> {
         let word = self.word(SIZE)?;
         self.size_of(&word)
@@ -201,7 +201,7 @@ impl Call<'_> {
         bytes.map(ByteSize).ok_or_else(|| self.wrong(format_args!("{word}: {SIZE} is needed")))
     }
 
-    /// The size of a burst, a comma, and milliseconds.
+    /// Parses the size of a burst, a comma, and milliseconds.
     pub(crate) fn burst(&mut self, range: RangeInclusive<u64>) -> Result<(ByteSize, u32), UsageError> {
         const WHAT: &str = "SIZE,MILLISECONDS, as 1m,100";
         let word = self.word(WHAT)?;
@@ -211,7 +211,7 @@ impl Call<'_> {
         Ok((self.size_of(size)?, self.number_of(ms, range)? as u32))
     }
 
-    /// The size of a record.
+    /// Parses the size of a record.
     pub(crate) fn record(&mut self) -> Result<ByteSize, UsageError> {
         let size = self.size()?;
         match RECORDS.contains(&size.0) {
@@ -220,7 +220,7 @@ impl Call<'_> {
         }
     }
 
-    /// As many names as there are streams.
+    /// Parses one file name per stream.
     pub(crate) fn files(&mut self) -> Result<Vec<String>, UsageError> {
         let settings = &self.reader.settings;
         let count = settings
@@ -239,7 +239,7 @@ impl Call<'_> {
         Ok(files)
     }
 
-    /// One of some words.
+    /// Parses one of some words.
     pub(crate) fn choice(&mut self, words: &[&str]) -> Result<usize, UsageError> {
         let what = format!("one of {}", words.join(", "));
         let word = self.word(&what)?;
@@ -247,7 +247,7 @@ impl Call<'_> {
         place.ok_or_else(|| self.wrong(format_args!("{word}: {what} is needed")))
     }
 
-    /// What is written; once.
+    /// Sets the data to write; allowed once.
     pub(crate) fn content(&mut self, data: Data) -> Result<(), UsageError> {
         match self.reader.settings.data.replace(data) {
             None => Ok(()),

@@ -7,8 +7,8 @@ use iosonar_campaign::{CellResult, Matrix, Table};
 use iosonar_plan::ByteSize;
 use std::fmt::Write;
 
-/// One block for each test: record sizes to the right, file sizes down. A cell that was not measured is `""`; a line ends with its
-/// last figure.
+/// Formats one block per test: record sizes to the right, file sizes down. A cell without a result is `""`; a line ends
+/// with its last figure.
 pub fn text_report(settings: &Settings, matrix: &Matrix, table: &Table) -> String {
     let mut text = String::from("Excel output is below:\n");
     let is_selected = |test: &str| matrix.tests.iter().any(|selected| selected.name == test);
@@ -24,7 +24,7 @@ pub fn text_report(settings: &Settings, matrix: &Matrix, table: &Table) -> Strin
     text
 }
 
-/// CPU time of the issuing loops, which also make and check data, in percent of the time that they had together: from the first
+/// CPU time of the workers, including making and checking data, in percent of their total time: from the first
 /// submission of each to its last completion. Rounded.
 pub(crate) fn cpu_percent(result: &CellResult) -> u64 {
     let spans: u64 = result.per_stream.iter().map(|stream| stream.all_span_ns).sum();
@@ -59,7 +59,7 @@ fn block(
     text + "\n"
 }
 
-/// File sizes and record sizes, each once, ascending.
+/// File sizes and record sizes, deduplicated and ascending.
 pub(crate) fn sides(matrix: &Matrix) -> (Vec<ByteSize>, Vec<ByteSize>) {
     let sorted = |mut sizes: Vec<ByteSize>| {
         sizes.sort_unstable();

@@ -1,8 +1,8 @@
-//! What a command line of IOzone asks for.
+//! Settings of an IOzone command line.
 
 use iosonar_plan::{ByteSize, Data, Host, MapAdvice, MsyncPolicy, Nanos, SyncFlag};
 
-/// What a command line asks for, option by option.
+/// Settings of a command line, option by option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
     /// The command line as typed, without the program's name.
@@ -31,7 +31,7 @@ pub struct Settings {
     pub file: Option<String>,
     /// Test files of the streams (`-F`).
     pub files: Vec<String>,
-    /// Numbers of streams (`-t`); empty: a single one, outside of throughput mode.
+    /// Numbers of streams (`-t`); empty: a single one, without throughput mode.
     pub streams: Vec<u32>,
     /// Fewest streams (`-l`).
     pub least_streams: Option<u32>,
@@ -41,11 +41,11 @@ pub struct Settings {
     pub threads: bool,
     /// File with the machines of the streams (`-+m`).
     pub cluster: Option<String>,
-    /// What that file says, once somebody has read it.
+    /// Contents of that file, set after reading it.
     pub clients: Vec<Client>,
     /// Streams do not stop when the first is done (`-x`).
     pub no_stonewall: bool,
-    /// Each stream has a line (`-C`).
+    /// Print a line for each stream (`-C`).
     pub per_stream: bool,
     /// The size of `-s` is that of all files together (`-+k`).
     pub total_size: bool,
@@ -59,13 +59,13 @@ pub struct Settings {
     pub with_fsync: bool,
     /// Closing is part of the time (`-c`).
     pub with_close: bool,
-    /// The flag that files are opened with (`-o`, `-+D`, `-+r`): the strongest that was asked for.
+    /// Strongest requested open flag (`-o`, `-+D`, `-+r`).
     pub sync: SyncFlag,
     /// The page cache is bypassed (`-I`).
     pub direct: bool,
-    /// Files are mapped (`-B`), and what follows each write (`-D`, `-G`).
+    /// Files are mapped (`-B`), and the sync after each write (`-D`, `-G`).
     pub mmap: Option<MsyncPolicy>,
-    /// What the kernel is told of the use of mapped files (`-+A`).
+    /// madvise(2) advice for mapped files (`-+A`).
     pub advice: Option<MapAdvice>,
     /// Mapped files are used through their descriptors, too (`-Z`).
     pub mixed_mmap: bool,
@@ -89,15 +89,15 @@ pub struct Settings {
     pub write_telemetry: Option<String>,
     /// Telemetry file of reads (`-Y`).
     pub read_telemetry: Option<String>,
-    /// What these files hold, once somebody has read them: of writes and of reads.
+    /// Properties of these files, set after reading them: of writes and of reads.
     pub telemetry: (TelemetryFacts, TelemetryFacts),
-    /// Records from one request of the stride test to the next (`-j`).
+    /// Records between requests of the stride test (`-j`).
     pub stride: Option<u32>,
     /// No test is repeated (`-+n`).
     pub no_retest: bool,
     /// The CPU that the first stream is bound to (`-P`).
     pub first_cpu: Option<u32>,
-    /// From the release of a stream to that of the next one, in microseconds (`-d`).
+    /// Delay between the releases of consecutive streams, in microseconds (`-d`).
     pub stagger_us: Option<u32>,
     /// Operations per second of each stream (`-+O`).
     pub rate: Option<u32>,
@@ -113,9 +113,9 @@ pub struct Settings {
     pub keep: bool,
     /// Files exist and are only read (`-+E`).
     pub existing: bool,
-    /// `-Y` finds its file, so nothing writes it first: whoever has looked sets this.
+    /// `-Y` finds its file, so nothing writes it first; set by the caller.
     pub finds_file: bool,
-    /// What is written and checked (`-V`, `-+d`, `-+X`, `-+Z`).
+    /// Data to write and check (`-V`, `-+d`, `-+X`, `-+Z`).
     pub data: Option<Data>,
     /// Percent of each record that is equal in all files (`-+w`).
     pub equal_percent: Option<u8>,
@@ -171,20 +171,20 @@ pub struct Settings {
     pub show_plan: bool,
     /// `--dry-run`.
     pub dry_run: bool,
-    /// Options that change nothing here, one sentence each.
+    /// Options without effect, one sentence each.
     pub notices: Vec<String>,
 }
 
-/// A process on another machine that is a stream (`-+m`).
+/// A remote process that is a stream (`-+m`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// Where it runs.
+    /// Its host.
     pub host: Host,
-    /// Its test file, in its working directory; none: a name with the number of the stream.
+    /// Its test file, in its working directory; `None`: a name with the number of the stream.
     pub file: Option<String>,
 }
 
-/// What a telemetry file holds.
+/// Properties of a telemetry file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TelemetryFacts {
     /// First byte after all of its requests.
@@ -196,19 +196,19 @@ pub struct TelemetryFacts {
 /// Asynchronous requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Async {
-    /// How many are in flight beside the one that is waited for.
+    /// Number in flight in addition to the one waited for.
     pub depth: u32,
 }
 
 impl Settings {
-    /// Whether `-Y` alone reads a file that is there, and writes one only where there is none.
+    /// Whether `-Y` alone reads an existing file, and writes only a missing one.
     pub fn may_find_file(&self) -> bool {
         let is_alone =
             self.read_telemetry.is_some() && self.write_telemetry.is_none() && self.tests.is_empty();
         is_alone && !self.existing && !self.destroy
     }
 
-    /// What a stream is called.
+    /// Word for a stream.
     pub(crate) fn stream_word(&self) -> &'static str {
         if self.threads || self.shared { "thread" } else { "process" }
     }

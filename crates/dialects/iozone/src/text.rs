@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Widths of the two columns of sizes.
 const FILE: usize = 16;
 const RECORD: usize = 8;
-/// What stands above the table. `machine` is that of `-M`.
+/// Lines above the table. `machine` is that of `-M`.
 pub fn banner(settings: &Settings, matrix: &Matrix, tool: &str, machine: &str) -> String {
     let mut text = format!("\t{tool}, IOzone's command line\n\n");
     if settings.machine {
@@ -29,8 +29,8 @@ pub fn banner(settings: &Settings, matrix: &Matrix, tool: &str, machine: &str) -
     text
 }
 
-/// The table of single streams: a line for each pair of sizes. Figures stand where IOzone's stand, unless one is too long: columns
-/// never touch. Cells that were not measured are blank.
+/// Table of single streams: a line for each pair of sizes. Figures are at IOzone's positions, unless one is too long:
+/// columns never touch. Cells without results are blank.
 pub fn text_table(settings: &Settings, matrix: &Matrix, table: &Table) -> String {
     let unit = settings.unit();
     let columns = columns(|test| matrix.tests.iter().any(|selected| selected.name == test));
@@ -93,7 +93,7 @@ pub(crate) mod tests {
         settings.matrix(1).unwrap()
     }
 
-    /// A figure of so many KiB per second for each cell.
+    /// Table with a rate in KiB per second for each cell.
     pub(crate) fn table(matrix: &Matrix, kib_per_second: impl Fn(&str, u64) -> Option<u64>) -> Table {
         let mut results = Vec::new();
         for unit in matrix.units() {
@@ -117,7 +117,7 @@ pub(crate) mod tests {
         Table { results, ..Table::default() }
     }
 
-    /// The sample of the specification, which IOzone 3.471 has printed.
+    /// The sample of the specification, printed by IOzone 3.471.
     #[test]
     fn figures_stand_where_iozones_stand() {
         let settings = settings("-a -n 1m -g 1m -r 64");
@@ -151,7 +151,7 @@ pub(crate) mod tests {
         let end = |head: &str| lines[1].find(head).unwrap() + head.len();
         assert_eq!(&lines[2][end(" pwrite") - 2..end(" pwrite")], " 7", "{text}");
         assert_eq!(lines[0].split_whitespace().count(), 5);
-        // The pwrite column of the second line is its last: repwrite was not measured.
+        // The pwrite column of the second line is the last: repwrite has no result.
         assert_eq!(lines[3].len(), end(" pwrite"), "{text}");
     }
 }

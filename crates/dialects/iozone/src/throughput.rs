@@ -8,7 +8,7 @@ use iosonar_campaign::{CellResult, Matrix, StreamResult, Table, Test, Transfer};
 use iosonar_plan::ByteSize;
 use std::fmt::Write;
 
-/// One block for each number of streams, pair of sizes, and test.
+/// Formats one block for each number of streams, pair of sizes, and test.
 pub fn throughput(settings: &Settings, matrix: &Matrix, table: &Table) -> String {
     let mut text = String::new();
     for unit in matrix.units() {
@@ -31,7 +31,7 @@ pub fn throughput(settings: &Settings, matrix: &Matrix, table: &Table) -> String
     text
 }
 
-/// The rate of a stream, in the unit of the figures.
+/// Rate of a stream, in the unit of the figures.
 fn stream_rate(unit: Unit, result: &CellResult, stream: &StreamResult) -> f64 {
     match unit {
         Unit::KibPerSecond => stream.bytes_per_second / 1024.0,
@@ -81,8 +81,9 @@ fn block(settings: &Settings, test: &Test, result: &CellResult) -> String {
     text
 }
 
-/// What the children count, in the time in which the parent waits for them: from the first submission of any stream until the last
-/// one has flushed and closed its file. No stream's time is longer, so this is never larger than the sum of their rates.
+/// Rate of the children's work over the time in which the parent waits for them: from the first submission of any
+/// stream until the last one has flushed and closed its file. No stream's time is longer, so this never exceeds the sum
+/// of their rates.
 fn parent(unit: Unit, result: &CellResult) -> f64 {
     let waited = result.whole_ns.max(result.elapsed_ns).max(1);
     let rate = result.bytes as f64 * 1e9 / waited as f64;
@@ -92,7 +93,7 @@ fn parent(unit: Unit, result: &CellResult) -> f64 {
     }
 }
 
-/// The report of throughput mode (`-R`): a line for each test, a figure for each number of streams.
+/// Report of throughput mode (`-R`): a line for each test, a figure for each number of streams.
 pub fn throughput_report(settings: &Settings, matrix: &Matrix, table: &Table) -> String {
     let mut text = String::new();
     for pair in &matrix.pairs {

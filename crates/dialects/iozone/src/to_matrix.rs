@@ -1,4 +1,4 @@
-//! The question that a command line asks. What contradicts itself or would have no effect is refused with the option.
+//! Converts a command line to a matrix. Options that contradict each other or would have no effect are refused by name.
 
 use crate::columns::Unit;
 use crate::parse::UsageError;
@@ -13,18 +13,18 @@ use iosonar_plan::{
 use iosonar_text::shown;
 use std::path::PathBuf;
 
-/// Name of the test file where none is given.
+/// Default test file.
 const FILE: &str = "iozone.tmp";
-/// Name of the files of streams where none are given; their number follows.
+/// Default prefix of the files of streams; their number follows.
 const FILES: &str = "iozone.DUMMY.";
-/// Sizes where none are given.
+/// Default sizes.
 const SIZE: ByteSize = ByteSize(512 << 10);
 const RECORD: ByteSize = ByteSize(4 << 10);
 /// Memory of `-m`.
 const BUFFERS: ByteSize = ByteSize(16 << 20);
-/// What `-p` purges where the size of the CPU cache is not known: as IOzone.
+/// Bytes purged by `-p` if the size of the CPU cache is unknown: as IOzone.
 const CPU_CACHE: ByteSize = ByteSize(1 << 20);
-/// Borders of the matrix where none are given.
+/// Default borders of the matrix.
 const FILES_OF_MATRIX: (ByteSize, ByteSize) = (ByteSize(64 << 10), ByteSize(512 << 20));
 const RECORDS_OF_MATRIX: (ByteSize, ByteSize) = (ByteSize(4 << 10), ByteSize(16 << 20));
 
@@ -45,7 +45,7 @@ const THROUGHPUT: [&str; 13] = [
     "fread",
 ];
 
-/// Refuses the first that holds.
+/// Returns the error of the first case that holds.
 fn refuse_first(cases: impl IntoIterator<Item = (bool, &'static str)>) -> Result<(), UsageError> {
     match cases.into_iter().find(|(holds, _)| *holds) {
         Some((_, why)) => Err(UsageError::new(why)),
@@ -61,7 +61,7 @@ impl Settings {
     /// The matrix of this command line.
     ///
     /// # Errors
-    /// Options contradict each other, or leave nothing to measure.
+    /// Options contradict each other, or nothing is measured.
     pub fn matrix(&self, run_id: RunId) -> Result<Matrix, UsageError> {
         self.check_modes()?;
         self.check_borders()?;
@@ -82,7 +82,7 @@ impl Settings {
             depth: self.asynchronous.map_or(1, |wanted| wanted.depth + 1),
             access: Access { buffered: !self.direct, sync: self.sync },
             sample_every: self.sample_every.unwrap_or(Nanos::SECOND),
-            // The proof that it is so: how much was cached is in the record of the eviction.
+            // The record of the eviction proves it: it contains the amount cached.
             cold: self.cold || self.remount.is_some(),
             remount: self.remount.as_ref().map(PathBuf::from),
             lock: self.lock,
@@ -99,7 +99,8 @@ impl Settings {
             mix: self.mix(),
             mix_in_order: self.mix_in_order,
             data: self.content(),
-            // Foreign files (-+E) have no headers, telemetry may read what nobody wrote, and streams write a shared file at the same time.
+            // Foreign files (-+E) have no headers, telemetry may read unwritten data, and streams write a shared file
+            // concurrently.
             checks_headers: !self.existing && !self.has_telemetry() && !self.shared,
             random: self.random_order(),
             buffer_set: if self.many_buffers { BUFFERS } else { ByteSize(0) },
@@ -117,10 +118,10 @@ impl Settings {
         })
     }
 
-    /// The CPUs that streams are bound to, in turn, of a machine with so many.
+    /// CPUs for binding streams, in turn, of a machine with `count` CPUs.
     ///
     /// # Errors
-    /// The first one does not exist.
+    /// The first CPU does not exist.
     pub fn cpus(&self, count: u32) -> Result<Vec<u32>, UsageError> {
         let Some(first) = self.first_cpu else { return Ok(Vec::new()) };
         if first >= count {
@@ -142,12 +143,12 @@ impl Settings {
         ExtraReads { every: 100, size: ByteSize(if self.direct { ExtraReads::SECOND } else { 1 }) }
     }
 
-    /// Which steps count as part of a test's time.
+    /// Steps that count as part of a test's time.
     pub fn timed(&self) -> Timed {
         Timed { fsync: self.with_fsync, close: self.with_close, think_time: self.with_think }
     }
 
-    /// The unit of figures.
+    /// Unit of figures.
     pub fn unit(&self) -> Unit {
         match (self.in_ops, self.in_microseconds) {
             (true, _) => Unit::OpsPerSecond,
@@ -250,7 +251,7 @@ impl Settings {
         ])
     }
 
-    /// `-X` asks for test 0 and `-Y` for test 1, which needs a file that is there or that test 0 has written.
+    /// `-X` selects test 0 and `-Y` test 1, which needs a file that exists or that test 0 has written.
     fn numbers(&self) -> Vec<u8> {
         match (&self.write_telemetry, &self.read_telemetry) {
             (None, None) => self.tests.clone(),
@@ -260,7 +261,7 @@ impl Settings {
         }
     }
 
-    /// Whether `-i` selects what telemetry files are of.
+    /// Whether `-i` selects the tests of the telemetry files.
     fn follows_selection(&self) -> bool {
         let mut selected = self.tests.clone();
         selected.sort_unstable();
@@ -268,7 +269,7 @@ impl Settings {
         selected.is_empty() || selected == self.numbers()
     }
 
-    /// The size that a telemetry file asks for. Without one of writes, test 0 writes the file in whole records.
+    /// Sizes required by the telemetry files. Without one for writes, test 0 writes the file in whole records.
     fn telemetry_pair(&self) -> Pair {
         let (writes, reads) = self.telemetry;
         let record = writes.longest.max(reads.longest).max(1);
@@ -280,7 +281,7 @@ impl Settings {
         Pair { file: ByteSize(file), record: ByteSize(record) }
     }
 
-    /// The end of what `-Y` reads, where test 0 writes the file for it in whole records.
+    /// End of the range that `-Y` reads, if test 0 writes the file for it in whole records.
     fn cut(&self) -> ByteSize {
         let is_for_reads = self.read_telemetry.is_some() && self.write_telemetry.is_none();
         ByteSize(if is_for_reads { self.telemetry.1.end } else { 0 })
@@ -357,7 +358,7 @@ impl Settings {
         ])
     }
 
-    /// What is written and checked, in units that the matrix sets.
+    /// Data to write and check, in units that the matrix sets.
     fn content(&self) -> Option<Data> {
         let Some(percent) = self.equal_percent else { return self.data.clone() };
         Some(Data::Dedupe(Dedupe {
@@ -373,7 +374,7 @@ impl Settings {
         if self.iozone_order { Order::MersenneShuffled } else { Order::Shuffled }
     }
 
-    /// IOzone's order is of random tests, and held in memory.
+    /// IOzone's order applies to random tests, and is held in memory.
     fn check_order(&self, tests: &[&Test], pairs: &[Pair]) -> Result<(), UsageError> {
         let is_random = tests.iter().any(|test| test.order == OrderKind::Random);
         if !self.iozone_order {
@@ -451,10 +452,10 @@ impl Settings {
         }
     }
 
-    /// Streams are processes, as those of IOzone: here, or on the machines of `-+m`.
+    /// Streams are processes, like IOzone's: local, or on the machines of `-+m`.
     fn executors(&self, most: u32) -> Result<Vec<Executor>, UsageError> {
         let clients = self.clients.len();
-        // Streams of one file are threads: one of them makes it, and the others find it open.
+        // Streams of one file are threads: one of them creates it, and the others find it open.
         match (&self.cluster, self.is_throughput(), self.threads || self.shared) {
             (Some(file), true, false) if clients < most as usize => Err(UsageError::new(format_args!(
                 "-+m {file}: it names {clients} clients, and -t has {most} streams: add lines, or use a smaller -t"
@@ -467,7 +468,7 @@ impl Settings {
         }
     }
 
-    /// The test file of each client. Two on one machine would write over each other's.
+    /// Test file of each client. Two on one machine would overwrite each other's.
     fn files_of_clients(&self) -> impl Iterator<Item = PathBuf> {
         self.clients.iter().enumerate().map(|(number, client)| match &client.file {
             Some(file) => file.into(),
@@ -575,7 +576,7 @@ impl Settings {
         }
     }
 
-    /// Whether the test of a name only reads.
+    /// Whether the selected tests only read.
     pub fn only_reads(&self, tests: &[&Test]) -> bool {
         tests.iter().all(|test| test.transfer == Transfer::Read)
     }
@@ -626,7 +627,7 @@ mod tests {
         assert_eq!(files("-s 1m -s 3m -r 64k -r 8k"), [1024, 3072]);
         assert_eq!(files("-a -+x 4 -n 64 -g 1m"), [64, 256, 1024]);
         assert_eq!(files("-t 4 -+k -s 4m"), [1024]);
-        // Any size that is given switches the crossover off.
+        // Any explicit size disables the crossover.
         assert_eq!(matrix("-a -y 4k -n 32m -g 32m").unwrap().pairs[0].record, RECORD);
         assert_eq!(matrix("-a -s 64m").unwrap().pairs.len(), 13);
     }

@@ -13,10 +13,10 @@ use rust_xlsxwriter::{
 /// Row of the record sizes; file sizes follow below it.
 const HEAD: u32 = 3;
 
-/// The workbook as bytes (Office Open XML). Cells that were not measured are blank.
+/// Builds the workbook (Office Open XML). Cells without results are blank.
 ///
 /// # Errors
-/// More rows or columns than a sheet holds.
+/// More rows or columns than a sheet can hold.
 pub fn workbook(settings: &Settings, matrix: &Matrix, table: &Table) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     let is_selected = |test: &str| matrix.tests.iter().any(|selected| selected.name == test);

@@ -1,4 +1,4 @@
-//! What settings must keep to beyond each option alone, said with XDD's names; and what the user should be told.
+//! Checks settings across options, with XDD's names in errors, and adds notices for the user.
 
 use crate::draft::target_name;
 use crate::operands::shown;
@@ -8,10 +8,10 @@ use iosonar_plan::{BetweenPasses, Checked, Data};
 
 type Checks = Result<(), UsageError>;
 
-/// Direct I/O goes by whole sectors on every device.
+/// Direct I/O is aligned to sectors on every device.
 const SECTOR: u64 = iosonar_plan::SECTOR;
 
-/// Checks everything, fits queue depths to amounts, and adds notices.
+/// Checks all settings, limits queue depths to amounts, and adds notices.
 pub(crate) fn check(settings: &mut Settings) -> Checks {
     let Settings { targets, global, typed } = &mut *settings;
     for (number, target) in targets.iter().enumerate() {
@@ -26,7 +26,7 @@ pub(crate) fn check(settings: &mut Settings) -> Checks {
     Ok(())
 }
 
-/// An option as typed, and what is wrong with it.
+/// An option as typed, and its problem.
 type Problem = Result<(), (String, String)>;
 
 fn problem(option: String, text: impl Into<String>) -> Problem {
@@ -42,7 +42,7 @@ fn direct(target: &TargetSettings, targetoffset: u64, typed: &Typed) -> Problem 
         ("the pass offset", target.passoffset.wrapping_mul(target.blocksize)),
         ("the target offset", targetoffset.wrapping_mul(target.blocksize)),
     ];
-    // Wrapping keeps the remainder right; what overflows is refused later.
+    // Wrapping keeps the remainder correct; overflows are refused later.
     match amounts.iter().find(|(_, bytes)| target.dio && bytes % SECTOR != 0) {
         Some((what, _)) => problem(
             typed.name("dio"),
@@ -53,7 +53,7 @@ fn direct(target: &TargetSettings, targetoffset: u64, typed: &Typed) -> Problem 
 }
 
 fn data(target: &TargetSettings, typed: &Typed) -> Problem {
-    // What a run writes itself it knows, also without a pattern: zeros.
+    // A run knows its own writes, even without a pattern: zeros.
     let is_own = |verify: &iosonar_plan::Verify| verify.immediate && !target.reads();
     let checked = target.verify.filter(|verify| verify.what == Checked::Contents && !is_own(verify));
     match checked.filter(|_| target.datapattern.is_none()) {
@@ -122,7 +122,7 @@ fn notices(targets: &mut [TargetSettings], global: &mut GlobalSettings, typed: &
     }
 }
 
-/// The targets that something holds for, in words: a thousand of them make one line.
+/// The targets for which a condition holds, in words: a thousand of them make one line.
 fn which(targets: &[TargetSettings], holds: fn(&TargetSettings) -> bool) -> Option<String> {
     let found: Vec<usize> = (0..targets.len()).filter(|n| holds(&targets[*n])).collect();
     match found[..] {

@@ -1,9 +1,9 @@
-//! What results say of deskewed rates beside the numbers.
+//! Text of results about deskewed rates, besides the numbers.
 
 use iosonar_analyze::{Deskew, PassSkew};
 use std::fmt::Write;
 
-/// Lines about passes without a window, and with `details` about the skew of all.
+/// Lines about passes without a window, and with `details` about the skew of all passes.
 pub fn deskew_notes(deskew: &Deskew, details: bool) -> String {
     let mut text = String::new();
     for ((_, pass), skew) in deskew.passes() {

@@ -1,31 +1,31 @@
-//! A command line that is half read: what is known of the run, and what will be done to targets once all are named.
+//! A partly parsed command line: settings of the run, and changes to apply to targets once all are named.
 
 use crate::check;
 use crate::operands::shown;
 use crate::parse::{Command, UsageError};
 use crate::settings::{DEFAULT_ID, GlobalSettings, Settings, TargetSettings, Typed};
 
-/// Something that is done to one target or to each.
+/// A change to one target or to all.
 pub(crate) struct Each {
     pub(crate) typed: String,
-    /// None: each.
+    /// Target index; `None` means all.
     pub(crate) target: Option<u16>,
     pub(crate) change: Change,
 }
 
-/// What is done; it is told the target's number.
+/// The change; its first argument is the target's number.
 pub(crate) type Change = Box<dyn Fn(u16, &mut TargetSettings)>;
 
-/// What was read so far.
+/// Settings read so far.
 #[derive(Default)]
 pub(crate) struct Draft {
     pub(crate) global: GlobalSettings,
     /// Names of targets.
     pub(crate) names: Vec<String>,
-    /// From left to right: a later one overrides an earlier one, also where only the earlier names a target.
+    /// From left to right: a later one overrides an earlier one, even if only the earlier names a target.
     pub(crate) each: Vec<Each>,
     pub(crate) typed: Typed,
-    /// What to do instead of a run.
+    /// Command to execute instead of a run.
     pub(crate) answer: Option<Command>,
 }
 
@@ -35,7 +35,7 @@ impl Draft {
         Draft { global, ..Draft::default() }
     }
 
-    /// Applies everything, and checks that it makes a run.
+    /// Applies all changes, and checks the result.
     pub(crate) fn finish(self) -> Result<Settings, UsageError> {
         let Draft { mut global, names, each, typed, .. } = self;
         if names.is_empty() {
@@ -63,7 +63,7 @@ impl Draft {
     }
 }
 
-/// An option names a target that does not exist.
+/// Error for an option that names a missing target.
 pub(crate) fn no_target(typed: &str, number: u16, count: usize) -> UsageError {
     let known = match count {
         1 => "there is only target 0".into(),
@@ -72,7 +72,7 @@ pub(crate) fn no_target(typed: &str, number: u16, count: usize) -> UsageError {
     UsageError::new(typed, &format!("there is no target {number}: {known}"))
 }
 
-/// A target as messages name it.
+/// Name of a target in messages.
 pub(crate) fn target_name(number: usize, target: &TargetSettings) -> String {
     format!("target {number} ({})", shown(&target.path()))
 }

@@ -1,4 +1,4 @@
-//! Binary dump of time stamps: a form of our own, because XDD's holds pointers to its options and local time only.
+//! Binary dump of time stamps: a separate format, because XDD's contains pointers to its options and only local time.
 //!
 //! All numbers are little-endian. The file is a head, entries of equal size, and a checksum:
 //!
@@ -21,12 +21,12 @@ const SUM: usize = 8;
 const SCHEMA: &str =
     "pass u32, op u8, zero u8*3, number u64, offset u64, length u64, result i64, start_ns u64, end_ns u64";
 
-/// Whether bytes begin as a dump does.
+/// Whether bytes start with the magic.
 pub fn is_dump(begin: &[u8]) -> bool {
     begin.starts_with(MAGIC)
 }
 
-/// What a dump says in front of its entries.
+/// Head of a dump.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DumpHead {
     /// Number of the target.
@@ -39,21 +39,21 @@ pub struct DumpHead {
     pub request_size: u64,
     /// Text that identifies the run.
     pub id: String,
-    /// Makes times absolute.
+    /// Clock for absolute times.
     pub clock: RunClock,
 }
 
-/// A whole dump.
+/// A complete dump.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dump {
-    /// What stands in front.
+    /// Head.
     pub head: DumpHead,
-    /// In the order of the file.
+    /// Entries in file order.
     pub entries: Vec<StampEntry>,
 }
 
 impl Dump {
-    /// What happened, as records of one target: its requests were due when they went, for more is not told.
+    /// Converts the entries to records of one target; due times are the submission times, as the dump has no others.
     pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
         self.entries.iter().map(|entry| {
             let extent = Extent { offset: entry.offset, length: entry.length };
@@ -75,42 +75,42 @@ impl Dump {
         })
     }
 
-    /// Highest byte that any request reaches.
+    /// End of the highest request.
     pub fn end(&self) -> u64 {
         self.entries.iter().map(|entry| entry.offset.saturating_add(entry.length)).max().unwrap_or(0)
     }
 }
 
-/// Why bytes are no dump.
+/// Why bytes are not a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DumpError {
-    /// They begin otherwise.
+    /// Wrong magic.
     #[error("this is no dump of time stamps: it does not start with IOSXDDTS")]
     Foreign,
-    /// A later program wrote it, or it is damaged.
+    /// Unknown version: written by a later program, or damaged.
     #[error("this dump has version {0}, this program knows version {VERSION}")]
     Version(u32),
-    /// They end too early.
+    /// Truncated.
     #[error("the dump is cut off: it has {has} bytes and needs {needs}")]
     CutOff {
-        /// Bytes that there are.
+        /// Bytes present.
         has: u64,
-        /// Bytes that it needs at least; `u64::MAX` where its own numbers make no sense.
+        /// Minimum number of bytes needed; `u64::MAX` if the dump's own numbers are invalid.
         needs: u64,
     },
-    /// There is more beyond its end.
+    /// Trailing garbage.
     #[error("{0} bytes follow the end of the dump")]
     TooLong(u64),
-    /// It was changed after it was written.
+    /// Changed after writing.
     #[error("the dump is damaged: its checksum is wrong")]
     Checksum,
-    /// The checksum is right, but a field says what no writer writes.
+    /// The checksum is right, but a field is invalid.
     #[error("the dump is damaged: {0}")]
     Field(&'static str),
 }
 
 impl Dump {
-    /// The dump as bytes; [`read_dump`] gives the same dump back.
+    /// Encodes the dump; [`read_dump`] returns the same dump.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut sum = Fnv::default();
         let mut bytes = head_bytes(&self.head, self.entries.len() as u64);
@@ -121,7 +121,7 @@ impl Dump {
     }
 }
 
-/// A dump that is being written. `out` should be buffered.
+/// Writer of a dump. `out` should be buffered.
 #[derive(Debug)]
 pub struct DumpWriter<W> {
     out: W,
@@ -131,7 +131,7 @@ pub struct DumpWriter<W> {
 }
 
 impl<W: Write> DumpWriter<W> {
-    /// Writes the head of a dump to which `entries` entries will come.
+    /// Writes the head of a dump of `entries` entries.
     pub fn new(out: W, head: &DumpHead, entries: u64) -> io::Result<DumpWriter<W>> {
         let mut writer = DumpWriter { out, sum: Fnv::default(), announced: entries, written: 0 };
         writer.put(&head_bytes(head, entries))?;
@@ -144,7 +144,7 @@ impl<W: Write> DumpWriter<W> {
         self.put(&entry_bytes(entry))
     }
 
-    /// Writes the checksum. Fails if other than the announced number of entries came.
+    /// Writes the checksum. Fails if the number of entries differs from the announced one.
     pub fn finish(mut self) -> io::Result<W> {
         if self.written != self.announced {
             let text = format!("{} stamps were announced, {} came", self.announced, self.written);
@@ -178,7 +178,7 @@ fn head_bytes(head: &DumpHead, entries: u64) -> Vec<u8> {
     bytes
 }
 
-/// The longest begin of `id` whose length fits in its field.
+/// Longest prefix of `id` whose length fits in its field.
 fn shortened(id: &str) -> &str {
     let mut end = id.len().min(u32::MAX as usize);
     while !id.is_char_boundary(end) {
@@ -202,7 +202,7 @@ fn entry_bytes(entry: &StampEntry) -> [u8; ENTRY] {
     bytes
 }
 
-/// Reads a dump. What it takes in memory is bounded by the length of `bytes`.
+/// Reads a dump. Memory use is bounded by the length of `bytes`.
 pub fn read_dump(bytes: &[u8]) -> Result<Dump, DumpError> {
     let begin = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     if begin.is_empty() || !MAGIC.starts_with(begin) {
@@ -229,7 +229,7 @@ pub fn read_dump(bytes: &[u8]) -> Result<Dump, DumpError> {
     Ok(Dump { head, entries })
 }
 
-/// The fields of the head that all dumps have at the same place.
+/// Fields of the head with a fixed offset.
 struct FixedHead {
     order_mark: u32,
     entry_size: u32,
@@ -315,11 +315,11 @@ fn read_entry(fields: &mut Fields) -> Result<StampEntry, DumpError> {
     })
 }
 
-/// Takes fields off the start.
+/// Reads fields from the start.
 struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Bytes that there should be, for the error.
+    /// Required length, for the error.
     needs: u64,
 }
 
@@ -349,7 +349,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// FNV-1a: small, and every changed byte changes it.
+/// FNV-1a: small, and detects every changed byte.
 #[derive(Debug)]
 struct Fnv(u64);
 

@@ -1,15 +1,15 @@
-//! What the reports are made of: plain facts that the caller collects from plan, archive and machine.
+//! Input of the reports: plain facts that the caller collects from plan, archive and machine.
 
 use crate::settings::ThrottleSettings;
 use iosonar_archive::Record;
 use iosonar_plan::{Decimal, Lockstep, Nanos, Op};
 
-/// How the run's own clock becomes the absolute time of reports.
+/// Converts the run's clock to the absolute time of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunClock {
     /// Wall clock at the run's time zero, in nanoseconds since 1970.
     pub epoch_unix_ns: u64,
-    /// What is added to get the time of the time server, in nanoseconds; 0 without one.
+    /// Offset to the time server, in nanoseconds; 0 without one.
     pub delta_ns: i64,
 }
 
@@ -21,35 +21,35 @@ impl RunClock {
         u128::try_from(global).unwrap_or(0)
     }
 
-    /// The difference to the time server in picoseconds.
+    /// Offset to the time server in picoseconds.
     pub fn delta_ps(&self) -> i128 {
         i128::from(self.delta_ns) * 1000
     }
 }
 
-/// What the rate table must know about a target.
+/// Properties of a target for the rate table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateTarget {
     /// Number of its queue threads.
     pub queue_depth: u32,
-    /// Bytes of a block, in which request sizes are told.
+    /// Bytes of a block, the unit of request sizes.
     pub block_size: u64,
-    /// Share of reads in percent that was requested; tells the kind of I/O where nothing was done.
+    /// Requested share of reads in percent; determines the kind of I/O if there was none.
     pub read_percent: Decimal,
-    /// It is opened again between passes, so that the table has a column for the time of it.
+    /// Reopened between passes, so that the table has a column for the open time.
     pub reopened: bool,
 }
 
-/// How much the rate table tells.
+/// Level of detail of the rate table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateDetail {
     /// Rows for each pass and averages, not only the combined row.
     pub verbose: bool,
-    /// Start and end of each row, and how large the skew is; includes `verbose`.
+    /// Start and end of each row, and the size of the skew; includes `verbose`.
     pub really_verbose: bool,
-    /// Rows for each queue thread, where there are rows for each pass.
+    /// Rows for each queue thread, if there are rows for each pass.
     pub queue_threads: bool,
-    /// For start and end of each row.
+    /// Clock for start and end of each row.
     pub clock: RunClock,
 }
 
@@ -60,42 +60,42 @@ impl RateDetail {
     }
 }
 
-/// What the options section says about a run.
+/// Facts about a run for the options section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HeaderFacts {
     /// Version of the program.
     pub version: String,
     /// Date and time of the start, as [`ctime`](crate::ctime) writes it.
     pub started: String,
-    /// Text that identifies the run.
+    /// Id of the run.
     pub id: String,
-    /// Highest priority for the process.
+    /// Whether the process has the highest priority.
     pub max_priority: bool,
-    /// Passes that were requested.
+    /// Requested passes.
     pub passes: u32,
     /// Time between passes.
     pub pass_delay: Nanos,
-    /// After so many errors in a pass a target gets no more requests of it; none: never.
+    /// Number of errors in a pass after which the target ends that pass; `None`: no limit.
     pub max_errors: Option<u64>,
     /// Blocks between the locations of neighboring targets.
     pub target_offset: u64,
-    /// All queue threads meet every so many operations; 0: never.
+    /// Number of operations after which all queue threads synchronize; 0: never.
     pub sync_io: u64,
-    /// When the whole run ends at the latest; none: no limit.
+    /// Maximum time of the whole run; `None`: no limit.
     pub run_time: Option<Nanos>,
-    /// Where results go.
+    /// Destination of results.
     pub output: String,
-    /// Where the comma-separated results go.
+    /// Destination of comma-separated results.
     pub csv_output: String,
-    /// Where errors go.
+    /// Destination of errors.
     pub error_output: String,
-    /// Where the combined row is added, if anywhere.
+    /// Destination of the combined row, if any.
     pub combined_output: Option<String>,
-    /// Each pass has random locations of its own.
+    /// Whether each pass has different random locations.
     pub randomize: bool,
-    /// What was written is flushed at the end of each pass.
+    /// Whether written data is flushed at the end of each pass.
     pub sync_write: bool,
-    /// Targets wait for each other between passes.
+    /// Whether targets wait for each other between passes.
     pub barriers: bool,
     /// The time server, if any.
     pub time_service: Option<TimeServiceFacts>,
@@ -105,7 +105,7 @@ pub struct HeaderFacts {
     pub io_threads: u64,
 }
 
-/// Whose clock rules.
+/// Time server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimeServiceFacts {
     /// Name or address of the server.
@@ -116,7 +116,7 @@ pub struct TimeServiceFacts {
     pub start: u64,
 }
 
-/// What the system section says about the machine.
+/// Facts about the machine for the system section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemFacts {
     /// Name of the machine.
@@ -137,64 +137,64 @@ pub struct SystemFacts {
     pub until_start: Nanos,
 }
 
-/// What a target section says about a target, or about one of its queue threads.
+/// Facts about a target, or about one of its queue threads, for a target section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetFacts {
     /// Number of the target, from 0.
     pub number: u16,
     /// Number of the queue thread among those of the target, from 0.
     pub queue_thread: u16,
-    /// Name as typed, with the directory in front.
+    /// Name as typed, with the directory prepended.
     pub name: String,
-    /// What stands in front of names; empty: nothing.
+    /// Directory prepended to names; may be empty.
     pub directory: String,
-    /// The process.
+    /// Process id.
     pub process_id: u32,
-    /// The thread, where it is known.
+    /// Thread id, if known.
     pub thread_id: Option<u32>,
-    /// The processor to which it is bound, if any.
+    /// Processor to which it is bound, if any.
     pub processor: Option<u32>,
     /// Share of reads in percent.
     pub read_percent: Decimal,
     /// Limit of the rate, if any.
     pub throttle: Option<ThrottleSettings>,
-    /// When a pass ends at the latest, if ever.
+    /// Maximum time of a pass, if any.
     pub time_limit: Option<Nanos>,
     /// Bytes of a block.
     pub block_size: u64,
     /// Blocks of a request.
     pub request_blocks: u64,
-    /// Requests of a pass, where they are known.
+    /// Requests of a pass, if known.
     pub requests: Option<u64>,
     /// First block.
     pub start_offset: u64,
-    /// Amount of a pass, where it was given in bytes.
+    /// Amount of a pass, if given in bytes.
     pub amount: Option<PassAmount>,
-    /// Blocks by which each pass moves on.
+    /// Offset of each pass to the previous one, in blocks.
     pub pass_offset: u64,
-    /// Data lies in a shared memory segment.
+    /// Whether data is in a shared memory segment.
     pub shared_memory: bool,
     /// Alignment of data in memory: bytes after a page, or the size of a page.
     pub alignment: u64,
-    /// What is written, in words or as a byte.
+    /// Data pattern, in words or as a byte.
     pub data_pattern: String,
-    /// What is checked, in words.
+    /// Verification, in words.
     pub verification: String,
-    /// The page cache is bypassed.
+    /// Whether the page cache is bypassed.
     pub direct: bool,
-    /// Where requests go: `sequential`, `random`, `staggered`, `interleaved`, `queued_interleaved`, `none`.
+    /// Order of locations: `sequential`, `random`, `staggered`, `interleaved`, `queued_interleaved`, `none`.
     pub seek_pattern: String,
-    /// Blocks of the range; none: where only time ends a pass.
+    /// Blocks of the range; `None` if only time ends a pass.
     pub seek_range: Option<u64>,
     /// Blocks of 1024 bytes that are allocated before the first pass.
     pub preallocation: u64,
     /// Number of queue threads.
     pub queue_depth: u32,
-    /// Which time stamp reports there are, if any.
+    /// Time stamp reports, if any.
     pub stamps: Option<StampFacts>,
-    /// The file is deleted at the end of the run.
+    /// Whether the file is deleted at the end of the run.
     pub delete_file: bool,
-    /// Where the target takes part in lockstep.
+    /// Lockstep pairs of the target.
     pub lockstep: Vec<Lockstep>,
 }
 
@@ -207,16 +207,16 @@ pub enum PassAmount {
     KiloBytes(u64),
 }
 
-/// Which time stamp reports a target has.
+/// Time stamp reports of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StampFacts {
     /// A row for each operation.
     pub detailed: bool,
     /// Averages and ranges.
     pub summary: bool,
-    /// Where the text goes; none: to the results.
+    /// Text file; `None`: included in the results.
     pub text_file: Option<String>,
-    /// Where the binary dump goes, if anywhere.
+    /// File of the binary dump, if any.
     pub dump_file: Option<String>,
 }
 
@@ -235,14 +235,14 @@ pub struct StampEntry {
     pub length: u64,
     /// Bytes transferred, or the negative errno.
     pub result: i64,
-    /// When it was submitted, on the run's clock.
+    /// Submission time, on the run's clock.
     pub start: Nanos,
-    /// When it was complete, on the run's clock.
+    /// Completion time, on the run's clock.
     pub end: Nanos,
 }
 
 impl StampEntry {
-    /// The stamps of `record`, operation `number` of its queue thread and pass; none if it was not executed.
+    /// Stamps of `record`, operation `number` of its queue thread and pass; `None` if it was not executed.
     pub fn from_record(record: &Record, number: u64) -> Option<StampEntry> {
         if !record.op.is_transfer() {
             return None;
@@ -259,12 +259,12 @@ impl StampEntry {
         })
     }
 
-    /// Bytes that really were transferred.
+    /// Bytes actually transferred.
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.result).unwrap_or(0)
     }
 
-    /// Time of the operation.
+    /// Duration of the operation.
     pub fn io_time(&self) -> Nanos {
         self.end.saturating_sub(self.start)
     }

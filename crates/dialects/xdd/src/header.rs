@@ -1,5 +1,5 @@
-//! The sections in front of the results: options, system, targets. Each line is `name, value`, so that it can stand
-//! in a comma-separated file too.
+//! Sections before the results: options, system, targets. Each line is `name, value`, so that it is also valid in a
+//! comma-separated file.
 
 use crate::facts::{HeaderFacts, PassAmount, StampFacts, SystemFacts, TargetFacts};
 use crate::settings::ThrottleSettings;
@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 const BANNER: &str = "IOIOIOIOIOIOIOIOIOIOI XDD IOIOIOIOIOIOIOIOIOIOIOI";
 
-/// All sections in front of the results, in their order.
+/// All sections before the results, in order.
 pub fn header(options: &HeaderFacts, system: &SystemFacts, targets: &[TargetFacts]) -> String {
     let mut text = options_section(options);
     text.push('\n');
@@ -21,7 +21,7 @@ pub fn header(options: &HeaderFacts, system: &SystemFacts, targets: &[TargetFact
     text
 }
 
-/// What was requested, of the run as a whole.
+/// Requested options of the whole run.
 pub fn options_section(facts: &HeaderFacts) -> String {
     let mut lines = Lines::new("");
     lines.text(BANNER);
@@ -54,7 +54,7 @@ pub fn options_section(facts: &HeaderFacts) -> String {
     lines.text
 }
 
-/// The machine.
+/// Facts about the machine.
 pub fn system_section(facts: &SystemFacts) -> String {
     let memory = u128::from(facts.page_size) * u128::from(facts.pages);
     let mut lines = Lines::new("");
@@ -69,7 +69,7 @@ pub fn system_section(facts: &SystemFacts) -> String {
     lines.text
 }
 
-/// A target, or one of its queue threads: its name after one tab, the rest after two.
+/// Section of a target, or of one of its queue threads: its name after one tab, the rest after two.
 pub fn target_section(facts: &TargetFacts) -> String {
     let mut text = format!("\tTarget[{}] Q[{}], {}\n", facts.number, facts.queue_thread, plain(&facts.name));
     let mut lines = Lines::new("\t\t");
@@ -89,12 +89,12 @@ pub fn target_section(facts: &TargetFacts) -> String {
     text
 }
 
-/// The last line of a run's results.
+/// Last line of a run's results.
 pub fn ending_line(ended: &str) -> String {
     format!("Ending time for this run, {}\n", plain(ended))
 }
 
-/// Date and time as `ctime` writes them, in UTC: `Sun Sep 17 14:24:13 2006`.
+/// Formats date and time like `ctime`, in UTC: `Sun Sep 17 14:24:13 2006`.
 pub fn ctime(unix_ns: u64) -> String {
     let time = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or(Timestamp::MAX);
     time.strftime("%a %b %e %H:%M:%S %Y").to_string()
@@ -184,7 +184,7 @@ fn add_lockstep(lines: &mut Lines, pair: &Lockstep) {
     lines.add("Lockstep Termination", ends);
 }
 
-/// Value and unit, in the largest unit of the options that tells it exactly.
+/// Value and unit, in the largest unit of the options that is exact.
 fn amount(amount: Amount) -> String {
     match amount {
         Amount::Time(time) => format!("{}, seconds", seconds(time)),
@@ -234,7 +234,7 @@ fn seconds(time: Nanos) -> String {
     }
 }
 
-/// `text` as part of one line: names may hold any character, a line end too.
+/// Makes `text` safe as part of one line: names may contain any character, even a line end.
 fn plain(text: &str) -> String {
     iosonar_text::one_line(text).into_owned()
 }

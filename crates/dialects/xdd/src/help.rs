@@ -1,9 +1,9 @@
-//! Help and manual page, both from the one table of options.
+//! Help and manual page, both generated from the table of options.
 
 use crate::options::{Opt, Scope, TABLE};
 use std::fmt::Write;
 
-/// Every option in one line: its spellings, what it takes, what it does.
+/// Lists every option in one line: spellings, arguments, effect.
 pub fn full_help() -> String {
     let mut text = String::from(
         "xdd [option]...\n\nOptions are read from left to right, and later ones win. \
@@ -24,7 +24,7 @@ fn spellings(option: &Opt) -> Vec<String> {
     one.chain(two).collect()
 }
 
-/// What follows an option's name.
+/// Arguments of an option.
 fn arguments(option: &Opt) -> String {
     let target = if option.scope == Scope::Each { " [target N]" } else { "" };
     let args = option.args;
@@ -35,7 +35,7 @@ fn synopsis(option: &Opt) -> String {
     format!("{}{}", spellings(option).join(", "), arguments(option))
 }
 
-/// The manual page, as `man` reads it.
+/// Manual page in roff.
 pub fn man_page() -> String {
     let mut page = String::from(
         ".TH XDD 1 \"\" iosonar\n.SH NAME\nxdd \\- exact I/O on many targets at once\n.SH SYNOPSIS\n.B xdd\n",
@@ -75,7 +75,7 @@ fn paragraph(text: &str) -> String {
     roff(text.trim()) + "\n"
 }
 
-/// Text without what roff would take as its own.
+/// Escapes text for roff.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

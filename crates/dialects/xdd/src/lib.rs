@@ -1,6 +1,6 @@
 //! XDD's dialect: its command line becomes a plan, and an archive becomes its reports.
 //!
-//! Nothing here opens a device, starts a thread or asks for the time.
+//! This crate opens no devices, starts no threads and reads no clocks.
 
 mod check;
 mod deskew;

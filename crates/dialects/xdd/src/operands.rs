@@ -1,4 +1,4 @@
-//! Reading an option's arguments: every number is checked here, so that no option does it in a way of its own.
+//! Parses option arguments. All numbers are checked here, in the same way for every option.
 
 use crate::draft::{Draft, Each};
 use crate::options::{self, Opt, Scope};
@@ -7,14 +7,14 @@ use crate::settings::{GlobalSettings, TargetSettings};
 use crate::setup::{Tokens, plain_dashes};
 use iosonar_plan::{Decimal, Nanos, ParseUnitError};
 
-/// The most targets of a run: records have 16 bits for their number.
+/// Maximum number of targets of a run: records have 16 bits for their number.
 pub(crate) const MAX_TARGETS: u64 = 65_535;
-/// The longest time, as plans have it: 146 years.
+/// Maximum time in plans: 146 years.
 const MAX_TIME: Nanos = Nanos(1 << 62);
-/// The largest whole number that a plan's text can hold.
+/// Maximum whole number in a plan's text.
 pub(crate) const MAX_WHOLE: u64 = i64::MAX as u64;
 
-/// An option that is being read.
+/// An option being parsed.
 pub(crate) struct Call<'c, 'r> {
     pub(crate) option: &'static Opt,
     typed: String,
@@ -24,7 +24,7 @@ pub(crate) struct Call<'c, 'r> {
     draft: &'c mut Draft,
 }
 
-/// A word as messages show it: in quotes, and not endless.
+/// Quotes a word for messages, truncated.
 pub(crate) fn shown(word: &str) -> String {
     let start: String = word.chars().take(60).collect();
     if start.len() < word.len() { format!("'{start}…'") } else { format!("'{word}'") }
@@ -44,12 +44,12 @@ impl<'c, 'r> Call<'c, 'r> {
         self.typed
     }
 
-    /// What is wrong with this option, and the remedy.
+    /// Error for this option: problem and remedy.
     pub(crate) fn wrong(&self, problem: &str) -> UsageError {
         UsageError::new(&self.typed, problem)
     }
 
-    /// A word that means nothing here.
+    /// Error for an unknown word.
     pub(crate) fn no_such(&self, word: &str, instead: &str) -> UsageError {
         self.wrong(&format!("{} is not possible here: give {instead}", shown(word)))
     }
@@ -64,13 +64,13 @@ impl<'c, 'r> Call<'c, 'r> {
         format!("write {}{target}{}{args}", self.typed, if args.is_empty() { "" } else { " " })
     }
 
-    /// The next word, whatever it is.
+    /// Returns the next word of any kind.
     pub(crate) fn any_word(&mut self, what: &str) -> Result<String, UsageError> {
         let word = self.tokens.next();
         word.ok_or_else(|| self.wrong(&format!("{what} is missing: {}", self.usage())))
     }
 
-    /// The next word, which must not be an option.
+    /// Returns the next word, which must not be an option.
     pub(crate) fn word(&mut self, what: &str) -> Result<String, UsageError> {
         let word = self.any_word(what)?;
         match options::find(&word) {
@@ -79,19 +79,19 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// The name of a file: a word that is not empty.
+    /// Parses a file name: a non-empty word.
     pub(crate) fn file(&mut self) -> Result<String, UsageError> {
         let name = self.word("a file name")?;
         if name.is_empty() { Err(self.wrong("the file name is empty: give one")) } else { Ok(name) }
     }
 
-    /// A whole number in decimal digits.
+    /// Parses a decimal whole number.
     pub(crate) fn integer(&mut self, least: u64, most: u64) -> Result<u64, UsageError> {
         let text = self.word("a whole number")?;
         self.whole(&text, least, most)
     }
 
-    /// `text` as a whole number in decimal digits.
+    /// Parses `text` as a decimal whole number.
     pub(crate) fn whole(&self, text: &str, least: u64, most: u64) -> Result<u64, UsageError> {
         let range = match most {
             MAX_WHOLE => format!("give a whole number from {least} on"),
@@ -113,19 +113,19 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// A whole number of at most 32 bits.
+    /// Parses a whole number of at most 32 bits.
     pub(crate) fn small(&mut self, least: u32, most: u32) -> Result<u32, UsageError> {
         self.integer(least.into(), most.into()).map(|n| u32::try_from(n).unwrap_or(most))
     }
 
-    /// The number of a target. Whether there is one is known at the end of the command line.
+    /// Parses the number of a target. Whether it exists is checked at the end of the command line.
     pub(crate) fn target_number(&mut self) -> Result<u16, UsageError> {
         let text = self.word("a target number")?;
         let number = self.whole(&text, 0, MAX_TARGETS - 1)?;
         Ok(u16::try_from(number).unwrap_or(u16::MAX))
     }
 
-    /// Digits with at most one point, and nothing else.
+    /// Parses digits with at most one point.
     fn plain_decimal(&mut self, what: &str) -> Result<String, UsageError> {
         let text = self.word(what)?;
         if plain_dashes(&text).starts_with('-') {
@@ -141,20 +141,20 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// What a unit says of a text, with an example of our own: units are not possible here.
+    /// Error for a text that a unit rejects, with a different example: units are not allowed here.
     fn unreadable(&self, error: ParseUnitError, example: &str) -> UsageError {
         let text = error.to_string();
         let why = text.split("; for example").next().unwrap_or_default();
         self.wrong(&format!("{why}; {example}"))
     }
 
-    /// A number of at least 0.
+    /// Parses a number of at least 0.
     pub(crate) fn decimal(&mut self) -> Result<Decimal, UsageError> {
         let text = self.plain_decimal("a number")?;
         text.parse().map_err(|error| self.unreadable(error, "for example 1.1 or 20"))
     }
 
-    /// A number above 0.
+    /// Parses a number above 0.
     pub(crate) fn positive(&mut self) -> Result<Decimal, UsageError> {
         match self.decimal()? {
             zero if zero.parts() == 0 => Err(self.wrong("0 is too small: give a number above 0")),
@@ -162,7 +162,7 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// Percent from 0 to 100.
+    /// Parses percent from 0 to 100.
     pub(crate) fn percent(&mut self) -> Result<Decimal, UsageError> {
         match self.decimal()? {
             percent if percent > Decimal::whole(100) => {
@@ -172,7 +172,7 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// Seconds of at least 0.
+    /// Parses seconds of at least 0.
     pub(crate) fn seconds(&mut self) -> Result<Nanos, UsageError> {
         let text = self.plain_decimal("a time in seconds")?;
         let time: Nanos = text.parse().map_err(|error| self.unreadable(error, "for example 0.5 or 30"))?;
@@ -182,7 +182,7 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// Seconds above 0.
+    /// Parses seconds above 0.
     pub(crate) fn some_seconds(&mut self) -> Result<Nanos, UsageError> {
         match self.seconds()? {
             Nanos(0) => Err(self.wrong("0 is too small: give a time above 0 in seconds")),
@@ -190,7 +190,7 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// Whole seconds above 0; `10.0` is one way to write 10.
+    /// Parses whole seconds above 0; `10.0` is accepted for 10.
     pub(crate) fn whole_seconds(&mut self) -> Result<Nanos, UsageError> {
         match self.some_seconds()? {
             time if time.0 % Nanos::SECOND.0 == 0 => Ok(time),
@@ -198,17 +198,17 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
-    /// This option does what an operator of `option` does: messages about that one name this option.
+    /// Marks this option as equivalent to an operator of `option`: messages about that one name this option.
     pub(crate) fn stands_for(&mut self, option: &'static str) {
         self.draft.typed.insert(option, &self.typed);
     }
 
-    /// Changes the named target or, without one, each, also those that are named later.
+    /// Changes the named target or, without one, all targets, including those named later.
     pub(crate) fn each(&mut self, change: impl Fn(&mut TargetSettings) + 'static) -> Result<(), UsageError> {
         self.numbered(self.target, move |_, target| change(target))
     }
 
-    /// Changes one target, or each if there is none; the change is told the target's number.
+    /// Changes one target, or all if `None`; `change` gets the target's number.
     pub(crate) fn numbered(
         &mut self,
         target: Option<u16>,
@@ -218,18 +218,18 @@ impl<'c, 'r> Call<'c, 'r> {
         Ok(())
     }
 
-    /// Changes what holds for the whole run.
+    /// Changes a setting of the whole run.
     pub(crate) fn run(&mut self, change: impl FnOnce(&mut GlobalSettings)) -> Result<(), UsageError> {
         change(&mut self.draft.global);
         Ok(())
     }
 
-    /// What is known so far.
+    /// Settings read so far.
     pub(crate) fn draft(&mut self) -> &mut Draft {
         self.draft
     }
 
-    /// Refuses a permission that a setup file gives.
+    /// Refuses a permission set in a setup file.
     pub(crate) fn permission(&self) -> Result<(), UsageError> {
         let Some(file) = self.tokens.file() else { return Ok(()) };
         let file = shown(file);

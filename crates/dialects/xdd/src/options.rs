@@ -1,7 +1,7 @@
-//! The one table of XDD's options: how each is spelled, what it takes, what it does, and what help says of it.
+//! Table of XDD's options: spelling, arguments, effect and help text.
 //!
-//! An option that is missing is one entry here. Arguments are read through [`Call`], which refuses what is no number;
-//! `each` and `run` say whom the option concerns, both as the entry's first word and as what the entry calls.
+//! A new option is one entry here. Arguments are read through [`Call`], which refuses invalid numbers; `each` and `run`
+//! denote the scope of the option, both as the entry's first word and as the function it calls.
 
 use crate::operands::{Call, MAX_WHOLE};
 use crate::parse::{Command, UsageError};
@@ -11,31 +11,31 @@ use iosonar_plan::BetweenPasses;
 
 /// An option.
 pub(crate) struct Opt {
-    /// Without the dash; the manual's name stands first.
+    /// Names without the dash; the manual's name is first.
     pub(crate) names: &'static [&'static str],
     pub(crate) scope: Scope,
-    /// What it takes after `target N`, as a synopsis says it.
+    /// Arguments after `target N`, as in a synopsis.
     pub(crate) args: &'static str,
-    /// One line.
+    /// One-line help.
     pub(crate) brief: &'static str,
-    /// What else there is to know; may be empty.
+    /// Details; may be empty.
     pub(crate) text: &'static str,
-    /// Reads the arguments and does what the option says.
+    /// Parses the arguments and applies the option.
     pub(crate) read: fn(&mut Call<'_, '_>) -> Result<(), UsageError>,
 }
 
-/// Whom an option concerns.
+/// Scope of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Each target, or the one that `target N` after its name says.
+    /// All targets, or the one given with `target N` after its name.
     Each,
     /// The whole run.
     Run,
-    /// The whole run; XDD does not have it, and it may be written with two dashes.
+    /// The whole run; not in XDD, also accepted with two dashes.
     Ours,
 }
 
-/// The option that a word names: exactly, with one dash, or with two where the option is ours.
+/// Looks up the option of a word: an exact name, with one dash, or with two for iosonar's own options.
 pub(crate) fn find(word: &str) -> Option<&'static Opt> {
     let word = plain_dashes(word);
     let name = word.strip_prefix('-')?;
@@ -46,7 +46,7 @@ pub(crate) fn find(word: &str) -> Option<&'static Opt> {
     name.strip_prefix('-').map_or_else(|| with(name, false), |name| with(name, true))
 }
 
-/// Options of XDD 7 that XDD 6.5 does not have by this name, and what does the same here.
+/// Options of XDD 7 that XDD 6.5 lacks, and their equivalents here.
 const OPTIONS_OF_XDD_7: [(&str, &str); 4] = [
     ("bytes", "is -kbytes here, in units of 1024 bytes"),
     ("memalign", "is -align here, as in XDD 6.5"),
@@ -57,20 +57,20 @@ const OPTIONS_OF_XDD_7: [(&str, &str); 4] = [
     ),
 ];
 
-/// What does the same as an option that only XDD 7 has; without dashes.
+/// Equivalent of an option that only XDD 7 has; without dashes.
 pub(crate) fn in_place_of_xdd_7(name: &str) -> Option<&'static str> {
     OPTIONS_OF_XDD_7.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name)).map(|(_, ours)| *ours)
 }
 
-/// What is not on this machine alone comes with the time service.
+/// Remedy for options that need several machines; these come with the time service.
 const LATER: &str =
     "it belongs to what several machines do together, which comes with a later version: remove the option";
 
-/// The longest request, and the farthest that memory for data is moved: what a plan allows.
+/// Maximum request length, and maximum alignment offset of data, in plans.
 const MAX_REQUEST: u64 = 1 << 30;
-/// So many blocks of 2^20 bytes stay below 2^63 bytes.
+/// This many blocks of 2^20 bytes are below 2^63 bytes.
 const MAX_MEBI: u64 = (1 << 43) - 1;
-/// So many blocks of 2^10 bytes, and so many requests, stay countable.
+/// Maximum number of blocks of 2^10 bytes, and of requests, that can be counted.
 const MAX_KIBI: u64 = (1 << 53) - 1;
 
 macro_rules! table {

@@ -1,4 +1,4 @@
-//! From words to settings: one option after the other, from left to right.
+//! Parses words into settings, one option after the other, from left to right.
 
 use crate::draft::Draft;
 use crate::operands::{Call, shown};
@@ -8,18 +8,18 @@ use crate::setup::{Tokens, plain_dashes};
 use iosonar_text::one_line;
 use std::io;
 
-/// What a command line asks for.
+/// Action of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// A run.
     Run(Box<Settings>),
-    /// [`crate::full_help`], and nothing else.
+    /// Print [`crate::full_help`] only.
     FullHelp,
-    /// The program's version, and nothing else.
+    /// Print the program's version only.
     Version,
 }
 
-/// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
+/// An invalid command line. The text is one line: the option as typed, the problem, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
@@ -30,7 +30,7 @@ impl UsageError {
     }
 }
 
-/// Reads XDD's arguments (without the program's name). `read` gives the text of a setup file.
+/// Parses XDD's arguments (without the program's name). `read` returns the text of a setup file.
 pub fn parse(
     args: &[String],
     read: &mut dyn FnMut(&str) -> io::Result<String>,
@@ -47,7 +47,7 @@ pub fn parse(
     draft.finish().map(|settings| Command::Run(Box::new(settings)))
 }
 
-/// Reads one option and its arguments, and tells how it was typed.
+/// Parses one option and its arguments; returns the option as typed.
 fn one(typed: String, tokens: &mut Tokens, draft: &mut Draft, last: &str) -> Result<String, UsageError> {
     let Some(option) = options::find(&typed) else { return Err(unknown(&typed, last)) };
     draft.typed.insert(option.names[0], &typed);
@@ -83,7 +83,7 @@ fn unknown(typed: &str, last: &str) -> UsageError {
 }
 
 impl Call<'_, '_> {
-    /// Reads `target N` where it stands right after the option's name.
+    /// Parses `target N` directly after the option's name.
     fn read_target(&mut self) -> Result<(), UsageError> {
         if self.peek(0) != Some("target") {
             return Ok(());
@@ -99,14 +99,14 @@ impl Call<'_, '_> {
             _ if is_number => {
                 let option = self.option.names[0];
                 let remedy = match option {
-                    // The manual's synopsis shows a target, its text and the real program know none.
+                    // The manual's synopsis has a target, but its text and the real program do not.
                     "targetoffset" => ", or move one target with -startoffset target N",
                     _ => "",
                 };
                 let text = "it holds for the whole run, not for one target: remove 'target' and its number";
                 Err(self.wrong(&format!("{text}{remedy}")))
             }
-            // A file may be called so.
+            // A file may have this name.
             _ => Ok(()),
         }
     }

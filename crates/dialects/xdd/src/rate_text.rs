@@ -7,30 +7,30 @@ use crate::facts::{RateDetail, RunClock};
 use crate::rates::{RateRow, RateTable};
 use std::fmt::Write;
 
-/// Which columns there are after the usual ones.
+/// Optional columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateColumns {
     /// Time of opening.
     pub open_time: bool,
-    /// Start and end in picoseconds, as this clock tells them.
+    /// Start and end in picoseconds, on this clock.
     pub stamps: Option<RunClock>,
 }
 
 impl RateTable {
-    /// The columns that `detail` asks for.
+    /// Columns required by `detail`.
     pub fn columns(&self, detail: &RateDetail) -> RateColumns {
         RateColumns { open_time: self.has_open_time(), stamps: detail.really_verbose.then_some(detail.clock) }
     }
 }
 
-/// A column after the label: its value, and how it is headed and how wide it is in text and among comma-separated values.
+/// A column after the label: its value, and its heading and width in text and among comma-separated values.
 struct Column {
     text: (&'static str, usize),
     csv: (&'static str, usize),
     value: fn(&RateRow, &RunClock) -> String,
 }
 
-/// The columns that every table has.
+/// Columns of every table.
 const USUAL: [Column; 11] = [
     Column { text: ("T", 4), csv: ("Target", 4), value: |row, _| row.target.to_string() },
     Column { text: ("Q", 4), csv: ("Q", 2), value: |row, _| row.queue.to_string() },
@@ -105,7 +105,7 @@ pub fn rate_csv(rows: &[RateRow], columns: RateColumns) -> String {
     text
 }
 
-/// One row as comma-separated values, with its line end: what a file of combined rows gets of each run.
+/// One row as comma-separated values, with its line end, for the file of combined rows.
 pub fn rate_csv_row(row: &RateRow, columns: RateColumns) -> String {
     let mut text = row.label.clone();
     for column in columns.all() {

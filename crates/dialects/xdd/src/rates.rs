@@ -1,14 +1,15 @@
-//! The rate table: how much went how fast, by pass, target and queue thread, and of all together.
+//! The rate table: amounts and rates by pass, target and queue thread, and of all together.
 //!
-//! The table is filled in one reading, in any order; its memory grows with targets, queue threads and passes only.
+//! The table is filled in one pass over the records, in any order; its memory grows with targets, queue threads and
+//! passes only.
 //!
-//! - Time of a queue thread's pass: what the engine says; where it says nothing, because the run broke off, from the
+//! - Time of a queue thread's pass: as reported by the engine; if missing, because the run aborted, from the
 //!   thread's first submission to its last completion.
 //! - Time of a target's pass: the longest of its queue threads. Time of an average: of each queue thread the sum of
 //!   its passes, of those the longest. Combined time: from the earliest start to the latest end.
-//! - Operations: those that completed, and short ones, with the bytes that they moved. One that moved nothing is an
+//! - Operations: completed ones, including short ones, with the bytes they moved. One that moved nothing is an
 //!   error and counts nowhere else.
-//! - Latency is time ÷ operations as XDD has it, no mean of the times of operations.
+//! - Latency is time ÷ operations as in XDD, not the mean of the operations' times.
 
 use crate::facts::{RateDetail, RateTarget};
 use iosonar_analyze::Deskew;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Pass, target, queue thread.
 type Key = (u32, u16, u16);
 
-/// What a run did, from which the rows are computed.
+/// Results of a run, from which the rows are computed.
 #[derive(Debug, Clone)]
 pub struct RateTable {
     targets: Vec<RateTarget>,
@@ -35,21 +36,21 @@ pub struct RateRow {
     pub target: u64,
     /// Number of the queue thread; of a target its queue depth; combined and deskewed: number of queue threads.
     pub queue: u64,
-    /// Bytes that were moved.
+    /// Bytes moved.
     pub bytes: u64,
     /// Operations that moved them.
     pub ops: u64,
     /// Operations that moved nothing; not printed.
     pub errors: u64,
-    /// How long it took.
+    /// Elapsed time.
     pub time: Nanos,
     /// CPU time of the queue threads, in nanoseconds.
     pub cpu_ns: u64,
-    /// What was done.
+    /// Kind of the operations.
     pub io_type: IoType,
     /// Average size of an operation in blocks.
     pub request_size: u64,
-    /// Mean time to open the file, in nanoseconds, of the openings that there were.
+    /// Mean time to open the file, in nanoseconds, over all openings.
     pub open_ns: u64,
     /// Earliest start.
     pub start: Nanos,
@@ -57,7 +58,7 @@ pub struct RateRow {
     pub end: Nanos,
 }
 
-/// What a row's operations were.
+/// Kind of a row's operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoType {
     /// Reads only.
@@ -66,7 +67,7 @@ pub enum IoType {
     Write,
     /// Reads and writes.
     Mixed,
-    /// The row does not tell.
+    /// Unknown for this row.
     NotApplicable,
 }
 
@@ -113,18 +114,18 @@ impl RateRow {
     }
 }
 
-/// 0 where there is nothing to divide by.
+/// Quotient; 0 if the divisor is 0.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 impl RateTable {
-    /// A table of `targets`, in the order of the plan. Records of other targets are skipped.
+    /// Creates a table of `targets`, in the order of the plan. Records of other targets are skipped.
     pub fn new(targets: Vec<RateTarget>) -> RateTable {
         RateTable { targets, cells: BTreeMap::new() }
     }
 
-    /// Counts a request. One that was never submitted does not count.
+    /// Counts a request, unless it was never submitted.
     pub fn add(&mut self, record: &Record) {
         let carried_out = matches!(record.outcome, Outcome::Completed | Outcome::Failed);
         if let Some(cell) = self.cell(record.pass, record.target, record.worker).filter(|_| carried_out) {
@@ -132,7 +133,7 @@ impl RateTable {
         }
     }
 
-    /// Takes what the engine says about a pass of a queue thread.
+    /// Adds the engine's times of a pass of a queue thread.
     pub fn add_times(&mut self, times: &PassTimes) {
         if let Some(cell) = self.cell(times.pass, times.target, times.job) {
             cell.timed = Some(joined(cell.timed, times.start, times.end));
@@ -146,13 +147,13 @@ impl RateTable {
         is_known.then(|| self.cells.entry((pass, target, thread)).or_default())
     }
 
-    /// Whether there is a column for the time of opening.
+    /// Whether there is a column for the open time.
     pub fn has_open_time(&self) -> bool {
         self.targets.iter().any(|t| t.reopened)
     }
 
-    /// Every row that `detail` asks for, in the order of print. Without rows for passes there is only the combined one,
-    /// and in front of it the last average of `deskew`, if that was requested.
+    /// Every row that `detail` requires, in print order. Without rows for passes there is only the combined one,
+    /// preceded by the last average of `deskew`, if requested.
     pub fn rows(&self, detail: &RateDetail, deskew: Option<&Deskew>) -> Vec<RateRow> {
         let mut rows = Vec::new();
         let mut skewed = deskew.map(|d| SkewRows::new(d, self.threads()));
@@ -170,7 +171,7 @@ impl RateTable {
         rows
     }
 
-    /// The row of all targets and passes.
+    /// Row of all targets and passes.
     pub fn combined(&self) -> RateRow {
         let mut tally = Tally::default();
         for (key, cell) in &self.cells {
@@ -249,7 +250,7 @@ fn add_target(
 /// One queue thread in one pass.
 #[derive(Debug, Clone, Default)]
 struct Cell {
-    /// As the engine says.
+    /// From the engine.
     timed: Option<(Nanos, Nanos)>,
     /// First submission and last completion.
     seen: Option<(Nanos, Nanos)>,
@@ -284,7 +285,7 @@ impl Cell {
     }
 }
 
-/// The least span that holds both.
+/// Smallest span that contains both.
 fn joined(span: Option<(Nanos, Nanos)>, start: Nanos, end: Nanos) -> (Nanos, Nanos) {
     span.map_or((start, end), |(first, last)| (first.min(start), last.max(end)))
 }
@@ -366,7 +367,7 @@ struct Labelled {
 }
 
 impl Labelled {
-    /// The row of what was counted; `percents` are the shares of reads that were requested.
+    /// Builds the row of a tally; `percents` are the requested shares of reads.
     fn row(self, tally: &Tally, time: Nanos, percents: impl Iterator<Item = Decimal>) -> RateRow {
         let ops = tally.ops();
         let (start, end) = tally.span.unwrap_or_default();
@@ -392,7 +393,7 @@ impl Labelled {
     }
 }
 
-/// The kind of I/O that shares of reads ask for.
+/// Kind of I/O requested by shares of reads.
 fn asked(percents: impl Iterator<Item = Decimal>) -> IoType {
     let kinds = percents.map(|p| (p > Decimal::whole(0), p < Decimal::whole(100)));
     let (reads, writes) = kinds.fold((false, false), |all, one| (all.0 | one.0, all.1 | one.1));
@@ -413,7 +414,7 @@ impl SkewRows<'_> {
         SkewRows { deskew, threads, bytes: 0, time: Nanos(0), start: None }
     }
 
-    /// The rows of `pass`, and none where the skew is too high; ask for passes in order.
+    /// Rows of `pass`, empty if the skew is too high; passes must be requested in order.
     fn rows(&mut self, pass: u32) -> Vec<RateRow> {
         let Some((skew, window)) = self.deskew.pass(pass).and_then(|s| Some((s, s.window()?))) else {
             return Vec::new();

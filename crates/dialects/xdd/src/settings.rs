@@ -1,30 +1,30 @@
-//! What an XDD command line asks for, typed and complete: each field is what one option sets.
+//! Settings of an XDD command line, typed and complete: each field is set by one option.
 
 use iosonar_plan::{BetweenPasses, Data, Decimal, Lockstep, Nanos, Trigger, Verify};
 use std::collections::BTreeMap;
 
 /// XDD's default seed of random locations.
 pub const DEFAULT_SEED: u64 = 72058;
-/// What a run is called without `-id`.
+/// Name of a run without `-id`.
 pub const DEFAULT_ID: &str = "No ID Specified";
 
-/// Everything that a command line says, after precedence.
+/// All settings of a command line, after precedence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// At least one, in the order in which they were named: their index is the target number.
     pub targets: Vec<TargetSettings>,
-    /// What holds for the whole run.
+    /// Settings of the whole run.
     pub global: GlobalSettings,
-    /// How options were typed, so that messages can name them.
+    /// Last spelling of each option, for messages.
     pub(crate) typed: Typed,
 }
 
-/// What is required of one target.
+/// Settings of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetSettings {
     /// The name as given.
     pub name: String,
-    /// What is put before the name as it is (`-targetdir`); empty by default.
+    /// Prefix prepended to the name unchanged (`-targetdir`); empty by default.
     pub targetdir: String,
     /// Share of reads in percent (`-op`, `-rwratio`); 100 by default.
     pub read_percent: Decimal,
@@ -32,7 +32,7 @@ pub struct TargetSettings {
     pub blocksize: u64,
     /// Blocks of a request (`-reqsize`).
     pub reqsize: u64,
-    /// Requests of a pass (`-numreqs`); it goes before `mbytes` and `kbytes`.
+    /// Requests of a pass (`-numreqs`); overrides `mbytes` and `kbytes`.
     pub numreqs: Option<u64>,
     /// 2^20 bytes of a pass (`-mbytes`); never together with `kbytes`.
     pub mbytes: Option<u64>,
@@ -40,41 +40,41 @@ pub struct TargetSettings {
     pub kbytes: Option<u64>,
     /// First block of the range (`-startoffset`).
     pub startoffset: u64,
-    /// Blocks by which each further pass moves (`-passoffset`).
+    /// Offset of each pass to the previous one, in blocks (`-passoffset`).
     pub passoffset: u64,
-    /// What happens to the file between passes (`-createnewfiles`, `-recreatefiles`, `-reopen`: the last one holds).
+    /// Treatment of the file between passes (`-createnewfiles`, `-recreatefiles`, `-reopen`: the last one wins).
     pub between_passes: BetweenPasses,
     /// The file is deleted at the end of the run (`-deletefile`).
     pub deletefile: bool,
     /// 1024-byte blocks that are allocated before the first pass (`-preallocate`); writing only.
     pub preallocate: u64,
-    /// It is a device, so no file is made where there is none (`-devicefile`).
+    /// It is a device, so no missing file is created (`-devicefile`).
     pub devicefile: bool,
-    /// With `O_DIRECT` (`-dio`).
+    /// Use `O_DIRECT` (`-dio`).
     pub dio: bool,
-    /// What was written is flushed at the end of each pass (`-syncwrite`).
+    /// Written data is flushed at the end of each pass (`-syncwrite`).
     pub syncwrite: bool,
-    /// When a pass ends at the latest (`-timelimit`).
+    /// Maximum time of a pass (`-timelimit`).
     pub timelimit: Option<Nanos>,
-    /// How many queue threads share the requests (`-queuedepth`); never more than there are requests.
+    /// Number of queue threads that share the requests (`-queuedepth`); at most the number of requests.
     pub queuedepth: u32,
-    /// The most requests or bytes per second (`-throttle`).
+    /// Maximum requests or bytes per second (`-throttle`).
     pub throttle: Option<ThrottleSettings>,
-    /// Where requests go (`-seek`).
+    /// Locations of requests (`-seek`).
     pub seek: SeekSettings,
-    /// Each pass has random locations of its own (`-randomize`).
+    /// Each pass has different random locations (`-randomize`).
     pub randomize: bool,
-    /// What is written, where the command line says it (`-datapattern`); otherwise zeros are.
+    /// Data to write, if given (`-datapattern`); otherwise zeros.
     pub datapattern: Option<Data>,
-    /// What is checked (`-verify`).
+    /// Verification (`-verify`).
     pub verify: Option<Verify>,
-    /// How many bytes after a page memory for data starts (`-align`).
+    /// Offset of data memory in bytes after a page boundary (`-align`).
     pub align: u64,
     /// Memory for data is a shared memory segment (`-sharedmemory`).
     pub sharedmemory: bool,
     /// Operations that take longer are reported (`-report_threshold`).
     pub report_threshold: Option<Nanos>,
-    /// The processor of its threads (`-processor`, `-singleproc`, `-roundrobin`: the last one holds).
+    /// Processor of its threads (`-processor`, `-singleproc`, `-roundrobin`: the last one wins).
     pub processor: Option<u32>,
     /// Time stamp reports (`-ts`).
     pub timestamps: TimeStampSettings,
@@ -89,18 +89,18 @@ pub enum ThrottleSettings {
     Bandwidth(Decimal),
 }
 
-/// What `-seek` says.
+/// Settings of `-seek`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeekSettings {
     /// The order of locations.
     pub order: SeekOrder,
-    /// Length of the range in blocks; none: the amount of a pass.
+    /// Length of the range in blocks; `None`: the amount of a pass.
     pub range: Option<u64>,
     /// Seed of random locations.
     pub seed: u64,
-    /// How many requests lie between the beginnings of two sequential ones; 1: each is right after the one before.
+    /// Distance between the starts of sequential requests, in requests; 1: contiguous.
     pub interleave: u32,
-    /// First part of the name of the file that takes the list of locations.
+    /// Prefix of the name of the file for the list of locations.
     pub save: Option<String>,
     /// Classes of a histogram of locations.
     pub seekhist: Option<u32>,
@@ -119,82 +119,82 @@ pub enum SeekOrder {
     Random,
     /// Always the first location.
     None,
-    /// As this seek list says.
+    /// From this seek list.
     Load(String),
 }
 
-/// What `-ts` says.
+/// Settings of `-ts`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimeStampSettings {
-    /// Time stamps are kept: any operator but `off` switches that on.
+    /// Time stamps are kept: any operator but `off` enables that.
     pub on: bool,
-    /// A summary is reported; `detailed` asks for it, too.
+    /// A summary is reported; implied by `detailed`.
     pub summary: bool,
     /// Each operation is reported.
     pub detailed: bool,
     /// Times are marked as those of the global clock.
     pub normalize: bool,
-    /// First part of the names of report files; none: standard output.
+    /// Prefix of the names of report files; `None`: standard output.
     pub output: Option<String>,
     /// Reports are appended to their files.
     pub append: bool,
-    /// First part of the names of binary dumps.
+    /// Prefix of the names of binary dumps.
     pub dump: Option<String>,
-    /// How many stamps each thread keeps; none: all.
+    /// Stamps kept per thread; `None`: all.
     pub size: Option<u64>,
-    /// What happens when more operations go than stamps are kept.
+    /// Behaviour if there are more operations than stamps kept.
     pub when_full: WhenFull,
-    /// The operation of the first pass, from 0, with which stamping starts.
+    /// Operation of the first pass, from 0, at which stamping starts.
     pub trigger_op: Option<u64>,
-    /// When stamping starts, from the start of the run.
+    /// Time since the start of the run at which stamping starts.
     pub trigger_time: Option<Nanos>,
 }
 
 impl TimeStampSettings {
-    /// Whether there is a report for people.
+    /// Whether there is a text report.
     pub fn has_text(&self) -> bool {
         self.summary || self.detailed
     }
 }
 
-/// What happens when the table of time stamps is full.
+/// Behaviour when the table of time stamps is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenFull {
-    /// The latest are kept (`wrap`, and wherever nothing else is said).
+    /// Keep the latest (`wrap`, and the default).
     #[default]
     Wrap,
-    /// The first are kept (`oneshot`).
+    /// Keep the first (`oneshot`).
     OneShot,
 }
 
-/// What holds for the whole run.
+/// Settings of the whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalSettings {
     /// Passes (`-passes`).
     pub passes: u32,
     /// Time between passes (`-delay`).
     pub delay: Nanos,
-    /// When the whole run ends; passes are added until then (`-runtime`).
+    /// End of the whole run; passes are added until then (`-runtime`).
     pub runtime: Option<Nanos>,
-    /// All threads meet every so many operations (`-syncio`); of use with several targets only.
+    /// Number of operations after which all threads synchronize (`-syncio`); only useful with several targets.
     pub syncio: Option<u64>,
     /// Passes do not wait for each other (`-nobarrier`).
     pub nobarrier: bool,
-    /// After so many errors in a pass a target ends that pass (`-maxerrors`).
+    /// Number of errors in a pass after which a target ends that pass (`-maxerrors`).
     pub maxerrors: Option<u64>,
     /// Time before the first operation of all targets (`-startdelay`).
     pub startdelay: Nanos,
-    /// Target k starts k times this later, on top of `startdelay` (`-targetstartdelay`).
+    /// Target k starts k times this later, in addition to `startdelay` (`-targetstartdelay`).
     pub targetstartdelay: Nanos,
-    /// Blocks that target k adds k times to every location (`-targetoffset`).
+    /// Target k adds k times this many blocks to every location (`-targetoffset`).
     pub targetoffset: u64,
-    /// Targets that go in lockstep (`-lockstep`).
+    /// Targets in lockstep (`-lockstep`).
     pub lockstep: Vec<Lockstep>,
-    /// Targets that begin when another has come so far (`-starttrigger`).
+    /// Targets that start when another has reached an amount (`-starttrigger`).
     pub starttriggers: Vec<Trigger>,
-    /// Targets that end when another has come so far (`-stoptrigger`).
+    /// Targets that end when another has reached an amount (`-stoptrigger`).
     pub stoptriggers: Vec<Trigger>,
-    /// Rates of the time in which all targets were busy are reported (`-deskew`).
+    /// Rates over the time in which all targets were busy are reported (`-deskew`).
     pub deskew: bool,
     /// Highest priority (`-maxpri`, `-maxall`).
     pub maxpri: bool,
@@ -206,7 +206,7 @@ pub struct GlobalSettings {
     pub noproclock: bool,
     /// The processor of all threads (`-singleproc`).
     pub singleproc: Option<u32>,
-    /// Over how many processors targets go in turn (`-roundrobin`).
+    /// Number of processors assigned to targets in turn (`-roundrobin`).
     pub roundrobin: Option<u32>,
     /// File for results (`-output`).
     pub output: Option<String>,
@@ -216,9 +216,9 @@ pub struct GlobalSettings {
     pub combined: Option<String>,
     /// File for error messages (`-errout`).
     pub errout: Option<String>,
-    /// What the run is called (`-id`): each id followed by a space, or [`DEFAULT_ID`].
+    /// Name of the run (`-id`): each id followed by a space, or [`DEFAULT_ID`].
     pub id: String,
-    /// Time between two signs of life (`-heartbeat`).
+    /// Interval of the heartbeat (`-heartbeat`).
     pub heartbeat: Option<Nanos>,
     /// A line for each pass (`-verbose`).
     pub verbose: bool,
@@ -226,7 +226,7 @@ pub struct GlobalSettings {
     pub reallyverbose: bool,
     /// Lines for each queue thread (`-qthreadinfo`).
     pub qthreadinfo: bool,
-    /// What the timer costs is reported (`-timerinfo`).
+    /// Timer overhead is reported (`-timerinfo`).
     pub timerinfo: bool,
     /// Block devices may be written (`-destroy`).
     pub destroy: bool,
@@ -236,11 +236,11 @@ pub struct GlobalSettings {
     pub show_plan: bool,
     /// All arguments, joined by spaces.
     pub command_line: String,
-    /// What the user should know about how the command line was understood: one line each.
+    /// Notices about how the command line was understood: one line each.
     pub notices: Vec<String>,
 }
 
-/// How options were typed the last time, by their first name.
+/// Last spelling of each option, by its first name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Typed(BTreeMap<&'static str, String>);
 
@@ -253,7 +253,7 @@ impl Typed {
         self.0.contains_key(option)
     }
 
-    /// How the option was typed, or how the manual spells it.
+    /// Spelling of the option as typed, or as in the manual.
     pub(crate) fn name(&self, option: &str) -> String {
         self.0.get(option).cloned().unwrap_or_else(|| format!("-{option}"))
     }
@@ -293,7 +293,7 @@ impl TargetSettings {
         }
     }
 
-    /// What is opened: directory and name as they are, one after the other.
+    /// Path to open: directory and name, concatenated unchanged.
     pub fn path(&self) -> String {
         format!("{}{}", self.targetdir, self.name)
     }
@@ -303,31 +303,31 @@ impl TargetSettings {
         self.reqsize.saturating_mul(self.blocksize)
     }
 
-    /// Bytes of a pass where `-mbytes` or `-kbytes` says them, and `-numreqs` does not go before them.
+    /// Bytes of a pass if `-mbytes` or `-kbytes` sets them and `-numreqs` does not override them.
     pub fn pass_bytes(&self) -> Option<u64> {
         let asked = self.mbytes.map(|n| n.saturating_mul(1 << 20));
         let asked = asked.or(self.kbytes.map(|n| n.saturating_mul(1 << 10)));
         asked.filter(|_| self.numreqs.is_none())
     }
 
-    /// Requests of a pass, where its amount is known; the last one may be shorter.
+    /// Requests of a pass, if its amount is known; the last one may be shorter.
     pub fn requests(&self) -> Option<u64> {
         self.numreqs.or_else(|| self.pass_bytes().map(|bytes| bytes.div_ceil(self.request_bytes().max(1))))
     }
 
-    /// Length of the range in blocks: what `-seek range` says, or else the amount of a pass.
+    /// Length of the range in blocks: that of `-seek range`, or else the amount of a pass.
     pub fn range_blocks(&self) -> Option<u64> {
         let counted = self.numreqs.map(|requests| requests.saturating_mul(self.request_bytes()));
         let amount = self.pass_bytes().or(counted).map(|bytes| bytes / self.blocksize.max(1));
         self.seek.range.or(amount)
     }
 
-    /// Whether anything may be written.
+    /// Whether the target may write.
     pub fn writes(&self) -> bool {
         self.read_percent < Decimal::whole(100)
     }
 
-    /// Whether anything may be read. A seek list may ask for it under `-op write`, too.
+    /// Whether the target may read. A seek list may contain reads under `-op write`, too.
     pub fn reads(&self) -> bool {
         self.read_percent > Decimal::whole(0) || matches!(self.seek.order, SeekOrder::Load(_))
     }

@@ -1,16 +1,16 @@
-//! The words of a command line, with those of setup files inserted at their place.
+//! Words of a command line, with those of setup files inserted in place.
 
 use std::borrow::Cow;
 use std::io;
 
-/// How deep setup files may name each other.
+/// Maximum nesting of setup files.
 const MAX_DEPTH: usize = 16;
-/// How many setup files one command line may read: a file that is named again and again ends somewhere.
+/// Maximum number of setup files per command line, which stops repeated inclusion.
 const MAX_FILES: usize = 1000;
-/// What word processors make of a dash.
+/// Typographic dashes of word processors.
 const DASHES: [char; 4] = ['-', '\u{2013}', '\u{2014}', '\u{2212}'];
 
-/// `text` with plain dashes at its beginning, where typographic ones may stand.
+/// Replaces typographic dashes at the start of `text` with plain ones.
 pub(crate) fn plain_dashes(text: &str) -> Cow<'_, str> {
     let rest = text.trim_start_matches(DASHES);
     let dashes = text[..text.len() - rest.len()].chars().count();
@@ -20,11 +20,11 @@ pub(crate) fn plain_dashes(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words that are still to be read, and where those of setup files come from.
+/// Words still to be read, and the reader of setup files.
 pub(crate) struct Tokens<'r> {
-    /// What comes next stands last.
+    /// The next word is last.
     rest: Vec<Item>,
-    /// Setup files whose words are being read, the outer ones first.
+    /// Setup files being read, outermost first.
     open: Vec<String>,
     files: usize,
     read: &'r mut dyn FnMut(&str) -> io::Result<String>,
@@ -41,7 +41,7 @@ impl<'r> Tokens<'r> {
         Tokens { rest, open: Vec::new(), files: 0, read }
     }
 
-    /// The next word; it is taken.
+    /// Takes the next word.
     pub(crate) fn next(&mut self) -> Option<String> {
         loop {
             match self.rest.pop()? {
@@ -51,7 +51,7 @@ impl<'r> Tokens<'r> {
         }
     }
 
-    /// The word after `skipped` others; it stays.
+    /// Returns the word after `skipped` others without taking it.
     pub(crate) fn peek(&self, skipped: usize) -> Option<&str> {
         let mut words = self.rest.iter().rev().filter_map(|item| match item {
             Item::Word(word) => Some(word.as_str()),
@@ -60,12 +60,12 @@ impl<'r> Tokens<'r> {
         words.nth(skipped)
     }
 
-    /// The setup file that the word comes from that was taken last.
+    /// Setup file of the word taken last.
     pub(crate) fn file(&self) -> Option<&str> {
         self.open.last().map(String::as_str)
     }
 
-    /// Puts the words of a setup file before what comes next.
+    /// Inserts the words of a setup file before the next word.
     pub(crate) fn insert_file(&mut self, name: &str) -> Result<(), String> {
         if self.open.iter().any(|open| open == name) {
             return Err("it names itself, directly or through another: take that out".into());
@@ -86,8 +86,8 @@ impl<'r> Tokens<'r> {
     }
 }
 
-/// The words of a setup file: white space parts them, `#` at the beginning of a word makes the rest of the line a
-/// comment, and what stands in quotes of either kind belongs to one word. A backslash is a character like others.
+/// Splits a setup file into words: at white space; `#` at the start of a word makes the rest of the line a comment, and
+/// text in quotes of either kind belongs to one word. A backslash is an ordinary character.
 fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,6 +1,6 @@
 //! Time stamp reports: a row for each operation of a queue thread, and a summary.
 //!
-//! Entries come in the order of pass and number and are written as they come. Times are exact: differences are
+//! Entries arrive in the order of pass and number and are written immediately. Times are exact: differences are
 //! computed in whole nanoseconds, and stamps are printed in picoseconds of absolute time.
 
 use crate::facts::{RunClock, StampEntry};
@@ -12,8 +12,8 @@ use std::io::{self, Write};
 const HEADING: &str = "Target, RWV Op, Pass,OP Number, Location, Distance, StartTS, EndTS, \
     IO_Time_ms, Relative_ms, Delta_us, Loop_ms, Inst MB/sec";
 
-/// The entries of one queue thread's records, which come in the order of pass and sequence: operations are numbered from
-/// 0 in each pass, those that were not executed are skipped.
+/// Converts one queue thread's records, in the order of pass and sequence, to entries: operations are numbered from 0
+/// in each pass, unexecuted ones are skipped.
 pub fn stamp_entries(records: impl IntoIterator<Item = Record>) -> impl Iterator<Item = StampEntry> {
     let mut last = (0, 0);
     records.into_iter().filter_map(move |record| {
@@ -24,33 +24,33 @@ pub fn stamp_entries(records: impl IntoIterator<Item = Record>) -> impl Iterator
     })
 }
 
-/// Which operations of a queue thread leave their stamps.
+/// Selects the operations of a queue thread whose stamps are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StampWindow {
-    /// Room for so many; none: for all.
+    /// Maximum number of stamps; `None`: all.
     pub size: Option<usize>,
-    /// What happens when the room is used up.
+    /// Behaviour when it is reached.
     pub mode: StampMode,
-    /// From this operation of the first pass on.
+    /// Start at this operation of the first pass.
     pub from_op: Option<u64>,
-    /// From the first operation on that starts at this time of the run or later.
+    /// Start at the first operation that starts at this time of the run or later.
     pub from_time: Option<Nanos>,
 }
 
-/// What happens when there is no room for more stamps.
+/// Behaviour when there is no room for more stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StampMode {
-    /// Not said: the oldest go.
+    /// Default: drop the oldest.
     #[default]
     All,
-    /// The oldest go.
+    /// Drop the oldest.
     Wrap,
-    /// No more are taken.
+    /// Drop new ones.
     OneShot,
 }
 
 impl StampWindow {
-    /// Those of `entries` that are kept. Holds no more than `size` of them in memory.
+    /// Selects the `entries` to keep. Holds at most `size` of them in memory.
     pub fn select<I: Iterator<Item = StampEntry>>(&self, entries: I) -> StampSelection<I> {
         StampSelection { window: *self, entries, triggered: false, taken: 0, kept: None }
     }
@@ -68,7 +68,7 @@ pub struct StampSelection<I> {
     entries: I,
     triggered: bool,
     taken: usize,
-    /// The most recent ones, when all have come.
+    /// The most recent ones, once all have arrived.
     kept: Option<VecDeque<StampEntry>>,
 }
 
@@ -117,26 +117,26 @@ impl<I: Iterator<Item = StampEntry>> Iterator for StampSelection<I> {
     }
 }
 
-/// What a report says in front of its rows.
+/// Head of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampHead {
     /// Number of the target.
     pub target: u16,
     /// Number of the queue thread among those of the target.
     pub queue_thread: u16,
-    /// How many entries will come.
+    /// Number of entries.
     pub entries: u64,
-    /// Picoseconds between two ticks of the clock that took the times.
+    /// Clock resolution in picoseconds.
     pub tick_ps: u64,
-    /// Makes times absolute.
+    /// Clock for absolute times.
     pub clock: RunClock,
     /// Bytes of a block.
     pub block_size: u64,
-    /// A row for each entry, not only the summary.
+    /// Include a row for each entry, not only the summary.
     pub detailed: bool,
 }
 
-/// A report that is being written. `out` should be buffered.
+/// Writer of a report. `out` should be buffered.
 #[derive(Debug)]
 pub struct StampReport<W> {
     out: W,
@@ -145,7 +145,7 @@ pub struct StampReport<W> {
 }
 
 impl<W: Write> StampReport<W> {
-    /// Writes what stands in front of the rows; `sections` are those of the run, see [`header`](crate::header()).
+    /// Writes the head; `sections` are those of the run, see [`header`](crate::header()).
     pub fn new(mut out: W, head: StampHead, sections: &str) -> io::Result<StampReport<W>> {
         let StampHead { target, queue_thread, .. } = head;
         writeln!(out, "Target and Qthread number for this report, {target}, {queue_thread}")?;
@@ -163,7 +163,7 @@ impl<W: Write> StampReport<W> {
         Ok(StampReport { out, head, summary: Summary::new(block_size) })
     }
 
-    /// Takes the next entry.
+    /// Adds the next entry.
     pub fn add(&mut self, entry: &StampEntry) -> io::Result<()> {
         if self.head.detailed {
             self.row(entry)?;
@@ -172,7 +172,7 @@ impl<W: Write> StampReport<W> {
         Ok(())
     }
 
-    /// Writes trailer and summary. Fails if other than the announced number of entries came.
+    /// Writes trailer and summary. Fails if the number of entries differs from the announced one.
     pub fn finish(mut self) -> io::Result<W> {
         if self.summary.count != self.head.entries {
             let text = format!("{} stamps were announced, {} came", self.head.entries, self.summary.count);
@@ -236,7 +236,7 @@ fn megabytes_per_second(entry: &StampEntry) -> f64 {
     }
 }
 
-/// Averages and ranges. Rows where a pass starts have no place in distance and dead time.
+/// Averages and ranges. Rows at the start of a pass are excluded from distance and dead time.
 #[derive(Debug)]
 struct Summary {
     block_size: u64,
@@ -278,7 +278,7 @@ impl Summary {
         self.last = Some(*entry);
     }
 
-    /// Blocks of an average request.
+    /// Average request size in blocks.
     fn request_size(&self) -> u128 {
         let whole = u128::from(self.count) * u128::from(self.block_size);
         (self.bytes + whole / 2).checked_div(whole).unwrap_or(0)
@@ -323,7 +323,7 @@ impl Summary {
     }
 }
 
-/// Count, sum, longest and shortest of a quantity; all 0 of nothing.
+/// Count, sum, maximum and minimum of a quantity; all 0 if empty.
 #[derive(Debug, Default)]
 struct Range {
     count: u64,

@@ -1,4 +1,4 @@
-//! Options whose arguments are words of their own: what each word means.
+//! Options with suboptions, and the meaning of each suboption.
 
 use crate::operands::{Call, MAX_TARGETS, MAX_WHOLE, shown};
 use crate::parse::UsageError;
@@ -11,7 +11,7 @@ use iosonar_trace::MOST_BUCKETS;
 
 type Done = Result<(), UsageError>;
 
-/// The most requests from one sequential request to the next: what a plan allows.
+/// Maximum interleave in plans.
 const MAX_INTERLEAVE: u32 = 1 << 31;
 
 pub(crate) fn op(c: &mut Call) -> Done {
@@ -46,7 +46,7 @@ pub(crate) fn processor(c: &mut Call) -> Done {
     c.numbered(Some(target), move |_, t| t.processor = Some(processor))
 }
 
-/// The name of a target: anything that no option could be meant by.
+/// Parses the name of a target: any word that cannot be an option.
 pub(crate) fn target_name(c: &mut Call) -> Result<String, UsageError> {
     let name = c.any_word("the name of a target")?;
     if name.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn target_name(c: &mut Call) -> Result<String, UsageError> {
     }
 }
 
-/// `name` as so many targets.
+/// Adds `name` as `copies` targets.
 pub(crate) fn add_targets(c: &mut Call, name: &str, copies: u64) -> Done {
     let known = c.draft().names.len() as u64;
     if known.saturating_add(copies) > MAX_TARGETS {
@@ -243,7 +243,7 @@ pub(crate) fn timestamps(c: &mut Call) -> Done {
     })
 }
 
-/// How far a target has to come: a word and a number.
+/// Parses the amount a target has to reach: a word and a number.
 fn amount(c: &mut Call, with_percent: bool) -> Result<Amount, UsageError> {
     let words =
         if with_percent { "time, op, percent, mbytes or kbytes" } else { "time, op, mbytes or kbytes" };
@@ -263,7 +263,7 @@ fn amount(c: &mut Call, with_percent: bool) -> Result<Amount, UsageError> {
     }
 }
 
-/// Two target numbers that differ.
+/// Parses two different target numbers.
 fn pair(c: &mut Call) -> Result<(u16, u16), UsageError> {
     let (first, second) = (c.target_number()?, c.target_number()?);
     match first == second {

@@ -1,4 +1,4 @@
-//! From settings to the plan that the engine executes.
+//! Converts settings to the plan that the engine executes.
 
 use crate::operands::shown;
 use crate::parse::UsageError;
@@ -10,13 +10,13 @@ use iosonar_plan::{
     RunId, Sharing, ShortPolicy, Space, Stop, SyncFlag, Target, Workload,
 };
 
-/// The highest real-time priority.
+/// Highest real-time priority.
 const MAX_PRIORITY: u8 = 99;
-/// The end of the largest file that Linux knows.
+/// Maximum file size in Linux.
 const MAX_BYTES: u64 = 1 << 63;
-/// The most memory for data, as plans have it.
+/// Maximum memory for data in plans.
 const MAX_MEMORY: u64 = 1 << 46;
-/// Pages of memory, as far as its size goes.
+/// Page size used for sizing memory.
 const PAGE: u64 = 4096;
 
 impl Settings {
@@ -29,11 +29,11 @@ impl Settings {
         let targets = self.targets.iter().map(|target| self.target(target)).collect();
         let plan = Plan {
             destroy: global.destroy,
-            // XDD starts, and the verdict says what the figures are worth.
+            // XDD starts in any case; the verdict states what the figures are worth.
             anyway: true,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: SyncFlag::None },
-            // Targets name their data, as XDD does; nothing else is written.
+            // Targets set their data, as in XDD; nothing else is written.
             fill: Fill { random_percent: 0 },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
             pacing: Pacing { realtime: global.maxpri.then_some(MAX_PRIORITY), ..Pacing::default() },
@@ -45,7 +45,7 @@ impl Settings {
         Ok(plan)
     }
 
-    /// Refuses processors that this machine, with `count` of them, does not have.
+    /// Refuses processors beyond the `count` of this machine.
     pub fn check_processors(&self, count: u32) -> Result<(), UsageError> {
         let refuse = |option: &str, number: u32| {
             let text = match count {
@@ -64,7 +64,7 @@ impl Settings {
         highest.filter(|n| *n >= count).map_or(Ok(()), |number| refuse("processor", number))
     }
 
-    /// Every queue thread has memory for a request of its own, however many there are.
+    /// Memory for one request per queue thread, even if there are many.
     fn memory(&self) -> Memory {
         let threads: u64 = self.targets.iter().map(|t| u64::from(t.queuedepth)).sum();
         let one = |t: &TargetSettings| t.request_bytes().saturating_add(t.align).next_multiple_of(PAGE);
@@ -174,7 +174,7 @@ impl Settings {
         })
     }
 
-    /// So many blocks of a target in bytes.
+    /// Converts a number of a target's blocks to bytes.
     fn bytes(&self, target: &TargetSettings, option: &str, blocks: u64) -> Result<u64, UsageError> {
         let bytes = blocks.checked_mul(target.blocksize).filter(|bytes| *bytes <= MAX_BYTES);
         bytes.ok_or_else(|| self.too_far(option, target))
@@ -190,14 +190,14 @@ impl Settings {
     }
 }
 
-/// When requests are due under a throttle.
+/// Due times under a throttle.
 fn pace(throttle: ThrottleSettings) -> Pace {
     let process = Process::Trailing;
     let million = match throttle {
         ThrottleSettings::Ops(iops) => return Pace::Rate { iops, process },
         ThrottleSettings::Bandwidth(million) => million,
     };
-    // A billionth of a million bytes is a thousandth of one: to the nearest whole byte.
+    // A billionth of a million bytes is a thousandth of one: rounded to the nearest byte.
     let bytes = (million.parts() / 1000 + u64::from(million.parts() % 1000 >= 500)).max(1);
     Pace::Bandwidth { bytes_per_second: ByteSize(bytes), process }
 }

@@ -1,10 +1,10 @@
-//! Fields of a plan in the words of XDD's command line: a plan that is invalid names the option that was typed.
+//! Maps fields of a plan to XDD's options: an invalid plan is reported with the option as typed.
 
 use crate::parse::UsageError;
 use crate::settings::Typed;
 use iosonar_plan::InvalidPlan;
 
-/// Fields, each with the options that set it. Of several, the first that was typed is to blame.
+/// Fields, each with the options that set it. Of several, the first that was typed is named.
 const OPTIONS: &[(&str, &[&str])] = &[
     ("path", &["targets"]),
     ("passes", &["passes"]),
@@ -43,7 +43,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("coordination.stop", &["stoptrigger"]),
 ];
 
-/// A refusal with the option as it was typed; of what no option sets, the amount is to blame.
+/// Error with the option as typed; for fields that no option sets, the amount is named.
 pub(crate) fn refusal(why: &InvalidPlan, typed: &Typed) -> UsageError {
     let option_of = |field: &str| {
         match field {

@@ -1,4 +1,4 @@
-//! XDD's command line: every option, every spelling, every precedence, and every mistake.
+//! XDD's command line: every option, every spelling, every precedence, and every error.
 
 #[path = "command_line/good.rs"]
 mod good;
@@ -25,7 +25,7 @@ fn settings_of(command: Command) -> Settings {
     }
 }
 
-/// Settings and plan of a line that must be right.
+/// Settings and plan of a valid line.
 fn run(line: &str) -> (Settings, Plan) {
     let settings = settings_of(parse(&words(line), &mut no_file).unwrap_or_else(|e| panic!("{line}: {e}")));
     let plan = settings.plan(7).unwrap_or_else(|e| panic!("{line}: {e}"));
@@ -34,7 +34,7 @@ fn run(line: &str) -> (Settings, Plan) {
     (settings, plan)
 }
 
-/// What a wrong line is told.
+/// Error of an invalid line.
 fn error(args: &[String]) -> String {
     let error = match parse(args, &mut no_file) {
         Ok(Command::Run(settings)) => settings.plan(7).expect_err(&args.join(" ")),
@@ -51,7 +51,7 @@ fn every_option_does_what_it_says() {
     for (option, check) in GOOD {
         let (settings, plan) = run(&format!("{BASE} {option}"));
         assert!(check(&settings, &plan), "{option}: {settings:#?}");
-        // Also before the targets are named.
+        // Options also work before the targets are named.
         let (settings, plan) = run(&format!("{option} {BASE}"));
         let moves_targets = option.starts_with("-target") && !option.starts_with("-targetd");
         let is_overridden = option.starts_with("-numreqs") || moves_targets;
@@ -59,7 +59,7 @@ fn every_option_does_what_it_says() {
     }
 }
 
-/// The spellings of each option, from help.
+/// Spellings of each option, from help.
 fn spellings() -> Vec<(Vec<String>, bool)> {
     let help = full_help();
     let lines = help.lines().filter(|line| line.starts_with("  -"));
@@ -112,7 +112,7 @@ fn every_spelling_does_the_same_and_every_option_is_covered() {
         for other in &names {
             assert_eq!(what(&format!("{other} {rest}")), what(sample), "{name} as {other}");
         }
-        // Behind `target`, a number: taken, or refused with the option's name.
+        // A number after `target` is accepted, or refused with the option's name.
         let line = words(&format!("{BASE} {name} target 1 {rest}"));
         match parse(&line, &mut no_file) {
             Err(error) => {

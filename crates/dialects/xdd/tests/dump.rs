@@ -1,4 +1,4 @@
-//! Binary dumps: what is written reads back, and nothing else is taken for a dump.
+//! Binary dumps: round trips, and refusal of anything else.
 
 use iosonar_dialect_xdd::{Dump, DumpError, DumpHead, DumpWriter, RunClock, StampEntry, read_dump};
 use iosonar_plan::{Nanos, Op};

@@ -1,4 +1,4 @@
-//! The manual page in the documentation is what the table of options gives. `BLESS=1 cargo test` writes it again.
+//! The manual page in the documentation is generated from the table of options. `BLESS=1 cargo test` updates it.
 
 use iosonar_dialect_xdd::man_page;
 use std::path::Path;

@@ -19,7 +19,7 @@ fn request(pass: u32, target: u16, worker: u16, op: Op, result: i64) -> Record {
     Record { pass, target, worker, op, outcome, result, ..Record::default() }
 }
 
-/// In milliseconds.
+/// Times in milliseconds.
 fn times(pass: u32, target: u16, job: u16, start: u64, end: u64) -> PassTimes {
     let ms = |n| Nanos(n * 1_000_000);
     PassTimes { target, job, phase: 0, pass, start: ms(start), end: ms(end), cpu_ns: 0, open_ns: 0 }
@@ -29,8 +29,8 @@ fn verbose() -> RateDetail {
     RateDetail { verbose: true, ..RateDetail::default() }
 }
 
-/// The example of manual 7.1: requests and milliseconds of each target's passes. The manual prints times with two
-/// decimals; the third is chosen so that its rates follow.
+/// Example of manual 7.1: requests and milliseconds of each target's passes. The manual prints times with two decimals;
+/// the third is chosen to reproduce its rates.
 fn manual() -> RateTable {
     let mut table = RateTable::new(vec![target(1), target(1)]);
     let passes =

@@ -1,4 +1,4 @@
-//! The sections in front of results, and a seek list, as exact text.
+//! Sections before results, and a seek list, as exact text.
 
 use iosonar_dialect_xdd::{
     HeaderFacts, PassAmount, StampFacts, SystemFacts, TargetFacts, ThrottleSettings, TimeServiceFacts, ctime,

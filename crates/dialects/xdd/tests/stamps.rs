@@ -1,4 +1,4 @@
-//! Time stamp reports, against the rows of manual 9.2, and what a window keeps.
+//! Time stamp reports against the rows of manual 9.2, and the entries that a window keeps.
 
 use iosonar_archive::Record;
 use iosonar_dialect_xdd::{
@@ -47,7 +47,7 @@ fn the_rows_of_the_manual_come_out() {
     let entries = [
         entry(0, 0, 0, 186_719_046_303_600_000, 186_719_073_271_600_000),
         entry(0, 1, 4096, 186_719_073_274_800_000, 186_719_112_520_400_000),
-        // The last of the pass ended 181588.8 µs before the next pass began, at the 318th request.
+        // The last request of the pass ended 181588.8 µs before the next pass started, at the 318th request.
         entry(0, 317, 317 * 4096, 186_749_000_000_000_000, 186_749_057_078_800_000),
         entry(1, 0, 0, 186_749_238_667_600_000, 186_749_453_195_600_000),
         entry(1, 1, 4096, 186_749_453_198_000_000, 186_749_612_834_000_000),

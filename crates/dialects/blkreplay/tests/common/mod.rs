@@ -1,4 +1,4 @@
-//! Archives with given records, and texts made of them.
+//! Archives with given records, and their texts.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use iosonar_archive::{
@@ -11,7 +11,7 @@ use std::path::Path;
 /// 1986-11-24 18:22:48 UTC and a bit.
 pub const STARTED: u64 = 533_240_568_000_000_123;
 
-/// Two targets, the first with an unpleasant path.
+/// Two targets, the first with a difficult path.
 pub fn plan(engine: &str) -> Plan {
     let text = format!(
         r#"
@@ -90,7 +90,7 @@ pub fn archive(dir: &Path, plan: &Plan, run: &RunInfo, records: &[Record]) -> Ar
     writer.finish().unwrap()
 }
 
-/// The text of one target of an archive with these records.
+/// Text of one target of an archive with these records.
 pub fn export_with(plan: &Plan, run: &RunInfo, records: &[Record], target: u16) -> String {
     let scratch = tempfile::tempdir().unwrap();
     let archive = archive(&scratch.path().join("a"), plan, run, records);
@@ -117,7 +117,7 @@ pub fn sectors(start: u64, count: u64) -> Extent {
     Extent::from_sectors(start, count).unwrap()
 }
 
-/// A request of 8 sectors that was carried out: due, delay and latency in nanoseconds.
+/// An executed request of 8 sectors: due, delay and latency in nanoseconds.
 pub fn completed(op: Op, sector: u64, due: u64, delay: u64, latency: u64) -> Record {
     Record {
         op,

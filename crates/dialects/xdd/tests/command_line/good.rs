@@ -1,4 +1,4 @@
-//! Lines that are right, and what must hold of them.
+//! Valid lines, and assertions about them.
 
 use iosonar_dialect_xdd::*;
 use iosonar_plan::*;
@@ -20,7 +20,7 @@ pub const BASE: &str = "-targets 3 F G H -numreqs 10";
 
 pub type Check = fn(&Settings, &Plan) -> bool;
 
-/// Behind [`BASE`]: what is typed, and what must then hold. Each option stands in at least one line first.
+/// Words appended to [`BASE`], and the assertion. Each option is first in at least one line.
 pub const GOOD: &[(&str, Check)] = &[
     ("-align 512", |s, p| s.targets[2].align == 512 && p.phases[0].jobs[2].options.align.0 == 512),
     ("-blocksize 512", |_, p| generator(p, 0).unit() == 512 && generator(p, 0).longest() == 65536),
