@@ -1,32 +1,32 @@
-//! The columns of a record: one table that Parquet and the text forms follow.
+//! The columns of a record: one table for both Parquet and the text forms.
 //!
-//! Values are gathered from a chunk of records at a time, while it lies in the cache, by loops that are made for each
-//! column: records are large, and a pass through a whole row group of them for each column would be most of the cost.
+//! Values are gathered from a small chunk of records at a time, while it is cached, by loops specialised for each
+//! column: records are large, and one pass through a whole row group per column would dominate the cost.
 
 use crate::{Marks, Outcome, Record};
 use iosonar_plan::{Nanos, Op};
 
-/// How values of a column are taken from records, and put back. In the column they are of the type that Parquet stores.
+/// How values of a column are read from records, and written back. In the column they have the type that Parquet stores.
 pub(crate) struct Access<V, P = V> {
-    /// From one record.
+    /// Reads one record.
     pub(crate) get: fn(&Record) -> V,
-    /// From many, after those that are there.
+    /// Reads many records; appends their values.
     pub(crate) gather: fn(&[Record], &mut Vec<P>),
-    /// Into as many records as there are values.
+    /// Writes the values into as many records.
     pub(crate) scatter: fn(&mut [Record], &[P]),
 }
 
-/// How a field of a record becomes a column.
+/// Type of a record's field as a column.
 pub(crate) enum Field {
     /// Unsigned 64-bit.
     Word(Access<u64, i64>),
-    /// Unsigned 64-bit, or absent.
+    /// Unsigned 64-bit, optional.
     Optional(Access<Option<u64>>),
     /// Signed 64-bit.
     Signed(Access<i64>),
     /// Unsigned 32-bit.
     Small(Access<u32, i32>),
-    /// A word out of a fixed list, by its index.
+    /// A word out of a fixed list, as its index.
     Name(&'static [&'static str], Access<u8>),
     /// True or false.
     Mark(Marks),
@@ -58,11 +58,11 @@ macro_rules! access {
     };
 }
 
-/// Words of operations and outcomes, by their numbers.
+/// Words of operations and outcomes, by number.
 pub(crate) const OP_NAMES: [&str; 3] = ["read", "write", "flush"];
 pub(crate) const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
-/// How many columns there are.
+/// Number of columns.
 pub(crate) const COLUMN_COUNT: usize = 31;
 
 /// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
@@ -124,12 +124,12 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
     ("preflush", Field::Mark(Marks::PREFLUSH)),
 ];
 
-/// The operation of a number in the column.
+/// Returns the operation of a number in the column.
 fn op_of(number: u8) -> Op {
     Op::of_index(number.into()).expect("columns hold numbers of words that were met")
 }
 
-/// The word of a number, and the number of a word. Behind the fixed list come operations of later versions.
+/// Returns the word of a number. Operations of later versions follow the fixed list.
 pub(crate) fn word_of(names: &'static [&'static str], number: u8) -> &'static str {
     match names.get(usize::from(number)) {
         Some(name) => name,
@@ -137,7 +137,8 @@ pub(crate) fn word_of(names: &'static [&'static str], number: u8) -> &'static st
     }
 }
 
-/// The number of a word that is not in the fixed list. None where it is none: only operations may be new.
+/// Returns the number of a word that is not in the fixed list; `None` if it is not an operation, as only operations may
+/// be new.
 pub(crate) fn number_of_other(names: &[&str], word: &[u8]) -> Option<u8> {
     let is_op = names == OP_NAMES;
     let word = std::str::from_utf8(word).ok().filter(|_| is_op)?;
@@ -155,7 +156,7 @@ pub(crate) enum Values {
 }
 
 impl Field {
-    /// A column without values, with room for `rows`.
+    /// Creates an empty column with room for `rows`.
     pub(crate) fn values(&self, rows: usize) -> Values {
         match self {
             Field::Word(_) | Field::Signed(_) => Values::Words(Vec::with_capacity(rows)),
@@ -166,7 +167,7 @@ impl Field {
         }
     }
 
-    /// Takes this field of every record.
+    /// Appends this field of every record.
     pub(crate) fn gather(&self, rows: &[Record], values: &mut Values) {
         match (self, values) {
             (Field::Word(a), Values::Words(out)) => (a.gather)(rows, out),
@@ -179,7 +180,7 @@ impl Field {
         }
     }
 
-    /// Puts values from `at` on into the records.
+    /// Writes values from `at` on into the records.
     pub(crate) fn scatter(&self, rows: &mut [Record], values: &Values, at: usize) {
         let range = at..at + rows.len();
         match (self, values) {
@@ -196,13 +197,13 @@ impl Field {
     }
 }
 
-/// Whether a column is one of those that [`are_alike`] looks at.
+/// Whether [`are_alike`] compares this column.
 pub(crate) fn mostly_repeats(name: &str, field: &Field) -> bool {
     let names = ["target", "worker", "pass", "phase", "outcome", "released_ns", "blocked_by"];
     names.contains(&name) || matches!(field, Field::Mark(_))
 }
 
-/// Whether records have the same in all columns that mostly repeat: one look at each record instead of one for each column.
+/// Whether records are equal in all columns that mostly repeat: one look at each record instead of one per column.
 pub(crate) fn are_alike(records: &[Record]) -> bool {
     let facts = |r: &Record| {
         (r.target, r.worker, r.pass, r.phase, r.outcome as u8, r.marks, r.released, r.blocked_by)
@@ -210,13 +211,13 @@ pub(crate) fn are_alike(records: &[Record]) -> bool {
     records.first().is_some_and(|first| records.iter().all(|record| facts(record) == facts(first)))
 }
 
-/// The value of a list in which all are equal.
+/// Returns the value of a list whose values are all equal.
 fn only<T: Copy + PartialEq>(values: &[T]) -> Option<T> {
     let first = *values.first()?;
     values.iter().all(|value| *value == first).then_some(first)
 }
 
-/// Calls a method of the list, whatever its type.
+/// Calls a method of the list of any type.
 macro_rules! of_any {
     ($values:expr, $v:ident => $do:expr) => {
         match $values {
@@ -234,7 +235,7 @@ impl Values {
         of_any!(self, v => v.len())
     }
 
-    /// The value, as a number or as absent, if all are equal.
+    /// Returns the value, which may be absent, if all are equal.
     pub(crate) fn constant(&self) -> Option<Option<u64>> {
         match self {
             Values::Words(v) => only(v).map(|n| Some(n as u64)),
@@ -245,7 +246,7 @@ impl Values {
         }
     }
 
-    /// Least and greatest of unsigned numbers.
+    /// Minimum and maximum of unsigned numbers.
     pub(crate) fn range(&self) -> Option<(i64, i64)> {
         let Values::Words(v) = self else { return None };
         let unsigned = || v.iter().map(|n| *n as u64);
@@ -256,12 +257,12 @@ impl Values {
         of_any!(self, v => v.clear());
     }
 
-    /// Leaves the first value alone.
+    /// Keeps only the first value.
     fn keep_first(&mut self) {
         of_any!(self, v => v.truncate(1));
     }
 
-    /// Repeats the first value, so that it stands `times` before the others.
+    /// Inserts `times` copies of the first value at the start.
     fn repeat_first(&mut self, times: usize) {
         of_any!(self, v => {
             let first = v[0];
@@ -270,11 +271,11 @@ impl Values {
     }
 }
 
-/// A column that is being gathered. While all its values are the same, one is kept.
+/// A column that is being gathered. Equal values are stored once.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     values: Values,
-    /// Records whose values these are: more than values, where one stands for all.
+    /// Number of records, larger than that of values if one stands for all.
     rows: usize,
 }
 
@@ -283,7 +284,7 @@ impl Gathered {
         Gathered { values: field.values(0), rows: 0 }
     }
 
-    /// Takes this field of some more records.
+    /// Appends this field of more records.
     pub(crate) fn gather(&mut self, field: &Field, records: &[Record]) {
         let (was_same, before) = (self.values.len() < self.rows || self.rows == 0, self.rows);
         field.gather(records, &mut self.values);
@@ -298,7 +299,7 @@ impl Gathered {
         }
     }
 
-    /// Takes this field of some more records, in which it is the same.
+    /// Appends this field of more records in which it is equal.
     pub(crate) fn gather_same(&mut self, field: &Field, records: &[Record]) {
         let known = self.values.len();
         if known == 1 && known < self.rows {
@@ -313,12 +314,12 @@ impl Gathered {
         self.gather(field, records);
     }
 
-    /// The value of all records, as a number or as absent, if it is the same.
+    /// Returns the value of all records, which may be absent, if all are equal.
     pub(crate) fn constant(&self) -> Option<Option<u64>> {
         self.values.constant()
     }
 
-    /// One for each record.
+    /// Returns one value per record.
     pub(crate) fn all(&mut self) -> &Values {
         if self.values.len() < self.rows {
             self.values.repeat_first(self.rows);
@@ -326,7 +327,7 @@ impl Gathered {
         &self.values
     }
 
-    /// Whether another column has the same values, none of them absent, and stores them alike.
+    /// Whether another column has the same values, none of them absent, in the same type.
     pub(crate) fn is_same_as(&self, other: &Gathered) -> bool {
         match (&self.values, &other.values) {
             (Values::Words(a), Values::Words(b)) => self.rows == other.rows && a == b,

@@ -1,4 +1,4 @@
-//! The directory: what lies where, how it is started, finished and read.
+//! The archive's directory: its files, and how it is created, finished and read.
 
 use crate::extents::{MapsWriter, TargetMap, read_maps};
 use crate::faults::{self, Fault, FaultBytes};
@@ -19,69 +19,69 @@ use std::path::{Path, PathBuf};
 
 const PLAN: &str = "plan.toml";
 const ENVIRONMENT: &str = "environment.json";
-/// The same at the end of the run.
+/// The environment at the end of the run.
 const ENVIRONMENT_AFTER: &str = "environment-after.json";
 const RUN: &str = "run.json";
-/// The records of a run that goes on, or was killed.
+/// Records of a running or killed run.
 pub const LOG: &str = "records.log";
-/// The records of a finished run.
+/// Records of a finished run.
 pub const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
 const EXTENTS: &str = "extents.parquet";
-/// Faults that verification found, a line of JSON each.
+/// Faults found by verification, one line of JSON each.
 pub const FAULTS: &str = "faults.jsonl";
 /// Directory with the bytes of the first faults.
 pub const FAULT_BYTES: &str = "faults";
-/// Faults that were injected, a line of JSON each.
+/// Injected faults, one line of JSON each.
 const INJECTED: &str = "injected.jsonl";
-/// Room on the disk for the last words of a run that filled it.
+/// Reserved disk space for the last words of a run that filled the disk.
 const RESERVE: &str = "reserve";
-/// The summary of a finished run.
+/// Summary of a finished run.
 pub const SUMMARY: &str = "summary.json";
 /// HdrHistogram interval log of a finished run.
 pub const HISTOGRAMS: &str = "histograms.hlog";
 
-/// What was recorded on live devices, and how.
+/// Facts about a recording of live devices.
 pub const RECORDING_FACTS: &str = "recording.json";
 /// Directory with the events of a recording.
 pub const EVENTS: &str = "events";
-/// Directory with the archives of the processes of a run, until they are merged.
+/// Directory with the archives of a run's processes, until they are merged.
 pub const PARTS: &str = "parts";
-/// What the name of a file ends with until it is whole.
+/// Suffix of files that are not complete yet.
 const TEMPORARY: &str = ".tmp";
 
 /// Why an archive cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The file system said no.
+    /// I/O error.
     #[error("{path}: {error}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the kernel said.
+        /// Error from the kernel.
         error: std::io::Error,
     },
-    /// A file is not what it should be.
+    /// A file is damaged.
     #[error("{path}: {why}")]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
-    /// It exists already, and results are never overwritten.
+    /// The directory exists, and results are never overwritten.
     #[error("{0} exists already: name another directory with --out, or remove it")]
     Exists(String),
-    /// It is no archive.
+    /// Not an archive.
     #[error("{0} is no archive: it has no {RUN}; name a directory that a run wrote with --out")]
     NoArchive(String),
-    /// Another version of the program wrote it.
+    /// An unsupported archive version.
     #[error("{path} has archive version {found}, this program reads version {ARCHIVE_VERSION}")]
     Version {
-        /// The directory.
+        /// Directory.
         path: String,
-        /// Its version.
+        /// Version found.
         found: u32,
     },
 }
@@ -91,7 +91,7 @@ impl ArchiveError {
         ArchiveError::Io { path: shown(path).to_string(), error }
     }
 
-    /// Whether another process is at the same work.
+    /// Whether another process is doing the same work.
     pub fn is_busy(&self) -> bool {
         matches!(self, ArchiveError::Io { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock)
     }
@@ -101,7 +101,7 @@ impl ArchiveError {
     }
 
     pub(crate) fn parquet(path: &Path, error: ParquetError) -> ArchiveError {
-        // A full disk, for example: what the system says is no damage.
+        // An I/O error, such as a full disk, is not damage.
         match error {
             ParquetError::External(error) => match error.downcast::<std::io::Error>() {
                 Ok(error) => ArchiveError::io(path, *error),
@@ -114,11 +114,11 @@ impl ArchiveError {
 
 type Result<T> = std::result::Result<T, ArchiveError>;
 
-/// Whether an archive has all that a finished one has: records, the summary, and a run that does not go on. A writer that
-/// was killed on its last steps leaves less.
+/// Whether the archive is complete: records, summary, and a run that has ended. A writer killed in its last steps
+/// leaves an incomplete one.
 ///
 /// # Errors
-/// What is no archive.
+/// Not an archive.
 pub fn is_whole(dir: &Path) -> Result<bool> {
     let is_running = Archive::open(dir)?.run().state == RunState::Running;
     Ok(!is_running && dir.join(RECORDS).exists() && dir.join(SUMMARY).exists())
@@ -146,17 +146,17 @@ const NAMES: [&str; 18] = [
     PARTS,
 ];
 
-/// Whether a path below the directory of an archive is one of its own files. Anything else in it is somebody's.
+/// Whether a path below an archive's directory belongs to the archive. Anything else is foreign.
 fn is_own(below: &Path) -> bool {
     let first = below.iter().next().unwrap_or_default().to_string_lossy();
     let name = first.strip_suffix(TEMPORARY).unwrap_or(&first);
     NAMES.contains(&name)
 }
 
-/// Removes an archive. Files in its directory that are none of an archive stay, and the directory with them.
+/// Removes an archive. Foreign files in its directory stay, and then so does the directory.
 ///
 /// # Errors
-/// What is no archive; what cannot be removed.
+/// Not an archive, or removal failed.
 pub fn remove_archive(dir: &Path) -> Result<()> {
     Archive::open(dir)?;
     let made = Made::proved(dir, "it is an archive: its plan and its run.json were read");
@@ -164,12 +164,12 @@ pub fn remove_archive(dir: &Path) -> Result<()> {
     removed.map_err(|e| ArchiveError::io(dir, e))
 }
 
-/// Replaces a file as a whole, so that a reader sees the old or the new one.
+/// Replaces a file atomically: a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     create::write_whole(path, text.as_bytes()).map_err(|e| ArchiveError::io(path, e))
 }
 
-/// Removes one of the files of an archive that is being written.
+/// Removes one of the files of an archive being written.
 fn remove_own(path: &Path) -> std::io::Result<()> {
     match Made::proved(path, "it has the name of a file of an archive, in the directory of one") {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -177,12 +177,12 @@ fn remove_own(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Removes what could not be finished: a full disk must not stay full. The caller has the error that matters.
+/// Removes an incomplete file, so that a full disk does not stay full. Errors are ignored: the caller has the original one.
 fn remove_quietly(path: &Path) {
     let _ = remove_own(path);
 }
 
-/// A file that is written under a temporary name, which goes with this if it does not become whole.
+/// A file written under a temporary name; it is removed on drop unless it was completed.
 #[derive(Debug)]
 struct Unfinished {
     dir: PathBuf,
@@ -193,12 +193,12 @@ struct Unfinished {
 impl Unfinished {
     fn new(dir: &Path, name: &'static str) -> Unfinished {
         let temporary = dir.join(format!("{name}{TEMPORARY}"));
-        // A writer that was killed may have left one.
+        // A killed writer may have left one.
         remove_quietly(&temporary);
         Unfinished { dir: dir.to_path_buf(), name, temporary }
     }
 
-    /// Renames the file, written wholly, to its own name; it survives a loss of power from then on.
+    /// Renames the complete file to its final name; from then on it survives a power loss.
     fn publish(self, file: File) -> Result<()> {
         file.sync_all().map_err(|e| ArchiveError::io(&self.temporary, e))?;
         create::rename_over(&self.temporary, &self.dir.join(self.name))
@@ -209,22 +209,22 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Nothing has that name any more if it was published.
+        // After publishing, this name no longer exists.
         remove_quietly(&self.temporary);
     }
 }
 
-/// Makes a file that survives a loss of power, or none: `write` gives it back whole under the temporary name.
+/// Creates a file that survives a power loss, or no file: `write` returns it complete under the temporary name.
 fn make_durable(dir: &Path, name: &'static str, write: impl FnOnce(&Path) -> Result<File>) -> Result<()> {
     let unfinished = Unfinished::new(dir, name);
     let file = write(&unfinished.temporary)?;
     unfinished.publish(file)
 }
 
-/// Flushes the names in a directory.
+/// Flushes a directory's entries.
 fn sync_dir(dir: &Path) -> std::io::Result<()> {
     match File::open(dir)?.sync_all() {
-        // Some network file systems cannot flush a directory: nothing better is to be had there.
+        // Some network file systems cannot flush a directory; there is no alternative.
         Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
         other => other,
     }
@@ -234,18 +234,18 @@ fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("plain data becomes JSON") + "\n"
 }
 
-/// A directory that a run is being written to.
+/// Writer of a run's directory.
 #[derive(Debug)]
 pub struct ArchiveWriter {
     dir: PathBuf,
-    /// The directory, where this made it.
+    /// The directory, if this writer created it.
     made: Option<Made>,
     run_id: u64,
     stamp: Option<Stamp>,
 }
 
 impl ArchiveWriter {
-    /// Makes the directory, which must not exist, and writes what is known before the first I/O.
+    /// Creates the directory, which must not exist, and writes the facts known before the first I/O.
     pub fn create(
         dir: &Path,
         plan: &Plan,
@@ -269,10 +269,10 @@ impl ArchiveWriter {
         }
     }
 
-    /// Keeps the environment at the end of the run.
+    /// Writes the environment at the end of the run.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// Writing failed.
     pub fn write_environment_after(&self, environment: &serde_json::Value) -> Result<()> {
         write_whole(&self.dir.join(ENVIRONMENT_AFTER), &json(environment))
     }
@@ -284,11 +284,10 @@ impl ArchiveWriter {
         self.reserve(run)
     }
 
-    /// Goes on with a directory whose records are recreated from something else that it holds: those of a log that was cut
-    /// off are removed.
+    /// Reopens a directory whose records are recreated from other data in it: records of a truncated log are removed.
     ///
     /// # Errors
-    /// A directory that is whole.
+    /// The archive is already complete.
     pub fn again(dir: &Path, plan: &Plan) -> Result<ArchiveWriter> {
         if is_whole(dir)? {
             return Err(ArchiveError::Exists(shown(&dir.join(RECORDS)).to_string()));
@@ -298,19 +297,19 @@ impl ArchiveWriter {
         Ok(ArchiveWriter { dir: dir.to_path_buf(), made: None, run_id, stamp })
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Removes the directory that this has made: what it was made for has failed, and nothing in it is a result. Files of others
-    /// in it stay.
+    /// Removes the directory if this writer created it: the run has failed, so there is no result. Foreign files in it
+    /// stay.
     pub fn discard(self) {
-        // Ignore removal errors; the error that ends the command matters more.
+        // Ignore removal errors; report the original one.
         let _ = self.made.map(|made| made.remove_tree(&is_own));
     }
 
-    /// Writes the facts about the run again. A full disk has room for that once.
+    /// Rewrites the facts about the run. On a full disk this works once.
     pub fn write_run(&self, run: &RunInfo) -> Result<()> {
         let (path, text) = (self.dir.join(RUN), json(run));
         match write_whole(&path, &text) {
@@ -322,7 +321,7 @@ impl ArchiveWriter {
         }
     }
 
-    /// Keeps room for what will be known about the run at its end: more than now, but not much.
+    /// Reserves space for the facts at the end of the run: somewhat more than now.
     fn reserve(&self, run: &RunInfo) -> Result<()> {
         let path = self.dir.join(RESERVE);
         let room = vec![b'.'; 2 * json(run).len() + 8192];
@@ -331,36 +330,36 @@ impl ArchiveWriter {
             .map_err(|e| ArchiveError::io(&path, e))
     }
 
-    /// Opens the log that holds the records while the run goes on.
+    /// Opens the log for the records of a running run.
     pub fn record_log(&self) -> Result<LogWriter> {
         let path = self.dir.join(LOG);
         LogWriter::create(&path).map_err(|e| ArchiveError::io(&path, e))
     }
 
-    /// Opens a log that gets its name when it is complete, for records that are made of something that stays until then. Killed
-    /// before, it leaves nothing that looks like the records of a run.
+    /// Opens a log that gets its name when it is complete, for records derived from data that is kept until then. If
+    /// killed earlier, nothing that looks like a run's records remains.
     pub fn made_log(&self) -> Result<MadeLog> {
         let unfinished = Unfinished::new(&self.dir, LOG);
         let log = LogWriter::create(&unfinished.temporary);
         log.map(|log| MadeLog { log, unfinished }).map_err(|e| ArchiveError::io(&self.dir.join(LOG), e))
     }
 
-    /// Opens the file of the records itself, for records that are made of something that stays and that a crash may
-    /// therefore cost. At most `together` of them are in memory, and in a part of the file.
+    /// Opens the final record file, for records derived from data that is kept, so that a crash may lose them. At most
+    /// `together` of them are in memory, and in a part of the file.
     pub fn made_records(&self, together: usize) -> Result<MadeRecords> {
         let unfinished = Unfinished::new(&self.dir, RECORDS);
         let writer = RecordWriter::create(&unfinished.temporary, self.key_values(), together)?;
         Ok(MadeRecords { writer, unfinished })
     }
 
-    /// Opens the file that holds the named time series while the run goes on.
+    /// Opens the file for the named time series of a running run.
     pub fn series_log(&self) -> Result<SeriesLog> {
         let path = self.dir.join(SERIES_LOG);
         remove_quietly(&path);
         create::new_file(&path).map(SeriesLog::new).map_err(|e| ArchiveError::io(&path, e))
     }
 
-    /// Keeps the extent maps of files, as far as there are any: one of them is in memory at a time. An error leaves none.
+    /// Writes the extent maps of files, if any: one of them is in memory at a time. No file remains after an error.
     pub fn write_maps(&self, maps: impl Iterator<Item = TargetMap>) -> Result<()> {
         let mut maps = maps.peekable();
         if maps.peek().is_none() {
@@ -373,7 +372,7 @@ impl ArchiveWriter {
         })
     }
 
-    /// Keeps the faults that verification found, if there are any.
+    /// Writes the faults found by verification, if any.
     pub fn write_faults(&self, faults: &[Fault]) -> Result<()> {
         if faults.is_empty() {
             Ok(())
@@ -382,7 +381,7 @@ impl ArchiveWriter {
         }
     }
 
-    /// Keeps the bytes of faults, each in files of its own; nothing where there are none.
+    /// Writes the bytes of faults, if any, each in separate files.
     pub fn write_fault_bytes(&self, faults: &[FaultBytes]) -> Result<()> {
         let dir = self.dir.join(FAULT_BYTES);
         if !faults.is_empty() {
@@ -400,34 +399,34 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// Keeps the lines that `write` gives as the ledger of injected faults.
+    /// Writes the lines from `write` as the ledger of injected faults.
     pub fn write_injected(&self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<()> {
         let (path, mut lines) = (self.dir.join(INJECTED), Vec::new());
         write(&mut lines).map_err(|e| ArchiveError::io(&path, e))?;
         write_whole(&path, &String::from_utf8_lossy(&lines))
     }
 
-    /// Bytes of records that the log holds so far.
+    /// Bytes of records in the log so far.
     pub fn log_bytes(&self) -> u64 {
         fs::metadata(self.dir.join(LOG)).map_or(0, |m| m.len())
     }
 
-    /// Goes on with the conversion of an archive whose run is over; see [`Archive::awaits_conversion`].
+    /// Resumes the conversion of an archive whose run has ended; see [`Archive::awaits_conversion`].
     pub fn resume(archive: &Archive) -> ArchiveWriter {
         let plan = archive.plan();
         ArchiveWriter { dir: archive.dir.clone(), made: None, run_id: plan.run_id, stamp: plan.stamp() }
     }
 
-    /// Turns the logs into Parquet and removes them. Call it when every log is closed.
+    /// Converts the logs to Parquet and removes them. All logs must be closed.
     ///
-    /// A log is removed only when what takes its place is on the disk: neither an error nor a loss of power costs
-    /// a record. The room that is kept for the last words stays until all is done: an error is written there.
+    /// A log is removed only when its replacement is on disk: neither an error nor a power loss costs a record. The
+    /// reserved space is kept until the end: an error is written there.
     pub fn finish(&self) -> Result<Archive> {
         self.finish_observed(&mut |_| {})
     }
 
-    /// The same; `observer` sees every record on its way, in the order of the archive, so that nobody has to read them
-    /// again. It sees none where an earlier attempt has turned them into Parquet already, and may see some before an error.
+    /// The same; `observer` gets every record, in the order of the archive, so that it need not be read again. It gets
+    /// no record if an earlier attempt has already converted them, and may get some before an error.
     pub fn finish_observed(&self, observer: &mut dyn FnMut(&[Record])) -> Result<Archive> {
         self.finish_records(observer)?;
         self.finish_series()?;
@@ -437,14 +436,14 @@ impl ArchiveWriter {
 
     fn finish_records(&self, observer: &mut dyn FnMut(&[Record])) -> Result<()> {
         let log = self.dir.join(LOG);
-        // Two processes would write to the same temporary file: only the one that has the lock converts.
+        // Two processes would write to the same temporary file: only the owner of the lock converts.
         let lock = File::open(&log).map_err(|e| ArchiveError::io(&log, e));
         if lock.is_err() && self.dir.join(RECORDS).exists() {
-            // An earlier attempt came this far.
+            // An earlier attempt has converted the records.
             return Ok(());
         }
         let lock = lock?;
-        // Where the file system has no locks, nothing better is to be had.
+        // Without file locks there is no alternative.
         if let Err(error @ TryLockError::WouldBlock) = lock.try_lock() {
             return Err(ArchiveError::io(&log, error.into()));
         }
@@ -452,8 +451,8 @@ impl ArchiveWriter {
         remove_own(&log).map_err(|e| ArchiveError::io(&log, e))
     }
 
-    /// Ends an archive whose records were made: `plan` and `run` may only now be known. Until the records are there,
-    /// `run.json` says that the run goes on, whatever `run` says.
+    /// Finishes an archive with derived records; `plan` and `run` may be known only now. Until the records are
+    /// published, `run.json` has the state running, regardless of `run`.
     pub fn finish_made(self, records: MadeRecords, plan: &Plan, run: &RunInfo) -> Result<Archive> {
         let MadeRecords { writer, unfinished } = records;
         let file = writer.finish().map_err(|e| ArchiveError::parquet(&unfinished.temporary, e))?;
@@ -474,7 +473,7 @@ impl ArchiveWriter {
         remove_own(&log).map_err(|e| ArchiveError::io(&log, e))
     }
 
-    /// What the Parquet files say about themselves, because they are passed on without their directory.
+    /// Facts about the Parquet files, stored in them because they are passed on without their directory.
     fn key_values(&self) -> KeyValues {
         let mut pairs = vec![
             ("iosonar.archive_version", ARCHIVE_VERSION.to_string()),
@@ -485,34 +484,34 @@ impl ArchiveWriter {
     }
 }
 
-/// Records on their way into the file of a finished archive, without a log that would survive a crash. Dropped before the
-/// archive is finished with them, they leave nothing.
+/// Writer of the records of a finished archive, without a log that would survive a crash. If dropped before the archive
+/// is finished, nothing remains.
 pub struct MadeRecords {
     writer: RecordWriter<'static>,
     unfinished: Unfinished,
 }
 
 impl MadeRecords {
-    /// Takes one more record.
+    /// Appends a record.
     #[inline]
     pub fn push(&mut self, record: &Record) -> Result<()> {
         self.writer.push(record).map_err(|e| ArchiveError::parquet(&self.unfinished.temporary, e))
     }
 }
 
-/// A log on its way. Dropped before it is published, it leaves nothing.
+/// A log in progress. If dropped before it is published, nothing remains.
 pub struct MadeLog {
     log: LogWriter,
     unfinished: Unfinished,
 }
 
 impl MadeLog {
-    /// What appends to it.
+    /// Returns the writer.
     pub fn log(&mut self) -> &mut LogWriter {
         &mut self.log
     }
 
-    /// Gives it its name; it survives a loss of power from then on.
+    /// Renames it to its final name; from then on it survives a power loss.
     pub fn publish(self) -> Result<()> {
         self.unfinished.publish(self.log.into_file())
     }
@@ -531,7 +530,7 @@ fn copy_records(
             written = writer.push(record);
         }
     })?;
-    // The log goes when its records are copied: it stays where some would go with it.
+    // The log is removed after its records are copied, so it must stay if some would be lost.
     if end.damage.places > 0 {
         return Err(ArchiveError::damaged(log, end.damage.to_string()));
     }
@@ -550,10 +549,10 @@ fn copy_series(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
     writer.finish().map_err(|e| ArchiveError::parquet(to, e))
 }
 
-/// Bytes of a line of the series log. A path in a name has at most 4096.
+/// Maximum length of a line of the series log. A path in a name has at most 4096 bytes.
 const LONGEST_SAMPLE: u64 = 16 << 10;
 
-/// Reads a series log line by line; a line that is too long, or none, is skipped.
+/// Reads a series log line by line; too long and invalid lines are skipped.
 fn each_sample(log: &Path, f: &mut dyn FnMut(u64, &str, f64)) -> Result<()> {
     let mut input = BufReader::new(File::open(log).map_err(|e| ArchiveError::io(log, e))?);
     let mut line = Vec::new();
@@ -569,22 +568,23 @@ fn each_sample(log: &Path, f: &mut dyn FnMut(u64, &str, f64)) -> Result<()> {
     }
 }
 
-/// Time, value and name of a line of the series log. The last line may be cut off; everything before it is whole.
+/// Parses a line of the series log into time, value and name. The last line may be truncated; all others are whole.
 pub fn parse_sample(line: &str) -> Option<(u64, f64, &str)> {
     let mut parts = line.strip_suffix('\n')?.splitn(3, ',');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?))
 }
 
-/// Text of samples that is written at once, and the time on the run's clock after which less is, too: a crash costs no more.
+/// Bytes of samples written at once, and the time on the run's clock after which fewer are written, too: the maximum
+/// loss in a crash.
 const SERIES_PART: usize = 32 << 10;
 const SERIES_PART_NS: u64 = 250_000_000;
 
-/// Appends named samples while a run goes on. What is left is written when it is dropped.
+/// Appends named samples while a run is running. The rest is written on drop.
 #[derive(Debug)]
 pub struct SeriesLog {
     file: File,
     text: String,
-    /// Time of the last sample that was written.
+    /// Time of the last written sample.
     written_ns: u64,
 }
 
@@ -593,7 +593,7 @@ impl SeriesLog {
         SeriesLog { file, text: String::new(), written_ns: 0 }
     }
 
-    /// Appends one sample of each name, all at `time_ns` on the run's clock.
+    /// Appends one sample per name, all at `time_ns` on the run's clock.
     pub fn append<'a>(
         &mut self,
         time_ns: u64,
@@ -628,12 +628,12 @@ impl SeriesLog {
 
 impl Drop for SeriesLog {
     fn drop(&mut self) {
-        // A full disk ends the records too, and they tell.
+        // A full disk also stops the records, which report the error.
         let _ = self.flush();
     }
 }
 
-/// An archive that is read: finished, still growing, or left behind by a killed run.
+/// An archive opened for reading: finished, growing, or left by a killed run.
 #[derive(Debug)]
 pub struct Archive {
     dir: PathBuf,
@@ -668,7 +668,7 @@ impl Archive {
         Ok(Archive { dir: dir.to_path_buf(), run, plan })
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -678,33 +678,33 @@ impl Archive {
         &self.plan
     }
 
-    /// Facts about the run as a whole.
+    /// Facts about the whole run.
     pub fn run(&self) -> &RunInfo {
         &self.run
     }
 
-    /// The machine and the targets; all of it absent where it cannot be read.
+    /// The machine and the targets; all absent if unreadable.
     pub fn environment(&self) -> Environment {
         let text = read_text(&self.dir.join(ENVIRONMENT), ARCHIVE_LIMIT).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// The same at the end of the run; none where it was not captured, or cannot be read.
+    /// The environment at the end of the run; `None` if missing or unreadable.
     pub fn environment_after(&self) -> Option<Environment> {
         let text = read_text(&self.dir.join(ENVIRONMENT_AFTER), ARCHIVE_LIMIT).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// The environment before the run as JSON, as it was written; null where it cannot be read.
+    /// The environment before the run as JSON, unchanged; null if unreadable.
     pub fn environment_json(&self) -> serde_json::Value {
         let text = read_text(&self.dir.join(ENVIRONMENT), ARCHIVE_LIMIT).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
     }
 
-    /// Hands over every sample: time on the run's clock, series, value. An archive without samples has none.
+    /// Calls `f` with every sample: time on the run's clock, series, value. An archive may have no samples.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Reading failed.
     pub fn for_each_sample(&self, f: &mut dyn FnMut(u64, &Series, f64)) -> Result<()> {
         let (log, series) = (self.dir.join(SERIES_LOG), self.dir.join(SERIES));
         let mut known: HashMap<String, Series> = HashMap::new();
@@ -721,20 +721,20 @@ impl Archive {
         if log.exists() { each_sample(&log, &mut give) } else { Ok(()) }
     }
 
-    /// Extent maps of the files that the run used, as they were when it ended. Runs on devices, simulated ones and streams on
-    /// other machines have none.
+    /// Extent maps of the files used, as of the end of the run. Runs on devices, simulated ones and streams on other
+    /// machines have none.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Reading failed.
     pub fn maps(&self) -> Result<Vec<TargetMap>> {
         let path = self.dir.join(EXTENTS);
         if path.exists() { read_maps(&path) } else { Ok(Vec::new()) }
     }
 
-    /// Faults that verification found, at most [`MOST_FAULTS`](crate::MOST_FAULTS).
+    /// Faults found by verification, at most [`MOST_FAULTS`](crate::MOST_FAULTS).
     ///
     /// # Errors
-    /// What cannot be read, or is no list of faults.
+    /// Reading failed, or the list is invalid.
     pub fn faults(&self) -> Result<Vec<Fault>> {
         let path = self.dir.join(FAULTS);
         if !path.exists() {
@@ -747,7 +747,7 @@ impl Archive {
         }
     }
 
-    /// Whether the run is over, but its result did not get its finished form: the disk was full.
+    /// Whether the run has ended, but its result was not converted because the disk was full.
     pub fn awaits_conversion(&self) -> bool {
         let is_there = |name: &str| self.dir.join(name).exists();
         let is_left = || is_there(LOG) || is_there(SERIES_LOG);
@@ -758,7 +758,7 @@ impl Archive {
         }
     }
 
-    /// Whether the records are still in the log: the run goes on, it was killed, or the disk was full at its end.
+    /// Whether the records are still in the log: the run is running, was killed, or filled the disk.
     pub fn is_unfinished(&self) -> bool {
         !self.dir.join(RECORDS).exists()
     }
@@ -771,24 +771,24 @@ impl Archive {
         let log = self.dir.join(LOG);
         let may_be_missing = matches!(self.run.state, RunState::Running | RunState::Broken(_));
         match read_log(&log, f) {
-            // A run that was killed at its very beginning, or could not begin, has none yet.
+            // A run that was killed very early, or could not start, has none yet.
             Err(ArchiveError::Io { .. }) if may_be_missing && !log.exists() => Ok(LogEnd::default()),
             other => other,
         }
     }
 
-    /// The records of a finished run, to be read in parts; `None` while they are in the log.
+    /// Opens the records of a finished run, to be read in parts; `None` while they are in the log.
     pub fn record_file(&self) -> Result<Option<RecordFile>> {
         if self.is_unfinished() { Ok(None) } else { RecordFile::open(&self.dir.join(RECORDS)).map(Some) }
     }
 
-    /// The records of a run that may still go on; `None` where there is no log (yet, or any more).
+    /// Follows the records of a run that may still be running; `None` without a log (yet, or any more).
     pub fn follow(&self) -> Result<Option<LogFollower>> {
         let log = self.dir.join(LOG);
         if log.exists() { LogFollower::open(&log).map(Some) } else { Ok(None) }
     }
 
-    /// Keeps a text in the archive under `name`, as a whole.
+    /// Writes a text to the archive under `name`, atomically.
     pub fn write_text(&self, name: &str, text: &str) -> Result<()> {
         write_whole(&self.dir.join(name), text)
     }
@@ -921,7 +921,7 @@ mod tests {
         let path = dir.join(RECORDS);
         let whole = fs::read(&path).unwrap();
         let mut refused = 0;
-        // The end says where everything is: a damage there leads the furthest astray.
+        // The end has the offsets of everything: damage there is the most misleading.
         for at in (0..whole.len()).step_by(3).chain(whole.len() - 40..whole.len()) {
             let mut damaged = whole.clone();
             damaged[at] ^= 0xff;
@@ -946,7 +946,7 @@ mod tests {
         assert!(!reserve.exists());
     }
 
-    /// Bytes of the last frame: a header, and two dropped records in their long form.
+    /// Bytes of the last frame: a header, and two dropped records in the long form.
     const LAST: u64 = 12 + 2 * 129;
 
     #[test]
@@ -987,7 +987,7 @@ mod tests {
         assert_eq!(read(&whole).1.damage, Damage::default());
         let length = begins[2] - begins[1];
         let wants = Damage { places: 1, bytes: length, first: begins[1] };
-        // Its count, its length, its checksum, its records: each byte of a frame costs this frame alone.
+        // Count, length, checksum, records: each byte of a frame affects this frame alone.
         for at in begins[1]..begins[2] {
             let mut damaged = whole.clone();
             damaged[at as usize] ^= 0xff;
@@ -995,7 +995,7 @@ mod tests {
             assert_eq!(sequences, [0, 1, 2, 6, 7, 8, 9, 10, 11], "byte {at}");
             assert_eq!((end.damage, end.lost_bytes, end.records), (wants, 0, 9), "byte {at}");
         }
-        // Bytes that went, and the end of the log, too.
+        // Missing bytes, and a missing end of the log.
         let mut cut = [&whole[..begins[1] as usize + 5], &whole[begins[2] as usize - 3..]].concat();
         cut.truncate(cut.len() - 7);
         let (sequences, end) = read(&cut);
@@ -1007,13 +1007,13 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("cut off"), "{told}");
-        // A whole last frame that does not match is damaged; zeros beyond the end were never written.
+        // A whole last frame with a wrong checksum is damaged; zeros beyond the end were never written.
         let mut last = whole.clone();
         *last.last_mut().unwrap() ^= 1;
         assert_eq!(read(&last).1.damage.first, begins[3]);
         let zeros = [&whole[..], &[0; 100]].concat();
         assert_eq!((read(&zeros).1.lost_bytes, read(&zeros).1.damage.places), (100, 0));
-        // What cannot be copied whole stays where it is.
+        // A damaged log is not removed.
         read(&last);
         assert!(writer.finish().unwrap_err().to_string().contains("are damaged"));
         assert!(path.exists());
@@ -1029,7 +1029,7 @@ mod tests {
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 0);
         log.append(&[record(0), record(1)]).unwrap();
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 2);
-        // Half a frame is none; it is read when the rest has come.
+        // A partial frame is read once it is complete.
         let path = dir.join(LOG);
         let before = fs::metadata(&path).unwrap().len();
         log.append(&[record(2)]).unwrap();
@@ -1038,7 +1038,7 @@ mod tests {
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 0);
         fs::write(&path, &whole).unwrap();
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 1);
-        // A file that is complete is read although its name is gone.
+        // A complete file is read although its name has been removed.
         log.append(&[record(3)]).unwrap();
         writer.finish().unwrap();
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 1);
@@ -1085,7 +1085,7 @@ mod tests {
             let scratch = tempfile::tempdir().unwrap();
             let (dir, writer, _) = new_archive(scratch.path(), &plan());
             writer.series_log().unwrap().append(1, [("a", 1.0)].into_iter()).unwrap();
-            // A directory stands in the way of the last step.
+            // A directory blocks the last step.
             fs::create_dir(dir.join(name)).unwrap();
             assert!(writer.finish().is_err());
             assert!(dir.join(log).exists() && !dir.join(format!("{name}.tmp")).exists(), "{name}");
@@ -1102,7 +1102,7 @@ mod tests {
         let awaits = || Archive::open(&dir).unwrap().awaits_conversion();
         assert!(!awaits(), "it goes on");
         writer.write_run(&RunInfo { state: RunState::Finished, ..run() }).unwrap();
-        // A directory stands in the way of the last step, once of the records and once of the series.
+        // A directory blocks the last step, once of the records and once of the series.
         for name in [RECORDS, SERIES] {
             fs::create_dir(dir.join(name)).unwrap();
             assert!(writer.finish().is_err() && awaits() && dir.join(RESERVE).exists(), "{name}");
@@ -1127,7 +1127,7 @@ mod tests {
         let mut seen = Vec::new();
         let archive = writer.finish_observed(&mut |some| seen.extend_from_slice(some)).unwrap();
         assert!(seen == records && read_all(&archive).0 == records);
-        // There is nothing left to see.
+        // Everything has been observed.
         writer.finish_observed(&mut |_| panic!("it is converted already")).unwrap();
     }
 
@@ -1175,7 +1175,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, _) = new_archive(scratch.path(), &plan());
         let records = writer.made_records(ROW_GROUP).unwrap();
-        // A directory stands in the way of the last step.
+        // A directory blocks the last step.
         fs::create_dir(dir.join(RECORDS)).unwrap();
         let ended = RunInfo { state: RunState::Finished, ..run() };
         assert!(writer.finish_made(records, &plan(), &ended).is_err());

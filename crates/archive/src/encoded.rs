@@ -1,8 +1,8 @@
-//! Columns as they lie in a file, made apart from it: what is the same again is encoded once, and copied.
+//! Encoded columns as in a file: repeated columns are encoded once and copied.
 //!
-//! Of the columns of most runs two thirds hold the same value all along: one target, one pass, no marks, one length. Of
-//! the others some are the same as each other: what was used is what was requested. To encode all of them again for each
-//! row group would be most of what a record costs.
+//! In most runs two thirds of the columns have a constant value: one target, one pass, no marks, one length. Of the
+//! others some are equal: the executed range is the requested one. Encoding all of them again for each row group would
+//! dominate the cost of a record.
 
 use crate::columns::Values;
 use crate::parquet::put;
@@ -16,7 +16,7 @@ use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, Trac
 use parquet::schema::types::ColumnDescPtr;
 use std::fs::File;
 
-/// A column chunk as it lies in a file.
+/// A column chunk as in a file.
 pub(crate) struct Encoded {
     pub(crate) rows: usize,
     pub(crate) bytes: Bytes,
@@ -38,7 +38,7 @@ impl Encoded {
         Ok(Encoded { rows: values.len(), bytes: sink.into_inner()?.into(), metadata })
     }
 
-    /// The same values as another column of the same type; `range` is told of that one as least and greatest value.
+    /// The same values as another column of the same type, with `range` as its minimum and maximum.
     pub(crate) fn as_column(&self, description: ColumnDescPtr, range: Option<(i64, i64)>) -> Result<Encoded> {
         let metadata = &self.metadata;
         let mut same = ColumnChunkMetaData::builder(description)
@@ -58,7 +58,7 @@ impl Encoded {
         Ok(Encoded { rows: self.rows, bytes: self.bytes.clone(), metadata: same.build()? })
     }
 
-    /// Copies it into a row group, as its next column.
+    /// Copies it into a row group as the next column.
     pub(crate) fn write(&self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
         let close = ColumnCloseResult {
             bytes_written: self.bytes.len() as u64,

@@ -1,5 +1,5 @@
-//! Extent maps of the files that a run used, as Parquet: `target`, `offset_bytes`, `length_bytes`, `address_bytes`, `kind`,
-//! `shared`, `encrypted`. What is known about each file is in the key-value metadata, under `iosonar.files`.
+//! Extent maps of the files that a run used, as Parquet: `target`, `offset_bytes`, `length_bytes`, `address_bytes`,
+//! `kind`, `shared`, `encrypted`. Facts about each file are in the key-value metadata, under `iosonar.files`.
 
 use crate::ArchiveError;
 use crate::parquet::{
@@ -20,19 +20,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The key of what is known about the files.
+/// Key of the facts about the files.
 const FILES: &str = "iosonar.files";
 
-/// The map of a target's file, as it was when the run ended.
+/// Map of a target's file at the end of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetMap {
     /// Number of the target in the plan.
     pub target: u16,
-    /// Where the blocks of its file were.
+    /// Locations of the file's blocks.
     pub map: Map,
 }
 
-/// A file, without its extents.
+/// A file without its extents.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct MappedFile {
     target: u16,
@@ -98,7 +98,7 @@ impl MapsWriter {
         group.close().map(drop)
     }
 
-    /// Ends the file; returns it, because what is written is not on the disk yet.
+    /// Ends the file; returns it, because it is not synced yet.
     pub(crate) fn finish(mut self) -> Result<File> {
         let files = serde_json::to_string(&self.files).expect("plain data becomes JSON");
         self.file.append_key_value_metadata(KeyValue::new(FILES.into(), files));
@@ -161,7 +161,7 @@ impl MappedFile {
     }
 }
 
-/// The extents of a part; `columns`: where each column of [`schema`] is.
+/// Reads the extents of a part; `columns` has the index of each column of [`schema`].
 fn extents(group: &dyn RowGroupReader, columns: &[usize]) -> Result<Vec<(u16, Extent)>> {
     let rows = checked_rows(group.metadata().num_rows())?;
     let targets = read_column::<Int32Type>(columns[0], group, rows)?;
@@ -244,7 +244,7 @@ mod tests {
             (16_384, 0, 4096, 0x7),
             (20_480, 5 << 19, 4096, 0x800),
             (24_576, 9 << 18, 4096, ENCRYPTED_AND_SHARED),
-            // After the end of the file.
+            // Beyond the end of the file.
             (32_768, 3 << 20, 4096, 0x800),
         ];
         let maps = [map("a", 30_000, &mixed), map("empty", 0, &[]), map("b", 4096, &[(0, 4096, 4096, 0)])];

@@ -1,4 +1,4 @@
-//! Faults that verification found: one line each in `faults.jsonl`, and their counts in `run.json`.
+//! Faults found by verification: one line each in `faults.jsonl`, and their counts in `run.json`.
 
 use crate::Stalls;
 use iosonar_plan::{Nanos, SECTOR};
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Most faults that are kept one by one. Counts are complete.
+/// Maximum number of faults listed. Counts are complete.
 pub const MOST_FAULTS: usize = 100_000;
 
-/// Faults whose bytes are kept, the first ones, where the plan wants that.
+/// Maximum number of faults whose bytes are kept, if the plan requests that.
 pub const MOST_DUMPS: usize = 100;
 
-/// How often a bad place is read again.
+/// Number of times a bad place is read again.
 pub const READS_AGAIN: usize = 3;
 
-/// What kind of fault it is.
+/// Kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultClass {
-    /// All sectors hold what was there before an acknowledged write.
+    /// All sectors hold the content from before an acknowledged write.
     Lost,
-    /// A read gave an older version; a later read of the same place gave the right one.
+    /// A read returned an older version; a later read of the same place returned the right one.
     Stale,
     /// A version that a read had seen superseded is back.
     Reverted,
-    /// Some sectors of one write hold it, the others what was there before; the borders are multiples of 4096 bytes.
+    /// Some sectors hold the write, the others the previous content; the borders are multiples of 4096 bytes.
     TornPage,
     /// The same with other borders.
     TornSector,
     /// One sector holds the first bytes of one version and the rest of another.
     TornInside,
-    /// A write of another place is here, and is not where it belongs.
+    /// A write of another place is here, and missing there.
     Misdirected,
-    /// A write of another place is here, and there, too.
+    /// A write of another place is here, and also there.
     Duplicated,
     /// Two places hold each other's content.
     Swapped,
@@ -41,7 +41,7 @@ pub enum FaultClass {
     OtherTarget,
     /// A write of another run.
     OtherRun,
-    /// At most 64 bits differ from what was written.
+    /// At most 64 bits differ from the written data.
     Flipped,
     /// More bits differ.
     Corrupted,
@@ -53,9 +53,9 @@ pub enum FaultClass {
     Ones,
     /// Anything else.
     Foreign,
-    /// The read reported success and transferred nothing into the memory.
+    /// The read reported success but transferred nothing into memory.
     Untransferred,
-    /// A sector changed that no request of the run covers.
+    /// A sector outside all requests of the run changed.
     Phantom,
     /// Fewer bytes than requested, with success.
     Short,
@@ -63,7 +63,7 @@ pub enum FaultClass {
     FlushViolated,
     /// After a crash: a write that was never submitted is there.
     UnwrittenAppeared,
-    /// The place cannot be read.
+    /// Reading the place failed.
     Unreadable,
 }
 
@@ -95,7 +95,7 @@ impl FaultClass {
         FaultClass::Unreadable,
     ];
 
-    /// Its word in JSON and tables.
+    /// Returns the word in JSON and tables.
     pub fn name(self) -> &'static str {
         match self {
             FaultClass::Lost => "lost",
@@ -131,7 +131,7 @@ impl fmt::Display for FaultClass {
     }
 }
 
-/// Names a write of a run.
+/// Identifies a write of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WriteId {
     /// Number of its target in the plan.
@@ -144,7 +144,7 @@ pub struct WriteId {
     pub sequence: u64,
 }
 
-/// Which read found a fault.
+/// Kind of read that found a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FoundBy {
@@ -158,258 +158,258 @@ pub enum FoundBy {
     Final,
 }
 
-/// What a later read of the place gave.
+/// Result of a later read of the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAgain {
-    /// The same.
+    /// The same data.
     Same,
-    /// What it should hold.
+    /// The expected data.
     Right,
-    /// Something else that is wrong, too.
+    /// Other wrong data.
     Different,
     /// The place was written meanwhile.
     Superseded,
-    /// An error.
+    /// The read failed.
     Failed,
-    /// There was none.
+    /// The place was not read again.
     NotRead,
 }
 
 impl ReadAgain {
-    /// Whether nothing is learned by reading the place once more.
+    /// Whether reading the place once more is pointless.
     pub fn is_settled(self) -> bool {
         matches!(self, ReadAgain::Right | ReadAgain::Superseded)
     }
 }
 
-/// A write that concerns a fault.
+/// A write related to a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultWrite {
-    /// Which one.
+    /// Identity of the write.
     #[serde(flatten)]
     pub id: WriteId,
-    /// Its first byte on the target; absent where its record was not found.
+    /// First byte on the target; absent if its record was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// Its bytes.
+    /// Length in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
-    /// When it was submitted, on the run's clock.
+    /// Submission time, on the run's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<Nanos>,
-    /// When it was acknowledged.
+    /// Time of acknowledgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<Nanos>,
 }
 
-/// How the bytes of a sector differ from those that were written.
+/// How the bytes of a sector differ from the written ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damaged {
-    /// Bits that differ.
+    /// Number of differing bits.
     pub bits: u32,
-    /// Bytes that differ.
+    /// Number of differing bytes.
     pub bytes: u16,
-    /// The first of them, from the start of the sector.
+    /// Offset of the first differing byte in the sector.
     pub first: u16,
-    /// The last.
+    /// Offset of the last differing byte.
     pub last: u16,
 }
 
-/// A fault: the longest run of sectors that one read found with one kind of fault of one origin.
+/// A fault: the longest run of sectors, found by one read, with the same kind of fault and the same origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// Its kind.
+    /// Kind.
     pub class: FaultClass,
     /// Number of the target.
     pub target: u16,
     /// First byte on the target.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Which kind of read found it.
+    /// Kind of read that found it.
     pub found_by: FoundBy,
-    /// The request that read it; absent for the scan at the end.
+    /// Request that read it; absent for the final scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<WriteId>,
-    /// When the read was submitted.
+    /// Submission time of the read.
     pub submitted: Nanos,
-    /// When it completed.
+    /// Completion time of the read.
     pub completed: Nanos,
-    /// The write that the place should hold; absent where it is not known.
+    /// The write expected here; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<FaultWrite>,
     /// The write whose data is there instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FaultWrite>,
-    /// Writes of the place that lie between the found and the expected one, and the expected one.
+    /// Number of writes of the place after the found one, up to and including the expected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions_older: Option<u64>,
-    /// Address in the header of what was found, in bytes, where it is another one.
+    /// Byte address in the header found, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub belongs_at: Option<u64>,
-    /// Run id in the header of what was found, where it is another one.
+    /// Run id in the header found, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u64>,
-    /// How the first bad sector differs from what was written.
+    /// How the first bad sector differs from the written data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damaged: Option<Damaged>,
-    /// Of `torn-inside`: where the first version ends, from the start of the sector.
+    /// For `torn-inside`: end of the first version in the sector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torn_at: Option<u16>,
-    /// Of torn writes: which part is there: `prefix`, `suffix`, `hole` or `other`.
+    /// For torn writes: the part present: `prefix`, `suffix`, `hole` or `other`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torn: Option<TornPattern>,
-    /// The first bytes of the first bad sector, as hexadecimal digits, where they are not known.
+    /// First bytes of the first bad sector, in hexadecimal, if they are unknown data.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub first_bytes: String,
-    /// Entropy of the first bad sector, in hundredths of a bit for each byte, where its content is not known.
+    /// Entropy of the first bad sector, in hundredths of a bit per byte, if its content is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entropy: Option<u16>,
-    /// What is there instead of the only write of the place: `zeros`, `foreign`, or `earlier-run` with its `run_id`.
+    /// Content found instead of the only write of the place: `zeros`, `foreign`, or `earlier-run` with its `run_id`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What reading the place again gave: at once, 100 ms and 1 s later.
+    /// Results of reading the place again: at once, 100 ms and 1 s later.
     pub again: [ReadAgain; READS_AGAIN],
-    /// Only the first read was wrong, and not by an older version: the transfer failed.
+    /// Only the first read was wrong, and not with an older version: the transfer failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,
-    /// What else it could be.
+    /// Other possible classes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_possible: Vec<FaultClass>,
 }
 
-/// Which part of a torn write is there.
+/// Part of a torn write that is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TornPattern {
-    /// Its beginning.
+    /// Start.
     Prefix,
-    /// Its end.
+    /// End.
     Suffix,
-    /// Its beginning and its end.
+    /// Start and end.
     Hole,
     /// Anything else.
     Other,
 }
 
-/// The bytes of a fault.
+/// Bytes of a fault.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FaultBytes {
-    /// Number of its line in the list of faults, from 1.
+    /// Line number in the list of faults, from 1.
     pub number: usize,
-    /// What its sectors should hold; empty where that is not known.
+    /// Expected content of its sectors; empty if unknown.
     pub expected: Vec<u8>,
-    /// What they hold; empty where nothing was read.
+    /// Content found; empty if nothing was read.
     pub found: Vec<u8>,
 }
 
-/// What verification did and found.
+/// Verification results.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verified {
-    /// What was checked, and when: the plan's words.
+    /// Modes, in the plan's words.
     pub modes: String,
-    /// Sectors that were compared with what they may hold, each counted once.
+    /// Sectors compared with their permitted content, each counted once.
     pub checked: u64,
-    /// Comparisons of sectors that had been compared before.
+    /// Comparisons of sectors already compared before.
     #[serde(default)]
     pub checked_again: u64,
-    /// Memory did not suffice to tell all checked sectors apart: `checked` is a lower bound.
+    /// Memory was insufficient to track all checked sectors: `checked` is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked_at_least: bool,
-    /// Sectors that held parts of several writes that were in flight together, as the access method allows.
+    /// Sectors that held parts of several concurrent writes, as the access method allows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mixed: u64,
-    /// Sectors that were read and that the run had not written: nobody knows what they should hold.
+    /// Sectors read but not written by the run, so that their expected content is unknown.
     pub unwritten: u64,
-    /// Sectors that were read and whose state had been given up.
+    /// Sectors read after their state had been given up.
     pub unknown: u64,
-    /// Sectors whose state had been given up at the end, because memory was limited.
+    /// Sectors whose state had been given up by the end, to limit memory.
     pub given_up: u64,
-    /// Memory for what sectors may hold, in bytes, at the end.
+    /// Memory for the state of sectors, in bytes, at the end.
     pub memory: u64,
-    /// Faults of each class.
+    /// Faults by class.
     pub faults: BTreeMap<FaultClass, FaultCount>,
     /// The first fault of each class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Fault>,
-    /// Faults beyond those that are kept one by one.
+    /// Faults beyond those listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_listed: u64,
-    /// Reads that the verification added while requests went on.
+    /// Reads added by verification during the workload.
     #[serde(default)]
     pub added_reads: u64,
-    /// Their bytes.
+    /// Bytes of the added reads.
     #[serde(default)]
     pub added_bytes: u64,
-    /// How often and how long requests that were due waited until memory was free, because reads had still to be checked.
+    /// Waits of due requests for memory, because reads had still to be checked: number and total time.
     #[serde(default, skip_serializing_if = "no_stalls")]
     pub stalls: Stalls,
-    /// Of the scan at the end.
+    /// Results of the final scan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<ScanFacts>,
-    /// What survived, where a crash was looked at.
+    /// Survival of writes, if a crash was examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<CrashFacts>,
-    /// Of sectors that the run has not written.
+    /// Comparison of sectors that the run has not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<OutsideFacts>,
-    /// Of each device that lost all writes since some moment.
+    /// Devices that lost all writes since some moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingWrites>,
 }
 
-/// What survived a crash: writes, by what had to be there.
+/// Writes that survived a crash, by the guarantee they had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CrashFacts {
-    /// Writes that had to be there, or what was written over them since: acknowledged, and flushed or with force unit access.
+    /// Durable writes, acknowledged and either flushed or with FUA: they, or later writes over them, must be there.
     pub durable: u64,
-    /// Those of them that are not.
+    /// Durable writes that are missing.
     pub missing: u64,
-    /// Those of them of which nothing was read.
+    /// Durable writes of which nothing was read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub durable_not_read: u64,
-    /// Acknowledged writes that were not flushed: each may be there or not.
+    /// Acknowledged writes without a flush: each may be there or not.
     pub not_durable: Survival,
     /// Writes that were in flight.
     pub in_flight: Survival,
     /// Writes that had failed.
     pub failed: Survival,
-    /// Of acknowledged writes that were not flushed: those that are there though one that was acknowledged before them is lost. A
-    /// flush would have kept the order.
+    /// Acknowledged, unflushed writes that are present although one acknowledged before them is lost. A flush would
+    /// have kept the order.
     pub reordered: u64,
-    /// Bytes that are written wholly or not at all.
+    /// Unit of atomicity in bytes.
     pub unit: u64,
-    /// Sectors that hold a write of the run of which there is no record: it was submitted after the last one.
+    /// Sectors with a write of the run that has no record: it was submitted after the last one.
     pub unrecorded: u64,
-    /// How it is known which writes were acknowledged.
+    /// Source of the acknowledgements.
     pub known_by: KnownBy,
 }
 
-/// How it is known which writes were acknowledged before a crash.
+/// How acknowledgements before a crash are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownBy {
-    /// The run came to an end: its records are complete.
+    /// The run ended normally: its records are complete.
     #[default]
     Records,
-    /// The run was killed, and its journal has what its records lack.
+    /// The run was killed; its journal supplements its records.
     Journal,
-    /// The run was killed and had no journal: what was submitted shortly before its last record, and what has no record, counts as
-    /// in flight.
+    /// The run was killed and had no journal: requests submitted shortly before its last record, and those without a
+    /// record, count as in flight.
     LastRecord,
 }
 
-/// What became of writes that need not be there.
+/// Fate of writes that may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Survival {
-    /// Wholly there, as far as nothing was written over them.
+    /// Completely present, except where overwritten.
     pub there: u64,
-    /// The place holds what was there before.
+    /// The previous content is present.
     pub lost: u64,
-    /// There in part.
+    /// Partly present.
     pub torn: u64,
-    /// Written over, everywhere.
+    /// Completely overwritten.
     pub overwritten: u64,
     /// Not read.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -417,7 +417,7 @@ pub struct Survival {
 }
 
 impl CrashFacts {
-    /// The same together with those of another device.
+    /// Sum with those of another device.
     #[must_use]
     pub fn with(self, other: CrashFacts) -> CrashFacts {
         CrashFacts {
@@ -436,7 +436,7 @@ impl CrashFacts {
 }
 
 impl Survival {
-    /// The same together with others.
+    /// Sum of both.
     #[must_use]
     fn with(self, other: Survival) -> Survival {
         Survival {
@@ -448,73 +448,73 @@ impl Survival {
         }
     }
 
-    /// All of them.
+    /// Total.
     pub fn total(&self) -> u64 {
         self.there + self.lost + self.torn + self.overwritten + self.not_read
     }
 }
 
-/// All writes of a device since some moment are missing.
+/// A device that lost all writes since some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingWrites {
-    /// Number of the first target on that device.
+    /// Number of the first target on the device.
     pub target: u16,
-    /// When the last write that is there was acknowledged, on the run's clock; absent where none is there.
+    /// Acknowledgement time of the last write present, on the run's clock; absent if no write is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Nanos>,
-    /// Writes that were acknowledged later.
+    /// Number of writes acknowledged later.
     pub writes: u64,
 }
 
-/// Sectors that were to be the same before the run and at its end.
+/// Sectors expected to be the same before the run and at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct OutsideFacts {
-    /// Sectors that were read before the run: those next to what it was to write, and samples.
+    /// Sectors read before the run: neighbours of the written range, and samples.
     pub remembered: u64,
-    /// Those of them that the run has not written and that could be read again.
+    /// Those that the run has not written and that could be read again.
     pub compared: u64,
 }
 
-/// How many faults of a class there are.
+/// Number of faults of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FaultCount {
     /// Faults.
     pub faults: u64,
-    /// Their sectors.
+    /// Sectors of the faults.
     pub sectors: u64,
 }
 
-/// What the scan at the end read.
+/// Results of the final scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ScanFacts {
-    /// When it started, on the run's clock.
+    /// Start time, on the run's clock.
     pub start: Nanos,
-    /// When it ended.
+    /// End time.
     pub end: Nanos,
-    /// Bytes that were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// Chunks of 64 KiB that the run had written.
+    /// Chunks of 64 KiB written by the run.
     pub chunks: u64,
-    /// Those that were read.
+    /// Chunks read.
     pub read_chunks: u64,
-    /// Those with a fault.
+    /// Chunks with a fault.
     pub bad_chunks: u64,
-    /// Sectors that were bad, also those that a read had found bad before; not those that the run has not written.
+    /// Bad sectors, including those that a read had found before, but not those that the run has not written.
     #[serde(default)]
     pub bad_sectors: u64,
-    /// It did not come to its end.
+    /// The scan was stopped early.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// Sectors in areas that could not be read.
+    /// Sectors in unreadable areas.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreadable: u64,
-    /// Those of them that were not tried one by one: they lie between others, or too many reads had failed.
+    /// Unreadable sectors that were not tried one by one: they lie between others, or too many reads had failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untried: u64,
 }
 
 impl ScanFacts {
-    /// The same together with the scan of another device.
+    /// Sum with the scan of another device.
     #[must_use]
     pub fn with(self, other: ScanFacts) -> ScanFacts {
         ScanFacts {
@@ -541,12 +541,12 @@ fn no_stalls(stalls: &Stalls) -> bool {
 }
 
 impl Verified {
-    /// Faults of all classes, and those that are not listed.
+    /// Number of faults of all classes, including unlisted ones.
     pub fn total(&self) -> u64 {
         self.faults.values().map(|count| count.faults).sum::<u64>() + self.not_listed
     }
 
-    /// Whether nothing at all was compared.
+    /// Whether nothing was compared.
     pub fn is_empty(&self) -> bool {
         self.checked + self.checked_again + self.total() == 0
             && self.outside.is_none_or(|outside| outside.compared == 0)
@@ -563,14 +563,14 @@ impl Verified {
     }
 }
 
-/// The lines of `faults.jsonl`.
+/// Formats the lines of `faults.jsonl`.
 pub fn to_lines(faults: &[Fault]) -> String {
-    // Plain data becomes JSON.
+    // Plain data always serialises.
     let line = |fault: &Fault| serde_json::to_string(fault).unwrap_or_default() + "\n";
     faults.iter().take(MOST_FAULTS).map(line).collect()
 }
 
-/// The faults of such lines; what is no line of this version is skipped and counted.
+/// Parses such lines; invalid lines are skipped and counted.
 pub fn of_lines(text: &str) -> (Vec<Fault>, u64) {
     let mut bad = 0;
     let mut read = |line: &str| serde_json::from_str::<Fault>(line).inspect_err(|_| bad += 1).ok();

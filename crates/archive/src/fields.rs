@@ -1,4 +1,4 @@
-//! Which fields of a record somebody wants to read: what is not wanted need not be decoded.
+//! Selects the fields of a record to read: others need not be decoded.
 
 use crate::columns::COLUMN_COUNT;
 
@@ -7,42 +7,42 @@ use crate::columns::COLUMN_COUNT;
 pub struct Fields(u32);
 
 impl Fields {
-    /// None.
+    /// No field.
     pub const NONE: Fields = Fields(0);
     /// Every field.
     pub const ALL: Fields = Fields((1 << COLUMN_COUNT) - 1);
-    /// Number among those of its target and pass.
+    /// Number within its target and pass.
     pub const SEQUENCE: Fields = Fields(1);
     /// Target, worker, pass and phase.
     pub const ORIGIN: Fields = Fields(0b11110);
-    /// What it did.
+    /// Operation.
     pub const OP: Fields = Fields(1 << 5);
-    /// How it ended.
+    /// Outcome.
     pub const OUTCOME: Fields = Fields(1 << 6);
-    /// When it was due.
+    /// Due time.
     pub const DUE: Fields = Fields(1 << 8);
-    /// When it was submitted.
+    /// Submission time.
     pub const SUBMITTED: Fields = Fields(1 << 11);
-    /// When it was completed.
+    /// Completion time.
     pub const COMPLETED: Fields = Fields(1 << 12);
-    /// How late its completion may have been seen.
+    /// Completion poll delay.
     pub const REAP_LAG: Fields = Fields(1 << 13);
-    /// The range that the source requested.
+    /// Range requested by the source.
     pub const REQUESTED: Fields = Fields(0b11 << 14);
-    /// The range that was really used.
+    /// Range executed.
     pub const EXECUTED: Fields = Fields(0b11 << 16);
     /// Bytes transferred, or the negative errno.
     pub const RESULT: Fields = Fields(1 << 18);
-    /// What was special about it.
+    /// Marks.
     pub const MARKS: Fields = Fields(0xfff << 19);
 
-    /// Both.
+    /// Union of both.
     #[must_use]
     pub const fn and(self, other: Fields) -> Fields {
         Fields(self.0 | other.0)
     }
 
-    /// Whether the column of this number is wanted.
+    /// Whether the column of this number is selected.
     pub(crate) const fn has(self, column: usize) -> bool {
         self.0 >> column & 1 == 1
     }

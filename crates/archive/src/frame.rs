@@ -1,30 +1,30 @@
 //! Records packed into a frame of the log: bounded, self-contained, some 20 bytes each.
 //!
-//! A record is packed against the one before it in its frame, because most facts repeat or move on a little. The short
-//! form is a control word and then ten numbers, each in as many bytes as it needs: no branch depends on the values, so
-//! packing costs some nanoseconds. Whatever is unusual (failed, dropped, pushed back, moved) has the long form of fixed
-//! width. `docs/archive.md` gives both.
+//! A record is encoded relative to the previous one in its frame, because most fields repeat or change little. The
+//! short form is a control word and then ten numbers, each in as many bytes as it needs: no branch depends on the
+//! values, so encoding costs some nanoseconds. Unusual records (failed, dropped, pushed back, moved) have the long form
+//! of fixed width. `docs/archive.md` describes both.
 
 use crate::record::BEYOND;
 use crate::record::RECORD_BYTES;
 use crate::{Outcome, Record};
 use iosonar_plan::{Extent, Nanos, Op};
 
-/// Most bytes of a frame, header included: what one write to the log may hold.
+/// Maximum size of a frame, including its header, i.e. of one write to the log.
 pub const FRAME_BYTES: usize = 64 << 10;
-/// Number of records, bytes of payload, checksum of the payload.
+/// Header: number of records, bytes of payload, checksum of the payload.
 pub(crate) const FRAME_HEADER: usize = 12;
 
 /// Bytes of the control word: two bits for form and operation, six unused, four for the length of each number.
 const CONTROL: usize = 6;
 const NUMBERS: usize = 10;
-/// What the longest record takes, and a store of a whole word after the last number.
+/// Room for the longest record, and for a store of a whole word after the last number.
 const SLACK: usize = 1 + RECORD_BYTES + 8;
 
 const LONG: u64 = 1;
 const WRITE: u64 = 2;
 
-/// Small for small steps in both directions.
+/// Maps small differences of either sign to small numbers.
 fn zigzag(step: u64) -> u64 {
     (step << 1) ^ ((step as i64 >> 63) as u64)
 }
@@ -33,12 +33,12 @@ fn unzigzag(n: u64) -> u64 {
     (n >> 1) ^ (n & 1).wrapping_neg()
 }
 
-/// What the next record of a frame is compared with: the one before it.
+/// State of the previous record of a frame, against which the next one is encoded.
 #[derive(Debug, Clone, Copy, Default)]
 struct Before {
     sequence: u64,
     due: u64,
-    /// Load time − due time: the same all along a replay at its original speed.
+    /// Load time − due time: constant in a replay at its original speed.
     skew: u64,
     target: u16,
     phase: u16,
@@ -59,7 +59,7 @@ impl Before {
         }
     }
 
-    /// Its submission and completion, if it can have the short form.
+    /// Returns submission and completion, if the record can have the short form.
     fn usual(&self, r: &Record) -> Option<(u64, u64)> {
         let (submitted, completed) = (r.submitted?, r.completed?);
         let usual = r.outcome == Outcome::Completed
@@ -80,7 +80,7 @@ impl Before {
             submitted.wrapping_sub(r.due.0),
             completed.wrapping_sub(submitted),
             r.reap_lag.0,
-            // Whole sectors become small numbers; nothing is lost of others.
+            // Multiples of a sector become small numbers; others are preserved, too.
             r.executed.offset.rotate_right(9),
             r.executed.length.rotate_right(9),
             u64::from(r.worker.wrapping_sub(self.worker)),
@@ -113,7 +113,7 @@ impl Before {
     }
 }
 
-/// A frame that is being filled. Its memory never grows.
+/// A frame being filled. Its memory never grows.
 #[derive(Debug)]
 pub struct Frame {
     bytes: Box<[u8]>,
@@ -129,17 +129,17 @@ impl Default for Frame {
 }
 
 impl Frame {
-    /// A frame without memory, which takes no record: it stands where there is none.
+    /// An empty frame without memory, which accepts no record: a placeholder.
     pub fn none() -> Frame {
         Frame { bytes: Box::default(), len: FRAME_HEADER, count: 0, before: Before::default() }
     }
 
-    /// Whether it is one without memory.
+    /// Whether it is the placeholder without memory.
     pub fn is_none(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Packs one more record; `true` if there is room for another.
+    /// Encodes a record; returns whether there is room for another.
     #[inline]
     pub fn push(&mut self, record: &Record) -> bool {
         match self.before.usual(record) {
@@ -160,7 +160,7 @@ impl Frame {
         for (index, number) in numbers.iter().enumerate() {
             let length = (71 - number.leading_zeros()) as usize / 8;
             control |= (length as u64) << (8 + 4 * index);
-            // A whole word is stored, and the next one over what was not needed of it.
+            // A whole word is stored; the next one overwrites the unneeded bytes.
             self.bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
             at += length;
         }
@@ -175,7 +175,7 @@ impl Frame {
         self.len += 1 + RECORD_BYTES;
     }
 
-    /// Whether nothing was packed.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -185,12 +185,12 @@ impl Frame {
         self.count
     }
 
-    /// Forgets the records.
+    /// Removes all records.
     pub fn clear(&mut self) {
         (self.len, self.count, self.before) = (FRAME_HEADER, 0, Before::default());
     }
 
-    /// The whole frame, with its header.
+    /// Returns the whole frame, with its header.
     pub fn seal(&mut self) -> &[u8] {
         let (header, payload) = self.bytes[..self.len].split_at_mut(FRAME_HEADER);
         header[..4].copy_from_slice(&self.count.to_le_bytes());
@@ -200,7 +200,7 @@ impl Frame {
     }
 }
 
-/// What stands before the records of a frame.
+/// Header of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameHead {
     /// Records.
@@ -211,23 +211,23 @@ pub(crate) struct FrameHead {
 }
 
 impl FrameHead {
-    /// None if no frame starts so.
+    /// Decodes a header; `None` if invalid.
     pub(crate) fn of(head: &[u8; FRAME_HEADER]) -> Option<FrameHead> {
         let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
         let (count, length, checksum) = (word(0), word(4) as usize, word(8));
-        // The shortest record has a control word. So zeros are no frame, either.
+        // The shortest record has a control word, so zeros are invalid, too.
         let has_room =
             count > 0 && length <= FRAME_BYTES && (count as usize).saturating_mul(CONTROL) <= length;
         has_room.then_some(FrameHead { count, length, checksum })
     }
 
-    /// Whether this is the payload that was written.
+    /// Whether the payload matches the checksum.
     pub(crate) fn is_of(&self, payload: &[u8]) -> bool {
         crc32fast::hash(payload) == self.checksum
     }
 }
 
-/// The records of a frame's payload.
+/// Records of a frame's payload.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {
     payload: &'a [u8],
@@ -239,10 +239,10 @@ impl<'a> Records<'a> {
         Records { payload, before: Before::default() }
     }
 
-    /// The next record; `None` at the end.
+    /// Decodes the next record; `None` at the end.
     ///
     /// # Errors
-    /// What is no record: a frame with a right checksum that another program wrote.
+    /// An invalid record: a frame with a valid checksum written by another program.
     pub(crate) fn next(&mut self) -> Result<Option<Record>, &'static str> {
         let Some(form) = self.payload.first() else { return Ok(None) };
         let record = if u64::from(*form) & LONG != 0 { self.long()? } else { self.short()? };
@@ -277,7 +277,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// A number of eight bytes, or one so near the end that no whole word is left.
+/// Reads a number of up to eight bytes near the end, where no whole word can be loaded.
 fn number_at_end(rest: &[u8], length: usize) -> Result<u64, &'static str> {
     if length > 8 {
         return Err("a number of more than eight bytes");
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(unpack(&mut frame), [closed_loop(5)]);
     }
 
-    // Readers add offsets and lengths without looking.
+    // Readers add offsets and lengths without checks.
     #[test]
     fn requests_beyond_the_largest_offset_are_damage() {
         for executed in [Extent { offset: u64::MAX, length: 1 }, Extent { offset: 1 << 63, length: 512 }] {

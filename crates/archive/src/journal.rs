@@ -1,9 +1,9 @@
-//! The journal of a run: which requests were handed over, and which of them were acknowledged, up to the moment at which the process
-//! is killed. The records lag behind by some tenths of a second.
+//! The journal of a run: which requests were submitted, and which of them were acknowledged, up to the moment at which
+//! the process is killed. The records lag by some tenths of a second.
 //!
-//! It is a file of words of 64 bits, little-endian: a head, then slots of 64 bytes. A slot has one request. It is given to another one
-//! only when the record of the first is in the log, so slots and log together have all requests that changed something, and all
-//! flushes. `docs/archive.md` has the layout.
+//! It is a file of 64-bit words, little-endian: a head, then slots of 64 bytes. A slot has one request. It is reused
+//! only when the record of that request is in the log, so slots and log together have all requests that changed
+//! something, and all flushes. `docs/archive.md` has the layout.
 
 use crate::{Marks, Outcome, Record};
 use iosonar_plan::{Durability, Extent, Nanos, Op, RunId};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
-/// Words of the head: it has a page of its own.
+/// Words of the head, which has a separate page.
 pub const JOURNAL_HEAD: usize = 512;
 /// Slots of a journal, 16 MiB: requests whose records are not in the log yet.
 pub const JOURNAL_SLOTS: usize = 1 << 18;
@@ -21,35 +21,35 @@ pub const SLOT_WORDS: usize = 8;
 const MAGIC: u64 = u64::from_le_bytes(*b"iosonarj");
 const VERSION: u64 = 1;
 
-/// What a slot is, in the lowest byte of its first word.
+/// State of a slot, in the lowest byte of its first word.
 const IN_FLIGHT: u64 = 1;
 const ENDED: u64 = 2;
 
 /// Why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file system said no.
+    /// I/O error.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// Its first words are not those of a journal.
+    /// Wrong magic or version.
     #[error("it is no journal of a run: name the file that the run had as --journal")]
     NoJournal,
-    /// It belongs to another run.
+    /// Journal of another run.
     #[error("it is the journal of run {found:x}, and the result is of run {wanted:x}")]
     OtherRun {
-        /// Number of the run that wrote it.
+        /// Id of the run that wrote it.
         found: RunId,
-        /// Number of the run of the result.
+        /// Id of the run of the result.
         wanted: RunId,
     },
 }
 
-/// The first words of a journal.
+/// First words of a journal.
 pub fn journal_head(run_id: RunId) -> [u64; 3] {
     [MAGIC, VERSION, run_id]
 }
 
-/// The words of a request that is about to be handed over at `now`. The first one is stored last: it makes the others valid.
+/// Words of a request about to be submitted at `now`. The first one is stored last: it makes the others valid.
 #[inline]
 pub fn slot_of(record: &Record, now: Nanos) -> [u64; SLOT_WORDS] {
     let durability = record.marks.durability();
@@ -72,7 +72,7 @@ pub fn slot_of(record: &Record, now: Nanos) -> [u64; SLOT_WORDS] {
     ]
 }
 
-/// The first word of a slot and the time in its seventh, when its request has ended. The time is stored first.
+/// First word of a slot and the time in its seventh, once its request has ended. The time is stored first.
 #[inline]
 pub fn slot_ended(first: u64, outcome: Outcome, completed: Nanos) -> (u64, u64) {
     ((first & !0xffff) | ENDED | (outcome as u64) << 8, completed.0)
@@ -83,7 +83,7 @@ fn record_of(words: &[u64; SLOT_WORDS]) -> Option<Record> {
     let byte = |at: u32| (first >> (8 * at)) as u8;
     let op = Op::of_code(byte(2))?;
     let (outcome, completed) = match first & 0xff {
-        // Whoever asks for its end is told that there was none.
+        // In flight: no completion.
         IN_FLIGHT => (Outcome::Cancelled, None),
         ENDED => (*Outcome::ALL.get(usize::from(byte(1)))?, Some(Nanos(completed))),
         _ => return None,
@@ -107,8 +107,8 @@ fn record_of(words: &[u64; SLOT_WORDS]) -> Option<Record> {
     })
 }
 
-/// The requests of a journal, in no order. One that was in flight has no `completed`. Slots that no process can have left so are left
-/// out.
+/// Returns the requests of a journal, in no order. Requests in flight have no `completed`. Slots that no process can
+/// have left in that state are skipped.
 ///
 /// # Errors
 /// See [`JournalError`].
@@ -131,7 +131,7 @@ pub fn read_journal(path: &Path, run_id: RunId) -> Result<Vec<Record>, JournalEr
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(records),
             other => other?,
         }
-        // No run writes more.
+        // No run has more slots.
         if records.len() == JOURNAL_SLOTS {
             return Ok(records);
         }

@@ -1,9 +1,9 @@
-//! The archive: a directory that holds a plan, the environment, one record for every request, and the summary.
+//! The archive: a directory with a plan, the environment, one record per request, and the summary.
 //!
-//! While a run goes on, records are appended to a log that survives `kill -9`; a finished run is Parquet. The
-//! form is described in `docs/archive.md`.
+//! During a run, records are appended to a log that survives `kill -9`; a finished run is Parquet. The format is
+//! described in `docs/archive.md`.
 //!
-//! This room knows no engine and no statistics.
+//! This crate depends on no engine and no statistics.
 
 mod columns;
 mod dir;

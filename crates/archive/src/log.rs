@@ -1,9 +1,9 @@
-//! The append-only log that holds the records while a run goes on.
+//! The append-only log of the records during a run.
 //!
-//! A header, then frames: each a count, a length, a checksum and that many packed records. Each frame is handed to the
-//! kernel by one call, so that after `kill -9` everything up to the last frame is there. A log that ends within a frame is
-//! cut off. Any other frame that does not match its checksum is damaged: the reader counts its bytes and goes on with the
-//! next frame that matches.
+//! A header, then frames: each a count, a length, a checksum and that many packed records. Each frame is one write(2),
+//! so that after `kill -9` everything up to the last frame is there. A log that ends within a frame is truncated. Any
+//! other frame with a wrong checksum is damaged: the reader counts its bytes and resumes at the next frame with a right
+//! one.
 
 use crate::frame::{FRAME_BYTES, FRAME_HEADER, Frame, FrameHead, Records};
 use crate::{ArchiveError, Record};
@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"iosonarL";
 const LOG_VERSION: u32 = 2;
 const HEADER: usize = 16;
-/// Bytes that a reader asks for.
+/// Bytes per read.
 const READ_AT_ONCE: u64 = 1 << 18;
 
 /// Appends frames of records to the log of a running archive.
 #[derive(Debug)]
 pub struct LogWriter {
     file: File,
-    /// For errors.
+    /// Path for errors.
     path: PathBuf,
 }
 
@@ -38,12 +38,12 @@ impl LogWriter {
         Ok(LogWriter { file, path: path.to_path_buf() })
     }
 
-    /// The file, to be flushed and named.
+    /// Returns the file, to be synced and renamed.
     pub(crate) fn into_file(self) -> File {
         self.file
     }
 
-    /// Appends a frame as it is; an empty one leaves no trace.
+    /// Appends a frame unchanged; an empty one is ignored.
     ///
     /// # Errors
     /// Those of write(2), with the path in their text.
@@ -61,7 +61,7 @@ impl LogWriter {
         })
     }
 
-    /// Appends `records`, in as many frames as they need.
+    /// Appends `records`, in as many frames as necessary.
     pub fn append(&mut self, records: &[Record]) -> std::io::Result<()> {
         let mut frame = Frame::default();
         for record in records {
@@ -74,25 +74,25 @@ impl LogWriter {
     }
 }
 
-/// What a reader of a log found beside the records.
+/// Result of reading a log, apart from the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogEnd {
     /// Records in whole frames.
     pub records: u64,
-    /// Bytes after the last whole frame: what was being written when the run was killed.
+    /// Bytes after the last whole frame: a write interrupted by a kill.
     pub lost_bytes: u64,
-    /// What was passed over because it is damaged.
+    /// Damage that was skipped.
     pub damage: Damage,
 }
 
-/// Bytes of a log that belong to no frame that matches its checksum.
+/// Bytes of a log outside of frames with a right checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Damage {
-    /// How many stretches of them.
+    /// Number of damaged places.
     pub places: u64,
-    /// How many, in all.
+    /// Total number of bytes.
     pub bytes: u64,
-    /// Where the first one starts, in bytes from the start of the log.
+    /// Offset of the first place.
     pub first: u64,
 }
 
@@ -118,7 +118,7 @@ impl fmt::Display for Damage {
 }
 
 impl LogEnd {
-    /// What a reader should know, as sentences.
+    /// Remarks for the user, as sentences.
     pub fn remarks(&self) -> Vec<String> {
         let damaged = (self.damage.places > 0).then(|| self.damage.to_string());
         let cut_off = (self.lost_bytes > 0).then(|| {
@@ -139,10 +139,10 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
     read_log_from(file, size, path, f)
 }
 
-/// The same for a log of `size` bytes that lies anywhere; `path` is what an error names.
+/// The same for a log of `size` bytes from any input; `path` is used in errors.
 ///
 /// # Errors
-/// What is no log, or cannot be read. A log that is cut off or damaged is no error.
+/// Not a log, or reading failed. A truncated or damaged log is not an error.
 pub fn read_log_from(
     mut input: impl Read,
     size: u64,
@@ -150,7 +150,7 @@ pub fn read_log_from(
     f: &mut dyn FnMut(&Record),
 ) -> Result<LogEnd, ArchiveError> {
     let io = |error| ArchiveError::io(path, error);
-    // A run that was killed at its very beginning has no record yet.
+    // A run that was killed very early has no record yet.
     if size < HEADER as u64 {
         return Ok(LogEnd { lost_bytes: size, ..LogEnd::default() });
     }
@@ -170,27 +170,27 @@ pub fn read_log_from(
     }
 }
 
-/// What comes next in a log.
+/// Next item of a log.
 enum Found<'a> {
-    /// So many records, and their payload.
+    /// Number of records, and their payload.
     Frame(u32, &'a [u8]),
-    /// Bytes up to the next frame, or to the end.
+    /// Bytes up to the next frame, or to EOF.
     Damage {
         at: u64,
         bytes: u64,
     },
-    /// The last bytes are the beginning of a frame.
+    /// The last bytes are a truncated frame.
     CutOff(u64),
     End,
 }
 
-/// Looks for the frames of a log.
+/// Finds the frames of a log.
 struct Frames<R> {
     input: R,
-    /// Bytes that were read; those before `at` are used up.
+    /// Bytes read; those before `at` are consumed.
     bytes: Vec<u8>,
     at: usize,
-    /// Bytes of the log before these.
+    /// Offset of `bytes` in the log.
     before: u64,
     is_over: bool,
 }
@@ -208,12 +208,12 @@ impl<R: Read> Frames<R> {
         self.pass_over()
     }
 
-    /// Passes over everything up to the next whole frame.
+    /// Skips everything up to the next whole frame.
     fn pass_over(&mut self) -> std::io::Result<Found<'_>> {
         let begin = self.before + self.at as u64;
         let mut is_beginning =
             !self.has(FRAME_HEADER)? || self.head().is_some_and(|head| self.ends_within(&head));
-        // After a loss of power a file can have its length, but not its last bytes.
+        // After a power loss a file can have its length, but not its last bytes.
         let mut is_zero = true;
         loop {
             is_zero &= self.bytes[self.at] == 0;
@@ -231,7 +231,7 @@ impl<R: Read> Frames<R> {
         Ok(if is_cut_off { Found::CutOff(bytes) } else { Found::Damage { at: begin, bytes } })
     }
 
-    /// The frame that lies here, if it is whole and matches its checksum.
+    /// The frame at the current position, if it is whole and its checksum is right.
     fn frame(&mut self) -> std::io::Result<Option<FrameHead>> {
         if !self.has(FRAME_HEADER)? {
             return Ok(None);
@@ -242,17 +242,17 @@ impl<R: Read> Frames<R> {
         Ok(is_whole.then_some(head))
     }
 
-    /// What may be the head of a frame, of bytes that are there.
+    /// The possible header of a frame, from bytes already read.
     fn head(&self) -> Option<FrameHead> {
         FrameHead::of(self.bytes[self.at..].first_chunk()?)
     }
 
-    /// Whether the log ends before such a frame does. Its payload was read already.
+    /// Whether the log ends within this frame, whose payload was already read.
     fn ends_within(&self, head: &FrameHead) -> bool {
         self.bytes.len() - self.at < FRAME_HEADER + head.length
     }
 
-    /// Whether so many bytes are left; reads them.
+    /// Whether `wanted` bytes remain; reads them.
     fn has(&mut self, wanted: usize) -> std::io::Result<bool> {
         if self.bytes.len() - self.at >= wanted {
             return Ok(true);
@@ -271,12 +271,12 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// Reads a log that still grows: each time what has come since.
+/// Reads a growing log: each time the new records.
 #[derive(Debug)]
 pub struct LogFollower {
     input: BufReader<File>,
     path: PathBuf,
-    /// Behind the last whole frame.
+    /// Offset after the last whole frame.
     at: u64,
     payload: Vec<u8>,
 }
@@ -288,11 +288,11 @@ impl LogFollower {
         Ok(LogFollower { input, path: path.to_path_buf(), at: 0, payload: Vec::new() })
     }
 
-    /// Calls `f` with every record of the frames that have become whole; says how many records those were. The log may
-    /// have been removed meanwhile: what was in it is read all the same.
+    /// Calls `f` with every record of the frames completed since; returns their number. If the log has been removed
+    /// meanwhile, the rest of it is still read.
     ///
     /// # Errors
-    /// What is no log, or cannot be read.
+    /// Not a log, or reading failed.
     pub fn read_new(&mut self, f: &mut dyn FnMut(&Record)) -> Result<u64, ArchiveError> {
         let path = self.path.clone();
         let io = |error| ArchiveError::io(&path, error);
@@ -343,8 +343,8 @@ fn check_header(input: &mut impl Read, path: &Path) -> Result<(), ArchiveError> 
     Ok(())
 }
 
-/// The payload of the next frame, and how many records it holds; `None` at the end, at a cut-off frame, or where the
-/// checksum fails.
+/// Reads the payload of the next frame; returns its number of records, `None` at EOF, at a truncated frame, or if the
+/// checksum is wrong.
 fn read_frame(input: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<u32>> {
     let mut header = [0; FRAME_HEADER];
     if !read_whole(input, &mut header)? {

@@ -1,7 +1,7 @@
-//! Columns of few words, such as operations: a page of the words, then the number of each record's word in one or two bits.
+//! Columns of few words, such as operations: a page of the words, then the index of each record's word in one or two bits.
 //!
-//! The library knows this form, too, but makes a shared array of bytes of each word: that would cost more than any other
-//! column, in writing and in reading.
+//! The library supports this encoding, too, but creates a shared byte array for each word: that would cost more than
+//! any other column, in writing and in reading.
 
 use crate::columns::word_of;
 use crate::encoded::Encoded;
@@ -15,15 +15,15 @@ use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
-/// Numbers that are packed together.
+/// Numbers packed together.
 const PACKED: usize = 8;
 
-/// Bits of the number of a word, at most 8.
+/// Bits of a word's index, at most 8.
 fn width(names: &[&str]) -> u32 {
     usize::BITS - names.len().saturating_sub(1).leading_zeros()
 }
 
-/// A column of words, by their numbers in the list.
+/// Encodes a column of words, given by their indexes in the list.
 pub(crate) fn encode(
     names: &'static [&'static str],
     values: &[u8],
@@ -60,7 +60,7 @@ pub(crate) fn encode(
     Ok(Encoded { rows: values.len(), bytes: sink.into_inner()?.into(), metadata: metadata.build()? })
 }
 
-/// The words up to the highest that there is, so that none which is rare makes all numbers longer.
+/// The words up to the highest used one, so that rare words do not make all indexes longer.
 fn used(names: &'static [&'static str], values: &[u8]) -> Vec<&'static str> {
     let most = values.iter().copied().max().unwrap_or(0).max(1);
     (0..=most).map(|number| word_of(names, number)).collect()
@@ -80,7 +80,7 @@ fn words_page(names: &[&str]) -> Page {
     Page::DictionaryPage { buf: plain(names), num_values, encoding: Encoding::PLAIN, is_sorted: false }
 }
 
-/// The least and the greatest word that there is.
+/// Minimum and maximum word present.
 fn range(names: &[&str], values: &[u8]) -> Statistics {
     let present = names.iter().enumerate().filter(|(number, _)| values.contains(&(*number as u8)));
     let (mut least, mut greatest) = (None, None);
@@ -92,7 +92,7 @@ fn range(names: &[&str], values: &[u8]) -> Statistics {
     Statistics::ByteArray(ValueStatistics::new(least, greatest, None, Some(0), false))
 }
 
-/// The width, then one run of numbers of so many bits each, filled up with zeros.
+/// Packs the width, then one run of numbers of `width` bits each, padded with zeros.
 fn pack(values: &[u8], width: u32) -> Vec<u8> {
     let groups = values.len().div_ceil(PACKED);
     let mut out = Vec::with_capacity(8 + groups * width as usize);
@@ -110,8 +110,8 @@ fn pack(values: &[u8], width: u32) -> Vec<u8> {
     out
 }
 
-/// Reads numbers of words of a column that is stored plainly or in this form, none absent. `number` gives the number of a
-/// word. `None` for any other form, which the library reads.
+/// Reads word numbers of a column that is stored plainly or in this encoding, without absent values. `number` maps a
+/// word to its number. `None` for any other encoding, which the library reads.
 pub(crate) fn decode(
     mut pages: Box<dyn PageReader>,
     rows: usize,
@@ -139,7 +139,7 @@ pub(crate) fn decode(
     Ok(Some(numbers).filter(|numbers| numbers.len() == rows))
 }
 
-/// Words one after the other, each with its length before it.
+/// Reads words one after the other, each preceded by its length.
 fn read_plain(
     mut rest: &[u8],
     count: u32,
@@ -156,7 +156,7 @@ fn read_plain(
     Some(())
 }
 
-/// Runs of packed numbers, and of one number that repeats.
+/// Unpacks runs of packed numbers, and of repeated numbers.
 fn unpack(bytes: &[u8], count: usize, rows: usize, words: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (width, mut rest) = bytes.split_first()?;
     let width = usize::from(*width);
@@ -184,7 +184,7 @@ fn unpack(bytes: &[u8], count: usize, rows: usize, words: &[u8], out: &mut Vec<u
     Some(())
 }
 
-/// A number of seven bits in each byte, all but the last marked.
+/// Reads a varint: seven bits in each byte, all but the last marked.
 fn variable(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let length = bytes.iter().take(9).position(|byte| byte & 0x80 == 0)? + 1;
     let (number, rest) = bytes.split_at(length);
@@ -196,7 +196,7 @@ fn unpack_run(packed: &[u8], width: usize, end: usize, words: &[u8], out: &mut V
         out.resize(end, *words.first()?);
         return Some(());
     }
-    // What a number of this width may be: no word where there are fewer.
+    // Words by number of this width; invalid beyond the list.
     let mut known = [u8::MAX; 256];
     known.iter_mut().zip(words).for_each(|(known, word)| *known = *word);
     let mask = (1usize << width) - 1;
@@ -211,11 +211,11 @@ fn unpack_run(packed: &[u8], width: usize, end: usize, words: &[u8], out: &mut V
             break;
         }
     }
-    // A run that is too short, or a number that is none.
+    // Fails on a run that is too short, or an invalid number.
     (out.len() > begin && !out[begin..].contains(&u8::MAX)).then_some(())
 }
 
-/// What is wrong with a column whose words are others.
+/// Error for a column with an unknown word.
 pub(crate) fn unknown(column: &str) -> ParquetError {
     ParquetError::General(format!("column {column} holds an unknown word"))
 }
@@ -233,7 +233,7 @@ mod tests {
         let mut out = Vec::new();
         assert!(unpack(&bytes, 11, 20, &words, &mut out).is_some());
         assert_eq!(out, [8, 8, 8, 7, 8, 9, 10, 10, 9, 8, 7]);
-        // A word that is none, and a run that is cut off.
+        // An invalid word, and a truncated run.
         assert!(unpack(&bytes, 11, 20, &words[..3], &mut Vec::new()).is_none());
         assert!(unpack(&bytes[..5], 11, 20, &words, &mut Vec::new()).is_none());
         assert!(unpack(&bytes, 11, 10, &words, &mut Vec::new()).is_none());

@@ -1,16 +1,16 @@
-//! Pages of a column, none of them with more values than a row group has.
+//! Pages of a column, limited to the values of a row group.
 
 use crate::ROW_GROUP;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 
-/// The library takes memory for as many values as the head of a page claims. In a damaged file that may be any number.
-/// (A dictionary may hold more names than there are records, but not that many.)
+/// The library allocates memory for as many values as the header of a page claims, which in a damaged file may be any
+/// number. (A dictionary may hold more names than there are records, but not that many.)
 pub(crate) struct Bounded(Box<dyn PageReader>);
 
 impl Bounded {
-    /// The pages of a column.
+    /// Returns the pages of a column.
     pub(crate) fn pages(group: &dyn RowGroupReader, column: usize) -> Result<Box<dyn PageReader>> {
         Ok(Box::new(Bounded(group.get_column_page_reader(column)?)))
     }

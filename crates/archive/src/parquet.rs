@@ -1,4 +1,4 @@
-//! Records and series as Parquet: what a finished archive holds, and what pandas, Polars and DuckDB open.
+//! Records and series as Parquet: the content of a finished archive, readable by pandas, Polars and DuckDB.
 //!
 //! One table describes every column once; writing and reading both follow it.
 
@@ -33,13 +33,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows in a row group: what a writer or reader holds in memory at a time.
+/// Maximum number of rows in a row group, which a writer or reader holds in memory at a time.
 pub const ROW_GROUP: usize = 1 << 17;
 
-/// Bytes that are read for the head of a page: the library asks for each again.
+/// Bytes read for the header of a page: the library requests each again.
 const HEADER: usize = 256;
 
-/// Records whose fields are gathered at once: they lie in the cache meanwhile.
+/// Records whose fields are gathered at once, while they are cached.
 const CHUNK: usize = 128;
 
 fn column_type(name: &str, field: &Field) -> Result<TypePtr> {
@@ -57,8 +57,8 @@ fn column_type(name: &str, field: &Field) -> Result<TypePtr> {
     Ok(Arc::new(column.build()?))
 }
 
-/// Whether a file's column is of the type that is read: the library panics over another. Other programs write columns that may
-/// lack values; whether one does is seen when it is read.
+/// Checks the type of a file's column: the library panics on a wrong one. Other programs write optional columns; absent
+/// values are detected when reading.
 fn check_type(column: &ColumnDescriptor, want: Physical) -> Result<()> {
     let (name, found) = (column.name(), column.physical_type());
     if found != want {
@@ -74,7 +74,7 @@ fn check_type(column: &ColumnDescriptor, want: Physical) -> Result<()> {
     }
 }
 
-/// Where the column of a name is.
+/// Index of the column of a name.
 fn index_named(columns: &[ColumnDescPtr], name: &str) -> Result<usize> {
     let mut found = columns.iter().enumerate().filter(|(_, column)| column.name() == name);
     match (found.next(), found.next()) {
@@ -84,7 +84,7 @@ fn index_named(columns: &[ColumnDescPtr], name: &str) -> Result<usize> {
     }
 }
 
-/// Hands a whole column to its writer.
+/// Passes a whole column to its writer.
 pub(crate) fn put(values: &Values, column: &mut ColumnWriter<'_>) -> Result<()> {
     match values {
         Values::Words(v) => batch::<Int64Type>(column, v, None),
@@ -131,7 +131,7 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
                 let known = known.iter().position(|name| *name == word).filter(|_| word.is_some());
                 known.map(|n| n as u8).or_else(|| number_of_other(names, text))
             };
-            // Pages of a column that may lack values have something else before them.
+            // Pages of an optional column have something else before the values.
             let description = group.metadata().column(index).column_descr();
             if description.max_def_level() == 0
                 && let Some(numbers) = names::decode(Bounded::pages(group, index)?, rows, number)?
@@ -166,7 +166,7 @@ pub(crate) fn write_column<T: DataType>(
     column.close()
 }
 
-/// Values of a column, one for each row.
+/// Reads the values of a column, one per row.
 pub(crate) fn read_column<T: DataType>(
     index: usize,
     group: &dyn RowGroupReader,
@@ -182,7 +182,7 @@ pub(crate) fn read_column<T: DataType>(
     }
 }
 
-/// Values of a column that may be absent, and for each row 1 where it is there and 0 where it is not; no levels where all are there.
+/// Reads the values of an optional column, and for each row 1 if present and 0 if absent; no levels if all are present.
 pub(crate) fn read_optional<T: DataType>(
     index: usize,
     group: &dyn RowGroupReader,
@@ -205,7 +205,7 @@ pub(crate) fn read_optional<T: DataType>(
     Ok((values, levels))
 }
 
-/// What a file says about itself beside its columns.
+/// Metadata of a file.
 pub(crate) type KeyValues = Vec<(&'static str, String)>;
 
 pub(crate) fn common_properties(key_values: KeyValues) -> WriterPropertiesBuilder {
@@ -224,7 +224,7 @@ fn record_properties(key_values: KeyValues) -> WriterPropertiesPtr {
     for (name, field) in &COLUMNS {
         let path = ColumnPath::from(*name);
         builder = match field {
-            // Times and addresses grow by small steps, others mostly stay what they are: differences take a fraction of
+            // Times and addresses increase by small steps, others are mostly constant: differences take a fraction of
             // the space, and of the time.
             Field::Word(_) | Field::Optional(_) | Field::Signed(_) | Field::Small(_) => builder
                 .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
@@ -244,16 +244,16 @@ fn record_properties(key_values: KeyValues) -> WriterPropertiesPtr {
     Arc::new(builder.build())
 }
 
-/// Whether the file tells least and greatest values of a column.
+/// Whether the column has min/max statistics.
 fn has_range(name: &str, field: &Field) -> bool {
     let is_selected_by = matches!(name, "target" | "due_ns");
-    // Mostly the same all along: a reader that is told so has nothing to decode.
+    // Mostly constant: with the statistics a reader need not decode them.
     let is_mostly_same = name == "outcome" || matches!(field, Field::Mark(_));
     is_selected_by || is_mostly_same
 }
 
-/// Columns that mostly have the values of another one before them: of a load at its own speed, of requests that were
-/// used as they were requested, and transferred wholly.
+/// Columns that are mostly equal to an earlier one: in a load at its own speed, for requests that were executed as
+/// requested, and transferred completely.
 const TWINS: [(&str, &str); 4] = [
     ("due_ns", "load_time_ns"),
     ("executed_offset_bytes", "requested_offset_bytes"),
@@ -261,18 +261,18 @@ const TWINS: [(&str, &str); 4] = [
     ("result", "requested_length_bytes"),
 ];
 
-/// The column whose values this one mostly has.
+/// The column to which this one is mostly equal.
 fn twin_of(column: usize) -> Option<usize> {
     let (_, twin) = TWINS.iter().find(|(name, _)| *name == COLUMNS[column].0)?;
     COLUMNS.iter().position(|(name, _)| name == twin)
 }
 
-/// The columns of the next row group.
+/// Columns of the next row group.
 struct Columns {
     gathered: Vec<Gathered>,
-    /// Columns that were the same all along a row group, with their value, as they were encoded then.
+    /// Columns that were constant in a row group, with their value and encoding.
     constants: Vec<Option<(Option<u64>, Encoded)>>,
-    /// For each column the one whose values it mostly has.
+    /// For each column the one to which it is mostly equal.
     twins: Vec<Option<usize>>,
     /// Whether it mostly repeats.
     repeats: Vec<bool>,
@@ -304,13 +304,13 @@ impl Columns {
         self.rows += records.len();
     }
 
-    /// Writes all of them, and forgets them.
+    /// Writes and clears all columns.
     fn write(
         &mut self,
         descriptions: &[ColumnDescPtr],
         group: &mut SerializedRowGroupWriter<'_, File>,
     ) -> Result<()> {
-        // Those whose bytes another one may have, too.
+        // Encoded columns that others may equal.
         let mut encoded: Vec<Option<Encoded>> = COLUMNS.iter().map(|_| None).collect();
         for (index, description) in descriptions.iter().enumerate() {
             if let Some(value) = self.gathered[index].constant() {
@@ -328,7 +328,7 @@ impl Columns {
         Ok(())
     }
 
-    /// A column that has the same value all along.
+    /// A column with a constant value.
     fn constant(
         &mut self,
         index: usize,
@@ -344,12 +344,12 @@ impl Columns {
         Ok(&self.constants[index].insert((value, column)).1)
     }
 
-    /// The column that has the same values in this row group.
+    /// The column with the same values in this row group.
     fn twin(&self, index: usize) -> Option<usize> {
         self.twins[index].filter(|twin| self.gathered[index].is_same_as(&self.gathered[*twin]))
     }
 
-    /// Least and greatest value, where the file tells them.
+    /// Minimum and maximum, if the column has statistics.
     fn range(&mut self, index: usize) -> Option<(i64, i64)> {
         let (name, field) = &COLUMNS[index];
         if has_range(name, field) { self.gathered[index].all().range() } else { None }
@@ -366,23 +366,23 @@ impl Columns {
     }
 }
 
-/// Sees the records that are written to a file, some at a time and in their order.
+/// Observes the records written to a file, some at a time and in order.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(&[Record]);
 
 /// Writes records to a Parquet file.
 pub(crate) struct RecordWriter<'a> {
     file: SerializedFileWriter<File>,
-    /// Sees each chunk while it lies in the cache.
+    /// Gets each chunk while it is cached.
     observer: Option<Observer<'a>>,
     /// Records whose fields are gathered next.
     chunk: Vec<Record>,
     columns: Columns,
-    /// That many records make a row group.
+    /// Number of records per row group.
     most: usize,
 }
 
 impl<'a> RecordWriter<'a> {
-    /// Makes a file with at most so many records in a row group.
+    /// Creates a file with at most `most` records per row group.
     pub(crate) fn create(
         path: &Path,
         key_values: KeyValues,
@@ -430,7 +430,7 @@ impl<'a> RecordWriter<'a> {
         group.close().map(drop)
     }
 
-    /// Ends the file; returns it, because what is written is not on the disk yet.
+    /// Ends the file; returns it, because it is not synced yet.
     pub(crate) fn finish(mut self) -> Result<File> {
         self.gather()?;
         if self.columns.rows > 0 {
@@ -440,10 +440,10 @@ impl<'a> RecordWriter<'a> {
     }
 }
 
-/// Calls `f` with every record of an open file, and gives their number; `path` is what an error names.
+/// Calls `f` with every record of an open file, and returns their number; `path` is used in errors.
 ///
 /// # Errors
-/// What is no Parquet file of records, or cannot be read.
+/// Not a Parquet file of records, or reading failed.
 pub fn read_records_from(
     file: File,
     path: &Path,
@@ -452,13 +452,13 @@ pub fn read_records_from(
     RecordFile::of(file, path)?.for_each(f)
 }
 
-/// An open Parquet file of records. Its parts, the row groups, may be read at the same time.
+/// An open Parquet file of records. Its parts, the row groups, may be read concurrently.
 pub struct RecordFile {
     reader: SerializedFileReader<Shared>,
     path: PathBuf,
-    /// Where each of our columns is; nowhere, if the file is older than the column.
+    /// Index of each column in the file; `None` if the file is older than the column.
     indices: Vec<Option<usize>>,
-    /// Records before each part, and all of them at the end.
+    /// Number of records before each part, and the total at the end.
     before: Vec<u64>,
 }
 
@@ -466,7 +466,7 @@ impl RecordFile {
     /// Opens a file and checks its columns.
     ///
     /// # Errors
-    /// What is no Parquet file of records, or cannot be read.
+    /// Not a Parquet file of records, or reading failed.
     pub fn open(path: &Path) -> std::result::Result<RecordFile, ArchiveError> {
         RecordFile::of(File::open(path).map_err(|e| ArchiveError::io(path, e))?, path)
     }
@@ -484,17 +484,17 @@ impl RecordFile {
         guarded(open).map_err(|e| ArchiveError::parquet(path, e))
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub fn parts(&self) -> usize {
         self.before.len() - 1
     }
 
-    /// Records in all parts before this one.
+    /// Number of records in all earlier parts.
     pub fn records_before(&self, part: usize) -> u64 {
         self.before[part]
     }
 
-    /// Least and greatest due time, in nanoseconds, as far as the file tells them.
+    /// Minimum and maximum due time, in nanoseconds, if the file has statistics.
     pub fn due_range(&self) -> Option<(u64, u64)> {
         let due = self.indices[COLUMNS.iter().position(|(name, _)| *name == "due_ns")?]?;
         let mut range = None;
@@ -506,10 +506,10 @@ impl RecordFile {
         range
     }
 
-    /// Calls `f` with every record, and gives their number.
+    /// Calls `f` with every record, and returns their number.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Reading failed.
     pub fn for_each(&self, f: &mut dyn FnMut(&Record)) -> std::result::Result<u64, ArchiveError> {
         for part in 0..self.parts() {
             self.read_part(part, Fields::ALL, &mut |records| records.iter().for_each(&mut *f))?;
@@ -517,11 +517,10 @@ impl RecordFile {
         Ok(self.records_before(self.parts()))
     }
 
-    /// Hands the records of a part to `f`, some at a time; fields that are not `wanted` are those of
-    /// [`Record::default`].
+    /// Passes the records of a part to `f`, some at a time; fields that are not `wanted` are those of [`Record::default`].
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Reading failed.
     pub fn read_part(
         &self,
         part: usize,
@@ -538,7 +537,7 @@ impl RecordFile {
     /// Decodes a part. Fields that are not `wanted` are those of [`Record::default`].
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Reading failed.
     pub fn part(&self, part: usize, wanted: Fields) -> std::result::Result<Part, ArchiveError> {
         let rows = usize::try_from(self.before[part + 1] - self.before[part]).expect("a row group is small");
         let columns = guarded(|| read_group(&self.reader, part, &self.indices, rows, wanted));
@@ -551,38 +550,38 @@ impl RecordFile {
     }
 }
 
-/// Records of a part as columns, which take less room than records, and less time to hand to another thread.
+/// Records of a part as columns, which are smaller than records and cheaper to send to another thread.
 pub struct Part {
-    /// What all records have in common.
+    /// Fields that all records have in common.
     same: Record,
     varied: Vec<Column>,
-    /// Records that were handed over.
+    /// Records already returned.
     at: usize,
     rows: usize,
-    /// Room for some records that are made of the columns, and how many these are.
+    /// Buffer for some records built from the columns, and their number.
     some: Vec<Record>,
     shown: usize,
 }
 
 impl Part {
-    /// Some records that follow those before; none at the end.
+    /// Returns some more records; `None` at the end.
     pub fn next_some(&mut self) -> Option<&[Record]> {
         self.shown = CHUNK.min(self.rows - self.at);
         let some = &mut self.some[..self.shown];
-        // Marks are added one by one; everything else is overwritten, or stays the same.
+        // Marks are added one by one; everything else is overwritten, or constant.
         some.iter_mut().for_each(|record| record.marks = self.same.marks);
         self.varied.iter().for_each(|column| column.field.scatter(some, &column.values, self.at));
         self.at += self.shown;
         (self.shown > 0).then(|| self.shown())
     }
 
-    /// Those that were shown last; none before the first ones.
+    /// Returns the records of the last call; empty before the first.
     pub fn shown(&self) -> &[Record] {
         &self.some[..self.shown]
     }
 }
 
-/// A file that several threads read, each at a place of its own.
+/// A file read by several threads at different offsets.
 pub(crate) struct Shared(pub(crate) Arc<File>);
 
 impl Length for Shared {
@@ -607,7 +606,7 @@ impl ChunkReader for Shared {
     }
 }
 
-/// A file from some place on.
+/// A file from some offset on.
 pub(crate) struct From {
     file: Arc<File>,
     at: u64,
@@ -616,8 +615,8 @@ pub(crate) struct From {
 impl Read for From {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.file.read_at(buffer, self.at)?;
-        // Behind each page comes the file's footer. A damaged head may count far more fields than there are bytes, and the
-        // library goes on counting where an input is empty.
+        // Each page is followed by the file's footer. A damaged header may count far more fields than there are bytes,
+        // and the library does not stop at the end of its input.
         if read == 0 && !buffer.is_empty() {
             return Err(ErrorKind::UnexpectedEof.into());
         }
@@ -626,29 +625,29 @@ impl Read for From {
     }
 }
 
-/// A wanted column of a part.
+/// A selected column of a part.
 struct Column {
     name: &'static str,
     field: &'static Field,
-    /// One for each record, or a single one.
+    /// One value per record, or a single one.
     values: Values,
-    /// Whether all values are the first.
+    /// Whether all values equal the first.
     is_constant: bool,
 }
 
-/// What the library finds in a damaged file, it partly tells by a panic.
+/// Converts panics to errors: the library panics on some damaged files.
 pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     let damaged = |_| Err(ParquetError::General("it is damaged".into()));
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
 }
 
-/// Where each of our columns is.
+/// Index of each column in the file.
 fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>>> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |(name, field): &(&str, Field)| {
         let is_missing = columns.iter().all(|column| column.name() != *name);
         if is_missing && matches!(field, Field::Mark(Marks::AMBIGUOUS | Marks::FUA | Marks::PREFLUSH)) {
-            // Archives of version 2 did not have them from the start.
+            // Archives of version 2 initially lacked them.
             return Ok(None);
         }
         let index = index_named(columns, name)?;
@@ -658,7 +657,7 @@ fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>
     COLUMNS.iter().map(index_of).collect()
 }
 
-/// A damaged number must not become a request for that much memory.
+/// Limits a damaged number, which would otherwise request that much memory.
 pub(crate) fn checked_rows(rows: i64) -> Result<usize> {
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= ROW_GROUP);
     rows.ok_or_else(|| ParquetError::General("a row group of impossible size".into()))
@@ -689,8 +688,7 @@ fn read_group(
     Ok(columns)
 }
 
-/// Refuses requests that no file has room for: readers compute ends without looking. A column that is not wanted is zero
-/// in each record.
+/// Refuses requests beyond any file: readers compute ends without checks. An unselected column is zero in each record.
 fn check_extents(columns: &[Column], offset: &str, length: &str) -> Result<()> {
     let words = |name| match columns.iter().find(|column| column.name == name).map(|column| &column.values) {
         Some(Values::Words(words)) => words.as_slice(),
@@ -705,7 +703,7 @@ fn check_extents(columns: &[Column], offset: &str, length: &str) -> Result<()> {
     }
 }
 
-/// The value of every record, if the file itself says that there is only one.
+/// The value of every record, if the statistics show that it is constant.
 fn known_value(field: &Field, column: &ColumnChunkMetaData) -> Option<Values> {
     if column.column_descr().max_def_level() > 0 {
         // Some rows may have no value.
@@ -725,7 +723,7 @@ fn known_value(field: &Field, column: &ColumnChunkMetaData) -> Option<Values> {
     }
 }
 
-/// One sample of a named time series. Its name is shared with all others of that name.
+/// A sample of a named time series. All samples of a name share it.
 struct Sample {
     time: i64,
     name: ByteArray,
@@ -734,7 +732,7 @@ struct Sample {
 
 /// Writes a named time series as Parquet: `time_ns`, `name`, `value`.
 ///
-/// It holds one row group and one copy of each name, however long the run was.
+/// Memory: one row group and one copy of each name, for any length of the run.
 pub(crate) struct SeriesWriter {
     file: SerializedFileWriter<File>,
     samples: Vec<Sample>,
@@ -776,7 +774,7 @@ impl SeriesWriter {
         new
     }
 
-    /// Ends the file; returns it, because what is written is not on the disk yet.
+    /// Ends the file; returns it, because it is not synced yet.
     pub(crate) fn finish(mut self) -> Result<File> {
         if !self.samples.is_empty() {
             self.flush()?;
@@ -785,7 +783,7 @@ impl SeriesWriter {
     }
 }
 
-/// Where each column of `schema` is in a file; others are not read.
+/// Index of each column of `schema` in a file; others are ignored.
 pub(crate) fn columns_like(reader: &SerializedFileReader<Shared>, schema: &TypePtr) -> Result<Vec<usize>> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |wanted: &TypePtr| {
@@ -795,7 +793,7 @@ pub(crate) fn columns_like(reader: &SerializedFileReader<Shared>, schema: &TypeP
     schema.get_fields().iter().map(index_of).collect()
 }
 
-/// Hands over every sample of a named time series.
+/// Calls a function with every sample of a named time series.
 pub(crate) fn read_series(
     path: &Path,
     f: &mut dyn FnMut(u64, &str, f64),
@@ -845,7 +843,7 @@ fn series_schema() -> Result<TypePtr> {
 mod tests {
     use super::*;
 
-    /// Found by a fuzz target: a dictionary that claims 2^29 values took 4 GB, and a head with a list of 2^31 fields minutes.
+    /// Found by fuzzing: a dictionary that claims 2^29 values took 4 GB, and a header with a list of 2^31 fields minutes.
     #[test]
     fn claims_of_damaged_heads_are_not_believed() {
         for name in ["huge-dictionary", "endless-head"] {
@@ -886,7 +884,7 @@ mod cost {
         used.user_ns + used.system_ns
     }
 
-    /// What a record costs, in CPU time: `cargo test --release -p iosonar-archive cost -- --ignored --nocapture`.
+    /// CPU time per record: `cargo test --release -p iosonar-archive cost -- --ignored --nocapture`.
     #[test]
     #[ignore = "a measurement"]
     fn nanoseconds_per_record() {

@@ -1,20 +1,20 @@
-//! Where the files are that a result names, from whatever directory they are looked for.
+//! Locates the files named in a result, from any directory.
 
 use crate::Archive;
 use iosonar_text::shown;
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
-/// Where a path of a result starts.
+/// Base of a path of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceOfPath {
-    /// At the root.
+    /// The root.
     Root,
-    /// In the directory that the run was started in.
+    /// The directory in which the run was started.
     Start,
-    /// Beside the result, which was moved with the file.
+    /// The directory of the result, moved together with the file.
     Result,
-    /// In the current directory.
+    /// The current directory.
     Here,
 }
 
@@ -29,23 +29,23 @@ impl Display for PlaceOfPath {
     }
 }
 
-/// A file that a result names.
+/// A file named in a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Where that starts.
+    /// Base of the path.
     pub place: PlaceOfPath,
     /// Another file that the result may mean as well.
     pub other: Option<PathBuf>,
 }
 
-/// A file that is nowhere where the result may mean it.
+/// A file that was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Its name in the result.
+    /// Name in the result.
     pub name: PathBuf,
-    /// Where it was looked for.
+    /// Places searched.
     pub tried: Vec<(PathBuf, PlaceOfPath)>,
 }
 
@@ -63,8 +63,8 @@ impl Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Archive {
-    /// Finds a file that the plan names. A relative path starts in the directory that the run was started in. If the file is not
-    /// there, it was moved together with the result, or is looked for in the current directory.
+    /// Finds a file named in the plan. A relative path starts in the directory in which the run was started. If it is
+    /// not there, the file was moved together with the result, or is in the current directory.
     ///
     /// # Errors
     /// The file is in none of these places.
@@ -80,7 +80,7 @@ impl Archive {
         Ok(Located { path, place, other })
     }
 
-    /// Where a file may be that the plan names: the most likely place first.
+    /// Possible places of a file named in the plan, most likely first.
     fn places_of(&self, name: &Path) -> Vec<(PathBuf, PlaceOfPath)> {
         if name.is_absolute() {
             return vec![(name.to_path_buf(), PlaceOfPath::Root)];
@@ -93,13 +93,13 @@ impl Archive {
                 let start = (Path::new(start).join(name), PlaceOfPath::Start);
                 [start].into_iter().chain(beside).chain([here]).collect()
             }
-            // An earlier version has not kept it.
+            // An earlier version did not store it.
             None => [here].into_iter().chain(beside).collect(),
         }
     }
 }
 
-/// Whether two paths lead to the same file.
+/// Whether two paths denote the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,

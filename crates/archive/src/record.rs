@@ -1,14 +1,14 @@
-//! One record per request: the facts that everything else is computed from.
+//! One record per request: the facts from which everything else is computed.
 
 use iosonar_plan::{Durability, Extent, Nanos, Op};
 
-/// Why a record is called damaged whose bytes lie where no file has any.
+/// Error text for a record whose range is beyond any file.
 pub(crate) const BEYOND: &str = "a request ends beyond 2^63 bytes, the largest offset that Linux knows";
 
-/// What happened to one request of the window.
+/// Record of one request in the window.
 ///
-/// Times are nanoseconds on the run's own clock: monotonic, zero at the run's time zero (after
-/// `start_grace`). Nothing here is a difference: delay, latency and response are computed by whoever reads.
+/// Times are nanoseconds on the run's own clock: monotonic, zero at the run's time zero (after `start_grace`). There
+/// are no differences: delay, latency and response are computed by readers.
 ///
 /// ```
 /// use iosonar_archive::Record;
@@ -26,43 +26,43 @@ pub(crate) const BEYOND: &str = "a request ends beyond 2^63 bytes, the largest o
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// Number of the request among those of its target and pass, from 0, in the order of the source.
+    /// Number of the request within its target and pass, from 0, in the order of the source.
     pub sequence: u64,
     /// Index of the target in the plan.
     pub target: u16,
-    /// Which of the engine's workers carried it out.
+    /// Worker that executed the request.
     pub worker: u16,
     /// Pass, from 0.
     pub pass: u32,
     /// Phase of the plan, from 0.
     pub phase: u16,
-    /// What it did.
+    /// Operation.
     pub op: Op,
-    /// How it ended.
+    /// Outcome.
     pub outcome: Outcome,
-    /// What was special about it.
+    /// Marks.
     pub marks: Marks,
-    /// The load's own time, as recorded (after a backward shift); for patterns the same as `due`.
+    /// The load's own time, as recorded (after a backward shift); for patterns equal to `due`.
     pub load_time: Nanos,
-    /// When it should have been handed over.
+    /// Due time.
     pub due: Nanos,
-    /// When the overlap policy let it go, if it had to wait.
+    /// Time at which the overlap policy released it, if it had to wait.
     pub released: Option<Nanos>,
-    /// The request of the same target and pass that it conflicted with: for a pushed-back or ordered one the
-    /// last that it waited for, for a dropped one the request in flight.
+    /// The conflicting request of the same target and pass: for a pushed-back or ordered one the last that it waited
+    /// for, for a dropped one the request in flight.
     pub blocked_by: Option<u64>,
-    /// Read just before the call that hands the request to the kernel.
+    /// Time just before the call that submits the request to the kernel.
     pub submitted: Option<Nanos>,
-    /// When its completion was first seen.
+    /// Time at which its completion was first seen.
     pub completed: Option<Nanos>,
-    /// How much earlier than `completed` it may have ended because the issuing thread was busy elsewhere and looked late. The time for
-    /// which that thread waited for a CPU is not in it.
+    /// Completion poll delay: how much earlier than `completed` it may have ended because the issuing thread was busy
+    /// elsewhere and polled late. The time for which that thread waited for a CPU is excluded.
     pub reap_lag: Nanos,
-    /// The range that the source requested.
+    /// Range requested by the source.
     pub requested: Extent,
-    /// The range on the target that was really used: wrapped, moved, rounded.
+    /// Range on the target actually used: wrapped, moved, rounded.
     pub executed: Extent,
-    /// Bytes transferred, or the negative errno. 0 where nothing was submitted.
+    /// Bytes transferred, or the negative errno. 0 if not submitted.
     pub result: i64,
 }
 
@@ -74,9 +74,9 @@ pub enum Outcome {
     Completed = 0,
     /// The kernel refused it, or it stayed short.
     Failed = 1,
-    /// The overlap policy left it out; it has no submission and no completion time.
+    /// The overlap policy dropped it; no submission and completion times.
     Dropped = 2,
-    /// The run was stopped before it could be submitted; no submission and no completion time.
+    /// The run was stopped before it was submitted; no submission and completion times.
     Cancelled = 3,
 }
 
@@ -84,7 +84,7 @@ impl Outcome {
     /// Every outcome, in the order of tables.
     pub const ALL: [Outcome; 4] = [Outcome::Completed, Outcome::Failed, Outcome::Dropped, Outcome::Cancelled];
 
-    /// The word in Parquet, JSON and CSV.
+    /// Returns the word in Parquet, JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
@@ -95,7 +95,7 @@ impl Outcome {
     }
 }
 
-/// What was special about a request: a small set.
+/// Set of marks of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Marks(pub u16);
 
@@ -104,27 +104,27 @@ impl Marks {
     pub const PUSHED: Marks = Marks(1);
     /// It waited for a conflict under `order`.
     pub const ORDERED: Marks = Marks(1 << 1);
-    /// Its address lay beyond the target and was wrapped.
+    /// Its address was beyond the target and was wrapped.
     pub const WRAPPED: Marks = Marks(1 << 2);
     /// It would have crossed the end of the target and was moved down.
     pub const AT_BORDER: Marks = Marks(1 << 3);
     /// It was widened to whole logical blocks.
     pub const ROUNDED: Marks = Marks(1 << 4);
-    /// It transferred less than asked at least once.
+    /// A transfer was short at least once.
     pub const SHORT: Marks = Marks(1 << 5);
 
-    /// It was due while the plan let nothing go: as many requests were in flight as the depth allows, or one before it
-    /// waited and held up all after it (`order`, or a full push-back list).
+    /// It was due while the plan allowed no submission: the queue depth was reached, or an earlier request waited and
+    /// held up all later ones (`order`, or a full push-back list).
     pub const HELD: Marks = Marks(1 << 6);
-    /// It was due while all the memory for data was in use.
+    /// It was due while all data memory was in use.
     pub const NO_BUFFER: Marks = Marks(1 << 7);
     /// It belongs to the ramp before the measured time.
     pub const RAMP: Marks = Marks(1 << 8);
-    /// In a recording: others of the same place and length were in flight, so that its end may be that of another.
+    /// In a recording: others of the same place and length were in flight, so its completion may be that of another.
     pub const AMBIGUOUS: Marks = Marks(1 << 9);
-    /// A write whose data had to be on stable storage when it completed (force unit access).
+    /// A write with force unit access (FUA).
     pub const FUA: Marks = Marks(1 << 10);
-    /// A write before which the target's write cache was emptied.
+    /// A write preceded by a flush of the target's write cache.
     pub const PREFLUSH: Marks = Marks(1 << 11);
 
     /// Every mark with its column name.
@@ -143,7 +143,7 @@ impl Marks {
         (Marks::PREFLUSH, "preflush"),
     ];
 
-    /// Whether all of `other` is in here.
+    /// Whether it contains all of `other`.
     pub const fn has(self, other: Marks) -> bool {
         self.0 & other.0 == other.0
     }
@@ -154,14 +154,14 @@ impl Marks {
         if on { Marks(self.0 | other.0) } else { self }
     }
 
-    /// Adds what a write asks for beyond its data.
+    /// Adds the durability of a write.
     #[must_use]
     pub const fn with_durability(self, durability: Durability) -> Marks {
         self.with(Marks::FUA, durability.has(Durability::FUA))
             .with(Marks::PREFLUSH, durability.has(Durability::PREFLUSH))
     }
 
-    /// What a write requested beyond its data.
+    /// Returns the durability of a write.
     pub const fn durability(self) -> Durability {
         Durability::NONE
             .with(Durability::FUA, self.has(Marks::FUA))
@@ -170,31 +170,31 @@ impl Marks {
 }
 
 impl Record {
-    /// From this number on, records are of steps that belong to a pass and to none of its requests: the file of the pass is
-    /// opened, or what was written in it is flushed. No source has as many requests.
+    /// Records with this number or above are steps of a pass that belong to no request: opening the file, or flushing
+    /// written data. No source has as many requests.
     pub const STEPS: u64 = 1 << 52;
 
-    /// Whether it is of such a step.
+    /// Whether the record is such a step.
     pub fn is_step(&self) -> bool {
         self.sequence >= Record::STEPS
     }
 
-    /// submitted − due: how late the request was handed over. Never negative.
+    /// submitted − due: issue delay. Never negative.
     pub fn delay(&self) -> Option<Nanos> {
         self.submitted.map(|s| s.saturating_sub(self.due))
     }
 
-    /// completed − submitted: how long the target took.
+    /// completed − submitted: time taken by the target.
     pub fn latency(&self) -> Option<Nanos> {
         Some(self.completed?.saturating_sub(self.submitted?))
     }
 
-    /// completed − due: what an application with this timing would have seen.
+    /// completed − due: response time of an application with this timing.
     pub fn response(&self) -> Option<Nanos> {
         self.completed.map(|c| c.saturating_sub(self.due))
     }
 
-    /// Whether it counts in latency statistics: it was executed wholly.
+    /// Whether it counts in latency statistics: it was executed completely.
     pub fn is_completed(&self) -> bool {
         self.outcome == Outcome::Completed
     }
@@ -206,7 +206,7 @@ impl Record {
 }
 
 impl Default for Record {
-    /// A read of nothing at time zero: the blank that readers fill in.
+    /// An empty read at time zero, which readers fill in.
     fn default() -> Record {
         Record {
             sequence: 0,
@@ -238,7 +238,7 @@ pub const RECORD_BYTES: usize = 128;
 const NONE: u64 = u64::MAX;
 
 impl Record {
-    /// The log form: little-endian, fixed width, see `docs/archive.md`.
+    /// Encodes the log form: little-endian, fixed width, see `docs/archive.md`.
     pub fn encode(&self, out: &mut [u8; RECORD_BYTES]) {
         let mut w = FieldWriter { out, at: 0 };
         let time = |t: Option<Nanos>| t.map_or(NONE, |t| t.0);
@@ -268,14 +268,14 @@ impl Record {
         out[at..].fill(0);
     }
 
-    /// Whether its bytes lie where a file can have some. Those of a damaged record need not, and readers compute ends
-    /// without looking.
+    /// Whether its range is within a file's limits. Damaged records may exceed them, and readers compute ends without
+    /// checks.
     pub(crate) fn is_possible(&self) -> bool {
         let fits = |extent: Extent| Extent::new(extent.offset, extent.length).is_some();
         fits(self.requested) && fits(self.executed)
     }
 
-    /// The record of a log form; `None` where an operation or outcome is impossible.
+    /// Decodes a log form; `None` if operation or outcome is invalid.
     pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
         let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);

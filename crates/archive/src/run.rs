@@ -5,69 +5,68 @@ use iosonar_evidence::{ExtentRuns, WrittenRange};
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Version of the archive's form. A reader refuses a version that it does not know.
+/// Version of the archive's format. Readers refuse unknown versions.
 pub const ARCHIVE_VERSION: u32 = 2;
 
-/// Name and version of this program, as results carry it.
+/// Name and version of this program in results.
 pub const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 
-/// [`RunInfo::tool`] of what was recorded or converted, not executed.
+/// [`RunInfo::tool`] of recorded or converted results, which were not executed.
 pub const RECORDING: &str = "recording";
 
-/// What the engine knows about a run beside the records. Written at the start, and again at the end.
+/// Facts about a run from the engine, besides the records. Written at the start, and again at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// [`ARCHIVE_VERSION`].
     pub archive_version: u32,
-    /// Name and version of the program that wrote this, for example `iosonar 0.1.0`.
+    /// Name and version of the program that wrote it, for example `iosonar 0.1.0`.
     pub tool: String,
     /// The command as typed.
     pub command: String,
-    /// The directory that the run was started in: relative paths of the plan start there. Absent where an earlier version ran, or
-    /// the name is not UTF-8.
+    /// The directory in which the run was started: base of the plan's relative paths. Absent in results of earlier
+    /// versions, or if the name is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Wall clock at the run's time zero, in nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// `CLOCK_MONOTONIC` at the run's time zero, in nanoseconds: comparable with the kernel's trace clock `mono`.
     pub origin_monotonic_ns: u64,
-    /// How far the run came.
+    /// State of the run.
     pub state: RunState,
-    /// One for each target of the plan, in its order.
+    /// One per target of the plan, in its order.
     pub targets: Vec<TargetInfo>,
-    /// How often, and for how long in all, issuing had to wait for the recorder's writer.
+    /// Waits of issuing for the recorder's writer.
     pub recorder_stalls: Stalls,
-    /// How often, and for how long in all, the push-back list was full, so that requests without a conflict
-    /// had to wait too.
+    /// Waits because of a full push-back list, which affect requests without a conflict, too.
     pub push_back_stalls: Stalls,
-    /// How often, and for how long in all, a due request waited for memory for its data.
+    /// Waits of due requests for data memory.
     pub buffer_stalls: Stalls,
-    /// What the plan left open, and what really was used.
+    /// Resolved values of settings that the plan left open.
     pub means: ResolvedSetup,
-    /// CPU time of the whole process from time zero until the last target had ended, in nanoseconds.
+    /// CPU time of the whole process from time zero until the last target ended, in nanoseconds.
     pub cpu: CpuUse,
-    /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
+    /// The archive was made from a text without engine and depth: those of the plan are assumptions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_import: bool,
-    /// What is known of a recording's events; absent of everything else.
+    /// Facts about a recording's events; absent for other archives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
-    /// Whose requests were recorded, those with most requests first, the smallest ones together; empty of everything else.
+    /// Recorded processes, those with most requests first, the smallest ones combined; empty for other archives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessLoad>,
-    /// What verification did and found; absent where the plan has none.
+    /// Verification results; absent if the plan has no verification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
-    /// The phases of a plan that names them, as far as they began.
+    /// Phases of a plan that names them, if started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTimes>,
-    /// When each issuing loop executed each pass.
+    /// Times of each worker's passes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassTimes>,
 }
 
 impl RunInfo {
-    /// Of a run that has not started.
+    /// Facts of a run that has not started.
     pub fn new(tool: &str, command: &str, targets: Vec<TargetInfo>) -> RunInfo {
         RunInfo {
             archive_version: ARCHIVE_VERSION,
@@ -99,31 +98,31 @@ impl RunInfo {
     }
 }
 
-/// What became of the events of a recording.
+/// Counts of the events of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Events that are there.
+    /// Events present.
     pub events: u64,
-    /// Those that were lost because a buffer of the kernel was full.
+    /// Events lost because a buffer of the kernel was full.
     pub lost: u64,
-    /// The kernel counted events that are not kept among the lost ones (`blktrace`): fewer may be missing.
+    /// The kernel also counted events as lost that are not kept (`blktrace`): fewer may be missing.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lost_at_most: bool,
     /// Events of segments that were removed to limit the size.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed: u64,
-    /// How long was recorded, from the run's time zero; 0 if unknown, as in traces of other programs.
+    /// Duration of the recording from the run's time zero; 0 if unknown, as in traces of other programs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duration_ns: u64,
-    /// Requests that became records.
+    /// Requests converted to records.
     pub requests: u64,
-    /// Ends that may be those of other requests of the same kind, place and length.
+    /// Completions that may be those of other requests of the same kind, place and length.
     pub ambiguous: u64,
-    /// Requests without an end.
+    /// Requests without a completion.
     pub no_end: u64,
-    /// Ends without a request.
+    /// Completions without a request.
     pub no_begin: u64,
-    /// Places of the events that could not be read.
+    /// Unreadable places in the events.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
 }
@@ -131,20 +130,20 @@ pub struct Recorded {
 /// Requests of the processes of one name in a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProcessLoad {
-    /// The name, as the kernel tells it; absent where the trace tells none, and of the sum of several.
+    /// Process name from the kernel; absent if the trace lacks it, and for the sum of several.
     pub name: Option<String>,
-    /// The sum of those with the fewest requests.
+    /// Whether this is the sum of those with the fewest requests.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_rest: bool,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Requests that transfer no data, most of them flushes.
+    /// Requests that transfer no data, mostly flushes.
     pub others: u64,
     /// Bytes of reads and writes.
     pub bytes: u64,
-    /// Reads and writes that begin where the one before of the same process on the same device ended.
+    /// Reads and writes that start at the end of the previous one of the same process on the same device.
     pub sequential: u64,
 }
 
@@ -154,7 +153,7 @@ impl ProcessLoad {
         self.reads.saturating_add(self.writes)
     }
 
-    /// Takes another one into account, too.
+    /// Adds the counts of another process.
     pub fn add(&mut self, other: &ProcessLoad) {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
@@ -164,55 +163,55 @@ impl ProcessLoad {
     }
 }
 
-/// When a phase was executed, on the run's clock.
+/// Times of a phase, on the run's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseTimes {
-    /// Its name in the plan.
+    /// Name in the plan.
     pub name: String,
-    /// When it began for all of its jobs.
+    /// Start time for all of its jobs.
     pub start: Nanos,
-    /// When the last of its issuing loops had ended.
+    /// End time of the last of its workers.
     pub end: Nanos,
 }
 
-/// When an issuing loop executed a pass.
+/// Times of a worker's pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassTimes {
     /// Number of the target.
     pub target: u16,
-    /// Number of the loop among those of its target.
+    /// Number of the worker within its target.
     pub job: u16,
     /// Number of the phase, from 0.
     #[serde(default, skip_serializing_if = "is_no_phase")]
     pub phase: u16,
     /// Number of the pass in its phase, from 0.
     pub pass: u32,
-    /// When the pass began for it, on the run's clock.
+    /// Start time, on the run's clock.
     pub start: Nanos,
-    /// When its last request had completed, and what it wrote was flushed where the plan says so.
+    /// End time: the last request has completed, and data is flushed if the plan requests it.
     pub end: Nanos,
     /// CPU time of its thread from start to end, in nanoseconds.
     pub cpu_ns: u64,
-    /// How long it took to open the target's file for this pass; 0 where it stayed open.
+    /// Time to open the target's file for this pass; 0 if it stayed open.
     pub open_ns: u64,
 }
 
-/// What checking the data of a target found.
+/// Result of checking the data of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Checks {
     /// Requests whose data was checked.
     pub requests: u64,
-    /// Those that were not what they should be.
+    /// Requests with wrong data.
     pub miscompared: u64,
-    /// The first of those.
+    /// The first miscompares.
     pub first: Vec<Miscompare>,
 }
 
 impl Checks {
-    /// Most miscompares that are told one by one.
+    /// Maximum number of miscompares listed.
     pub const MOST_TOLD: usize = 100;
 
-    /// Adds what another loop of the target found.
+    /// Adds the result of another worker of the target.
     pub fn merge(&mut self, other: Checks) {
         self.requests += other.requests;
         self.miscompared += other.miscompared;
@@ -222,7 +221,7 @@ impl Checks {
     }
 }
 
-/// A request whose data was not what it should be.
+/// A request with wrong data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Miscompare {
     /// Number of the phase, from 0.
@@ -234,58 +233,58 @@ pub struct Miscompare {
     pub sequence: u64,
     /// Byte offset of the request on the target.
     pub offset: u64,
-    /// The first bad byte, counted from the start of the request.
+    /// Offset of the first bad byte in the request.
     pub at: u64,
-    /// What that byte should be.
+    /// Expected byte.
     pub expected: u8,
-    /// What it is.
+    /// Byte found.
     pub found: u8,
-    /// How many bytes are bad.
+    /// Number of bad bytes.
     pub bad_bytes: u64,
-    /// The read succeeded and did not change the memory at that byte.
+    /// The read succeeded but did not change the memory at that byte.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untransferred: bool,
 }
 
-/// What a run really used, where the plan leaves it open or the machine did not allow it.
+/// Resolved setup of a run, where the plan leaves it open or the machine did not allow it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResolvedSetup {
-    /// Name of the engine that carried the requests out.
+    /// Engine that executed the requests.
     pub engine: String,
-    /// Why that is not the plan's engine, where it is not.
+    /// Why that is not the plan's engine, if it differs.
     pub fallback: Option<String>,
-    /// What else the machine did not allow, or what limits the engine: one sentence each.
+    /// Other restrictions of the machine, and limits of the engine: one sentence each.
     pub notices: Vec<String>,
-    /// How long before a due time the issuing threads stopped sleeping; 0: never.
+    /// Time before a due time at which the issuing threads stopped sleeping; 0: never.
     pub spin: Nanos,
-    /// Bytes of memory for data, of all targets together.
+    /// Bytes of data memory of all targets.
     pub buffer_bytes: u64,
-    /// The clock that took the times.
+    /// Clock that took the times.
     pub clock: ClockInfo,
 }
 
-/// The clock that took the times.
+/// Clock that took the times.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClockInfo {
     /// `tsc`, calibrated against `CLOCK_MONOTONIC`, or `clock_gettime`.
     pub source: String,
-    /// What one reading costs, in picoseconds.
+    /// Cost of a clock reading, in picoseconds.
     pub cost_ps: u64,
-    /// Greatest difference to `CLOCK_MONOTONIC` that was seen, at the start and at the end of the run.
+    /// Maximum difference to `CLOCK_MONOTONIC` seen at the start and at the end of the run.
     pub error: Nanos,
 }
 
 /// CPU time of the process, all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CpuUse {
-    /// In user mode.
+    /// User mode.
     pub user_ns: u64,
-    /// In the kernel.
+    /// Kernel mode.
     pub system_ns: u64,
-    /// Of both, what it took to show how the run went on: progress line and live view.
+    /// Part of both used for showing progress: progress line and live view.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub watching_ns: u64,
-    /// Of both, what it took to sample the counters of the machine.
+    /// Part of both used for sampling the machine's counters.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sampling_ns: u64,
 }
@@ -302,36 +301,36 @@ fn is_false(is: &bool) -> bool {
     !is
 }
 
-/// How far a run came.
+/// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "why", rename_all = "kebab-case")]
 pub enum RunState {
-    /// It goes on, or it was killed.
+    /// Running, or killed.
     Running,
-    /// Every request of the plan was dealt with.
+    /// Every request of the plan was processed.
     Finished,
-    /// A signal stopped it; what was in flight was drained. Holds the signal's name.
+    /// Stopped by a signal; requests in flight were drained. Holds the signal's name.
     Interrupted(String),
-    /// It could not go on. Holds the reason.
+    /// Aborted. Holds the reason.
     Broken(String),
-    /// Every request of the plan was dealt with, but the result could not be written in its finished form, for example
+    /// Every request of the plan was processed, but the result could not be converted to its finished form, for example
     /// because the disk was full. No record is lost. Holds the reason.
     Unconverted(String),
 }
 
 impl RunState {
-    /// Whether every request of the plan was dealt with.
+    /// Whether every request of the plan was processed.
     pub fn is_complete(&self) -> bool {
         matches!(self, RunState::Finished | RunState::Unconverted(_))
     }
 }
 
-/// What is known about a target when the run starts, and what was counted on the way.
+/// Facts about a target at the start of the run, and counts of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TargetInfo {
     /// Path as typed.
     pub path: String,
-    /// Path or name of its load, with its filters after ` | `, or of its pattern.
+    /// Path or name of its load, with its filters after ` | `, or name of its pattern.
     pub source: String,
     /// Usable size in bytes.
     pub size: u64,
@@ -339,49 +338,50 @@ pub struct TargetInfo {
     pub block: u64,
     /// Highest end in bytes that the source requested inside its window, before wrapping.
     pub max_requested_end: u64,
-    /// Requests of its recorded loads that are no whole logical blocks, so that they are rounded; as far as that is known before the run.
+    /// Unaligned requests of its recorded loads, which are rounded to logical blocks; as far as known before the run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounded_requests: u64,
     /// Lines of the load, text included, up to the end of the window.
     pub input_lines: u64,
-    /// Lines that looked like requests and were skipped (`--skip-bad`).
+    /// Skipped lines that looked like requests (`--skip-bad`).
     pub bad_lines: u64,
-    /// Where the load's time ran backward and was shifted.
+    /// Number of times the load's time went backward and was shifted.
     pub back_shifts: u64,
-    /// Most requests that waited for a conflict at the same time; absent where it is not known.
+    /// Maximum number of requests waiting for a conflict; absent if unknown.
     pub max_waiting: Option<u64>,
-    /// Most requests that were handed to the engine at the same time; of several jobs the sum, which is an upper bound.
-    /// With `threads` that includes those whose thread had not woken up yet, so fewer may have been with the kernel.
-    /// Absent where it is not known.
+    /// Maximum number of requests submitted to the engine and not completed; for several jobs the sum, which is an
+    /// upper bound. With `threads` that includes those whose thread had not woken up yet, so fewer may have been in the
+    /// kernel. Absent if unknown.
     pub max_in_flight: Option<u64>,
-    /// Requests that the whole plan has for it, where that is known.
+    /// Requests of the whole plan for it, if known.
     #[serde(default)]
     pub expected_requests: Option<u64>,
-    /// Why its part ended before its end, while others went on.
+    /// Why its part ended early while others continued.
     #[serde(default)]
     pub ended_early: Option<String>,
-    /// Hash of what was issued: of pass, number, operation and place of every request, in any order, as 16 hexadecimal
-    /// digits. Equal sequences have equal hashes, whatever the engine, the depth or the number of threads. Empty where
-    /// it is not known.
+    /// Hash of the issued requests: of pass, number, operation and place of every request, in any order, as 16
+    /// hexadecimal digits. Equal sequences have equal hashes, for any engine, depth or number of threads. Empty if
+    /// unknown.
     #[serde(default)]
     pub issued_hash: String,
-    /// Bytes that are requested of a file, or of the file behind a loop device, and that held no data when the run began: reading
-    /// them costs nothing. Known up to the highest requested end.
+    /// Bytes that are requested of a file, or of a loop device's backing file, and that were holes at the start:
+    /// reading them costs nothing. Known up to the highest requested end.
     #[serde(default)]
     pub hole_bytes: u64,
-    /// Bytes among which [`TargetInfo::hole_bytes`] were looked for: from the first to the last byte that may be requested. 0 in results
-    /// of earlier versions, which looked from 0 to the highest requested end.
+    /// Bytes searched for [`TargetInfo::hole_bytes`]: from the first to the last byte that may be requested. 0 in
+    /// results of earlier versions, which searched from 0 to the highest requested end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hole_range_bytes: u64,
-    /// Bytes of that range that were in the page cache when the run began. Known where jobs read through it and claim a device, and the
-    /// kernel tells.
+    /// Bytes of that range in the page cache at the start. Known if jobs read through it and claim a device, and the
+    /// kernel reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_bytes: Option<u64>,
-    /// From the lowest to the highest byte that requests change: planned while the run goes on, and then what was issued. Absent where
-    /// nothing is changed, and in results of earlier versions.
+    /// From the lowest to the highest changed byte: planned during the run, then as issued. Absent if nothing is
+    /// changed, and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<WrittenRange>,
-    /// How the used range of a file, or of the file behind a loop device, lay on the device when the run began. Absent where nobody tells.
+    /// Layout of the used range of a file, or of a loop device's backing file, on the device at the start. Absent if
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extents: Option<ExtentRuns>,
     /// Flushes of its load, and writes with FUA or a preflush, that were skipped or made plain (`--flush drop`).
@@ -390,7 +390,7 @@ pub struct TargetInfo {
     /// Discards and write zeroes of its load that were skipped (`--discard drop`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out_discards: u64,
-    /// What checking its data found; absent where nothing was checked.
+    /// Result of checking its data; absent if nothing was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
 }
@@ -402,23 +402,23 @@ impl TargetInfo {
     }
 }
 
-/// Waiting that the tool itself caused.
+/// Waits caused by the tool itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stalls {
-    /// How often.
+    /// Number of waits.
     pub count: u64,
-    /// How long in all.
+    /// Total time.
     pub total: Nanos,
 }
 
 impl Stalls {
-    /// Counts one more wait.
+    /// Adds a wait.
     pub fn add(&mut self, length: Nanos) {
         self.count += 1;
         self.total.0 += length.0;
     }
 
-    /// Counts all of `other` too.
+    /// Adds all waits of `other`.
     pub fn merge(&mut self, other: Stalls) {
         self.count = self.count.saturating_add(other.count);
         self.total = self.total.saturating_add(other.total);

@@ -1,8 +1,8 @@
 //! Records as text: CSV and JSON Lines, for `grep`, spreadsheets and scripts.
 //!
-//! Both forms have the columns of `records.parquet`, under the same names and in the same order: one table
-//! describes them all. Behind them comes `stamp`: lines are cut out and passed on, and each must still say that
-//! it is no storage result.
+//! Both formats have the columns of `records.parquet`, with the same names and in the same order: one table describes
+//! them all. The last column is `stamp`: lines are cut out and passed on, and each must still state that it is not a
+//! storage result.
 
 use crate::Record;
 use crate::columns::{COLUMNS, Field, word_of};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// The last column.
 const STAMP: &str = "stamp";
 
-/// A field of one record, ready to be printed.
+/// A field of a record, ready to be printed.
 enum Value {
     Unsigned(u64),
     Signed(i64),
@@ -41,13 +41,13 @@ pub struct CsvWriter<W> {
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Writes the header line. `out` should be buffered: each record is one write. `stamp` says why this is no
-    /// storage result, see [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for one that is.
+    /// Writes the header line. `out` should be buffered: each record is one write. `stamp` states why this is not a
+    /// storage result, see [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for storage results.
     pub fn new(out: W, stamp: &str) -> io::Result<CsvWriter<W>> {
         CsvWriter::with_form(out, stamp, csv::Form::default())
     }
 
-    /// The same in another form.
+    /// The same in another CSV form.
     pub fn with_form(out: W, stamp: &str, form: csv::Form) -> io::Result<CsvWriter<W>> {
         let names = COLUMNS.iter().map(|(name, _)| *name).chain([STAMP]);
         Ok(CsvWriter { table: csv::Writer::new(out, form, names)?, stamp: stamp.into() })
@@ -65,7 +65,7 @@ impl<W: Write> CsvWriter<W> {
         self.table.row(cells.chain([Cell::from(self.stamp.as_str())]))
     }
 
-    /// Flushes, and gives the output back.
+    /// Flushes, and returns the output.
     pub fn finish(self) -> io::Result<W> {
         self.table.finish()
     }
@@ -74,20 +74,19 @@ impl<W: Write> CsvWriter<W> {
 /// Writes records as JSON Lines: one object per record and line. Absent values are `null`, flags `true` or
 /// `false`, operation and outcome strings.
 ///
-/// Numbers are whole and may need all 64 bits; a reader that takes them for floating point keeps times exact
-/// for 104 days.
+/// Numbers are whole and may need all 64 bits; a reader that parses them as floating point keeps times exact for 104 days.
 #[derive(Debug)]
 pub struct JsonWriter<W> {
     out: W,
-    /// How each line ends: the stamp, and the line's end.
+    /// End of each line: the stamp and the newline.
     end: String,
-    /// Kept between records, so that a record costs no allocation.
+    /// Reused, so that a record costs no allocation.
     line: Vec<u8>,
 }
 
 impl<W: Write> JsonWriter<W> {
-    /// `out` should be buffered: each record is one write. `stamp` says why this is no storage result, see
-    /// [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for one that is, and the field then `null`.
+    /// `out` should be buffered: each record is one write. `stamp` states why this is not a storage result, see
+    /// [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for storage results, and the field then `null`.
     pub fn new(out: W, stamp: &str) -> JsonWriter<W> {
         let stamp = if stamp.is_empty() { serde_json::Value::Null } else { stamp.into() };
         JsonWriter { out, end: format!(",\"{STAMP}\":{stamp}}}\n"), line: Vec::with_capacity(1024) }
@@ -111,7 +110,7 @@ impl<W: Write> JsonWriter<W> {
         self.out.write_all(&self.line)
     }
 
-    /// Flushes, and gives the output back.
+    /// Flushes, and returns the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
