@@ -1,4 +1,4 @@
-//! Block devices as sysfs describes them.
+//! Block devices as described by sysfs.
 
 use crate::kernel_fs::KernelFs;
 use crate::target::{BlockDevice, Layer, PartitionPlace, Queue, Role};
@@ -7,28 +7,28 @@ use iosonar_text::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Sysfs counts in these, whatever the device's block size is.
+/// Unit of sysfs sizes, for any block size of the device.
 pub(crate) const SECTOR: u64 = 512;
-/// Devices are followed down to this depth: deeper than any sensible stack, and an end for a broken one.
+/// Maximum depth of device stacks: deeper than any sensible stack, and a limit for broken ones.
 const MAX_DEPTH: usize = 12;
 
-/// Where sysfs describes every mounted btrfs.
+/// Sysfs directory of all mounted btrfs.
 pub(crate) const BTRFS: &str = "/sys/fs/btrfs";
 
-/// Where sysfs describes the device with this number.
+/// Sysfs directory of the device with this number.
 pub(crate) fn entry(number: DevNumber) -> String {
     format!("/sys/dev/block/{number}")
 }
 
-/// Where sysfs describes the device with this kernel name.
+/// Sysfs directory of the device with this kernel name.
 pub(crate) fn class_entry(name: &str) -> PathBuf {
     Path::new("/sys/class/block").join(name)
 }
 
-/// Describes a device and what lies below it.
+/// Describes a device and the layers below it.
 ///
 /// # Errors
-/// Sysfs does not know it.
+/// Sysfs lacks the device.
 pub(crate) fn describe(number: DevNumber, root: &Root) -> io::Result<BlockDevice> {
     describe_below(number, root, 0)
 }
@@ -43,7 +43,7 @@ pub(crate) fn size_of(name: &str, root: &Root) -> Option<u64> {
     in_bytes(class_entry(name).join("size"), root).known().copied()
 }
 
-/// Number of the device that `path`, for example `/dev/mapper/home`, leads to.
+/// Number of the device at `path`, for example `/dev/mapper/home`.
 pub(crate) fn number_at(path: &str, root: &Root) -> Option<DevNumber> {
     let name = Path::new(path).strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
     let target = root.resolve(path).ok().filter(|target| target.starts_with("/dev"));
@@ -54,21 +54,21 @@ pub(crate) fn number_at(path: &str, root: &Root) -> Option<DevNumber> {
 /// Kernel names of the partitions of the disk with this kernel name.
 ///
 /// # Errors
-/// Sysfs does not describe the disk.
+/// Sysfs lacks the disk.
 pub(crate) fn partitions(name: &str, root: &Root) -> io::Result<Vec<String>> {
     let disk = class_entry(name);
     let names = root.list(&disk)?;
     Ok(names.into_iter().filter(|name| root.exists(disk.join(name).join("partition"))).collect())
 }
 
-/// What sysfs tells in sectors.
+/// Reads a sysfs file in sectors, as bytes.
 fn in_bytes(file: PathBuf, root: &Root) -> Fact<u64> {
     let too_large = || Fact::absent(format!("{} is larger than 64 bits of bytes", shown(&file)));
     let sectors = root.fact(&file).parse::<u64>();
     sectors.and_then(|sectors| sectors.checked_mul(SECTOR).map_or_else(too_large, Fact::Known))
 }
 
-/// Where the partitions of a disk lie, by place.
+/// Places of a disk's partitions, sorted.
 fn partition_places(disk: &str, root: &Root) -> Vec<PartitionPlace> {
     let place = |name: String| {
         let bytes = |file| in_bytes(class_entry(disk).join(&name).join(file), root).known().copied();
@@ -80,15 +80,15 @@ fn partition_places(disk: &str, root: &Root) -> Vec<PartitionPlace> {
     places
 }
 
-/// Kernel names of the devices that lie on the one with this kernel name.
+/// Kernel names of the devices on top of the one with this kernel name.
 ///
 /// # Errors
-/// The directory `holders`, which the kernel makes for each device, can't be read.
+/// The directory `holders`, which the kernel creates for each device, is unreadable.
 pub(crate) fn holders(name: &str, root: &Root) -> io::Result<Vec<String>> {
     root.list(class_entry(name).join("holders"))
 }
 
-/// A device's kernel name, and the name that device mapper was given for it: `dm-3 (vg-home)`.
+/// A device's kernel name, followed by its device mapper name: `dm-3 (vg-home)`.
 pub(crate) fn given_name(name: &str, root: &Root) -> String {
     match root.read(class_entry(name).join("dm/name")) {
         Ok(given) if !given.is_empty() => format!("{name} ({given})"),
@@ -96,7 +96,7 @@ pub(crate) fn given_name(name: &str, root: &Root) -> String {
     }
 }
 
-/// Whether device mapper holds up everything that is sent to the device.
+/// Whether device mapper blocks all I/O to the device.
 pub(crate) fn is_suspended(name: &str, root: &Root) -> bool {
     root.read(class_entry(name).join("dm/suspended")).is_ok_and(|text| text == "1")
 }
@@ -108,11 +108,11 @@ pub(crate) struct BtrfsVolume {
     pub members: Vec<DevNumber>,
 }
 
-/// Every mounted btrfs: mountinfo shows them under an anonymous number and names only one device. A kernel without
+/// Returns every mounted btrfs: mountinfo shows them under an anonymous number and only one device. A kernel without
 /// btrfs has no directory for it.
 ///
 /// # Errors
-/// Sysfs does not show what it has of btrfs.
+/// The btrfs directory in sysfs is unreadable.
 pub(crate) fn btrfs_volumes(root: &Root) -> io::Result<Vec<BtrfsVolume>> {
     let names = match root.list(BTRFS) {
         Ok(names) => names,
@@ -123,7 +123,7 @@ pub(crate) fn btrfs_volumes(root: &Root) -> io::Result<Vec<BtrfsVolume>> {
     names.into_iter().filter_map(|name| btrfs_volume(name, root).transpose()).collect()
 }
 
-/// The volume that a directory of sysfs describes; others, such as `features`, have no devices.
+/// Reads a btrfs directory in sysfs; others, such as `features`, have no devices.
 fn btrfs_volume(uuid: String, root: &Root) -> io::Result<Option<BtrfsVolume>> {
     let devices = match root.list(format!("{BTRFS}/{uuid}/devices")) {
         Ok(devices) => devices,
@@ -137,7 +137,7 @@ fn btrfs_volume(uuid: String, root: &Root) -> io::Result<Option<BtrfsVolume>> {
     Ok(Some(BtrfsVolume { members: devices.iter().map(number).collect::<io::Result<_>>()?, uuid }))
 }
 
-/// As [`describe`], `depth` layers below the target.
+/// Like [`describe`], `depth` layers below the target.
 pub(crate) fn describe_below(number: DevNumber, root: &Root, depth: usize) -> io::Result<BlockDevice> {
     if depth > MAX_DEPTH {
         return Err(io::Error::other(format!("more than {MAX_DEPTH} layers below the target")));
@@ -174,7 +174,7 @@ fn size_by_ioctl(name: &str, root: &Root) -> Fact<u64> {
     device.and_then(|device| Ok(iosonar_os::blockdev::size(device)?)).into()
 }
 
-/// The first of these files that says something.
+/// Content of the first readable one of these files.
 fn first(root: &Root, disk: &Path, files: &[&str]) -> Fact<String> {
     let found = files.iter().find_map(|file| root.fact(disk.join(file)).known().cloned());
     match found {
@@ -183,7 +183,8 @@ fn first(root: &Root, disk: &Path, files: &[&str]) -> Fact<String> {
     }
 }
 
-/// Name of a disk's block driver, by its major number. Drivers on the shared one are named by the disk's name up to its first digit.
+/// Name of a disk's block driver, by its major number. Drivers that share a major are named by the disk's name up to
+/// its first digit.
 fn driver(disk: &Path, root: &Root) -> Fact<String> {
     let number: Fact<DevNumber> = root.fact(disk.join("dev")).parse();
     let by_number = number.and_then(|number| block_driver(number.major, root));
@@ -194,7 +195,7 @@ fn driver(disk: &Path, root: &Root) -> Fact<String> {
     Fact::Known(name.chars().take_while(|c| !c.is_ascii_digit()).collect())
 }
 
-/// The name in `/proc/devices` of drivers that have no major number of their own, such as those of NVMe and of persistent memory.
+/// The name in `/proc/devices` of drivers without a separate major number, such as those of NVMe and of persistent memory.
 const SHARED_MAJOR: &str = "blkext";
 
 /// Name of the block driver with this major number.
@@ -242,7 +243,7 @@ fn looped(directory: &Path, backing_file: &str, root: &Root, depth: usize) -> Ro
     }
 }
 
-/// What a loop device lies on. The path in sysfs may meanwhile lead elsewhere, so the kernel's numbers have to agree.
+/// The layer below a loop device. The path in sysfs may meanwhile lead elsewhere, so the kernel's numbers must match.
 fn below_loop(name: &str, backing_file: &str, root: &Root, depth: usize) -> Layer {
     match file::layer_at(Path::new(backing_file), root, depth + 1) {
         Layer::RegularFile(file) if !loops::is_backing(name, file.device, file.inode, root) => {
@@ -288,7 +289,7 @@ fn queue(directory: &Path, root: &Root) -> Queue {
     }
 }
 
-/// Of `mq-deadline [none]` the one in brackets.
+/// Returns the bracketed word of `mq-deadline [none]`.
 fn chosen(line: &str) -> String {
     let bracketed = line.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     bracketed.unwrap_or(line).to_owned()

@@ -1,11 +1,11 @@
-//! Limits that control groups lay on this process, in both versions of the interface.
+//! Control group limits of this process, in both versions of the interface.
 
 use crate::Root;
 use crate::mounts::{self, Mount};
 use iosonar_evidence::{CgroupLimit, Cgroups};
 use std::path::{Path, PathBuf};
 
-/// Files that hold limits: controller of version 1 (`""` for version 2), file, and the texts that mean "none".
+/// Limit files: controller of version 1 (`""` for version 2), file, and the texts that mean "no limit".
 const LIMITS: [(&str, &str, &[&str]); 13] = [
     ("", "cpu.max", &["max"]),
     ("", "io.max", &[]),
@@ -24,7 +24,7 @@ const LIMITS: [(&str, &str, &[&str]); 13] = [
 /// Version 1 writes "no limit" of memory as the largest number of whole pages, somewhat below 2^63.
 const NO_MEMORY_LIMIT: u64 = 1 << 62;
 
-/// What applies to this process.
+/// Reads the limits that apply to this process.
 pub(crate) fn capture(root: &Root) -> Cgroups {
     let membership = root.fact("/proc/self/cgroup").map(|text| text.lines().map(str::to_owned).collect());
     let mounts = mounts::own(root).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(crate) fn capture(root: &Root) -> Cgroups {
     cgroups
 }
 
-/// The least memory in bytes that the control group of this process, or one above it, allows; `None` where none limits it.
+/// Minimum memory limit in bytes of the control group of this process and its ancestors; `None` if there is no limit.
 pub fn memory_limit(root: &Root) -> Option<u64> {
     let is_of_memory = |limit: &&CgroupLimit| {
         matches!(limit.file.as_str(), "memory.max" | "memory.high" | "memory.limit_in_bytes")
@@ -47,7 +47,7 @@ pub fn memory_limit(root: &Root) -> Option<u64> {
     limits.iter().filter(is_of_memory).filter_map(|limit| limit.value.parse().ok()).min()
 }
 
-/// The file with what the CPU limit of this process has done: that of the innermost group with a limit.
+/// Path of the throttling statistics of this process: that of the innermost group with a CPU limit.
 pub(crate) fn throttling(root: &Root) -> Option<PathBuf> {
     let membership = root.read("/proc/self/cgroup").ok()?;
     let mounts = mounts::own(root).ok()?;
@@ -63,7 +63,7 @@ fn has_cpu_limit(root: &Root, directory: &Path) -> bool {
     files.any(|(_, file, none)| limit(root, directory, file).is_some_and(|value| !is_none(&value, none)))
 }
 
-/// One hierarchy, and the place of this process in it.
+/// A hierarchy, and the group of this process in it.
 struct Hierarchy<'a> {
     controllers: Vec<&'a str>,
     mount: &'a Mount,
@@ -72,7 +72,7 @@ struct Hierarchy<'a> {
 }
 
 impl<'a> Hierarchy<'a> {
-    /// From a line `4:cpu,cpuacct:/group` (version 1) or `0::/group` (version 2).
+    /// Parses a line `4:cpu,cpuacct:/group` (version 1) or `0::/group` (version 2).
     fn of(line: &'a str, mounts: &'a [Mount]) -> Result<Self, String> {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else {
@@ -108,7 +108,7 @@ fn has_option(options: &str, name: &str) -> bool {
     options.split(',').any(|option| option == name)
 }
 
-/// Text of a limit; that of a quota with its period.
+/// Text of a limit; a quota includes its period.
 fn limit(root: &Root, directory: &Path, file: &str) -> Option<String> {
     let value = root.read(directory.join(file)).ok()?;
     if file != "cpu.cfs_quota_us" || value == "-1" {

@@ -1,4 +1,4 @@
-//! The machine that a run happened on, as it was at one moment.
+//! Snapshot of the machine on which a run happened.
 
 pub use iosonar_evidence::environment::*;
 
@@ -16,7 +16,7 @@ const CAPABILITIES: [(u32, &str); 6] = [
     (38, "CAP_PERFMON"),
 ];
 
-/// Looks at the machine. Nothing is fatal: what could not be read is absent, with its reason.
+/// Captures the environment. No error is fatal: unreadable values are absent, with the reason.
 pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
     Environment {
         tool: String::new(),
@@ -41,9 +41,9 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
     }
 }
 
-/// The file system that a result's directory is in, or will be in.
+/// File system of a result's directory, which may not exist yet.
 pub fn file_system_for(result: &Path, root: &Root) -> Fact<crate::target::FileSystem> {
-    // Before the run the directory does not exist yet.
+    // Before the run the directory does not exist.
     let path = std::path::absolute(result).unwrap_or_else(|_| result.to_owned());
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(&path);
     crate::file_system_of(existing, root)
@@ -61,7 +61,7 @@ fn cpu(root: &Root) -> Cpu {
     let info = root.fact("/proc/cpuinfo");
     let online = root.fact("/sys/devices/system/cpu/online");
     Cpu {
-        // The names that x86, POWER and ARM give the same thing.
+        // Names of the model on x86, POWER and ARM.
         model: field(&info, &["model name", "cpu", "CPU part"], "/proc/cpuinfo"),
         count: online.clone().and_then(|list| count(&list)),
         online,
@@ -73,14 +73,14 @@ fn cpu(root: &Root) -> Cpu {
     }
 }
 
-/// Bytes of the largest CPU cache.
+/// Size of the largest CPU cache in bytes.
 pub fn cache_bytes(root: &Root) -> Fact<u64> {
     let caches = "/sys/devices/system/cpu/cpu0/cache";
     let names = match root.list(caches) {
         Ok(names) => names,
         Err(error) => return Fact::absent(format!("{caches}: {error}")),
     };
-    // `48K`
+    // Example: `48K`.
     let kib = |name: &String| {
         let size = root.read(format!("{caches}/{name}/size")).ok()?;
         size.trim().strip_suffix('K')?.parse::<u64>().ok()
@@ -102,7 +102,7 @@ fn governors(root: &Root) -> Fact<Vec<String>> {
     if found.is_empty() { Fact::absent(format!("{policies} names no governor")) } else { Fact::Known(found) }
 }
 
-/// Only processors that measure their temperature have these counters (x86 of Intel).
+/// Only some processors have these counters (x86 of Intel).
 fn thermal_throttles(root: &Root) -> Fact<u64> {
     let cpus = "/sys/devices/system/cpu";
     let names = root.list(cpus).unwrap_or_default();
@@ -175,7 +175,7 @@ fn field(text: &Fact<String>, names: &[&str], path: &str) -> Fact<String> {
     })
 }
 
-/// How many numbers a list like `0-3,8` has.
+/// Counts the numbers in a list like `0-3,8`.
 fn count(list: &str) -> Fact<u64> {
     let length = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -200,7 +200,7 @@ fn capabilities(mask: &str) -> Fact<BTreeMap<String, bool>> {
     }
 }
 
-/// `Max open files            1024                 524288               files`
+/// Parses `Max open files   1024     524288      files`.
 fn soft_limit(text: &str, name: &str) -> Fact<String> {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let value = line.and_then(|rest| rest.split_whitespace().next());
@@ -210,7 +210,7 @@ fn soft_limit(text: &str, name: &str) -> Fact<String> {
     )
 }
 
-/// Field 19 of `/proc/self/stat`; the command in field 2 can hold blanks and parentheses.
+/// Field 19 of `/proc/self/stat`; the command in field 2 can contain blanks and parentheses.
 fn nice(text: &str) -> Fact<i64> {
     let after_command = text.rsplit_once(')').map(|(_, rest)| rest);
     let value = after_command.and_then(|rest| rest.split_whitespace().nth(16)?.parse().ok());

@@ -1,4 +1,4 @@
-//! Extent maps of files, from what their file systems report (FIEMAP).
+//! Extent maps of files, as reported by their file systems (FIEMAP).
 
 use crate::{Fact, Root, file_system_of};
 use iosonar_layout::{Addresses, Extent, Groups, Map, Scan, Volume};
@@ -12,43 +12,43 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What of a map is kept.
+/// Parts of a map to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Counts and sums.
+    /// Counts and sums only.
     Figures,
     /// All extents, too.
     Extents,
-    /// All extents, too; a file with more than so many is an error.
+    /// All extents, too; more than this many are an error.
     ExtentsUpTo(usize),
 }
 
 /// Reads maps.
 #[derive(Debug)]
 pub struct MapReader {
-    /// Whether files are flushed first.
+    /// Whether to flush files first.
     syncs: bool,
     keeps: Keep,
-    /// What is known about file systems, by mount and device number.
+    /// Facts about file systems, by mount and device number.
     volumes: HashMap<(Option<u64>, u64), Arc<Volume>>,
 }
 
 impl MapReader {
-    /// `syncs`: whether files are flushed first. Without, blocks that were not written yet have no address.
+    /// `syncs`: whether to flush files first. Otherwise blocks that were not written yet have no address.
     pub fn new(syncs: bool, keeps: Keep) -> MapReader {
         MapReader { syncs, keeps, volumes: HashMap::new() }
     }
 
-    /// The map of an open regular file, which is named `path`.
+    /// Reads the map of an open regular file, named `path`.
     ///
     /// # Errors
-    /// A file system without maps, and whatever the kernel says, in words.
+    /// A file system without maps, or an error from the kernel, in words.
     pub fn read(&mut self, path: &Path, file: &File) -> Result<Map> {
         let facts = file.metadata()?;
         let attributes = attributes(file).ok();
         let mut volume = self.volume(path, file, facts.dev())?;
         if attributes.is_some_and(|found| found.is_realtime) {
-            // The realtime device has no allocation groups of the data device.
+            // The realtime device does not have the data device's allocation groups.
             let addresses = Addresses::RealtimeDevice;
             volume = Arc::new(Volume { groups: None, bytes: None, addresses, ..(*volume).clone() });
         }
@@ -96,10 +96,10 @@ pub(crate) fn describe(path: &Path, file: &File) -> Result<Volume> {
     })
 }
 
-/// Why a file has no map. Its kind stays that of the kernel's error.
+/// Explains why a file has no map. The kind is that of the kernel's error.
 fn in_words(error: &Error, volume: &Volume) -> Error {
     let kind = &volume.kind;
-    // What a file system without ioctls answers.
+    // Error of a file system without ioctls.
     let has_no_ioctls = error.raw_os_error() == Some(Errno::NOTTY.raw_os_error());
     let is_unsupported = error.kind() == ErrorKind::Unsupported || has_no_ioctls;
     let (of, words) = match (is_unsupported, kind.as_str()) {

@@ -1,4 +1,4 @@
-//! How the used range of a target lies on its device: how often data that follows each other does not lie side by side.
+//! Layout of a target's used range on its device: how often consecutive data is not contiguous.
 
 use crate::stored::{StoredIn, stored_in};
 use crate::target::TargetFacts;
@@ -7,19 +7,19 @@ use iosonar_os::extents::{Extents, RawExtent};
 use iosonar_text::shown;
 use std::ops::Range;
 
-/// Extents that are looked at. So many take some 10 ms, and more breaks do not make another result.
+/// Maximum number of extents read: this takes some 10 ms, and more breaks do not change the verdict.
 const MOST: usize = 100_000;
-/// Flags of the kernel (`FIEMAP_EXTENT_…`) with which an address says nothing: unknown, not allocated yet, encoded, inline or packed with
-/// others.
+/// Flags of the kernel (`FIEMAP_EXTENT_...`) that make an address meaningless: unknown, not allocated yet, encoded,
+/// inline or packed with others.
 const WITHOUT_PLACE: u32 = 0x2 | 0x4 | 0x8 | 0x200 | 0x400;
 /// `FIEMAP_EXTENT_SHARED`.
 const SHARED: u32 = 0x2000;
 
-/// Runs of bytes that lie side by side in a range of a target, of a loop device those of its file. Nothing is flushed for it: what has no
-/// place yet is not counted.
+/// Counts contiguous runs in a range of a target, for a loop device those of its file. Nothing is flushed: data without
+/// a place is not counted.
 ///
 /// # Errors
-/// Why nobody can tell: other devices, and file systems without extent maps.
+/// The layout is unknown: other devices, and file systems without extent maps.
 pub fn extent_runs(
     target: &TargetFacts,
     range: Range<u64>,
@@ -39,7 +39,7 @@ pub fn extent_runs(
     Ok(scan.whole())
 }
 
-/// Joins extents as they come, in the order of the file.
+/// Merges extents in file order.
 struct Scan {
     range: Range<u64>,
     found: ExtentRuns,
@@ -55,7 +55,7 @@ impl Scan {
         Scan { range, found, last: None, crossing: None }
     }
 
-    /// Takes the next extent into account; whether later ones can be of the range.
+    /// Adds the next extent; returns whether later ones can be in the range.
     fn add(&mut self, extent: RawExtent) -> bool {
         let end = extent.logical.saturating_add(extent.length).min(self.range.end);
         let start = extent.logical.max(self.range.start);
@@ -66,7 +66,7 @@ impl Scan {
             self.found.shared_bytes += if extent.flags & SHARED != 0 { bytes } else { 0 };
             if self.last != Some((start, physical)) {
                 self.found.runs += 1;
-                // What follows a hole is a run of its own, and no request goes from one into the other.
+                // Data after a hole is a separate run, and no request spans both.
                 if self.last.is_some_and(|(logical, _)| logical == start) {
                     self.break_at(start);
                 }
@@ -90,7 +90,7 @@ impl Scan {
         self.found
     }
 
-    /// Of a file with more extents: requests are those up to there.
+    /// For a file with too many extents: only requests up to there are counted.
     fn cut(mut self) -> ExtentRuns {
         self.range.end = self.last.map_or(self.range.end, |(end, _)| end);
         self.found.is_cut = true;

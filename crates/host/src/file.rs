@@ -1,4 +1,4 @@
-//! Regular files and the file systems that they are in.
+//! Regular files and their file systems.
 
 use crate::mounts::{self, Mount};
 use crate::node::{FileNode, Node, NodeKind};
@@ -7,22 +7,22 @@ use crate::{Fact, Root, block};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 
-/// Overlays of overlays are followed down to this depth.
+/// Maximum nesting of overlays.
 const MAX_DEPTH: usize = 12;
 
-/// Describes the regular file at `path`, and what lies below it.
+/// Describes the regular file at `path`, and the layers below it.
 pub(crate) fn describe(path: &Path, node: &FileNode, root: &Root) -> RegularFile {
     describe_below(path, node, root, 0)
 }
 
-/// The file system that `path` is in, with what lies below it. Symbolic links are followed.
+/// The file system of `path`, with the layers below it. Symbolic links are followed.
 pub fn file_system_of(path: &Path, root: &Root) -> Fact<FileSystem> {
     let mount_id = iosonar_os::statx::extra(path).ok().and_then(|extra| extra.mount_id);
     let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     file_system(&resolved, mount_id, root, 0)
 }
 
-/// Device or file at `path`, a name that came from sysfs.
+/// Device or file at `path`, a name from sysfs.
 pub(crate) fn layer_at(path: &Path, root: &Root, depth: usize) -> Layer {
     if let Some(number) = path.to_str().and_then(|path| block::number_at(path, root)) {
         return device_layer(number, root, depth);
@@ -54,8 +54,8 @@ fn describe_below(path: &Path, node: &FileNode, root: &Root, depth: usize) -> Re
     }
 }
 
-/// The file system of the lower layer of an overlay that holds a target: opening it for writing copies it to the upper one. None of
-/// other targets.
+/// File system of the lower overlay layer that holds a target, which would be copied to the upper one when opened for
+/// writing; `None` for other targets.
 pub fn lower_layer_of(target: &TargetFacts, root: &Root) -> Option<FileSystem> {
     let TargetKind::RegularFile(file) = &target.kind else { return None };
     let mounts = mounts::own(root).ok()?;
@@ -106,11 +106,11 @@ fn below(mount: &Mount, path: &Path, root: &Root, depth: usize) -> Vec<Layer> {
     members.into_iter().flatten().map(|number| device_layer(number, root, depth)).collect()
 }
 
-/// Where the layers of an overlay are, and where one of its files is in each of them.
+/// Directories of an overlay's layers, and the path of a file in them.
 struct Layers {
-    /// None where it is mounted without one, for reading.
+    /// `None` if mounted read-only without one.
     upper: Option<PathBuf>,
-    /// The uppermost first.
+    /// Uppermost first.
     lower: Vec<PathBuf>,
     file: PathBuf,
 }
@@ -121,7 +121,7 @@ impl Layers {
         let file = mount.root.strip_prefix("/").unwrap_or(&mount.root).join(below_mount);
         let options = || mount.super_options.split(',');
         let listed = options().filter_map(|option| option.strip_prefix("lowerdir="));
-        // As mounts of the newer interface list them.
+        // Format of the newer mount interface.
         let single = options().filter_map(|option| option.strip_prefix("lowerdir+="));
         let lower = listed.flat_map(|list| list.split(':')).chain(single).map(PathBuf::from).collect();
         Layers { upper: mount.super_option("upperdir").map(PathBuf::from), lower, file }
@@ -132,7 +132,7 @@ impl Layers {
         self.upper.as_ref().is_some_and(is_there)
     }
 
-    /// The lower layer that has the file. Directories are in all layers at once, and what is written goes to the upper one.
+    /// The lower layer that has the file. Directories are in all layers at once, and writes go to the upper one.
     fn holding_lower(&self, root: &Root) -> Option<&Path> {
         let has = |lower: &&PathBuf| {
             root.path(lower.join(&self.file)).symlink_metadata().is_ok_and(|found| found.is_file())
@@ -140,7 +140,7 @@ impl Layers {
         self.lower.iter().find(has).map(PathBuf::as_path)
     }
 
-    /// The directory of the layer that holds the file; of one that is in none, the layer that takes it.
+    /// Directory of the layer that holds the file; for a file in no layer, the one where it would be created.
     fn directory(&self, root: &Root) -> Option<&Path> {
         let lower = if self.is_in_upper(root) { None } else { self.holding_lower(root) };
         lower.or(self.upper.as_deref()).or(self.lower.first().map(PathBuf::as_path))
@@ -159,7 +159,7 @@ fn file_system_of_directory(directory: &Path, root: &Root, depth: usize) -> Fact
     file_system(directory, mount_id, root, depth)
 }
 
-/// Every device of the btrfs that this one belongs to; only itself for other file systems.
+/// All devices of a btrfs; for other file systems only the given one.
 fn btrfs_members(number: crate::DevNumber, root: &Root) -> Vec<crate::DevNumber> {
     let members = block::btrfs_volumes(root).unwrap_or_default().into_iter().map(|volume| volume.members);
     members.into_iter().find(|members| members.contains(&number)).unwrap_or_else(|| vec![number])

@@ -1,4 +1,4 @@
-//! A tree of `/proc` and `/sys` as tests need it, with its root.
+//! A tree of `/proc` and `/sys` for tests, with its root.
 
 use crate::Root;
 use iosonar_testkit::KernelTree;

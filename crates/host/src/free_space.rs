@@ -1,4 +1,4 @@
-//! The free space of mounted file systems, as they report it (GETFSMAP).
+//! Free space of mounted file systems, as they report it (GETFSMAP).
 
 use crate::extent_map::describe;
 use iosonar_layout::{FreeReport, FreeSpace};
@@ -10,11 +10,11 @@ use std::io::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::path::Path;
 
-/// The free space of the file system that a regular file or a directory is on. `syncs`: the file system is flushed first, so that
-/// data has its place and what was freed is free. Beside it the first `keeps` of its free ranges, in bytes and ascending.
+/// Reads the free space of the file system of a regular file or directory. `syncs`: flush the file system first, so
+/// that data is allocated and freed space is free. Also returns the first `keeps` free ranges, in bytes and ascending.
 ///
 /// # Errors
-/// A file system that does not report it, a path that is neither, and whatever the kernel says, in words.
+/// An unsupported file system, a path that is neither, or an error from the kernel, in words.
 pub fn read_free_space(path: &Path, syncs: bool, keeps: usize) -> Result<(FreeReport, Vec<Range<u64>>)> {
     let file = open(path)?;
     let volume = describe(path, &file)?;
@@ -37,7 +37,7 @@ pub fn read_free_space(path: &Path, syncs: bool, keeps: usize) -> Result<(FreeRe
     Ok((FreeReport { path, volume, is_synced, statfs_free, statfs_available, free }, ranges))
 }
 
-/// Nothing but regular files and directories is ever opened, because that could block or change it.
+/// Opens regular files and directories only: opening anything else could block or have side effects.
 fn open(path: &Path) -> Result<File> {
     let check = |facts: std::fs::Metadata| match facts.is_file() || facts.is_dir() {
         true => Ok(()),
@@ -48,14 +48,14 @@ fn open(path: &Path) -> Result<File> {
     };
     check(path.metadata()?)?;
     let file = open_to_inspect(path)?;
-    // Something else can have the name by now.
+    // The name may denote something else by now.
     check(file.metadata()?)?;
     Ok(file)
 }
 
-/// Why the free space is not known, and what to do. Its kind stays that of the kernel's error.
+/// Explains why the free space is unknown, with a remedy. The kind is that of the kernel's error.
 fn in_words(error: &Error, file_system: &str) -> Error {
-    // What a file system without the ioctl answers.
+    // Error of a file system without the ioctl.
     let has_none = error.raw_os_error() == Some(Errno::NOTTY.raw_os_error());
     if has_none || error.kind() == ErrorKind::Unsupported {
         let why = format!("{file_system} does not report its free space by GETFSMAP");
@@ -68,7 +68,7 @@ fn in_words(error: &Error, file_system: &str) -> Error {
     Error::new(error.kind(), format!("cannot read the free space of {file_system}: {error}{remedy}"))
 }
 
-/// What is possible where there is no such report.
+/// Alternative to the missing report.
 fn instead_of(file_system: &str) -> &'static str {
     match file_system {
         "btrfs" => {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(absent.kind(), ErrorKind::NotFound);
     }
 
-    /// Where this directory's file system reports them: no more are kept than wanted, and all are counted.
+    /// On file systems that report them: at most the wanted number of ranges is kept, and all are counted.
     #[test]
     fn ranges_are_kept_as_wanted() {
         let Ok((found, ranges)) = read_free_space(Path::new("."), false, 2) else { return };

@@ -1,10 +1,10 @@
-//! The write guard: nothing is written to a target before it says so.
+//! The write guard: nothing is written to a target without its consent.
 //!
 //! Three questions, in this order. *Can* it be written? *Is it in use* – mounted, swapped on, part of another device,
-//! opened exclusively? Then it is never written, whatever the user says. *Is it a block device?* Then the user has
-//! to ask for its destruction, and is told what is on it.
+//! opened exclusively? Then it is never written, even if the user insists. *Is it a block device?* Then the user must
+//! request its destruction, after seeing its contents.
 //!
-//! A device is judged together with everything that a write to it reaches: its partitions, the disk that it is a part
+//! A device is judged together with everything that a write to it affects: its partitions, the disk that it is a part
 //! of, and below a loop device the file or device that holds the data.
 
 mod contents;
@@ -28,28 +28,28 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use usage::{Machine, Unreadable};
 
-/// What a run does to a target.
+/// Effect of a run on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
-    /// Reads only.
+    /// Only reads.
     ReadOnly,
     /// At least one request may write or discard.
     Write,
 }
 
-/// The guard's consent.
+/// Consent of the guard.
 #[derive(Debug)]
 pub enum Permit {
-    /// To read.
+    /// Consent to read.
     ReadOnly,
-    /// To write, for as long as the value lives.
+    /// Consent to write, for the lifetime of the value.
     Write(WritePermit),
 }
 
-/// The guard's consent to write to one target. Only [`check`] makes it.
+/// Consent to write to one target. Only [`check`] creates it.
 ///
-/// It keeps block devices open with `O_EXCL`: as long as it lives, nobody can mount them, swap on them, or start a
-/// second run on them.
+/// It keeps block devices open with `O_EXCL`: during its lifetime, they cannot be mounted, used for swap, or used by a
+/// second run.
 #[derive(Debug)]
 pub struct WritePermit {
     statement: String,
@@ -57,18 +57,18 @@ pub struct WritePermit {
 }
 
 impl WritePermit {
-    /// What will be overwritten, for people.
+    /// Data to be overwritten, in words.
     pub fn statement(&self) -> &str {
         &self.statement
     }
 
-    /// How many block devices are kept from other users: the target, and those below a loop device.
+    /// Number of claimed block devices: the target, and those below a loop device.
     pub fn claimed_devices(&self) -> usize {
         self.claims.len()
     }
 }
 
-/// Why a target is not written. Each message names the path as typed and what to do about it.
+/// Why a target is not written. Each message names the path as typed and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// Writes would fail.
@@ -76,20 +76,20 @@ pub enum Refusal {
     ReadOnlyTarget {
         /// Path as typed.
         path: PathBuf,
-        /// What forbids it.
+        /// Reason.
         why: String,
-        /// What to do about it.
+        /// Remedy.
         remedy: String,
     },
-    /// Somebody else uses it.
+    /// Another user exists.
     #[error("{path} is in use and is never written while it is: {}", join(uses), path = shown(&path))]
     InUse {
         /// Path as typed.
         path: PathBuf,
-        /// By whom, at least one.
+        /// Uses, at least one.
         uses: Vec<Use>,
     },
-    /// It is a block device, and nobody requested its destruction.
+    /// A block device without the user's consent to its destruction.
     #[error(
         "writing to {path} would destroy {contents}; if that is intended, say so: `--destroy` on the command line, `destroy = true` in a plan",
         path = shown(&path)
@@ -97,20 +97,20 @@ pub enum Refusal {
     NeedsDestroy {
         /// Path as typed.
         path: PathBuf,
-        /// What is on it.
+        /// Contents of the device.
         contents: Box<Contents>,
     },
-    /// Whether it is in use could not be found out.
+    /// The check for other users failed.
     #[error("{path} is not written: {why}, so it may be in use; {remedy}", path = shown(&path))]
     Unknown {
         /// Path as typed.
         path: PathBuf,
-        /// What could not be found out.
+        /// The unknown fact.
         why: String,
-        /// What to do about it.
+        /// Remedy.
         remedy: &'static str,
     },
-    /// The path leads to something else now.
+    /// The path now leads to something else.
     #[error("{path} is no longer what it was a moment ago; start again", path = shown(&path))]
     Changed {
         /// Path as typed.
@@ -122,27 +122,28 @@ fn join(uses: &[Use]) -> String {
     uses.iter().map(Use::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a run may do to the target what it intends. `destroy` is the user's word that what is on a block device
-/// may go. Nothing is written; block devices are opened.
+/// Checks the run's intent for a target. `destroy` is the user's consent to destroy the contents of a block device.
+/// Nothing is written; block devices are opened.
 ///
 /// # Errors
-/// A target that can't be written, is in use, or needs the user's word.
+/// A target that can't be written, is in use, or needs the user's consent.
 pub fn check(facts: &TargetFacts, intent: Intent, destroy: bool, root: &Root) -> Result<Permit, Refusal> {
     Guard::new(root).check(facts, intent, destroy)
 }
 
-/// The guard for many targets: it looks around again when its last look is [`FRESH`] no more, not for each of them.
+/// The guard for many targets: it reads the machine's state again only when the last one is older than [`FRESH`], not
+/// for each target.
 #[derive(Debug)]
 pub struct Guard<'a> {
     root: &'a Root,
     seen: Option<(Machine, Instant)>,
 }
 
-/// How long a look at everything that is in use on the machine is believed.
+/// Maximum age of the machine's state.
 pub const FRESH: Duration = Duration::from_millis(100);
 
 impl<'a> Guard<'a> {
-    /// One that has not looked around yet.
+    /// Creates a guard that has not read the machine's state yet.
     pub fn new(root: &'a Root) -> Guard<'a> {
         Guard { root, seen: None }
     }
@@ -150,7 +151,7 @@ impl<'a> Guard<'a> {
     /// See [`check`].
     ///
     /// # Errors
-    /// A target that can't be written, is in use, or needs the user's word.
+    /// A target that can't be written, is in use, or needs the user's consent.
     pub fn check(&mut self, facts: &TargetFacts, intent: Intent, destroy: bool) -> Result<Permit, Refusal> {
         let root = self.root;
         match intent {
@@ -221,7 +222,7 @@ fn permit_device(
     Ok(WritePermit { statement, claims })
 }
 
-/// Opens a device exclusively, and makes sure that it is the one that was judged.
+/// Opens a device exclusively, and verifies that it is the one that was judged.
 fn claim(facts: &TargetFacts, path: &Path, device: &BlockDevice, root: &Root) -> Result<OwnedFd, Refusal> {
     let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
     let refused = |errno| not_opened(facts, device, errno, root);
@@ -243,13 +244,13 @@ fn not_opened(facts: &TargetFacts, device: &BlockDevice, errno: Errno, root: &Ro
     Refusal::ReadOnlyTarget { path, why: io::Error::from(errno).to_string(), remedy }
 }
 
-/// Nothing is lost there.
+/// Memory devices lose nothing.
 fn permit_memory(facts: &TargetFacts) -> WritePermit {
     let statement = format!("{} keeps nothing of what is written to it", shown(&facts.path));
     WritePermit { statement, claims: Vec::new() }
 }
 
-/// Opens a file for writing and closes it again: only that shows that the kernel agrees.
+/// Opens a file for writing and closes it again: only that proves the kernel's consent.
 fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, Refusal> {
     let refused = |errno: Errno| Refusal::ReadOnlyTarget {
         path: facts.path.clone(),
@@ -262,8 +263,8 @@ fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, R
     if (DevNumber::from_raw(stat.st_dev), stat.st_ino) != (file.device, file.inode) {
         return Err(Refusal::Changed { path: facts.path.clone() });
     }
-    // The kernel refuses each write to a swap file, also an empty one: it knows them where `/proc/swaps` names a path of
-    // another mount namespace.
+    // The kernel refuses each write to a swap file, even an empty one. This detects swap files for which `/proc/swaps`
+    // has a path of another mount namespace.
     if rustix::io::pwrite(&opened, &[], 0) == Err(Errno::TXTBSY) {
         let uses = vec![Use { of: shown(&file.path).to_string(), what: What::Swap }];
         return Err(Refusal::InUse { path: facts.path.clone(), uses });
@@ -277,7 +278,7 @@ fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, R
     Ok(WritePermit { statement, claims: Vec::new() })
 }
 
-/// Where a file lies, for people.
+/// Place of a file, in words.
 struct Place<'a>(&'a RegularFile);
 
 impl fmt::Display for Place<'_> {

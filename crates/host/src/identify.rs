@@ -1,4 +1,4 @@
-//! What a path is, as far as a run of I/O is concerned.
+//! Identifies a path as a target of I/O.
 
 use crate::node::{Node, NodeKind};
 use crate::target::{
@@ -10,7 +10,7 @@ use rustix::fs::FileType;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a path can't be a target. Each message names the path as typed and what to do about it.
+/// Why a path can't be a target. Each message names the path as typed and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// stat(2) fails.
@@ -18,23 +18,23 @@ pub enum TargetError {
     Unreachable {
         /// Path as typed.
         path: PathBuf,
-        /// What stat(2) says.
+        /// Error of stat(2).
         #[source]
         error: io::Error,
-        /// What to do about it.
+        /// Remedy.
         remedy: &'static str,
     },
-    /// It is neither a block device nor a regular file.
+    /// Neither a block device nor a regular file.
     #[error("{path} is {what}, and I/O is measured on block devices and regular files; {remedy}", path = shown(&path))]
     WrongKind {
         /// Path as typed.
         path: PathBuf,
-        /// What it is.
+        /// Actual kind.
         what: &'static str,
-        /// What to do about it.
+        /// Remedy.
         remedy: &'static str,
     },
-    /// It is a file by which the kernel describes itself.
+    /// A file that is an attribute of the kernel.
     #[error(
         "{path} is a file of {file_system}, by which the kernel shows and sets its own state, and holds no data; give a regular file on a disk, or a block device",
         path = shown(&path)
@@ -42,29 +42,29 @@ pub enum TargetError {
     Attribute {
         /// Path as typed.
         path: PathBuf,
-        /// Which file system it is in.
+        /// Its file system.
         file_system: &'static str,
     },
-    /// There is nothing in it.
+    /// An empty file or device.
     #[error("{path} is {what} of 0 bytes, so there is nothing to read or overwrite; {remedy}", path = shown(&path))]
     Empty {
         /// Path as typed.
         path: PathBuf,
-        /// What it is.
+        /// Actual kind.
         what: &'static str,
-        /// What to do about it.
+        /// Remedy.
         remedy: &'static str,
     },
-    /// The kernel does not describe the device.
+    /// Sysfs does not describe the device.
     #[error("{path} is block device {number}, but {entry} can't be read ({error}); mount sysfs on /sys, and check that the driver of this device is loaded", path = shown(&path))]
     NoSysfs {
         /// Path as typed.
         path: PathBuf,
-        /// Its number.
+        /// Device number.
         number: crate::DevNumber,
-        /// What was looked for.
+        /// Path in sysfs.
         entry: String,
-        /// What happened.
+        /// Error.
         #[source]
         error: io::Error,
     },
@@ -110,18 +110,18 @@ impl TargetError {
     }
 }
 
-/// Finds out what `path` is and what lies below it.
+/// Identifies `path` and the layers below it.
 ///
 /// # Errors
-/// A path that leads nowhere, or to something that is neither a block device nor a regular file, or is empty.
+/// A path that does not exist, is neither a block device nor a regular file, or is empty.
 pub fn identify(path: &Path, root: &Root) -> Result<TargetFacts, TargetError> {
     facts(Node::probe(path)?, root)
 }
 
-/// The same of a target that may be an empty file, because it is going to grow.
+/// The same for a target that may be an empty file, because it will grow.
 ///
 /// # Errors
-/// As [`identify`], but for a file of 0 bytes.
+/// Those of [`identify`], except for a file of 0 bytes.
 pub fn identify_growing(path: &Path, root: &Root) -> Result<TargetFacts, TargetError> {
     let node = Node::probe(path)?;
     match &node.kind {
@@ -163,7 +163,7 @@ pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError>
     }
 }
 
-/// Size of a device that has no end: 1 EiB, which no run reaches.
+/// Size of an endless device: 1 EiB, which no run reaches.
 const ENDLESS: u64 = 1 << 60;
 
 fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetError> {
@@ -184,7 +184,7 @@ fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetE
     })
 }
 
-/// The ledger is read where a run is prepared, and not each time that somebody looks at a target.
+/// The ledger is read when a run is prepared, not on each identification.
 fn not_asked<T>() -> Fact<T> {
     Fact::absent("the ledger was not read")
 }

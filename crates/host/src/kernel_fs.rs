@@ -1,9 +1,9 @@
-//! File systems by which the kernel describes itself: `/proc`, `/sys` and their relatives.
+//! Pseudo file systems of the kernel: `/proc`, `/sys` and their relatives.
 
 use rustix::io;
 use std::path::Path;
 
-/// The file systems whose answers decide about a write.
+/// Pseudo file systems on which decisions about writes depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KernelFs {
     /// `/proc`.
@@ -13,7 +13,7 @@ pub(crate) enum KernelFs {
 }
 
 impl KernelFs {
-    /// Its name in mountinfo.
+    /// Name in mountinfo.
     pub fn name(self) -> &'static str {
         match self {
             KernelFs::Proc => "proc",
@@ -22,7 +22,7 @@ impl KernelFs {
     }
 }
 
-/// File systems whose files are attributes of the kernel, by the magic number that statfs(2) returns (`linux/magic.h`).
+/// File systems whose files are kernel attributes, by the magic number from statfs(2) (`linux/magic.h`).
 const ATTRIBUTES: [(u32, &str); 16] = [
     (0x9fa0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -42,7 +42,7 @@ const ATTRIBUTES: [(u32, &str); 16] = [
     (0x6165_676c, "pstore"),
 ];
 
-/// Name of the file system that holds `path`, where its files are attributes of the kernel.
+/// Name of the file system of `path`, if its files are kernel attributes.
 ///
 /// # Errors
 /// Those of statfs(2).
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(holding(Path::new("/sys")), Ok(Some(KernelFs::Sys.name())));
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(holding(file.path()), Ok(None));
-        // What a link of /proc leads to is a file of its own file system.
+        // The target of a link in /proc is in its own file system.
         let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file.as_file()));
         assert_eq!(holding(Path::new(&link)), Ok(None));
     }

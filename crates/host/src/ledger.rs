@@ -1,8 +1,8 @@
-//! What earlier runs of this user wrote: one line of JSON for each target of a run, in a small file.
+//! Record of what earlier runs of this user wrote: one line of JSON for each target of a run, in a small file.
 //!
-//! The second run on a range finds the mapping that the first has made, and differs from it (blkreplay manual 3.1.1). Nothing in Linux
-//! remembers runs, so iosonar does. Several processes may add lines at once; a ledger that cannot be read or written is never an error of
-//! a run, but a fact that is absent, with its reason.
+//! The second run on a range uses the mapping made by the first, and differs from it (blkreplay manual 3.1.1). Linux
+//! does not remember runs, so iosonar does. Several processes may add lines concurrently; an unreadable or unwritable
+//! ledger is never an error of a run, but an absent fact with its reason.
 
 use crate::target::{BlockDevice, RegularFile, Role, TargetFacts, TargetKind};
 use crate::{Fact, FormerRun, Root, WrittenRange};
@@ -20,79 +20,79 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The environment variable with the path of the ledger, or `off`.
 pub const VARIABLE: &str = "IOSONAR_LEDGER";
 
-/// Entries that are kept; the oldest go.
+/// Maximum number of entries; the oldest are dropped.
 const MOST_ENTRIES: usize = 1_000;
-/// So many more may stand in the file until it is written again: not each run rewrites it.
+/// Additional entries tolerated before the file is rewritten, so that not each run rewrites it.
 const SLACK: usize = 250;
-/// Former runs of a target that are told; the newest.
+/// Maximum number of former runs reported per target; the newest.
 const MOST_TOLD: usize = 16;
-/// Targets of one run that get an entry. A run on more of them would push out everything else.
+/// Maximum number of targets of one run with an entry. A run on more of them would displace all other entries.
 const MOST_TARGETS: usize = 64;
-/// A larger file is no ledger.
+/// Maximum size; a larger file is not a ledger.
 const MOST_BYTES: u64 = 8 << 20;
-/// How often, and how long in between, another process is waited for that holds the lock: several runs may end at the same
-/// time, and an entry that is missing hides what a run wrote.
+/// Number of attempts to get the lock from another process, and the interval: several runs may end at the same time,
+/// and a missing entry hides what a run wrote.
 const TRIES: u32 = 500;
 const WAIT: Duration = Duration::from_millis(10);
 
-/// Where the ledger is.
+/// Location of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ledger {
-    /// In this file, which need not exist yet.
+    /// This file, which may not exist yet.
     At(PathBuf),
-    /// There is none, and why.
+    /// No ledger; holds the reason.
     Nowhere(String),
 }
 
-/// What a run wrote to a target.
+/// Writes of a run to a target.
 #[derive(Debug, Clone, Copy)]
 pub struct Written<'a> {
-    /// The target as it is after the run.
+    /// The target after the run.
     pub target: &'a TargetFacts,
-    /// From the lowest to the highest byte.
+    /// From the lowest to the highest byte written.
     pub range: WrittenRange,
-    /// It was filled with fresh data: earlier runs on the range do not count any more.
+    /// Whether it was filled with fresh data, so that earlier runs on the range no longer matter.
     pub is_fill: bool,
-    /// Where the result is.
+    /// Directory of the result.
     pub result: &'a Path,
 }
 
-/// One line.
+/// An entry, i.e. a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Entry {
-    /// What was written.
+    /// Identity of the target.
     target: Identity,
-    /// Its name, for people who read the file.
+    /// Path, for people who read the file.
     path: PathBuf,
-    /// When the run ended, in seconds since 1970.
+    /// End of the run, in seconds since 1970.
     ended_unix: u64,
-    /// What it wrote. Of a partition, the bytes of its disk.
+    /// Range written. For a partition, in bytes of its disk.
     written: WrittenRange,
     result: PathBuf,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     fill: bool,
-    /// When the data of a file was changed last, as seen at the end of the run.
+    /// Modification time of a file's data, as seen at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     modified_ns: Option<i64>,
 }
 
-/// What a target is, whatever its name is today.
+/// Identity of a target, regardless of its current name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Identity {
-    /// A disk, or a device made of others.
+    /// A disk, or a device on top of others.
     Disk {
         /// Serial number, world-wide identifier, or UUID of a volume.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         serial: Option<String>,
         boot: String,
-        /// Rises with each medium that is inserted and each loop device that is attached, while the system is up.
+        /// Increases with each inserted medium and each attached loop device, until reboot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diskseq: Option<u64>,
     },
-    /// A file. Its inode and the time of its creation tell it from all others, wherever its file system is mounted.
+    /// A file. Inode and creation time identify it uniquely, wherever its file system is mounted.
     File { inode: u64, born_ns: i64 },
-    /// A file whose creation time nobody keeps: known until the system is started again.
+    /// A file without a creation time: identified until reboot.
     FileOfBoot { inode: u64, device: String, boot: String },
 }
 
@@ -105,14 +105,14 @@ impl Identity {
         else {
             return self == other;
         };
-        // Numbers of attachments start again with the system; serial numbers stay.
+        // Sequence numbers restart at boot; serial numbers stay.
         match boot == other_boot && diskseq.is_some() {
             true => diskseq == other_diskseq && serial == other_serial,
             false => serial.is_some() && serial == other_serial,
         }
     }
 
-    /// What the target is, and by how much its bytes are moved on what is named.
+    /// Returns the identity of the target, and the offset of its bytes in the identified object.
     fn of(target: &TargetFacts, root: &Root) -> std::result::Result<(Identity, u64), String> {
         let boot = || match root.fact("/proc/sys/kernel/random/boot_id") {
             Fact::Known(boot) => Ok(boot),
@@ -147,8 +147,7 @@ fn of_device(device: &BlockDevice, boot: String) -> std::result::Result<(Identit
 }
 
 impl Ledger {
-    /// The ledger of this user: the file that `IOSONAR_LEDGER` names, or `iosonar/targets.jsonl` in the directory for the state of
-    /// programs.
+    /// Ledger of this user: the file named by `IOSONAR_LEDGER`, or `iosonar/targets.jsonl` in the XDG state directory.
     pub fn of_user() -> Ledger {
         Ledger::named(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -160,7 +159,7 @@ impl Ledger {
                 false => Ledger::At(named.into()),
             };
         }
-        // The base directory specification: a path that is not absolute is ignored.
+        // XDG base directory specification: relative paths are ignored.
         let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
         match state.or_else(home) {
@@ -171,7 +170,7 @@ impl Ledger {
         }
     }
 
-    /// Runs that wrote a target since its last fill, oldest first; of many the newest. Absent where that cannot be known.
+    /// Runs that wrote a target since its last fill, oldest first; only the newest if there are many. Absent if unknown.
     pub fn former_runs(&self, target: &TargetFacts, root: &Root) -> Fact<Vec<FormerRun>> {
         match self.known_runs(target, root) {
             Ok(runs) => Fact::Known(runs),
@@ -188,14 +187,14 @@ impl Ledger {
         let failed = |error: Error| format!("the ledger {} cannot be used: {error}", shown(&path));
         let text = read(path).map_err(failed)?;
         let (entries, damaged) = parse(&text);
-        // A line that was cut is told as such below.
+        // A truncated line is reported below.
         if !is_ledger(&text) && !is_cut(&text) {
             return Err(failed(Error::other(ANOTHER)));
         }
         let own = entries.iter().filter(|entry| entry.target.is(&identity));
         let runs = since_the_last_fill(own, target, moved);
         match damaged {
-            // What is known is told; that nobody wrote the target is not.
+            // Known runs are reported; absence of runs cannot be.
             Some(line) if runs.is_empty() => {
                 Err(format!("line {line} of the ledger {} is damaged: remove it", shown(&path)))
             }
@@ -206,10 +205,10 @@ impl Ledger {
         }
     }
 
-    /// Adds what a run wrote.
+    /// Adds the writes of a run.
     ///
     /// # Errors
-    /// There is no ledger, or it cannot be written. Nobody needs to be told: the next run reads it and says so.
+    /// No ledger, or writing failed. No message is needed: the next run reads the ledger and reports it.
     pub fn add(&self, written: &[Written<'_>], root: &Root) -> Result<()> {
         let Ledger::At(path) = self else { return Ok(()) };
         if written.is_empty() || written.len() > MOST_TARGETS {
@@ -229,7 +228,7 @@ impl Ledger {
         if !is_ledger(&known) {
             return Err(Error::other(ANOTHER));
         }
-        // A line that a full disk has cut ends here.
+        // Terminates a line truncated by a full disk.
         let end = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
         file.write_all(format!("{end}{lines}").as_bytes())?;
         let all = known + end + &lines;
@@ -239,7 +238,7 @@ impl Ledger {
         }
     }
 
-    /// Why the file that is named is not used, where it is somebody's: nothing is added to it.
+    /// Returns the reason if the named file is foreign: nothing is added to it.
     pub fn foreign(&self) -> Option<String> {
         let Ledger::At(path) = self else { return None };
         let is_foreign = read(path).is_ok_and(|text| !is_ledger(&text));
@@ -271,7 +270,7 @@ fn line(written: &Written<'_>, now: u64, root: &Root) -> Option<String> {
     serde_json::to_string(&entry).ok().map(|line| line + "\n")
 }
 
-/// Runs on a target that no later fill has made undone.
+/// Runs on a target that no later fill has superseded.
 fn since_the_last_fill<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     target: &TargetFacts,
@@ -298,14 +297,14 @@ fn since_the_last_fill<'a>(
         TargetKind::RegularFile(file) => file.modified_ns.known().copied(),
         TargetKind::BlockDevice(_) | TargetKind::MemoryDevice(_) => None,
     };
-    // The last run that wrote it left it as it was then.
+    // Whether the file was modified since the last run.
     let changed_since = last_modified.zip(modified).is_some_and(|(then, now)| then != now);
-    // Bytes before a partition, and other partitions of its disk, are not of this target.
+    // Excludes bytes outside of a partition, i.e. in other partitions of its disk.
     runs.retain(|run| run.written.overlaps(WrittenRange { start: moved, end: moved + target.size }));
     let surplus = runs.len().saturating_sub(MOST_TOLD);
     runs.drain(..surplus);
     for run in &mut runs {
-        // Of those that are told: the result of another one may be on a server that does not answer.
+        // Only of reported runs: the result of another one may be on a server that does not answer.
         run.result = run.result.take().filter(|result| result.join("run.json").exists());
         run.changed_since = changed_since;
         run.written.start = run.written.start.saturating_sub(moved);
@@ -314,13 +313,13 @@ fn since_the_last_fill<'a>(
     runs
 }
 
-/// The text of the ledger; empty where there is none yet.
+/// Reads the ledger; empty if it does not exist yet.
 fn read(path: &Path) -> Result<String> {
     let found = match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
         found => found?,
     };
-    // Nothing else is opened: a pipe would be waited for, and a device be written.
+    // Opens regular files only: a pipe would block, and a device be written.
     if !found.is_file() {
         return Err(Error::other("it is no regular file"));
     }
@@ -330,16 +329,16 @@ fn read(path: &Path) -> Result<String> {
     String::from_utf8(fs::read(path)?).map_err(|_| Error::other("it is no text"))
 }
 
-/// Why a file is not added to.
+/// Why nothing is added to a file.
 const ANOTHER: &str = "it is another file, and none of its lines is an entry of a ledger";
 
-/// Whether a text is that of a ledger: it is empty, or holds an entry. What else is in it may be lines that were cut.
+/// Whether a text is a ledger: it is empty, or contains an entry. Its other lines may be truncated entries.
 fn is_ledger(text: &str) -> bool {
     let is_entry = |line: &str| serde_json::from_str::<Entry>(line).is_ok();
     first_line(text).is_none() || text.lines().any(is_entry)
 }
 
-/// Whether the first line may be an entry that a full disk has cut.
+/// Whether the first line may be an entry truncated by a full disk.
 fn is_cut(text: &str) -> bool {
     let is_json = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
     first_line(text).is_some_and(|first| first.starts_with('{') && !is_json(first))
@@ -349,7 +348,7 @@ fn first_line(text: &str) -> Option<&str> {
     text.lines().find(|line| !line.is_empty())
 }
 
-/// The entries, and the number of the first line that is none.
+/// Parses the entries; also returns the number of the first invalid line.
 fn parse(text: &str) -> (Vec<Entry>, Option<usize>) {
     let (mut entries, mut damaged) = (Vec::new(), None);
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
@@ -361,20 +360,20 @@ fn parse(text: &str) -> (Vec<Entry>, Option<usize>) {
     (entries, damaged)
 }
 
-/// Whether this run will be able to add its entry: else the next one could not know of it.
+/// Checks that this run will be able to add its entry: otherwise the next one could not know of it.
 fn check_writable(path: &Path) -> Result<()> {
     let path = std::path::absolute(path)?;
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(&path);
     Ok(access(existing, Access::WRITE_OK)?)
 }
 
-/// The ledger, open for adding, and this process's alone until it is closed.
+/// Opens the ledger for appending, locked until it is closed.
 fn locked(path: &Path) -> Result<File> {
     for _ in 0..TRIES {
         read(path)?;
         let file = create::shared_file(path)?;
         let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        // Another process may have put a shorter one in its place meanwhile.
+        // Another process may have replaced it with a shorter one meanwhile.
         let is_current = || {
             let (own, named) = (file.metadata().ok()?, path.symlink_metadata().ok()?);
             Some(own.dev() == named.dev() && own.ino() == named.ino())
@@ -387,7 +386,7 @@ fn locked(path: &Path) -> Result<File> {
     Err(ErrorKind::WouldBlock.into())
 }
 
-/// Keeps the newest entries, and every line that is none. Others wait for the lock meanwhile, or read the old file.
+/// Keeps the newest entries and all invalid lines. Others meanwhile wait for the lock, or read the old file.
 fn shorten(path: &Path, old: &File, text: &str) -> Result<()> {
     let is_entry = |line: &&str| serde_json::from_str::<Entry>(line).is_ok();
     let mut surplus = text.lines().filter(is_entry).count().saturating_sub(MOST_ENTRIES);

@@ -1,7 +1,7 @@
 //! Facts about this machine: environment, device identity, the write guard.
 //!
-//! Whatever comes from `/proc`, `/sys` or `/etc` is read through a [`Root`], which tests redirect to a tree of their
-//! own. A value that could not be read is a [`Fact::Absent`] with its reason, never a guess.
+//! Files in `/proc`, `/sys` or `/etc` are read through a [`Root`], which tests redirect to a temporary tree. An
+//! unreadable value is a [`Fact::Absent`] with its reason, never a guess.
 
 mod block;
 mod cgroup;

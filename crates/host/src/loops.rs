@@ -1,47 +1,47 @@
-//! Which loop devices there are, and what each is backed by.
+//! Loop devices and their backing files.
 
 use crate::{DevNumber, Root, block};
 use iosonar_os::loopdev::{self, Backing};
 use std::io;
 use std::path::PathBuf;
 
-/// A loop device that is attached.
+/// An attached loop device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Attached {
-    /// Its kernel name.
+    /// Kernel name.
     pub name: String,
-    /// Path of the backing file as the kernel shows it.
+    /// Path of the backing file as shown by the kernel.
     pub backing_file: String,
-    /// What that path leads to in this mount namespace.
+    /// File at that path in this mount namespace.
     by_path: Option<Found>,
-    /// What the driver says; absent without the permission to open the device.
+    /// Backing file according to the driver; absent without permission to open the device.
     by_driver: Option<Backing>,
-    /// Which part of the backing file it shows; absent where sysfs does not tell.
+    /// Part of the backing file that it shows; absent if sysfs lacks it.
     window: Option<Window>,
 }
 
-/// What the path of a backing file leads to.
+/// File at the path of a backing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Found {
     backing: Backing,
     size: u64,
 }
 
-/// The part of a backing file that a loop device shows, in bytes.
+/// Part of a backing file that a loop device shows, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
     offset: u64,
     length: u64,
-    /// Whether the length was given, and does not follow from the size of the file.
+    /// Whether the length was given, rather than derived from the file size.
     is_limited: bool,
 }
 
-/// Whether a loop device is backed by a certain file or device.
+/// Whether a loop device is backed by a given file or device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backs {
     Yes,
     No,
-    /// Neither its path nor the driver tells, and its size does not exclude it.
+    /// Neither path nor driver decide, and its size does not exclude it.
     Unknown,
 }
 
@@ -75,19 +75,19 @@ impl Attached {
         self.by_size(block::size_of(name, root))
     }
 
-    /// Whether the driver says that both lie on the same file or device.
+    /// Whether both are on the same file or device according to the driver.
     pub fn is_beside(&self, other: &Attached) -> bool {
         let (Some(a), Some(b)) = (self.by_driver, other.by_driver) else { return false };
         let same_device = a.rdevice != 0 && a.rdevice == b.rdevice;
         self.name != other.name && (same_device || (a.device, a.inode) == (b.device, b.inode))
     }
 
-    /// Whether the driver says that a regular file backs it.
+    /// Whether it is on a regular file according to the driver.
     pub fn is_known_to_be_on_a_file(&self) -> bool {
         self.by_driver.is_some_and(|driver| driver.rdevice == 0)
     }
 
-    /// Either may answer, since the driver and stat(2) do not use the same device numbers everywhere.
+    /// A match of either suffices, since the driver and stat(2) do not use the same device numbers everywhere.
     fn answers_with(&self, device: DevNumber, inode: u64) -> bool {
         self.answers().any(|it| DevNumber::from_raw(it.device) == device && it.inode == inode)
     }
@@ -96,13 +96,13 @@ impl Attached {
         self.by_path.map(|found| found.backing).into_iter().chain(self.by_driver)
     }
 
-    /// Whether the path leads to what can back it. In another mount namespace it can lead to anything.
+    /// Whether the path leads to a possible backing file. In another mount namespace it can lead to anything.
     fn path_is_right(&self) -> bool {
         self.by_path
             .is_some_and(|found| found.backing.rdevice != 0 || self.by_size(Some(found.size)) != Backs::No)
     }
 
-    /// What the size of a file or device alone says.
+    /// Result derived from the size of a file or device alone.
     fn by_size(&self, size: Option<u64>) -> Backs {
         let (Some(window), Some(size)) = (self.window, size) else { return Backs::Unknown };
         if window.fits(size) { Backs::Unknown } else { Backs::No }
@@ -117,29 +117,29 @@ impl Window {
     }
 }
 
-/// Every attached loop device.
+/// Returns every attached loop device.
 ///
 /// # Errors
-/// A device that sysfs lists and does not describe.
+/// Sysfs lists a device but does not describe it.
 pub(crate) fn attached(root: &Root) -> io::Result<Vec<Attached>> {
     let names = root.list("/sys/block")?;
     let loops = names.into_iter().filter(|name| name.starts_with("loop"));
     loops.filter_map(|name| one(name, root).transpose()).collect()
 }
 
-/// A loop device, and the file behind it as sysfs shows it.
+/// A loop device and its backing file, from sysfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopFile {
     /// `/dev/loopN`.
     pub device: PathBuf,
-    /// Path of the file; in another mount namespace it can lead elsewhere.
+    /// Path of the file; it can denote another file in another mount namespace.
     pub file: PathBuf,
 }
 
-/// Loop devices that are attached, from sysfs alone: none is opened.
+/// Returns the attached loop devices, from sysfs alone: no device is opened.
 ///
 /// # Errors
-/// Sysfs is not there, or lists a device that it does not describe.
+/// Sysfs is missing, or lists a device but does not describe it.
 pub fn loop_files(root: &Root) -> io::Result<Vec<LoopFile>> {
     let names = root.list("/sys/block")?;
     let loops = names.into_iter().filter(|name| name.starts_with("loop"));
@@ -153,10 +153,10 @@ pub fn loop_files(root: &Root) -> io::Result<Vec<LoopFile>> {
     loops.filter_map(one).collect()
 }
 
-/// Whether the loop device `name` is backed by this file. A device that is not attached any more is backed by none.
+/// Whether the loop device `name` is backed by this file; false for a detached device.
 pub(crate) fn is_backing(name: &str, device: DevNumber, inode: u64, root: &Root) -> bool {
     one(name.to_owned(), root).ok().flatten().is_some_and(|it| match it.by_driver {
-        // The inode is enough here: the path led to it, and the device numbers may differ.
+        // The inode suffices: the path led to it, and the device numbers may differ.
         Some(driver) => driver.inode == inode,
         None => it.answers_with(device, inode),
     })
@@ -170,13 +170,13 @@ fn one(name: String, root: &Root) -> io::Result<Option<Attached>> {
     Ok(Some(Attached { name, backing_file, by_path, by_driver, window }))
 }
 
-/// Path of the backing file; none where nothing is attached.
+/// Path of the backing file; `None` if detached.
 fn backing_file(name: &str, root: &Root) -> io::Result<Option<String>> {
     let entry = format!("/sys/block/{name}");
     match root.read(format!("{entry}/loop/backing_file")) {
         Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
         Err(error) if is_detached(&error) => {
-            // A link that leads nowhere is a description that is hidden; without a link the device is gone.
+            // A dangling link means a hidden description; without a link the device is gone.
             let is_described = root.exists(format!("{entry}/dev")) || root.link(&entry).is_err();
             if is_described { Ok(None) } else { Err(error) }
         }
@@ -184,7 +184,7 @@ fn backing_file(name: &str, root: &Root) -> io::Result<Option<String>> {
     }
 }
 
-/// The kernel removes the directory `loop` when a device is detached.
+/// Whether the device is detached: the kernel removes its directory `loop`.
 fn is_detached(error: &io::Error) -> bool {
     let gone = [rustix::io::Errno::NODEV, rustix::io::Errno::NXIO].map(|errno| Some(errno.raw_os_error()));
     error.kind() == io::ErrorKind::NotFound || gone.contains(&error.raw_os_error())
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(it.is_on_file(number(8), 12, 1), Backs::Yes);
         assert_eq!(it.is_on_file(number(8), 13, LENGTH), Backs::No);
         assert_eq!(it.is_on_file(number(9), 12, LENGTH), Backs::No);
-        // Anonymous numbers say nothing: the size is left.
+        // Anonymous numbers are ambiguous: only the size remains.
         assert_eq!(it.is_on_file(number(0), 12, LENGTH + 511), Backs::Unknown);
         assert_eq!(it.is_on_file(number(0), 12, LENGTH + 512), Backs::No);
     }

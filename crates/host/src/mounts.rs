@@ -1,4 +1,4 @@
-//! What is mounted where: `/proc/*/mountinfo`.
+//! Mounts, from `/proc/*/mountinfo`.
 
 use crate::{DevNumber, Root};
 use std::collections::HashSet;
@@ -7,17 +7,17 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// At most so many processes are looked at for mount namespaces.
+/// Maximum number of processes examined for mount namespaces.
 const MAX_PROCESSES: usize = 65_536;
-/// At most so many mount namespaces are read.
+/// Maximum number of mount namespaces read.
 const MAX_NAMESPACES: usize = 512;
 
-/// One line of mountinfo.
+/// A line of mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub id: u64,
     pub number: DevNumber,
-    /// Which directory of the file system is what is seen at the mount point.
+    /// Directory of the file system that is visible at the mount point.
     pub root: PathBuf,
     pub mount_point: PathBuf,
     pub options: String,
@@ -27,37 +27,37 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// Whether the mount point shows what mount(8) shows of the file system, and not a directory of it.
+    /// Whether the mount point shows the whole file system like mount(8), and not a directory of it.
     pub fn is_whole(&self) -> bool {
         let whole = match self.kind.as_str() {
-            // The volume is named by an option.
+            // The subvolume is named by an option.
             "btrfs" => self.super_option("subvol").unwrap_or("/"),
             _ => "/",
         };
         self.root == Path::new(whole)
     }
 
-    /// Whether both show the same of one file system, which may have been unmounted meanwhile.
+    /// Whether both show the same directory of one file system, which may have been unmounted meanwhile.
     pub fn is_same_file_system(&self, other: &Mount) -> bool {
-        // The number of a file system without a device of its own is another one each time.
+        // Anonymous device numbers change with each mount.
         let is_same_number =
             self.number == other.number || (self.number.major == 0 && other.number.major == 0);
         is_same_number && (&self.kind, &self.source, &self.root) == (&other.kind, &other.source, &other.root)
     }
 
-    /// The value of `name=value` among the options of the file system.
+    /// Value of `name=value` in the options of the file system.
     pub fn super_option(&self, name: &str) -> Option<&str> {
         self.super_options.split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
-/// Mounts of the mount namespace that this process is in.
+/// Mounts of this process's mount namespace.
 pub(crate) fn own(root: &Root) -> io::Result<Vec<Mount>> {
     Ok(parse(&root.read("/proc/self/mountinfo")?))
 }
 
-/// Directories on which something is mounted in the mount namespace of this process, in the order of the kernel: what is mounted
-/// on a directory of another mount comes after that.
+/// Mount points in this process's mount namespace, in the kernel's order: mounts on a directory of another mount come
+/// after it.
 ///
 /// # Errors
 /// `/proc/self/mountinfo` cannot be read.
@@ -65,22 +65,22 @@ pub fn mount_points(root: &Root) -> io::Result<Vec<PathBuf>> {
     Ok(own(root)?.into_iter().map(|mount| mount.mount_point).collect())
 }
 
-/// What the file system that is seen at a mount point is mounted from, as mountinfo shows it; `None` where nothing is mounted.
+/// Source of the file system visible at a mount point, as in mountinfo; `None` if nothing is mounted.
 pub fn mount_source(point: &Path, root: &Root) -> Option<PathBuf> {
-    // The last one lies over those before it.
+    // The last mount covers earlier ones.
     let mount = own(root).ok()?.into_iter().rfind(|mount| mount.mount_point == point)?;
     Some(PathBuf::from(mount.source))
 }
 
-/// The mounts of another mount namespace, and one of the processes that live in it.
+/// Mounts of another mount namespace, and one of its processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Foreign {
     pub pid: u32,
     pub mounts: Vec<Mount>,
 }
 
-/// Mounts of the other mount namespaces that may be looked at. What may not is skipped: there the exclusive open
-/// of the device has the last word.
+/// Mounts of the other accessible mount namespaces. Inaccessible ones are skipped: there the exclusive open of the
+/// device decides.
 pub(crate) fn foreign(root: &Root) -> Vec<Foreign> {
     let mut seen: HashSet<PathBuf> = root.link("/proc/self/ns/mnt").into_iter().collect();
     let pids = root.list("/proc").unwrap_or_default();
@@ -95,7 +95,7 @@ pub(crate) fn foreign(root: &Root) -> Vec<Foreign> {
     pids.filter_map(of_new_namespace).take(MAX_NAMESPACES).collect()
 }
 
-/// The mount with this id, else the one whose mount point is the longest prefix of `path`.
+/// The mount with this id, or else the one whose mount point is the longest prefix of `path`.
 pub(crate) fn holding<'a>(mounts: &'a [Mount], id: Option<u64>, path: &Path) -> Option<&'a Mount> {
     let by_id = mounts.iter().find(|mount| Some(mount.id) == id);
     by_id.or_else(|| {
@@ -104,12 +104,12 @@ pub(crate) fn holding<'a>(mounts: &'a [Mount], id: Option<u64>, path: &Path) -> 
     })
 }
 
-/// Reads the whole text; lines of another form are skipped.
+/// Parses the whole text; malformed lines are skipped.
 pub(crate) fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
 
-/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
+/// Parses `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
 fn parse_line(line: &str) -> Option<Mount> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ');
@@ -128,7 +128,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
-/// The kernel writes blanks, tabs, line ends and backslashes in paths as three octal digits.
+/// Decodes a path: the kernel writes blanks, tabs, line ends and backslashes as three octal digits.
 pub(crate) fn unescape(text: &str) -> PathBuf {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -141,7 +141,7 @@ pub(crate) fn unescape(text: &str) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&plain))
 }
 
-/// The byte that a backslash and three octal digits at the start of `bytes` stand for.
+/// Byte encoded by a backslash and three octal digits at the start of `bytes`.
 fn octal(bytes: &[u8]) -> Option<u8> {
     let [b'\\', digits @ ..] = bytes.get(..4)? else { return None };
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()

@@ -1,4 +1,4 @@
-//! What stat(2) and its relatives say about a path: the part of identification that does not come from `/sys`.
+//! The part of identification from stat(2) and its relatives, without `/sys`.
 
 use crate::target::DirectIo;
 use crate::{DevNumber, TargetError, kernel_fs};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Node {
     /// Path as typed.
     pub path: PathBuf,
-    /// With every symbolic link followed.
+    /// Path with all symbolic links resolved.
     pub resolved: PathBuf,
-    /// Why writes would be refused.
+    /// Why writes would fail.
     pub unwritable: Option<String>,
-    /// Why reads would be refused.
+    /// Why reads would fail.
     pub unreadable: Option<String>,
     pub kind: NodeKind,
 }
@@ -28,8 +28,8 @@ pub(crate) enum NodeKind {
     Memory(DevNumber),
 }
 
-/// Character devices that keep nothing and are never through: null, zero and full (the kernel's list of devices, major 1).
-/// Others are no targets: what a write does there, nobody can know.
+/// Endless character devices that store nothing: null, zero and full (the kernel's list of devices, major 1). Others
+/// are refused: the effect of a write is unknown.
 const MEMORY_DEVICES: [DevNumber; 3] = {
     const fn memory(minor: u32) -> DevNumber {
         DevNumber { major: 1, minor }
@@ -42,7 +42,7 @@ pub(crate) struct FileNode {
     pub device: DevNumber,
     pub inode: u64,
     pub size: u64,
-    /// Bytes of its blocks.
+    /// Bytes of allocated blocks.
     pub allocated: u64,
     pub mount_id: Option<u64>,
     pub born_ns: Option<i64>,
@@ -51,7 +51,7 @@ pub(crate) struct FileNode {
 }
 
 impl Node {
-    /// Looks at `path`, and refuses what can't be a target.
+    /// Inspects `path`, and refuses paths that can't be targets.
     pub fn probe(path: &Path) -> Result<Self, TargetError> {
         let missing = |error: io::Error| TargetError::unreachable(path, error);
         let stat = rustix::fs::stat(path).map_err(|errno| missing(errno.into()))?;
@@ -76,7 +76,7 @@ impl Node {
     }
 }
 
-/// A file of sysfs, procfs and the like has no blocks: reading it asks the kernel, writing it changes the kernel.
+/// Refuses files of sysfs, procfs and the like: they have no blocks, and reading or writing them acts on the kernel.
 fn refuse_attribute(path: &Path) -> Result<(), TargetError> {
     let held_by = kernel_fs::holding(path).map_err(|errno| TargetError::unreachable(path, errno.into()))?;
     held_by.map_or(Ok(()), |file_system| Err(TargetError::Attribute { path: path.to_owned(), file_system }))
@@ -88,7 +88,7 @@ fn file_node(path: &Path, stat: &Stat) -> FileNode {
         device: DevNumber::from_raw(stat.st_dev),
         inode: stat.st_ino,
         size: stat.st_size as u64,
-        // In units of 512 bytes, whatever the file system's blocks are (stat(2)).
+        // In units of 512 bytes, for any block size (stat(2)).
         allocated: stat.st_blocks as u64 * 512,
         mount_id: extra.and_then(|extra| extra.mount_id),
         born_ns: extra.and_then(|extra| extra.born_ns),
@@ -96,7 +96,7 @@ fn file_node(path: &Path, stat: &Stat) -> FileNode {
         direct_io: extra.map_or(DirectIo::NotReported, |extra| direct_io(extra.direct_io)),
     }
 }
-/// What the kernel answered, as a fact.
+/// Converts the kernel's answer.
 fn direct_io(answer: iosonar_os::statx::DirectIo) -> DirectIo {
     use iosonar_os::statx::DirectIo as Answer;
     match answer {

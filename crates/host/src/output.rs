@@ -1,8 +1,8 @@
-//! The output gate: it judges every file that a user names for output before it is opened.
+//! The output gate: it judges every output file that a user names before it is opened.
 //!
-//! An output is a new regular file, a pipe, standard output or `/dev/null`. It is never a device, and never a file
-//! that is read by the same command, is its target or its other output, lies below a device, or is swap space. What
-//! becomes of another file that exists is the caller's [`Existing`].
+//! An output is a new regular file, a pipe, standard output or `/dev/null`. It is never a device, and never a file that
+//! is read by the same command, is its target or its other output, is below a device, or is swap space. The treatment
+//! of other existing files is the caller's [`Existing`].
 
 mod error;
 mod folder;
@@ -21,69 +21,69 @@ use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What becomes of a regular file that exists where an output is to be.
+/// Treatment of an existing regular file at the path of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the output is refused.
+    /// Keep it and refuse the output.
     Keep,
-    /// The same of a command that has `--force`, which was not given.
+    /// The same, for a command with `--force`, which was not given.
     KeepUnlessForced,
-    /// A complete new file takes its place.
+    /// Replace it with a complete new file.
     Replace,
-    /// The same of a file that the program has made: where a symbolic link leads is none.
+    /// The same, for a file made by the program: not for the target of a symbolic link.
     ReplaceOwn,
-    /// The output is added to it.
+    /// Append to it.
     Append,
 }
 
 /// How the path of an output was given: the option (`--out`, `-csvout`), or the name of the argument (`OUT`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputName {
-    /// As the help spells it.
+    /// Spelling in help.
     pub option: String,
-    /// As typed.
+    /// Path as typed.
     pub path: PathBuf,
 }
 
 impl OutputName {
-    /// An option or argument with its value.
+    /// Creates a name from an option or argument and its value.
     pub fn new(option: impl Into<String>, path: impl Into<PathBuf>) -> OutputName {
         OutputName { option: option.into(), path: path.into() }
     }
 }
 
-/// A file, whatever its names are: device and inode.
+/// Identity of a file with any number of names: device and inode.
 type Identity = (u64, u64);
 
-/// The gate of one command, which knows what else the command reads and writes.
+/// The gate of one command, which knows the command's other files.
 #[derive(Debug)]
 pub struct Gate<'a> {
     root: &'a Root,
     taken: Vec<(Identity, Role)>,
-    /// Names of what does not exist yet, in directories that do.
+    /// Names of missing files in existing directories.
     named: Vec<(PathBuf, Role)>,
 }
 
-/// What is there where an output is to be.
+/// Existing file at the path of an output.
 enum Found {
     /// Nothing.
     Nothing,
     /// The standard output of this process.
     StandardOutput,
-    /// A pipe or `/dev/null`: what is there cannot be overwritten.
+    /// A pipe or `/dev/null`, which cannot be overwritten.
     Stream,
     /// A regular file that may be written.
     File(Metadata),
 }
 
 impl<'a> Gate<'a> {
-    /// One that knows of no other file yet.
+    /// Creates a gate that knows no other files yet.
     pub fn new(root: &'a Root) -> Gate<'a> {
         Gate { root, taken: Vec::new(), named: Vec::new() }
     }
 
-    /// Remembers a file that no output may be: one that exists under any of its names, another one by its name. What is no
-    /// file cannot be lost.
+    /// Forbids a file as an output: an existing one under any of its names, a missing one by its name. Other kinds of
+    /// files cannot be overwritten.
     pub fn forbid(&mut self, path: &Path, role: Role) {
         match path.metadata() {
             Ok(facts) if facts.is_file() || facts.file_type().is_block_device() => {
@@ -94,7 +94,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// What a file is to the command already.
+    /// Returns the command's existing use of a file.
     pub fn role_of(&self, path: &Path) -> Option<&Role> {
         let Ok(facts) = path.metadata() else {
             let place = place_of(path)?;
@@ -104,20 +104,20 @@ impl<'a> Gate<'a> {
         self.taken.iter().find(|(taken, _)| *taken == found).map(|(_, role)| role)
     }
 
-    /// Opens an output that is written from its beginning to its end, and is there when it is complete.
+    /// Opens an output that is written sequentially, and appears when it is complete.
     ///
     /// # Errors
-    /// The path is no output, or the file cannot be created.
+    /// The path is refused, or creation failed.
     pub fn create(&self, name: &OutputName, existing: Existing) -> Result<Output, OutputError> {
         let opened = self.test(name, existing)?.open();
         opened.map_err(|error| OutputError::of_io(name, error))
     }
 
-    /// Tests an output that is written later. Nothing of it is there until it is complete, and what exists keeps its content
-    /// until then. From now on it is forbidden to other outputs.
+    /// Tests an output that is written later. It appears only when it is complete, and an existing file keeps its
+    /// content until then. From now on it is forbidden to other outputs.
     ///
     /// # Errors
-    /// The path is no output, or nothing can be created there.
+    /// The path is refused, or nothing can be created there.
     pub fn reserve(&mut self, name: &OutputName, existing: Existing) -> Result<Reserved, OutputError> {
         let reserved = self.test(name, existing)?;
         reserved.check().map_err(|error| OutputError::of_io(name, error))?;
@@ -125,7 +125,7 @@ impl<'a> Gate<'a> {
         Ok(reserved)
     }
 
-    /// What becomes of an output.
+    /// Tests an output and reserves it.
     fn test(&self, name: &OutputName, existing: Existing) -> Result<Reserved, OutputError> {
         let failed = |error| OutputError::of_io(name, error);
         match (self.look(name)?, existing) {
@@ -148,22 +148,22 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Refuses a path where a file exists or nothing can be created, before time is spent on what is to be in it.
+    /// Refuses a path where a file exists or nothing can be created, before time is spent on its content.
     ///
     /// # Errors
-    /// The path is no output.
+    /// The path is refused.
     pub fn check(&self, name: &OutputName, existing: Existing) -> Result<(), OutputError> {
         match self.look(name)? {
-            // A pipe that is opened and closed ends for its reader.
+            // Opening and closing a pipe would end it for its reader.
             Found::StandardOutput | Found::Stream => Ok(()),
             Found::Nothing | Found::File(_) => self.create(name, existing).map(drop),
         }
     }
 
-    /// Refuses a path where anything exists: for directories, and for files that are put in place by renaming.
+    /// Refuses an existing path: for directories, and for files that are put in place by renaming.
     ///
     /// # Errors
-    /// Something exists there.
+    /// The path exists.
     pub fn check_absent(&self, name: &OutputName) -> Result<(), OutputError> {
         match name.path.symlink_metadata() {
             Ok(_) => Err(OutputError::exists(name, Existing::Keep)),
@@ -195,13 +195,13 @@ impl<'a> Gate<'a> {
         Ok(Found::File(facts))
     }
 
-    /// Refuses what the command uses for something else.
+    /// Refuses files that the command uses for something else.
     fn check_free(&self, name: &OutputName) -> Result<(), OutputError> {
         let taken = |role: &Role| OutputError::Taken { name: name.clone(), role: role.clone() };
         self.role_of(&name.path).map_or(Ok(()), |role| Err(taken(role)))
     }
 
-    /// Refuses a file that exists and must not be written, also where nobody can find that out.
+    /// Refuses an existing file that must not be written, or for which this is unknown.
     fn check_unused(&self, name: &OutputName) -> Result<(), OutputError> {
         let unfit = |error| OutputError::PatternError { name: name.clone(), error: Box::new(error) };
         let facts = identify_growing(&name.path, self.root).map_err(unfit)?;
@@ -212,11 +212,10 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const PIECE: usize = 1 << 16;
 
-/// An output that is being written. Nothing is left of a new one, and nothing changes where another is replaced, until
-/// it is published.
+/// An output being written. Until it is published, a new one leaves nothing, and a replaced one is unchanged.
 #[derive(Debug)]
 pub struct Output {
     sink: BufWriter<Sink>,
@@ -228,9 +227,9 @@ enum Sink {
     Standard(Stdout),
     Stream(File),
     New(Unfinished),
-    /// The new file, the place of the one that it replaces, and which one that is.
+    /// The new file, the path of the replaced one, and its identity.
     Replacing(Unfinished, PathBuf, FileId),
-    /// A file that exists, at its end.
+    /// An existing file, at its end.
     Appending(File),
 }
 
@@ -244,10 +243,10 @@ impl Output {
         Output { sink: BufWriter::with_capacity(PIECE, sink), path }
     }
 
-    /// Bytes that were written; none of what cannot be taken back.
+    /// Bytes written; 0 for outputs that cannot be undone.
     ///
     /// # Errors
-    /// What is held back cannot be written.
+    /// Flushing failed.
     pub fn size(&mut self) -> io::Result<u64> {
         self.sink.flush()?;
         match self.sink.get_mut() {
@@ -256,10 +255,10 @@ impl Output {
         }
     }
 
-    /// Renames the file, which is complete, to its own name. Returns the file if no other was there.
+    /// Renames the complete file to its own name. Returns the file if it replaced no other.
     ///
     /// # Errors
-    /// The rest cannot be written, or something else has the name by now.
+    /// Flushing failed, or the name is taken by now.
     pub fn publish(self) -> io::Result<Option<Made>> {
         match self.sink.into_inner().map_err(io::IntoInnerError::into_error)? {
             Sink::Standard(mut out) => out.flush().map(|()| None),
@@ -304,7 +303,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
-/// Where a path leads that does not exist; none where its directory does not.
+/// Resolves a path that does not exist; `None` if its directory does not.
 fn place_of(path: &Path) -> Option<PathBuf> {
     let parent = Some(parent(path)).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some(parent.canonicalize().ok()?.join(path.file_name()?))
@@ -314,12 +313,12 @@ fn identity(facts: &Metadata) -> Identity {
     (facts.dev(), facts.ino())
 }
 
-/// Whether the path is a name of the open standard output: opening it again would lose the position in a file.
+/// Whether the path is a name of the open standard output: reopening it would lose the position in a file.
 fn is_standard_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
-/// `/dev/null`, whatever it is called.
+/// Whether it is `/dev/null`, under any name.
 fn is_null(facts: &Metadata) -> bool {
     DevNumber::from_raw(facts.rdev()) == DevNumber { major: 1, minor: 3 }
 }

@@ -1,15 +1,14 @@
-//! Who may have written a file: what somebody else has written permits nothing.
+//! Other possible writers of a file, whose content must not permit anything.
 
 use iosonar_text::shown;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The bit of a mode.
+/// Mode bit.
 const WRITABLE_BY_ALL: u32 = 0o002;
 
-/// Who else than this user may have written one of these files or directories, in words. What does not exist was written by
-/// nobody.
+/// Names a user other than this one who may have written one of these files or directories. Missing ones have no writer.
 pub fn other_writer<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<String> {
     let user = rustix::process::geteuid().as_raw();
     let of = |path: &Path| writer(path, &path.metadata().ok()?, user);

@@ -1,4 +1,4 @@
-//! Unmounting a file system and mounting it again, so that nothing of its files is in the page cache.
+//! Unmounts and remounts a file system, so that none of its files are in the page cache.
 
 use crate::mounts::{self, Mount, unescape};
 use crate::{DevNumber, Root};
@@ -15,20 +15,20 @@ use std::process::Command;
 use std::time::Duration;
 use std::{fs, io, thread};
 
-/// Waits between attempts while something still uses the file system, together about 3 s. The kernel closes the files of a ring
-/// of io_uring some time after the ring.
+/// Waits between attempts while the file system is busy, together about 3 s. The kernel closes the files of an io_uring
+/// some time after the ring.
 const WAITS_MS: [u64; 8] = [10, 20, 50, 100, 200, 400, 800, 1400];
 
 /// Why a file system cannot be unmounted and mounted again.
 #[derive(Debug, thiserror::Error)]
 pub enum RemountError {
-    /// It is no mount point.
+    /// Not a mount point.
     #[error("{0} is no mount point: name the directory that the file system of the test file is mounted on")]
     NoMountPoint(String),
-    /// It is what this process sees as its root.
+    /// The root of this process.
     #[error("/ is the root file system, which cannot be unmounted: put the test file on another file system")]
     RootFileSystem,
-    /// A directory of a file system is mounted there, and mount(8) could not find that again.
+    /// A directory of a file system is mounted there, and mount(8) could not restore that.
     #[error(
         "{path} shows only {} of {device} (a bind mount): name the directory that the whole file system is mounted on",
         shown(&part)
@@ -36,45 +36,45 @@ pub enum RemountError {
     PartOfFileSystem {
         /// The mount point.
         path: String,
-        /// What is seen there.
+        /// Directory visible there.
         part: PathBuf,
-        /// What the file system is on.
+        /// Source of the file system.
         device: String,
     },
-    /// Something else is mounted now.
+    /// Another file system is mounted now.
     #[error("{path} was {before} and is {found} since it was mounted again: mount {before} there by hand")]
     Another {
         /// The mount point.
         path: String,
-        /// The source of what is mounted now.
+        /// Source of the current mount.
         found: String,
-        /// The source of what was mounted.
+        /// Source of the previous mount.
         before: String,
     },
-    /// Mounts are not known.
+    /// The mounts are unreadable.
     #[error("what is mounted cannot be read ({0}), and nothing can be unmounted without that")]
     Unknown(io::Error),
-    /// It could not be mounted again.
+    /// It cannot be mounted again.
     #[error(
         "{0} has no line in {1} and is on no block device ({2}), so it could not be mounted again: add a line for it to {1}"
     )]
     NoWayBack(String, String, String),
-    /// Programs for it failed, or there are none.
+    /// The programs for unmounting failed, or are missing.
     #[error("{path} cannot be unmounted: {why}")]
     Unmount {
         /// The mount point.
         path: String,
-        /// What the program said, and who uses it.
+        /// Message of the program, and the users of the file system.
         why: String,
     },
-    /// Now it is not mounted.
+    /// It is unmounted now.
     #[error("{path} was unmounted and cannot be mounted again: {why}; by hand: {command}")]
     Mount {
         /// The mount point.
         path: String,
-        /// What the program said.
+        /// Message of the program.
         why: String,
-        /// What mounts it.
+        /// Command that mounts it.
         command: String,
     },
 }
@@ -85,16 +85,16 @@ pub struct Remount {
     mount: Mount,
     /// Arguments of `mount`.
     back: Vec<OsString>,
-    /// Block device that must not go away meanwhile: a loop device may end with its last use.
+    /// Block device to hold open meanwhile: a loop device may detach with its last use.
     device: Option<PathBuf>,
 }
 
 impl Remount {
-    /// The file system that is mounted on a directory. It is mounted again by its line in `/etc/fstab` if that names the same
-    /// file system, else from the same block device with the same options.
+    /// Returns the file system mounted on a directory. It is mounted again by its line in `/etc/fstab` if that names
+    /// the same file system, or else from the same block device with the same options.
     ///
     /// # Errors
-    /// Nothing is mounted there, or the same could not be mounted again.
+    /// Nothing is mounted there, or it could not be mounted again identically.
     pub fn of(directory: &Path, root: &Root) -> Result<Remount, RemountError> {
         let none = || RemountError::NoMountPoint(shown(directory).to_string());
         let path = directory.canonicalize().map_err(|_| none())?;
@@ -102,7 +102,7 @@ impl Remount {
             return Err(RemountError::RootFileSystem);
         }
         let all = mounts::own(root).map_err(RemountError::Unknown)?;
-        // The last one lies over those before it.
+        // The last mount covers earlier ones.
         let mount = all.into_iter().rfind(|mount| mount.mount_point == path).ok_or_else(none)?;
         if !mount.is_whole() {
             return Err(RemountError::PartOfFileSystem {
@@ -129,7 +129,7 @@ impl Remount {
         Ok(Remount { mount, back, device: Some(device) })
     }
 
-    /// Whether a file lies on it, and not on what is mounted in one of its directories.
+    /// Whether a file is on it, and not on another mount below it.
     pub fn holds(&self, file: &Path, root: &Root) -> bool {
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let Ok(parent) = parent.canonicalize() else { return false };
@@ -140,10 +140,10 @@ impl Remount {
         })
     }
 
-    /// Unmounts it and mounts it again. While something uses it, this is tried again for a few seconds.
+    /// Unmounts and mounts it again. While it is busy, this is retried for a few seconds.
     ///
     /// # Errors
-    /// It could not be unmounted, and is still mounted; or it could not be mounted again.
+    /// Unmounting failed, and it is still mounted; or mounting again failed.
     pub fn execute(&self, root: &Root) -> Result<(), RemountError> {
         let path = shown(&self.mount.mount_point).to_string();
         let unmounted = |why: String| RemountError::Unmount { path: path.clone(), why };
@@ -169,15 +169,15 @@ impl Remount {
     }
 }
 
-/// Unmounts a mount. While something uses it, this is tried again for a few seconds.
+/// Unmounts a mount. While it is busy, this is retried for a few seconds.
 ///
 /// # Errors
-/// [`RemountError::Unmount`]: it is still mounted, or was not.
+/// [`RemountError::Unmount`]: it is still mounted, or was not mounted.
 pub fn unmount(mount: &MadeMount, root: &Root) -> Result<(), RemountError> {
     let point = mount.point();
     let once = || match mount.unmount(Unmount::Now) {
         Err(error) if error.kind() == ErrorKind::ResourceBusy => Err(BUSY.to_string()),
-        // The table of file systems may let its user mount it: the program knows.
+        // fstab may allow users to mount it: the program checks that.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => call("umount", &[point]),
         done => done.map_err(|error| error.to_string()),
     };
@@ -192,7 +192,7 @@ pub fn unmount(mount: &MadeMount, root: &Root) -> Result<(), RemountError> {
 
 const BUSY: &str = "target is busy";
 
-/// Who uses a file system, in words: a process with a file or its working directory there.
+/// Names the users of a file system: processes with a file or their working directory there.
 fn users(mount_point: &Path, root: &Root) -> String {
     const NAMED: usize = 3;
     let pids = root.list("/proc").unwrap_or_default();
@@ -221,12 +221,12 @@ fn use_by(pid: u32, mount_point: &Path, root: &Root) -> Option<String> {
     }
 }
 
-/// The table of file systems, as mount(8) finds it.
+/// Path of fstab, as mount(8) finds it.
 fn fstab() -> PathBuf {
     std::env::var_os("LIBMOUNT_FSTAB").map_or_else(|| "/etc/fstab".into(), PathBuf::from)
 }
 
-/// Whether exactly one line of fstab(5) has this mount point, and names what is mounted there.
+/// Whether exactly one line of fstab(5) has this mount point, and names the mounted file system.
 fn names_in_fstab(text: &str, path: &Path, mount: &Mount) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let fields = lines.filter_map(|line| {
@@ -241,7 +241,7 @@ fn names_in_fstab(text: &str, path: &Path, mount: &Mount) -> bool {
     }
 }
 
-/// Whether the first field of a line of fstab(5) is what was mounted.
+/// Whether the first field of a line of fstab(5) is the source of the mount.
 fn names_source(source: &Path, mount: &Mount) -> bool {
     let text = source.to_string_lossy();
     let tags = [
@@ -255,7 +255,7 @@ fn names_source(source: &Path, mount: &Mount) -> bool {
         Some((dir, name)) => Path::new("/dev/disk").join(dir).join(name),
         None => source.to_path_buf(),
     };
-    // What is no device, such as the export of a server, is compared as it is written.
+    // Other sources, such as the export of a server, are compared as text.
     text == mount.source || is_below(&path, mount)
 }
 
@@ -263,12 +263,12 @@ fn names_source(source: &Path, mount: &Mount) -> bool {
 fn is_below(device: &Path, mount: &Mount) -> bool {
     let Ok(facts) = device.metadata() else { return false };
     let is_device = facts.file_type().is_block_device();
-    // A btrfs has a number of its own; its source is one of its devices.
+    // A btrfs has an anonymous number; its source is one of its devices.
     let is_source = || fs::canonicalize(&mount.source).ok() == fs::canonicalize(device).ok();
     is_device && (DevNumber::from_raw(facts.rdev()) == mount.number || mount.number.major == 0 && is_source())
 }
 
-/// Tries until it succeeds, or the error is none that goes away by itself.
+/// Retries until success, or until an error that is not transient.
 fn attempt(
     mut work: impl FnMut() -> Result<(), String>,
     goes_away: impl Fn(&str) -> bool,
@@ -282,8 +282,8 @@ fn attempt(
     work()
 }
 
-/// Calls a program; its message if it fails. Ctrl-C at the terminal does not reach it: between the two programs the file system is
-/// not mounted.
+/// Runs a program; returns its message if it fails. Ctrl-C at the terminal does not reach it: between the two programs
+/// the file system is not mounted.
 fn call(program: &str, arguments: &[impl AsRef<OsStr>]) -> Result<(), String> {
     let called = Command::new(program).args(arguments).env("LC_ALL", "C").process_group(0).output();
     let output = called.map_err(|error| format!("the program {program} cannot be started ({error})"))?;

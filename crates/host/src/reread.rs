@@ -1,5 +1,5 @@
-//! Random blocks of a target, read twice: what is faster the second time was kept by a cache that no counter of this machine shows.
-//! Blocks of zeros that are faster than others were not read at all. Nothing is written.
+//! Reads random blocks of a target twice: blocks that are faster the second time were in a cache that no counter of
+//! this machine shows. Blocks of zeros that are faster than others were not read at all. Nothing is written.
 
 use crate::target::TargetFacts;
 use iosonar_evidence::{Compared, RereadTimes};
@@ -11,21 +11,21 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Smallest block; devices with larger logical blocks are read in these.
+/// Minimum block size; larger logical blocks are used as they are.
 const BLOCK: u64 = 4096;
-/// Smallest range that is probed.
+/// Minimum range.
 const SMALLEST: u64 = 16 << 20;
-/// Blocks that are read where all hold data.
+/// Number of blocks read if all hold data.
 const BLOCKS: usize = 300;
-/// With fewer there is no answer.
+/// Minimum number of blocks for a result.
 const LEAST: usize = 100;
-/// Most blocks: they are read where some are zeros and too few of them to compare them with the others.
+/// Maximum number of blocks, read if some are zeros and too few for a comparison with the others.
 const MOST: usize = 1000;
-/// At most one block in so many is read, because what is read warms a cache for the run.
+/// At most one block in this many is read, because reading warms a cache for the run.
 const ONE_IN: u64 = 8;
-/// So many blocks are read once, and then again. What else the machine does in some moments slows both readings of these blocks.
+/// This many blocks are read once, and then again. Short disturbances by other programs slow both readings of these blocks.
 const ROUND: usize = 50;
-/// The probe stops after that.
+/// Maximum duration.
 const TIME: Duration = Duration::from_secs(4);
 
 /// A block that was read.
@@ -35,11 +35,12 @@ struct BlockRead {
     is_zero: bool,
 }
 
-/// Reads random blocks in a range of a target twice with `O_DIRECT`, one at a time. The places come from the operating system's entropy, so
-/// that no former run has read them on purpose. It takes at most four seconds and one read. `is_stopped` ends it early.
+/// Reads random blocks in a range of a target twice with `O_DIRECT`, one at a time. The places come from the operating
+/// system's entropy, so that no former run has read them deliberately. It takes at most four seconds and one read.
+/// `is_stopped` ends it early.
 ///
 /// # Errors
-/// Why there is no answer.
+/// Why there is no result.
 pub fn reread(
     target: &TargetFacts,
     range: Range<u64>,
@@ -101,7 +102,7 @@ fn read_twice(
     Ok((first, again))
 }
 
-/// Whether the first reading has what is needed: of zeros and of data either none or as many as can be compared.
+/// Whether the first reading suffices: zeros and data are each either absent or numerous enough to compare.
 fn is_enough(reads: &[BlockRead]) -> bool {
     let zeros = reads.iter().filter(|read| read.is_zero).count();
     let fewer = zeros.min(reads.len() - zeros);
@@ -124,7 +125,7 @@ fn random_places(range: Range<u64>, block: u64) -> Result<Vec<u64>, String> {
     Ok(drawn.filter(|place| seen.insert(*place)).take(wanted).map(|place| place * block).collect())
 }
 
-/// The figures of blocks that were read twice.
+/// Computes the result of blocks that were read twice.
 fn times(block_bytes: u64, first: &[BlockRead], again: &[BlockRead]) -> Result<RereadTimes, String> {
     let blocks = first.len().min(again.len());
     if blocks < LEAST {
@@ -150,7 +151,7 @@ fn times(block_bytes: u64, first: &[BlockRead], again: &[BlockRead]) -> Result<R
     })
 }
 
-/// A quantile of two sets of times, each in order, of which the first is expected to be slower.
+/// Compares a quantile of two sorted sets of times, of which the first is expected to be slower.
 fn compared(first: &[u64], second: &[u64], share: f64) -> Compared {
     let (first_ns, second_ns) = (quantile(first, share), quantile(second, share));
     let border = (first_ns as f64 * second_ns as f64).sqrt();
@@ -158,7 +159,7 @@ fn compared(first: &[u64], second: &[u64], share: f64) -> Compared {
     Compared { first_ns, second_ns, first_above: above(first), second_above: above(second) }
 }
 
-/// The smallest time that such a share of the reads did not exceed.
+/// Quantile: the smallest time that this share of the reads did not exceed.
 fn quantile(sorted: &[u64], share: f64) -> u64 {
     sorted[((sorted.len() as f64 * share).ceil() as usize).max(1) - 1]
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
-/// Where `/proc`, `/sys`, `/etc` and `/run` are looked for: below `/`, or below a tree that a test made.
+/// Parent of `/proc`, `/sys`, `/etc` and `/run`: `/`, or a tree made by a test.
 #[derive(Debug, Clone)]
 pub struct Root {
     prefix: PathBuf,
-    /// Answers that were given, of a root that remembers them.
+    /// Cached results, if this root caches.
     memory: Option<Arc<Memory>>,
 }
 
@@ -24,7 +24,7 @@ impl PartialEq for Root {
 
 impl Eq for Root {}
 
-/// What was read. Errors are their numbers.
+/// Cached results. Errors are stored as errno.
 #[derive(Debug, Default)]
 struct Memory {
     texts: Mutex<HashMap<PathBuf, Result<String, i32>>>,
@@ -32,13 +32,13 @@ struct Memory {
     real: Mutex<HashMap<PathBuf, Result<PathBuf, i32>>>,
 }
 
-/// Asks once for each path.
+/// Reads each path once.
 fn once<T: Clone>(
     known: &Mutex<HashMap<PathBuf, Result<T, i32>>>,
     path: &Path,
     ask: impl FnOnce(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
-    /// An answer without a number: no such file, as all that leads out of the root.
+    /// Errors without errno: no such file, as for all paths that leave the root.
     const ENOENT: i32 = 2;
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(answer) = known.get(path) {
@@ -62,25 +62,25 @@ impl Root {
         Self { prefix: prefix.into(), memory: None }
     }
 
-    /// The same root, which reads each file, directory and link once and answers the same from then on: for one look at thousands
-    /// of targets. Not for the guard, which needs what is true now.
+    /// The same root, which reads each file, directory and link once and then returns the cached result: for inspecting
+    /// thousands of targets. Not for the guard, which needs the current state.
     #[must_use]
     pub fn remembering(&self) -> Self {
         Self { prefix: self.prefix.clone(), memory: Some(Arc::default()) }
     }
 
-    /// Whether this is the machine itself: only then is it right to ask the kernel by other means than files.
+    /// Whether this is the machine itself: only then may the kernel be asked by other means than files.
     pub fn is_real(&self) -> bool {
         self.prefix == Path::new("/")
     }
 
-    /// Where the file with the absolute path `path` lies.
+    /// Real path of the absolute path `path`.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.prefix.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Content of a file, without white space and NUL bytes at its end.
+    /// Content of a file, without trailing white space and NUL bytes.
     ///
     /// # Errors
     /// Those of open(2) and read(2).
@@ -96,7 +96,7 @@ impl Root {
         }
     }
 
-    /// Content of a file as a fact: the reason for its absence names the path.
+    /// Content of a file as a fact; if absent, the reason names the path.
     pub fn fact(&self, path: impl AsRef<Path>) -> Fact<String> {
         let path = path.as_ref();
         match self.read(path) {
@@ -106,7 +106,7 @@ impl Root {
         }
     }
 
-    /// Names in a directory, in order.
+    /// Sorted names in a directory.
     ///
     /// # Errors
     /// Those of opening and reading a directory.
@@ -124,7 +124,7 @@ impl Root {
         }
     }
 
-    /// Text of a symbolic link.
+    /// Target of a symbolic link.
     ///
     /// # Errors
     /// Those of readlink(2).
@@ -132,16 +132,16 @@ impl Root {
         fs::read_link(self.path(path))
     }
 
-    /// Whether there is such a file.
+    /// Whether the file exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).exists()
     }
 
-    /// Makes sure that the kernel answers at `path`: the path exists, and no other file system covers it. A tree that a
-    /// test made has no such file systems; there the path has to exist.
+    /// Verifies that the kernel answers at `path`: the path exists, and no other file system covers it. A tree made by
+    /// a test has no such file systems; there the path must exist.
     ///
     /// # Errors
-    /// Those of statfs(2), and a path that another file system holds.
+    /// Those of statfs(2), and a path on another file system.
     pub(crate) fn require(&self, path: impl AsRef<Path>, held_by: KernelFs) -> io::Result<()> {
         let found = kernel_fs::holding(&self.path(path))?;
         if self.is_real() && found != Some(held_by.name()) {
@@ -150,10 +150,10 @@ impl Root {
         Ok(())
     }
 
-    /// Absolute path, below this root, with every symbolic link followed.
+    /// Absolute path, below this root, with all symbolic links resolved.
     ///
     /// # Errors
-    /// Those of realpath(3), and `NotFound` where a link leads out of the root.
+    /// Those of realpath(3), and `NotFound` if a link leaves the root.
     pub fn resolve(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         let resolve = |path: &Path| {
             let real = fs::canonicalize(self.path(path))?;

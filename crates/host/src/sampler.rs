@@ -1,7 +1,7 @@
-//! Counters and levels of the machine, read again and again while a run goes on.
+//! Samples counters and levels of the machine during a run.
 //!
-//! A sampler has a list of probes, each with its series. Every file is opened once; a sample then costs one pread(2) for each
-//! and allocates nothing. Counters are given as the kernel counts them, since boot: who wants rates takes differences.
+//! A sampler has a list of probes, each with its series. Every file is opened once; a sample then costs one pread(2)
+//! for each and allocates nothing. Counters are those of the kernel, since boot: rates are differences.
 
 mod files;
 mod nfs;
@@ -14,21 +14,20 @@ use std::fmt;
 
 pub use threads::{Present, ThreadTimes};
 
-/// Something that is read again and again.
+/// A source that is sampled repeatedly.
 pub trait Probe: Send {
-    /// What it reads.
+    /// Returns its series.
     fn series(&self) -> &[Series];
 
-    /// Returns its values, each with its place among [`Probe::series`]. What cannot be read at this moment (a device that is
-    /// gone) is skipped.
+    /// Returns its values, each with its index in [`Probe::series`]. Unreadable values (a device that is gone) are skipped.
     fn sample(&mut self, give: &mut dyn FnMut(usize, f64));
 }
 
-/// Which series a value belongs to: its place in [`Sampler::series`].
+/// Series of a value: index in [`Sampler::series`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesId(pub u16);
 
-/// Reads a list of probes.
+/// Samples a list of probes.
 #[derive(Default)]
 pub struct Sampler {
     probes: Vec<Box<dyn Probe>>,
@@ -46,8 +45,8 @@ impl fmt::Debug for Sampler {
 }
 
 impl Sampler {
-    /// Reads what is there: the devices of all targets and those below them, each once; CPUs; memory; this process. What
-    /// cannot be opened has no series, see [`Sampler::absent`].
+    /// Opens all sources: the devices of all targets and those below them, each once; CPUs; memory; this process.
+    /// Failed ones have no series, see [`Sampler::absent`].
     pub fn of_machine(targets: &[TargetFacts], root: &Root) -> Sampler {
         let mut sampler = Sampler::default();
         for probe in files::of_machine(targets, root) {
@@ -71,17 +70,17 @@ impl Sampler {
         self.probes.push(probe);
     }
 
-    /// What it reads.
+    /// Returns all series.
     pub fn series(&self) -> &[Series] {
         &self.series
     }
 
-    /// What could not be opened, with the reasons.
+    /// Returns the sources that failed to open, with reasons.
     pub fn absent(&self) -> &[String] {
         &self.absent
     }
 
-    /// Adds the present values to `out`, at most one for each series.
+    /// Appends the current values to `out`, at most one per series.
     pub fn sample(&mut self, out: &mut Vec<(SeriesId, f64)>) {
         let mut first = 0;
         for probe in &mut self.probes {

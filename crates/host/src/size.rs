@@ -1,8 +1,8 @@
-//! Sizes for people.
+//! Formats sizes.
 
 const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/// A size with a binary unit, for example `64.0 MiB`.
+/// Formats a size with a binary unit, for example `64.0 MiB`.
 pub(crate) fn human(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = 0;

@@ -1,4 +1,4 @@
-//! Which bytes of a target hold no data, as far as anybody on this machine knows.
+//! Which bytes of a target hold no data, as far as this machine can know.
 
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
 use iosonar_os::empty_bytes;
@@ -10,42 +10,42 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What the lowest file below a target says of a range.
+/// Unmapped bytes of a range, according to the lowest file below a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emptiness {
-    /// Bytes of the range that hold no data: holes, extents that were allocated and never written, discarded blocks.
+    /// Bytes of the range without data: holes, unwritten extents, discarded blocks.
     pub empty: u64,
-    /// The file that was asked: the target itself, or the backing file of a loop device.
+    /// The file examined: the target itself, or the backing file of a loop device.
     pub file: PathBuf,
 }
 
 /// A range of the lowest file below a target that this machine knows.
 #[derive(Debug)]
 pub(crate) struct StoredIn {
-    /// The file, open to be looked at.
+    /// The file, opened for inspection.
     pub(crate) file: File,
-    /// Its name.
+    /// Path of the file.
     pub(crate) path: PathBuf,
-    /// The range of the target, as it is counted in the file.
+    /// The range in the file.
     pub(crate) range: Range<u64>,
 }
 
-/// Asks for the bytes of a range of a target that hold no data. A file answers for itself. A loop device, or a partition of one, is
-/// answered for by its backing file.
+/// Returns the bytes of a range of a target that hold no data. For a loop device, or a partition of one, its backing
+/// file is examined.
 ///
 /// # Errors
-/// Why nobody can tell: other devices do not report which of their blocks are stored.
+/// The bytes are unknown: other devices do not report which of their blocks are stored.
 pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, String> {
     let StoredIn { file, path, range } = stored_in(target, range)?;
     let empty = empty_bytes(&file, range).map_err(|error| format!("{}: {error}", shown(&path)))?;
     Ok(Emptiness { empty, file: path })
 }
 
-/// Asks for the bytes of a range of a target that are in the page cache: what is read through it there reaches no device.
+/// Returns the bytes of a range of a target that are in the page cache: buffered reads there reach no device.
 ///
 /// # Errors
-/// Why nobody can tell. The kernel answers only those who own the file or may write to it, and says of files in an overlay that nothing
-/// is cached.
+/// The bytes are unknown. The kernel answers only the file's owner and those who may write to it, and reports nothing
+/// as cached for files in an overlay.
 pub fn cached(target: &TargetFacts, range: Range<u64>) -> Result<u64, String> {
     if let TargetKind::RegularFile(file) = &target.kind
         && file.file_system.known().is_none_or(|system| system.kind == "overlay")
@@ -57,13 +57,13 @@ pub fn cached(target: &TargetFacts, range: Range<u64>) -> Result<u64, String> {
     cached_bytes_in(&file, range.clone()).map(|bytes| bytes.min(range.end - range.start)).map_err(failed)
 }
 
-/// The file that a range of a target is stored in.
+/// Returns the file that stores a range of a target.
 ///
 /// # Errors
-/// Why there is none that can be looked at.
+/// There is no file to examine.
 pub(crate) fn stored_in(target: &TargetFacts, range: Range<u64>) -> Result<StoredIn, String> {
     match &target.kind {
-        // The name as typed is the one that is sure to lead to it.
+        // The name as typed is certain to lead to it.
         TargetKind::RegularFile(file) => of_file(&target.path, file, range),
         TargetKind::BlockDevice(device) => of_device(device, range),
         TargetKind::MemoryDevice(_) => Err(format!("{} stores nothing", shown(&target.path))),
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn pages_in_the_cache_are_counted_where_the_kernel_tells_the_truth() {
         let (_dir, facts) = sparse();
-        // What was written is there; of what was not, nothing.
+        // Written data is cached; unwritten data is not.
         assert_eq!((cached(&facts, MIB..2 * MIB), cached(&facts, 2 * MIB..3 * MIB)), (Ok(MIB), Ok(0)));
         assert_eq!(cached(&facts, MIB + 5..MIB + 6), Ok(1));
         let TargetKind::RegularFile(mut file) = facts.kind.clone() else { panic!("{facts:?}") };

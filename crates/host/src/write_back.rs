@@ -1,4 +1,4 @@
-//! Writing back what waits in memory to be written, before a measurement that it would disturb.
+//! Writes back dirty data before a measurement that it would disturb.
 
 use crate::Root;
 use crate::environment::memory;
@@ -7,19 +7,19 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a wait looks whether it is over.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Bytes that wait in memory to be written; none where the kernel does not say it.
+/// Bytes waiting for writeback; `None` if the kernel does not report it.
 pub fn waiting_bytes(root: &Root) -> Option<u64> {
     memory(root).waiting()
 }
 
-/// Writes back everything that waits, and waits for that until it is done, for `longest`, or until `is_stopped`. None where
-/// nobody knows how much waits, or where the program `sync` cannot be started.
+/// Writes back all dirty data, and waits until it is done, for `longest`, or until `is_stopped`. `None` if the amount
+/// is unknown, or the program `sync` cannot be started.
 ///
-/// The program calls sync(2), which no signal interrupts: a thread in it would keep this process from ending for as long as a slow
-/// device takes. What is not done when this returns goes on in the background.
+/// The program calls sync(2), which no signal interrupts: a thread in it would keep this process from ending for as
+/// long as a slow device takes. An unfinished sync continues in the background.
 pub fn write_back(root: &Root, longest: Duration, is_stopped: &dyn Fn() -> bool) -> Option<WrittenBack> {
     let waited_bytes = waiting_bytes(root)?;
     let mut sync = Command::new("sync");
@@ -32,7 +32,7 @@ pub fn write_back(root: &Root, longest: Duration, is_stopped: &dyn Fn() -> bool)
             Ok(Some(status)) => break status.success(),
             Ok(None) if begun.elapsed() < longest && !is_stopped() => std::thread::sleep(LOOK),
             Ok(None) | Err(_) => {
-                // It goes on, and somebody has to hear of its end.
+                // It continues, and must be reaped.
                 std::thread::spawn(move || running.wait());
                 break false;
             }

@@ -42,7 +42,7 @@ fn ask(path: &Path, destroy: bool) -> Result<WritePermit, Refusal> {
     }
 }
 
-/// Refused although the user gave his word, with a message that says this.
+/// Refused despite the user's consent, with a message that contains this.
 fn assert_in_use(path: &Path, says: &str) {
     let refusal = ask(path, true).unwrap_err();
     assert!(matches!(refusal, Refusal::InUse { .. }), "{refusal}");

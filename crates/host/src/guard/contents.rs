@@ -1,4 +1,4 @@
-//! What is on a block device, so that the user knows what would be lost.
+//! Contents of a block device, so that the user knows what would be lost.
 
 use crate::target::{BlockDevice, Role, TargetFacts, dev_path};
 use crate::{Root, block, size};
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// The name of the thread that looks for signatures: traces of a device tell it with each read.
+/// Name of the thread that searches for signatures: traces of a device include it with each read.
 pub const SIGNATURES_THREAD: &str = "signatures";
 
-/// At most so many partitions are looked at; the others are counted.
+/// Maximum number of partitions searched; the others are counted.
 const MAX_PARTS: usize = 64;
-/// How long the search of a device with all its partitions may take: one that has lost its disk may never answer.
+/// Maximum time to search a device with all its partitions: one that has lost its disk may never answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is on a block device.
+/// Contents of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// Size in bytes.
     pub size: u64,
-    /// Vendor's name of the disk, if it has one.
+    /// Model of the disk, if it has one.
     pub model: Option<String>,
     /// Path of the backing file of a loop device.
     pub backing_file: Option<String>,
-    /// What was found on the device itself.
+    /// Result for the device itself.
     pub whole: Look,
     /// Its partitions.
     pub parts: Vec<Part>,
@@ -40,18 +40,18 @@ pub struct Contents {
 pub struct Part {
     /// The kernel's name.
     pub name: String,
-    /// What was found on it.
+    /// Result for the partition.
     pub look: Look,
 }
 
-/// What a search for signatures of file systems, partition tables, RAID members … found.
+/// Result of a search for signatures of file systems, partition tables, RAID members ...
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// These, for people: `ext4 file system "home" (UUID …) and gpt partition table (UUID …)`.
+    /// Signatures in words: `ext4 file system "home" (UUID ...) and gpt partition table (UUID ...)`.
     Found(String),
-    /// None that the search knows. It can hold data all the same.
+    /// No known signature. The device may still contain data.
     NothingKnown,
-    /// It could not be searched; holds the reason.
+    /// The search failed; holds the reason.
     CouldNot(String),
 }
 
@@ -85,12 +85,12 @@ impl fmt::Display for Contents {
     }
 }
 
-/// Looks what is on the device of a target.
+/// Searches the device of a target.
 pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Contents {
     let names = block::partitions(&device.name, root).unwrap_or_default();
     let more_parts = names.len().saturating_sub(MAX_PARTS);
     let deadline = Instant::now() + PATIENCE;
-    // Not even the end of this program would end a read of such a device.
+    // A read of such a device would block even the exit of this program.
     let suspended = facts.devices().into_iter().find(|it| block::is_suspended(&it.name, root));
     let suspended = suspended.map(|it| block::given_name(&it.name, root));
     let look = |path: PathBuf| match &suspended {
@@ -111,8 +111,8 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
     }
 }
 
-/// Searches a device, in a thread of its own, so that one that does not answer holds up nobody. (The kernel lets a
-/// program end only after its reads have: then the message is there, and the prompt is not.)
+/// Searches a device in a separate thread, so that a hanging device does not block. (The kernel delays the exit of a
+/// program until its reads have completed: then the message is shown, but the prompt is not.)
 fn search(device: PathBuf, deadline: Instant) -> Look {
     search_by(signatures, device, deadline)
 }
@@ -124,7 +124,7 @@ fn search_by(signatures: fn(&Path) -> Look, device: PathBuf, deadline: Instant) 
     }
     let (answer, answered) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name(SIGNATURES_THREAD.to_owned());
-    // Nobody listens any more to an answer that comes too late.
+    // A late answer has no receiver.
     let spawned = thread.spawn(move || drop(answer.send(signatures(&device))));
     if let Err(error) = spawned {
         return Look::CouldNot(error.to_string());
@@ -140,7 +140,7 @@ fn search_by(signatures: fn(&Path) -> Look, device: PathBuf, deadline: Instant) 
 
 /// Asks libblkid, which reads the device itself.
 fn signatures(device: &Path) -> Look {
-    // Without waiting for a medium or a carrier.
+    // Do not wait for a medium or a carrier.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = match rustix::fs::open(device, flags, Mode::empty()) {
         Ok(opened) => opened,
@@ -154,7 +154,7 @@ fn signatures(device: &Path) -> Look {
     }
 }
 
-/// Every signature by its name. The boot sector that protects a GPT says nothing beside it.
+/// Names every signature. The protective MBR of a GPT is skipped.
 fn name_all(found: &[Signature]) -> Look {
     let is_table = |it: &Signature, kind: &str| it.table.as_deref() == Some(kind);
     let with_gpt = found.iter().any(|it| is_table(it, "gpt"));
@@ -163,7 +163,7 @@ fn name_all(found: &[Signature]) -> Look {
     if names.is_empty() { Look::NothingKnown } else { Look::Found(names.join(" and ")) }
 }
 
-/// One signature, for people.
+/// Names a signature.
 fn name(signature: &Signature) -> Option<String> {
     let word = |word: &Option<String>| word.as_ref().map(|word| shown(word).to_string());
     let kind = match (word(&signature.content), word(&signature.table)) {

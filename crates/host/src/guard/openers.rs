@@ -1,4 +1,4 @@
-//! Which programs have a device open, so that a refusal can say whom to end.
+//! Programs that have a device open, named in a refusal.
 
 use crate::target::{BlockDevice, Role};
 use crate::{DevNumber, Root, block};
@@ -6,24 +6,24 @@ use iosonar_text::shown;
 use rustix::fs::FileType;
 use std::fmt;
 
-/// At most so many processes are looked at.
+/// Maximum number of processes examined.
 const MAX_PROCESSES: usize = 65_536;
-/// At most so many programs are named.
+/// Maximum number of programs named.
 const MAX_NAMED: usize = 4;
 
 /// A program that has a device open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
-    /// Its process.
+    /// Process id.
     pub process: u32,
-    /// Its name.
+    /// Program name.
     pub program: String,
-    /// The kernel's name of the device.
+    /// Kernel name of the device.
     pub device: String,
 }
 
 impl Opener {
-    /// Whether it is the program that asks: then the device is reached by another of its targets.
+    /// Whether it is this program: then another of its targets uses the device.
     pub fn is_this_run(&self) -> bool {
         self.process == std::process::id()
     }
@@ -39,8 +39,8 @@ impl fmt::Display for Opener {
     }
 }
 
-/// The programs that have the device, a partition of it or its disk open, as far as this user may know. The kernel is
-/// none of them.
+/// Returns the programs that have the device, a partition of it or its disk open, as far as this user may see. The
+/// kernel is not included.
 pub(super) fn of(device: &BlockDevice, root: &Root) -> Vec<Opener> {
     let related = related(device, root);
     let names = root.list("/proc").unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) fn of(device: &BlockDevice, root: &Root) -> Vec<Opener> {
     processes.filter_map(|process| opener(process, &related, root)).take(MAX_NAMED).collect()
 }
 
-/// Each of these devices keeps the one from being opened exclusively.
+/// Devices whose openers prevent an exclusive open of `device`.
 fn related(device: &BlockDevice, root: &Root) -> Vec<(String, DevNumber)> {
     let numbered = |name: String| block::number_of(&name, root).map(|number| (name, number));
     let mut all = vec![(device.name.clone(), device.number)];

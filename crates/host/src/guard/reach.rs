@@ -1,4 +1,4 @@
-//! What a write to a target reaches.
+//! Devices and files affected by a write to a target.
 
 use super::usage::Unreadable;
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
@@ -6,40 +6,40 @@ use crate::{DevNumber, Root, block};
 use iosonar_text::shown;
 use std::io;
 
-/// A device that a write to the target reaches.
+/// A device affected by a write to the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Device {
     pub name: String,
     pub number: DevNumber,
-    /// The device of the target's own stack that lies on it, which is no foreign user.
+    /// The device of the target's own stack on top of it, which is not a foreign user.
     pub above: Option<String>,
-    /// Whether devices on it are foreign users. What a device mapper or MD device lies on may carry others of the
-    /// kind, which are at other places.
+    /// Whether devices on top of it are foreign users. Devices below a device mapper or MD device may have others of
+    /// the kind on top, at other places.
     pub holders_matter: bool,
 }
 
-/// A file that a write to the target reaches.
+/// A file affected by a write to the target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct File<'a> {
     pub file: &'a RegularFile,
-    /// The loop device of the target's own stack that lies on it.
+    /// The loop device of the target's own stack on top of it.
     pub above: Option<&'a str>,
 }
 
-/// Everything that a write to the target reaches.
+/// Everything affected by a write to the target.
 #[derive(Debug, Default)]
 pub(super) struct Reach<'a> {
     pub devices: Vec<Device>,
     pub files: Vec<File<'a>>,
-    /// Loop devices of the target's stack whose backing file no path leads to, each with the reason.
+    /// Loop devices of the target's stack whose backing file has no path, each with the reason.
     pub hidden: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Reach<'a> {
-    /// Of a target.
+    /// Collects the reach of a target.
     ///
     /// # Errors
-    /// Sysfs does not describe the parts of a device.
+    /// Sysfs does not describe the partitions of a device.
     pub fn of(facts: &'a TargetFacts, root: &Root) -> Result<Self, Unreadable> {
         let mut reach = Self::default();
         match &facts.kind {
@@ -50,7 +50,7 @@ impl<'a> Reach<'a> {
         Ok(reach)
     }
 
-    /// Adds a device with its parts, with the disk that it is a part of, and with what lies below.
+    /// Adds a device with its partitions, its whole disk, and the layers below.
     fn add(
         &mut self,
         device: &'a BlockDevice,
@@ -71,7 +71,7 @@ impl<'a> Reach<'a> {
         self.add_below(whole, root)
     }
 
-    /// Adds the disk that `device` is a part of, but not its other parts. Returns the disk, else the device.
+    /// Adds the disk of a partition, but not its other partitions. Returns the disk, or else the device.
     fn add_whole(
         &mut self,
         device: &'a BlockDevice,
@@ -106,7 +106,7 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// The devices below loop devices: the loop driver does not claim them, so the guard has to.
+/// The devices below loop devices: the loop driver does not claim them, so the guard must.
 pub(super) fn claimable_below(device: &BlockDevice) -> Vec<&BlockDevice> {
     match &device.role {
         Role::Disk => Vec::new(),

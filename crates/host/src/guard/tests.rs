@@ -23,7 +23,7 @@ fn device(number: &str, tree: &Tree) -> TargetFacts {
     facts(node, &tree.root()).unwrap()
 }
 
-/// A regular file of the tree, which is a real one.
+/// A regular file of the tree (a real file).
 fn file(path: &str, tree: &Tree) -> TargetFacts {
     tree.file(path, "data");
     crate::identify(&tree.path(path), &tree.root()).unwrap()
@@ -41,7 +41,7 @@ fn assert_used(number: &str, tree: &Tree, says: &str) {
     assert!(uses.iter().any(|text| text.contains(says)), "{number}: {uses:?} do not say {says:?}");
 }
 
-/// Free as far as the tree says: then the guard asks for the user's word.
+/// Free according to the tree: then the guard requires the user's consent.
 fn assert_free(number: &str, tree: &Tree) {
     let refusal = check(&device(number, tree), Intent::Write, false, &tree.root()).unwrap_err();
     assert!(matches!(refusal, Refusal::NeedsDestroy { .. }), "{number}: {refusal}");
@@ -269,7 +269,7 @@ fn file_of_another_device_with_the_same_inode_is_not_swap() {
     assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
 }
 
-/// Every source that the guard needs, and a target that needs it.
+/// Every source that the guard needs, and a target that depends on it.
 #[test]
 fn without_a_source_nothing_is_written() {
     for (source, is_for_files) in [

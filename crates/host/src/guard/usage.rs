@@ -1,4 +1,4 @@
-//! Who else uses what a write would reach.
+//! Finds other users of what a write would affect.
 
 use super::openers::Opener;
 use super::reach::{Device, File, Reach};
@@ -12,53 +12,53 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Options by which a mounted XFS names its further devices.
+/// Mount options in which XFS names its further devices.
 const SERVING_OPTIONS: [&str; 2] = ["logdev", "rtdev"];
 
-/// One use of a device or file that forbids writing to it.
+/// A use of a device or file that forbids writing to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
-    /// The kernel's name of the device that is used (it can be a part of the target, or lie below it), or the file.
+    /// Kernel name of the device in use (it can be a partition of the target, or below it), or the file.
     pub of: String,
-    /// How it is used.
+    /// Kind of use.
     pub what: What,
 }
 
-/// How a device or file is used.
+/// Kinds of use of a device or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// It is mounted.
+    /// Mounted.
     Mounted {
-        /// Where.
+        /// Mount point.
         mount_point: PathBuf,
-        /// A process that lives in the mount namespace where it is; `None` for our own.
+        /// A process in the mount namespace; `None` for our own.
         process: Option<u32>,
     },
-    /// It belongs to a mounted btrfs.
+    /// Member of a mounted btrfs.
     BtrfsMember {
-        /// Which one.
+        /// UUID of the btrfs.
         uuid: String,
     },
-    /// It is swap space.
+    /// Swap space.
     Swap,
-    /// Another device lies on it (device mapper, MD, bcache …).
+    /// Another device is on top of it (device mapper, MD, bcache ...).
     Held {
-        /// Its kernel name, and the one that it was given.
+        /// Its kernel name, and its device mapper name.
         by: String,
     },
-    /// A loop device lies on it.
+    /// A loop device is on top of it.
     BacksLoop {
         /// Its kernel name.
         loop_device: String,
     },
-    /// It holds the log or the real-time data of a mounted file system that lies on another device.
+    /// It contains the log or the real-time data of a mounted file system on another device.
     ServesMount {
-        /// Where that is mounted.
+        /// Mount point of that file system.
         mount_point: PathBuf,
     },
     /// The kernel or a program has claimed it, a partition of it or its disk with `O_EXCL`.
     Exclusive {
-        /// Programs that have it open; the kernel is none.
+        /// Programs that have it open, without the kernel.
         openers: Vec<Opener>,
     },
 }
@@ -106,17 +106,17 @@ impl fmt::Display for Use {
     }
 }
 
-/// A fact without which nobody knows whether a target is in use.
+/// A missing fact without which the use of a target is unknown.
 #[derive(Debug)]
 pub(super) struct Unreadable {
-    /// What is not known, and why.
+    /// The missing fact, and the reason.
     pub why: String,
-    /// What to do about it.
+    /// Remedy.
     pub remedy: &'static str,
 }
 
 impl Unreadable {
-    /// A file or directory of `/proc` or `/sys`.
+    /// An unreadable file or directory of `/proc` or `/sys`.
     pub fn file(source_of_truth: impl fmt::Display, error: io::Error) -> Unreadable {
         Unreadable {
             why: format!("{source_of_truth} can't be read ({error})"),
@@ -124,7 +124,7 @@ impl Unreadable {
         }
     }
 
-    /// The file or device below a loop device.
+    /// An unknown file or device below a loop device.
     fn backing(loop_device: &str, why: &str) -> Unreadable {
         Unreadable {
             why: format!("what {loop_device} lies on is unknown ({why})"),
@@ -133,7 +133,7 @@ impl Unreadable {
     }
 }
 
-/// Everything that is in use on this machine.
+/// Everything in use on this machine.
 #[derive(Debug)]
 pub(super) struct Machine {
     mounts: Vec<Mount>,
@@ -152,10 +152,10 @@ struct Swap {
     file: Option<(DevNumber, u64)>,
 }
 
-/// Every use that forbids writing to the target.
+/// Returns every use that forbids writing to the target.
 ///
 /// # Errors
-/// A fact that is needed and can't be read. A use that was found is reported first: ending it may be all that is needed.
+/// A required fact is unreadable. Uses found are reported first: ending them may suffice.
 pub(super) fn find(machine: &Machine, facts: &TargetFacts, root: &Root) -> Result<Vec<Use>, Unreadable> {
     let reach = Reach::of(facts, root)?;
     let mut uses = Vec::new();
@@ -172,7 +172,7 @@ pub(super) fn find(machine: &Machine, facts: &TargetFacts, root: &Root) -> Resul
 }
 
 impl Machine {
-    /// Looks at every source that the guard needs.
+    /// Reads every source that the guard needs.
     pub(super) fn look(root: &Root) -> Result<Self, Unreadable> {
         let mounts = own_mounts(root).map_err(|error| Unreadable::file("/proc/self/mountinfo", error))?;
         for (directory, held_by) in [
@@ -224,7 +224,7 @@ impl Machine {
         self.loops_on(&of, *above, backs, uses)
     }
 
-    /// Loop devices other than `above` that lie on the same thing.
+    /// Loop devices other than `above` on the same file or device.
     fn loops_on(
         &self,
         of: &str,
@@ -250,7 +250,7 @@ impl Machine {
         known
     }
 
-    /// Uses of what lies below a loop device of the target, where no path leads to it: the driver's numbers have to do.
+    /// Uses of the file or device below a loop device of the target that has no path: only the driver's numbers are known.
     fn uses_below(&self, name: &str, why: &str, uses: &mut Vec<Use>) -> Result<(), Unreadable> {
         let own = self.loops.iter().find(|it| it.name == name && it.is_known_to_be_on_a_file());
         let own = own.ok_or_else(|| Unreadable::backing(name, why))?;
@@ -262,7 +262,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Mounted file systems that say by an option that this device serves them.
+    /// Mounted file systems that name this device in an option.
     fn served_mounts<'a>(&'a self, number: DevNumber, root: &'a Root) -> impl Iterator<Item = What> + 'a {
         let serves = move |mount: &&Mount| {
             let mut devices = SERVING_OPTIONS.iter().filter_map(|name| mount.super_option(name));
@@ -272,7 +272,7 @@ impl Machine {
         mounts.map(|mount| What::ServesMount { mount_point: mount.mount_point.clone() })
     }
 
-    /// Where a device is mounted: once for each mount point here, and once for each other namespace.
+    /// Mounts of a device: one per mount point here, and one per other namespace.
     fn mounts_of(&self, number: DevNumber) -> Vec<What> {
         let of = |mounts: &[Mount]| -> Vec<PathBuf> {
             let found = mounts.iter().filter(|mount| mount.number == number);
@@ -282,7 +282,7 @@ impl Machine {
             of(&self.mounts).into_iter().map(|mount_point| What::Mounted { mount_point, process: None });
         let mut all: Vec<What> = own.collect();
         if all.is_empty() {
-            // Namespaces mostly are copies of one another: one line is enough to find the mount.
+            // Namespaces are mostly copies of each other: one line suffices to find the mount.
             let foreign =
                 self.foreign.iter().find_map(|it| Some((it.pid, of(&it.mounts).into_iter().next()?)));
             all.extend(foreign.map(|(pid, mount_point)| What::Mounted { mount_point, process: Some(pid) }));
@@ -297,7 +297,7 @@ fn own_mounts(root: &Root) -> io::Result<Vec<Mount>> {
     mounts::own(root)
 }
 
-/// Every mounted btrfs. Where mountinfo shows one, sysfs has to describe it.
+/// Every mounted btrfs. If mountinfo shows one, sysfs must describe it.
 fn volumes(mounts: &[Mount], root: &Root) -> io::Result<Vec<BtrfsVolume>> {
     let volumes = block::btrfs_volumes(root)?;
     if volumes.is_empty() && mounts.iter().any(|mount| mount.kind == "btrfs") {
@@ -306,9 +306,9 @@ fn volumes(mounts: &[Mount], root: &Root) -> io::Result<Vec<BtrfsVolume>> {
     Ok(volumes)
 }
 
-/// Reads `/proc/swaps`. A kernel without swap support does not have it; then `/proc/meminfo` says that there is no swap.
-/// A container's own version of the file is believed: a swap device is claimed exclusively, and the kernel refuses writes
-/// to a swap file (see `permit_file`).
+/// Reads `/proc/swaps`. A kernel without swap support lacks it; then `/proc/meminfo` must show no swap. A container's
+/// own version of the file is trusted: a swap device is claimed exclusively, and the kernel refuses writes to a swap
+/// file (see `permit_file`).
 fn swaps(root: &Root) -> io::Result<Vec<Swap>> {
     match root.read("/proc/swaps") {
         Ok(text) if text.starts_with("Filename") => {
@@ -328,7 +328,7 @@ fn has_no_swap(root: &Root) -> bool {
     root.read("/proc/meminfo").is_ok_and(total)
 }
 
-/// `/dev/sda2  partition  65532  0  -2`
+/// Parses `/dev/sda2  partition  65532  0  -2`.
 fn swap(line: &str, root: &Root) -> Option<Swap> {
     let path = mounts::unescape(line.split_whitespace().next()?);
     let stat = rustix::fs::stat(root.path(&path)).ok();

@@ -8,7 +8,7 @@ fn refusal(path: &Path) -> String {
     identify(path, &Root::default()).unwrap_err().to_string()
 }
 
-/// The message names the path as typed, what is wrong, and what to do.
+/// The message names the path as typed, the problem, and the remedy.
 fn assert_says(path: &Path, parts: &[&str]) {
     let text = refusal(path);
     assert!(text.starts_with(&path.display().to_string()), "{text}");

@@ -1,4 +1,4 @@
-//! Tests of the ledger, on files of their own.
+//! Tests of the ledger, on temporary files.
 
 use super::*;
 use crate::fixture::Tree;
@@ -139,7 +139,7 @@ fn several_writers_lose_nothing() {
             scope.spawn(move || {
                 for number in 0..25 {
                     let own = range(writer * 100 + number, writer * 100 + number + 1);
-                    // On a slow machine the lock may be waited for in vain; then nothing was added.
+                    // On a slow machine the lock may time out; then nothing was added.
                     while let Err(error) = place.try_to_write(own, false) {
                         assert_eq!(error.kind(), ErrorKind::WouldBlock);
                     }
@@ -213,7 +213,7 @@ fn its_place_follows_the_environment() {
     assert!(matches!(at(&[]), Ledger::Nowhere(why) if why.contains("HOME are not set")));
 }
 
-/// A device as the kernel shows it after a start of the system.
+/// A device as shown by the kernel after boot.
 fn disk(boot: &str, diskseq: &str, serial: Option<&str>) -> std::result::Result<(Identity, u64), String> {
     let tree = Tree::new();
     tree.disk("vdx", "254:16", 1000);

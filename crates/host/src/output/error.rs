@@ -7,14 +7,14 @@ use iosonar_text::shown;
 use std::fmt;
 use std::io;
 
-/// What a file is to the command already.
+/// Existing use of a file by the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
-    /// A target, by its number.
+    /// Target number.
     Target(usize),
-    /// It is read; by which option or argument.
+    /// Input; holds its option or argument.
     Input(String),
-    /// It is written; by which option or argument.
+    /// Output; holds its option or argument.
     Output(String),
 }
 
@@ -34,65 +34,65 @@ impl fmt::Display for OutputName {
     }
 }
 
-/// Why an output is refused. Each message names the option, the path as typed, and what to do.
+/// Why an output is refused. Each message names the option, the path as typed, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// It is neither a regular file nor a pipe nor `/dev/null`.
+    /// Neither a regular file nor a pipe nor `/dev/null`.
     #[error("{name}: it is {what}, and an output is a new file, a pipe or /dev/null: name another file")]
     Special {
         /// Option and path.
         name: OutputName,
-        /// What it is.
+        /// Actual kind.
         what: &'static str,
     },
-    /// It exists, and the command overwrites nothing.
+    /// The file exists, and the command never overwrites.
     #[error("{name}: it exists already, and nothing is ever overwritten: name another")]
     Exists {
         /// Option and path.
         name: OutputName,
     },
-    /// It exists, and the command overwrites only on request.
+    /// The file exists, and the command overwrites only on request.
     #[error("{name}: it exists already: name another file, or replace it with --force")]
     ExistsUnforced {
         /// Option and path.
         name: OutputName,
     },
-    /// The command uses it for something else.
+    /// The command uses the file for something else.
     #[error("{name}: it is {role}: name another file")]
     Taken {
         /// Option and path.
         name: OutputName,
-        /// For what.
+        /// Existing use.
         role: Role,
     },
-    /// It lies below a device, is swap space, or cannot be written.
+    /// The file is below a device, is swap space, or cannot be written.
     #[error("{option}: {refusal}", option = name.option)]
     InUse {
         /// Option and path.
         name: OutputName,
-        /// What the write guard says.
+        /// Refusal of the write guard.
         refusal: Box<Refusal>,
     },
-    /// A directory is wanted, and it is something else.
+    /// The path is not a directory.
     #[error("{name}: it is no directory: name another one")]
     NoDirectory {
         /// Option and path.
         name: OutputName,
     },
-    /// It is no file that can be written like others.
+    /// Not a regular writable file.
     #[error("{option}: {error}", option = name.option)]
     PatternError {
         /// Option and path.
         name: OutputName,
-        /// What it is.
+        /// Reason.
         error: Box<TargetError>,
     },
-    /// It cannot be created.
+    /// Creation failed.
     #[error("{name}: it cannot be written: {error}")]
     Io {
         /// Option and path.
         name: OutputName,
-        /// What happened.
+        /// Error.
         #[source]
         error: io::Error,
     },

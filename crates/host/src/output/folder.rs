@@ -1,4 +1,4 @@
-//! Directories that several outputs go into.
+//! Directories for several outputs.
 
 use super::{Existing, Gate, Output, OutputError, OutputName};
 use iosonar_os::create::new_dirs;
@@ -7,21 +7,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A directory of outputs, created if it was not there. Unless it is kept, everything that was created goes with this.
+/// A directory of outputs, created if missing. On drop, everything created is removed unless it is kept.
 #[derive(Debug)]
 pub struct OutputFolder<'a> {
     gate: &'a Gate<'a>,
     name: OutputName,
     existing: Existing,
-    /// Directories and files that were created. They are removed unless the folder is kept.
+    /// Created directories and files, removed unless kept.
     made: Mutex<Undo>,
 }
 
 impl<'a> OutputFolder<'a> {
-    /// Takes a directory, or creates it.
+    /// Opens a directory, or creates it.
     ///
     /// # Errors
-    /// It cannot be created, or is something else.
+    /// Creation failed, or the path is something else.
     pub fn open(
         gate: &'a Gate<'a>,
         name: OutputName,
@@ -34,12 +34,12 @@ impl<'a> OutputFolder<'a> {
         Ok(OutputFolder { gate, name, existing, made: Mutex::new(Undo::from(made)) })
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.name.path
     }
 
-    /// Refuses a file's name as [`Gate::check`] does.
+    /// Checks a file's name like [`Gate::check`].
     ///
     /// # Errors
     /// The file exists, or cannot be created.
@@ -47,7 +47,7 @@ impl<'a> OutputFolder<'a> {
         self.gate.check(&self.name_of(file), self.existing)
     }
 
-    /// Creates a file with what `fill` writes; its path.
+    /// Creates a file with the output of `fill`; returns its path.
     ///
     /// # Errors
     /// The file exists or cannot be created, or `fill` fails.
@@ -65,7 +65,7 @@ impl<'a> OutputFolder<'a> {
         Ok(name.path)
     }
 
-    /// Lets everything stay.
+    /// Keeps everything.
     pub fn keep(self) {
         self.made.into_inner().unwrap_or_else(PoisonError::into_inner).keep();
     }

@@ -1,4 +1,4 @@
-//! Outputs that are written after a run.
+//! Outputs written after a run.
 
 use super::{Identity, Output, Sink, identity, parent};
 use iosonar_os::create::{Unfinished, existing_file};
@@ -7,7 +7,7 @@ use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An output that can be written: that was tested. Nothing is there of it, and nothing is open, until it is written.
+/// An output that has been tested. Until it is written, nothing of it exists, and nothing is open.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
@@ -19,11 +19,11 @@ enum What {
     StandardOutput,
     /// A pipe or `/dev/null`.
     Stream(File),
-    /// Nothing has the name.
+    /// No file has the name.
     New,
-    /// A file that exists: its place, which one it is, and its permissions.
+    /// An existing file: path, identity and permissions.
     Replacing(PathBuf, FileId, Permissions),
-    /// A file that exists, and is added to.
+    /// An existing file to append to.
     Appending(Identity),
 }
 
@@ -44,7 +44,7 @@ impl Reserved {
     pub(super) fn replacing(path: &Path, facts: &Metadata) -> io::Result<Reserved> {
         let place = path.canonicalize()?;
         let old = FileId::of_path(&place)?;
-        // A link may have been turned meanwhile.
+        // A link may have been changed meanwhile.
         if identity(&place.symlink_metadata()?) != identity(facts) {
             return Err(another());
         }
@@ -64,7 +64,7 @@ impl Reserved {
         matches!(self.what, What::StandardOutput)
     }
 
-    /// Tries what opening it does, and leaves nothing.
+    /// Tests opening it, without leaving anything.
     pub(super) fn check(&self) -> io::Result<()> {
         match &self.what {
             What::StandardOutput | What::Stream(_) => Ok(()),
@@ -77,10 +77,10 @@ impl Reserved {
         }
     }
 
-    /// Opens it. A new file has its name, and takes the place of another, when it is published.
+    /// Opens it. A new file gets its name, and replaces another one, when it is published.
     ///
     /// # Errors
-    /// The file cannot be created, or the path leads to something else by now.
+    /// Creation failed, or the path now leads to something else.
     pub fn open(self) -> io::Result<Output> {
         let sink = match self.what {
             What::StandardOutput => Sink::Standard(io::stdout()),

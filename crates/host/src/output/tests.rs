@@ -124,7 +124,7 @@ fn a_reserved_output_is_there_when_it_is_published() {
     assert_eq!((content(), names(dir.path()).len()), (["new", "oldnew", "new"].map(String::from), 3));
 }
 
-/// Whatever takes the name of an output after it was judged stays.
+/// A file that takes the name of an output after it was judged is kept.
 #[test]
 fn a_reserved_output_replaces_nothing_that_came_meanwhile() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Probes of files of the kernel that hold numbers, and of what this process used.
+//! Probes of kernel files that contain numbers, and of this process's resource usage.
 
 use super::Probe;
 use crate::Root;
@@ -12,29 +12,30 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Large enough for each file that is read, as far as it is read: `/proc/meminfo` has about 1.5 KiB. `/proc/stat` has a line for each CPU, and
-/// one with a number for each interrupt, of which machines have thousands.
+/// Sufficient for the needed part of each file: `/proc/meminfo` has about 1.5 KiB. `/proc/stat` has a line for each
+/// CPU, and one with a number for each interrupt, of which machines have thousands.
 const BUFFER: usize = 64 << 10;
 
-/// The numbers of a file's text, in the order of its series; none for one that is not in it.
+/// Parses the numbers of a file's text, in the order of its series; missing ones are skipped.
 type Numbers = fn(&[u8], &mut dyn FnMut(usize, f64));
 
-/// A file that holds numbers.
+/// A file that contains numbers.
 pub(super) struct NumbersIn {
     file: File,
     numbers: Numbers,
     series: Vec<Series>,
     buffer: Vec<u8>,
-    /// Levels that move slowly and cost much to read are not read at each sample.
+    /// Minimum interval, for slowly changing levels that are expensive to read.
     at_most_every: Duration,
     last: Option<Instant>,
 }
 
-/// Of memory: to count it the kernel takes a quarter of the time of a sample.
+/// Interval for memory: the kernel takes a quarter of a sample's time to count it.
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
 
 impl NumbersIn {
-    /// Opens a file and reads it once: `series` are kept as far as its text has them. An error says why it cannot be read.
+    /// Opens a file and reads it once; trailing `series` absent from its text are dropped. An error states why it is
+    /// unreadable.
     fn open(path: &Path, root: &Root, numbers: Numbers, series: Vec<Series>) -> Result<NumbersIn, String> {
         let file = File::open(root.path(path)).map_err(|error| format!("{}: {error}", shown(&path)))?;
         let (buffer, at_most_every) = (vec![0; BUFFER], Duration::ZERO);
@@ -74,7 +75,7 @@ impl Probe for NumbersIn {
             return;
         }
         self.last = Some(now);
-        // What cannot be read at this moment is skipped.
+        // A failed read is skipped in this sample.
         let _ = self.read(give);
     }
 }
@@ -105,18 +106,18 @@ pub(super) fn of_machine(targets: &[TargetFacts], root: &Root) -> Vec<Result<Num
     devices.chain(others).chain(group).collect()
 }
 
-/// A whole number below 2^53 is exact as a floating-point number; a disk needs years to count further.
+/// Parses a whole number. Below 2^53 it is exact as a floating-point number; a disk needs years to exceed that.
 pub(super) fn number(digits: &[u8]) -> Option<f64> {
     std::str::from_utf8(digits).ok()?.parse::<u64>().ok().map(|value| value as f64)
 }
 
-/// Numbers with blanks between them.
+/// Parses numbers separated by blanks.
 pub(super) fn words(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     let numbers = text.split(u8::is_ascii_whitespace).filter_map(number);
     numbers.enumerate().for_each(|(place, value)| give(place, value));
 }
 
-/// Numbers of the line `cpu`, which is the first, and the sums of those on interrupts and tasks.
+/// Parses the line `cpu`, which is the first, and the sums of those on interrupts and tasks.
 fn stat_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     let states = CpuState::ALL.len();
     for line in text.split(|&byte| byte == b'\n') {
@@ -124,7 +125,7 @@ fn stat_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
         let (Some(name), Some(rest)) = (fields.next(), fields.next()) else { continue };
         let first = || rest.split(u8::is_ascii_whitespace).next().and_then(number);
         let events = match name {
-            // Time of guests follows, which is part of that of programs.
+            // Guest time follows, which is included in that of programs.
             b"cpu" => {
                 words(rest, &mut |place, value| {
                     if place < states {
@@ -144,7 +145,7 @@ fn stat_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     }
 }
 
-/// `Dirty:               392 kB`
+/// Parses `Dirty:      392 kB`.
 fn memory_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -158,17 +159,17 @@ fn memory_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     }
 }
 
-/// `read_bytes: 4096`
+/// Parses `read_bytes: 4096`.
 fn io_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     named_lines(text, &[b"read_bytes:", b"write_bytes:"], give);
 }
 
-/// `nr_throttled 46`
+/// Parses `nr_throttled 46`.
 fn throttling_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     named_lines(text, &[b"nr_periods", b"nr_throttled"], give);
 }
 
-/// Lines of a name and a number.
+/// Parses lines of a name and a number.
 fn named_lines(text: &[u8], names: &[&[u8]], give: &mut dyn FnMut(usize, f64)) {
     for line in text.split(|&byte| byte == b'\n') {
         let mut words = line.split(|&byte| byte == b' ');
@@ -179,7 +180,7 @@ fn named_lines(text: &[u8], names: &[&[u8]], give: &mut dyn FnMut(usize, f64)) {
     }
 }
 
-/// The second number of `/proc/self/statm`, in pages.
+/// Parses the second number of `/proc/self/statm`, in pages.
 fn resident(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     let pages = text.split(u8::is_ascii_whitespace).nth(1).and_then(number);
     if let Some(pages) = pages {

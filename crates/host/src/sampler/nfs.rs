@@ -1,4 +1,4 @@
-//! What mounts of NFS servers transferred, from `/proc/self/mountstats`.
+//! Transfers of NFS mounts, from `/proc/self/mountstats`.
 
 use super::Probe;
 use super::files::number;
@@ -11,10 +11,10 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 const FILE: &str = "/proc/self/mountstats";
-/// Room for a machine of some mounts; more is made where it is needed.
+/// Initial buffer size, enough for some mounts; it grows as needed.
 const BUFFER: usize = 64 << 10;
 
-/// Counters of the mounts that targets are in.
+/// Counters of the mounts that contain targets.
 pub(super) struct Mounts {
     file: File,
     mounts: Vec<PathBuf>,
@@ -23,7 +23,7 @@ pub(super) struct Mounts {
 }
 
 impl Mounts {
-    /// The mounts of targets; none where no target is on an NFS server. An error says why they cannot be read.
+    /// Opens the mounts of targets; `None` if no target is on an NFS server. An error states why they are unreadable.
     pub(super) fn of(targets: &[TargetFacts], root: &Root) -> Option<Result<Mounts, String>> {
         let mut mounts: Vec<PathBuf> =
             targets.iter().filter_map(TargetFacts::nfs).map(|it| it.mount_point.clone()).collect();
@@ -32,7 +32,7 @@ impl Mounts {
         (!mounts.is_empty()).then(|| Mounts::open(mounts, root))
     }
 
-    /// Keeps the mounts that the file has.
+    /// Keeps the mounts that are in the file.
     fn open(mut mounts: Vec<PathBuf>, root: &Root) -> Result<Mounts, String> {
         let failed = |error: std::io::Error| format!("{FILE}: {error}");
         let file = File::open(root.path(FILE)).map_err(failed)?;
@@ -60,7 +60,7 @@ impl Probe for Mounts {
     }
 
     fn sample(&mut self, give: &mut dyn FnMut(usize, f64)) {
-        // What cannot be read at this moment is skipped.
+        // A failed read is skipped in this sample.
         let Ok(length) = read_all(&self.file, &mut self.text) else { return };
         let counters = NfsBytes::ALL.len();
         bytes_of_mounts(&self.text[..length], &self.mounts, &mut |mount, values| {
@@ -69,7 +69,7 @@ impl Probe for Mounts {
     }
 }
 
-/// Reads a file from its start to its end; how long it is. The kernel gives a few pages of such a file for each read(2).
+/// Reads a file from start to end; returns its length. The kernel returns a few pages of such a file for each read(2).
 fn read_all(file: &File, text: &mut Vec<u8>) -> std::io::Result<usize> {
     let mut length = 0;
     loop {
@@ -83,8 +83,8 @@ fn read_all(file: &File, text: &mut Vec<u8>) -> std::io::Result<usize> {
     }
 }
 
-/// Bytes from and to the server of each mount that is there, by its place in `mounts`: of `device S mounted on M with fstype nfs4 …`
-/// and the line `bytes:` after it. Of mounts on top of each other the last one is seen.
+/// Bytes from and to the server of each mount present, by its index in `mounts`: from `device S mounted on M with
+/// fstype nfs4 ...` and the line `bytes:` after it. Of stacked mounts the last one counts.
 fn bytes_of_mounts(text: &[u8], mounts: &[PathBuf], give: &mut dyn FnMut(usize, [f64; 2])) {
     let mut values = vec![None; mounts.len()];
     let mut current = None;
@@ -101,7 +101,7 @@ fn bytes_of_mounts(text: &[u8], mounts: &[PathBuf], give: &mut dyn FnMut(usize, 
     }
 }
 
-/// Where a line says that an NFS server is mounted.
+/// Mount point in a line of an NFS mount.
 fn nfs_mount(line: &[u8]) -> Option<PathBuf> {
     let line = std::str::from_utf8(line).ok()?;
     let (place, kind) = line.split_once(" mounted on ")?.1.split_once(" with fstype ")?;

@@ -15,21 +15,21 @@ const SERIES: [Series; 3] = [
 
 type Times = [f64; SERIES.len()];
 
-/// Times of all threads that have entered, also of those that have left. Its clones share them.
+/// Times of all threads that have entered, including those that have left. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadTimes(Arc<Mutex<Threads>>);
 
 #[derive(Debug, Default)]
 struct Threads {
-    /// One for each thread that has entered, at its number.
+    /// One per thread that has entered, at its number.
     present: Vec<Option<File>>,
-    /// Numbers of those that have left, which others take.
+    /// Numbers of threads that have left, to be reused.
     free: Vec<usize>,
-    /// Of those that have left.
+    /// Times of threads that have left.
     left: Times,
 }
 
-/// A thread that is counted until this is dropped, by the thread itself.
+/// Counts a thread until it is dropped, by the thread itself.
 #[derive(Debug)]
 pub struct Present {
     times: ThreadTimes,
@@ -37,7 +37,7 @@ pub struct Present {
 }
 
 impl ThreadTimes {
-    /// Counts the calling thread. None where the kernel does not tell (`CONFIG_SCHED_INFO`), or no file can be opened.
+    /// Counts the calling thread; `None` if the kernel lacks the times (`CONFIG_SCHED_INFO`), or no file can be opened.
     pub fn enter(&self) -> Option<Present> {
         let file = File::open("/proc/thread-self/schedstat").ok()?;
         let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ fn add(sum: &mut Times, times: Times) {
     sum.iter_mut().zip(times).for_each(|(sum, one)| *sum += one);
 }
 
-/// A line of `schedstat`: `1234 56 7`.
+/// Parses a line of `schedstat`: `1234 56 7`.
 fn times(file: &File) -> Option<Times> {
     let (mut line, mut times) = ([0; 96], Times::default());
     let length = file.read_at(&mut line, 0).ok()?;

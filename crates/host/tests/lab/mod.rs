@@ -1,8 +1,8 @@
-//! When these tests run: one at a time, and only where they can.
+//! Conditions of these tests: one at a time, and only on capable machines.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Ends a test early, with one line that says why, where this machine lacks something. What goes on runs alone.
+/// Ends a test early, with one line that states the reason, if this machine lacks something. Otherwise the test runs alone.
 #[macro_export]
 macro_rules! needs_root {
     ($($program:literal),* $(,)?) => {
@@ -14,7 +14,7 @@ macro_rules! needs_root {
     };
 }
 
-/// Keeps the tests of this program apart: a program that one of them starts holds a copy of every descriptor for the
+/// Serializes the tests of this program: a program that one of them starts has a copy of every descriptor for the
 /// moment between fork and exec, and a device would stay claimed a little longer than its owner.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
