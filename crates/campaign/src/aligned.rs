@@ -1,6 +1,6 @@
-//! Tables as text.
+//! Formats tables as text.
 
-/// Lines whose cells stand below each other, two blanks apart. Cells of the columns `left` stand left, others right.
+/// Aligns cells in columns, two blanks apart. Columns in `left` are left-aligned, others right-aligned.
 pub(crate) fn aligned<const N: usize>(lines: &[[String; N]], left: &[usize]) -> Vec<String> {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);

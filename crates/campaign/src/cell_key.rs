@@ -1,4 +1,4 @@
-//! Cells of a table: which repetitions measure the same thing.
+//! Keys of a table's cells, shared by repetitions.
 
 use crate::{CellResult, Table};
 use iosonar_plan::ByteSize;
@@ -9,20 +9,20 @@ use std::fmt;
 /// A cell of a table, without the number of the repetition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CellKey {
-    /// Which test.
+    /// Test name.
     pub test: String,
     /// Length of each file.
     pub file_bytes: u64,
     /// Bytes of a record.
     pub record_bytes: u64,
-    /// Files at the same time.
+    /// Number of concurrent files.
     pub streams: u32,
-    /// What executed its requests; empty where that is not known.
+    /// Name of the method; empty if unknown.
     pub method: String,
 }
 
 impl CellKey {
-    /// The cell that a result belongs to.
+    /// Key of a result.
     pub fn of(result: &CellResult) -> CellKey {
         CellKey {
             test: result.test.clone(),
@@ -34,7 +34,7 @@ impl CellKey {
     }
 }
 
-/// As names of phases: `read 64MiB/4KiB x3 sync`.
+/// Formats like names of phases: `read 64MiB/4KiB x3 sync`.
 impl fmt::Display for CellKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}/{}", self.test, ByteSize(self.file_bytes), ByteSize(self.record_bytes))?;
@@ -49,7 +49,7 @@ impl fmt::Display for CellKey {
 }
 
 impl Table {
-    /// Its cells with their repetitions, in the order in which the cells appear first.
+    /// Returns the cells with their repetitions, in the order of first appearance.
     pub fn cells(&self) -> Vec<(CellKey, Vec<&CellResult>)> {
         let mut places: HashMap<CellKey, usize> = HashMap::new();
         let mut cells: Vec<(CellKey, Vec<&CellResult>)> = Vec::new();

@@ -1,7 +1,7 @@
-//! Two tables side by side: which cells differ, by how much, and whether noise alone could have made the difference.
+//! Compares two tables: which cells differ, by how much, and whether the difference exceeds noise.
 //!
-//! Rates of repetitions are compared by Welch's t test on their logarithms: each cell by itself, and all cells of a test
-//! together. The intervals of all cells hold together, and so do those of all tests (Bonferroni).
+//! Rates of repetitions are compared by Welch's t test on their logarithms: each cell individually, and all cells of a
+//! test together. The intervals of all cells are simultaneous, and so are those of all tests (Bonferroni).
 
 use crate::matrix_condition::MatrixCondition;
 use crate::spread::{Logs, is_rate};
@@ -11,44 +11,45 @@ use iosonar_analyze::compare::Judgement;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Version of the comparison's JSON form.
+/// Version of the comparison's JSON format.
 pub const MATRIX_COMPARE_VERSION: u32 = 1;
 
-/// Error probability of all tests together, and that of all cells together. The sum is below 5 %: freedom is an estimate.
+/// Error probability of all tests together, and that of all cells together. The sum is below 5 %, because the degrees
+/// of freedom are an estimate.
 const ERROR: f64 = 0.02;
 
 /// A table of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
-    /// What it is called: its file, for example.
+    /// Name, e.g. its file.
     pub name: String,
     /// Program that measured it.
     pub tool: String,
     /// Command as typed.
     pub command: String,
-    /// Its cells.
+    /// Number of cells.
     pub cells: usize,
 }
 
-/// A cell that both tables have.
+/// A cell in both tables.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellRow {
-    /// Which one.
+    /// Its key.
     #[serde(flatten)]
     pub key: CellKey,
-    /// How much it differs.
+    /// Its change.
     #[serde(flatten)]
     pub change: Change,
 }
 
-/// All cells of a test that both tables have, together: the geometric mean of their rates.
+/// All cells of a test that are in both tables, combined: the geometric mean of their rates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TestRow {
-    /// Which test.
+    /// Test name.
     pub test: String,
-    /// How many cells.
+    /// Number of cells.
     pub cells: usize,
-    /// How much they differ. Only repetitions in which every cell was measured count.
+    /// Their change. Only repetitions with every cell count.
     #[serde(flatten)]
     pub change: Change,
 }
@@ -56,19 +57,19 @@ pub struct TestRow {
 /// Two tables compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixComparison {
-    /// Version of this form.
+    /// Version of the JSON format.
     pub version: u32,
-    /// The answer in a sentence.
+    /// The answer in one sentence.
     pub answer: String,
     /// The baseline.
     pub a: Side,
-    /// The table that is compared with it.
+    /// The table compared with it.
     pub b: Side,
-    /// What to know before believing the figures.
+    /// Cautions about the figures.
     pub cautions: Vec<String>,
-    /// Each test, in the order of A.
+    /// Rows by test, in the order of A.
     pub tests: Vec<TestRow>,
-    /// Each cell, in the order of A.
+    /// Rows by cell, in the order of A.
     pub cells: Vec<CellRow>,
     /// Cells that B lacks.
     pub only_in_a: Vec<CellKey>,
@@ -76,7 +77,7 @@ pub struct MatrixComparison {
     pub only_in_b: Vec<CellKey>,
 }
 
-/// A comparison and what it says to conditions, as JSON has it.
+/// A comparison with judgements of conditions, for JSON.
 #[derive(Serialize)]
 struct Judged<'a> {
     #[serde(flatten)]
@@ -92,27 +93,27 @@ struct JudgedCondition<'a> {
 }
 
 impl MatrixComparison {
-    /// As indented JSON with a line end, with the result of each condition.
+    /// Formats as indented JSON with a final newline, with the result of each condition.
     pub fn to_json(&self, conditions: &[MatrixCondition]) -> String {
         let judge =
             |condition| JudgedCondition { condition, result: MatrixCondition::judge(condition, self) };
         let judged = Judged { comparison: self, conditions: conditions.iter().map(judge).collect() };
-        // Numbers and texts have a form in JSON.
+        // Numbers and texts can always be serialized.
         serde_json::to_string_pretty(&judged).expect("a comparison is JSON") + "\n"
     }
 }
 
-/// A cell and its repetitions that have a rate.
+/// A cell and its repetitions with a rate.
 type Cell<'a> = (CellKey, Vec<&'a CellResult>);
 
-/// A cell of both tables.
+/// A cell in both tables.
 struct Both<'a> {
     key: CellKey,
     a: Vec<&'a CellResult>,
     b: Vec<&'a CellResult>,
 }
 
-/// Cells by which tables have them.
+/// Cells by the tables that have them.
 #[derive(Default)]
 struct Matched<'a> {
     both: Vec<Both<'a>>,
@@ -164,7 +165,7 @@ fn compare_with(
     comparison
 }
 
-/// The cells of a table that have a rate.
+/// Cells of a table with a rate.
 fn cells_of(table: &Table) -> Vec<Cell<'_>> {
     let mut cells = table.cells();
     cells.iter_mut().for_each(|(_, results)| results.retain(|result| is_rate(result.bytes_per_second)));
@@ -172,13 +173,13 @@ fn cells_of(table: &Table) -> Vec<Cell<'_>> {
     cells
 }
 
-/// What a cell measures, whatever its method.
+/// Cell key without the method.
 fn question(key: &CellKey) -> (&str, u64, u64, u32) {
     (&key.test, key.file_bytes, key.record_bytes, key.streams)
 }
 
-/// Cells of the same key belong together. A cell without method, of old results or another program, belongs to the only cell of
-/// the other table that asks the same.
+/// Matches cells with the same key. A cell without method, of old results or another program, matches the only cell of
+/// the other table with the same key otherwise.
 fn matched<'a>(cells_a: Vec<Cell<'a>>, cells_b: Vec<Cell<'a>>) -> Matched<'a> {
     let places: HashMap<&CellKey, usize> = cells_b.iter().enumerate().map(|(n, (key, _))| (key, n)).collect();
     let mut alike: HashMap<_, [Vec<usize>; 2]> = HashMap::new();
@@ -223,7 +224,7 @@ fn test_row(test: &str, cells: &[Both], alpha: f64, critical: &mut Critical) -> 
     let (a, b) = (by_repetition(&of_a), by_repetition(&of_b));
     let change = match a.n > 0 && b.n > 0 {
         true => welch(a, b, alpha, critical),
-        // No repetition has every cell: there is a mean of all that was measured, and no interval.
+        // No repetition has every cell: the mean is that of all results, without an interval.
         false => {
             let change = welch(mean_of_cells(&of_a), mean_of_cells(&of_b), alpha, critical);
             Change { n_a: a.n, n_b: b.n, ..change }
@@ -232,9 +233,9 @@ fn test_row(test: &str, cells: &[Both], alpha: f64, critical: &mut Critical) -> 
     TestRow { test: test.into(), cells: cells.len(), change }
 }
 
-/// One value for each repetition that has all of these cells: the mean of their logarithms.
+/// Returns one value per repetition that has all of these cells: the mean of their logarithms.
 fn by_repetition(cells: &[&[&CellResult]]) -> Logs {
-    // For each repetition: the sum of the logarithms, and of how many cells.
+    // Per repetition: sum of the logarithms, and number of cells.
     let mut sums: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
     for results in cells {
         let mut seen = BTreeSet::new();

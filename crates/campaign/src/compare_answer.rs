@@ -1,13 +1,13 @@
-//! The answer of a comparison of tables in a sentence.
+//! Answer of a comparison of tables in one sentence.
 
 use crate::{Change, MatrixComparison, Verdict};
 use iosonar_analyze::compare::signed_text;
 use std::collections::BTreeSet;
 
-/// Tests that the answer names at most.
+/// Maximum number of tests named.
 const NAMED: usize = 3;
 
-/// The sentence.
+/// Formats the sentence.
 pub(crate) fn answer(comparison: &MatrixComparison) -> String {
     let cells = &comparison.cells;
     let (all, count) = (cells.len(), |verdict| cells.iter().filter(|c| c.change.verdict == verdict).count());
@@ -42,7 +42,7 @@ fn cells_text(count: usize) -> String {
     format!("{count} cell{}", if count == 1 { "" } else { "s" })
 }
 
-/// Tests that differ, the largest change first.
+/// Names the tests that differ, the largest change first.
 fn tests(comparison: &MatrixComparison) -> String {
     let mut shown: Vec<_> = comparison.tests.iter().filter(|row| row.change.verdict.is_shown()).collect();
     shown.sort_by(|x, y| size(&y.change).total_cmp(&size(&x.change)));
@@ -54,12 +54,12 @@ fn tests(comparison: &MatrixComparison) -> String {
     texts.join(", ")
 }
 
-/// How large a change is: halving is as large as doubling.
+/// Size of a change: halving is as large as doubling.
 pub(crate) fn size(change: &Change) -> f64 {
     (1.0 + change.change_percent / 100.0).max(f64::MIN_POSITIVE).ln().abs()
 }
 
-/// `-12.0 % (-15.0 % to -9.0 %)`.
+/// Formats `-12.0 % (-15.0 % to -9.0 %)`.
 fn change_text(change: &Change) -> String {
     let (low, high) = (change.low_percent, change.high_percent);
     match low.is_some() && high.is_some() {
@@ -72,7 +72,7 @@ fn of(value: Option<f64>) -> String {
     value.map_or_else(|| "?".into(), percent)
 }
 
-/// A change with its sign and unit. A very large one is a factor, which has no unit.
+/// Formats a change with its sign and unit. A very large one is a factor without a unit.
 pub(crate) fn percent(value: f64) -> String {
     let text = signed_text(Some(value));
     if text.starts_with('x') { text } else { text + " %" }
@@ -91,7 +91,7 @@ fn no_cell(comparison: &MatrixComparison) -> String {
     format!("cannot be told: no cell is in both tables{why}")
 }
 
-/// No cell has repetitions on both sides.
+/// Answer if no cell has repetitions on both sides.
 fn too_few(comparison: &MatrixComparison) -> String {
     let changes = || comparison.cells.iter().map(|cell| cell.change.change_percent);
     let (least, most) =

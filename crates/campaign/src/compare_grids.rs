@@ -1,26 +1,26 @@
-//! Two tables side by side as rows of file sizes and columns of record sizes.
+//! Two tables as grids of file sizes and record sizes.
 
 use crate::{CellKey, Grid, MatrixComparison, Table, Verdict, rates};
 use std::collections::BTreeSet;
 
-/// One test with one method and number of streams in two tables. Rows are file sizes, columns record sizes.
+/// A test with one method and number of streams in two tables. Rows are file sizes, columns record sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedGrid {
-    /// Its test, and what tells it from others of the same test.
+    /// Test, with the attributes that distinguish it from others of the same test.
     pub title: String,
-    /// File sizes of either table in bytes, ascending.
+    /// File sizes of both tables in bytes, ascending.
     pub files: Vec<u64>,
-    /// Record sizes of either table in bytes, ascending.
+    /// Record sizes of both tables in bytes, ascending.
     pub records: Vec<u64>,
-    /// Medians of A in bytes per second; none where a cell was not measured.
+    /// Medians of A in bytes per second; `None` for missing cells.
     pub a: Vec<Vec<Option<f64>>>,
-    /// The same of B.
+    /// Medians of B.
     pub b: Vec<Vec<Option<f64>>>,
-    /// B against A in percent, and what that says, of cells that both have.
+    /// Change from A to B in percent, with its verdict, for cells in both tables.
     pub changes: Vec<Vec<Option<(f64, Verdict)>>>,
 }
 
-/// The cells of both tables of a comparison, in the order of A.
+/// Grids of both tables of a comparison, in the order of A.
 pub fn compared_grids(comparison: &MatrixComparison, a: &Table, b: &Table) -> Vec<ComparedGrid> {
     let (cells_a, cells_b) = (a.cells(), b.cells());
     let both = comparison.cells.iter().map(|row| &row.key);
@@ -32,7 +32,7 @@ pub fn compared_grids(comparison: &MatrixComparison, a: &Table, b: &Table) -> Ve
         }
     }
     let medians = |cells: &[(CellKey, Vec<&crate::CellResult>)], key: &CellKey| {
-        // A cell without method may belong to one that has it.
+        // A cell without method may match one with a method.
         let is_same = |other: &CellKey| {
             let methods = other.method == key.method || other.method.is_empty() || key.method.is_empty();
             methods

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Verdict, comparison_csv, comparison_text};
 
-/// SplitMix64 and the polar form of Box and Muller: the same numbers every time.
+/// SplitMix64 and the polar method of Box and Muller: reproducible numbers.
 struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ fn table(results: Vec<CellResult>) -> Table {
     Table { results, ..Table::empty("iosonar", "matrix") }
 }
 
-/// Rates around 100 MiB/s times `factor`, of 6 tests with 10 records each; `spread` of a cell by its number.
+/// Rates around 100 MiB/s times `factor`, of 6 tests with 10 records each; `spread` maps a cell's number to its spread.
 fn noisy(repeats: u32, factor: f64, seed: u64, spread: impl Fn(usize) -> f64) -> Table {
     let mut random = Random(seed);
     let tests = ["write", "rewrite", "read", "reread", "random_read", "random_write"];
@@ -60,8 +60,8 @@ fn is_alarm(comparison: &MatrixComparison) -> bool {
     cells.chain(comparison.tests.iter().map(|row| &row.change)).any(|change| change.verdict.is_shown())
 }
 
-/// Share of comparisons of the same process that raise any alarm. Spreads are 1 % to 10 %, and those of the two sides differ by up
-/// to `unlike` either way.
+/// Share of comparisons of the same process that raise any alarm. Spreads are 1 % to 10 %, and those of the two sides
+/// differ by a factor of up to `unlike`.
 fn alarms(comparisons: u64, unlike: f64, repeats: impl Fn(u64) -> (u32, u32)) -> f64 {
     let (mut alarms, mut critical) = (0, Critical::default());
     for seed in 0..comparisons {
@@ -155,7 +155,7 @@ fn one_and_a_half_times_is_50_percent() {
 fn missing_cells_and_repetitions_are_told() {
     let a = noisy(3, 1.0, 1, |_| 0.01);
     let mut b = noisy(3, 1.0, 2, |_| 0.01);
-    // One repetition lacks a cell, and one cell lacks everywhere.
+    // One repetition lacks a cell, and one cell is missing everywhere.
     b.results.remove(0);
     b.results.retain(|r| (r.test.as_str(), r.record_bytes) != ("read", 2048));
     b.results.push(result("fread", 4, 0, 3.0));

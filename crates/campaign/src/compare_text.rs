@@ -1,4 +1,4 @@
-//! Comparisons of tables as text and as comma-separated values.
+//! Formats comparisons of tables as text and as comma-separated values.
 
 use crate::aligned::aligned;
 use crate::compare_answer::{percent, size};
@@ -6,12 +6,12 @@ use crate::{CellKey, CellRow, Change, MatrixComparison, Side, Verdict};
 use iosonar_text::csv::{self, Cell, Form};
 use std::fmt::Write;
 
-/// Cells that the text names at most.
+/// Maximum number of cells named.
 const NAMED_CELLS: usize = 40;
-/// Missing cells of a side that the text names at most.
+/// Maximum number of missing cells of a side named.
 const NAMED_MISSING: usize = 10;
 
-/// The comparison for people: the answer, each test, the cells that differ, and the cells that a side lacks.
+/// Formats the comparison as text: the answer, each test, the cells that differ, and missing cells of each side.
 pub fn comparison_text(comparison: &MatrixComparison) -> String {
     let mut text = side('A', &comparison.a) + &side('B', &comparison.b);
     let _ = writeln!(text, "\n{}", clean(&comparison.answer));
@@ -28,7 +28,7 @@ pub fn comparison_text(comparison: &MatrixComparison) -> String {
     text + &missing('A', &comparison.only_in_a) + &missing('B', &comparison.only_in_b)
 }
 
-/// Names come from files: they must not control a terminal.
+/// Sanitises names from files, which must not control a terminal.
 fn clean(text: &str) -> String {
     iosonar_text::one_line(text).into_owned()
 }
@@ -43,7 +43,7 @@ fn side(letter: char, side: &Side) -> String {
     text + "\n"
 }
 
-/// Cells that differ, and how many do not. Without any interval: all of them, for nothing else is known.
+/// Lists cells that differ, and the number of others. Without any interval: all cells.
 fn cells_text(comparison: &MatrixComparison) -> String {
     let cells = &comparison.cells;
     let is_unknown = |row: &&CellRow| row.change.verdict == Verdict::CannotBeTold;
@@ -76,10 +76,10 @@ fn cells_text(comparison: &MatrixComparison) -> String {
     text
 }
 
-/// A change by a larger factor is none that anybody looks for.
+/// Changes by a larger factor are not of interest.
 const MOST_VISIBLE: f64 = 100.0;
 
-/// How large a change would have been seen: without it nobody knows what "no difference" is worth.
+/// Smallest change that would have been detected, without which "no difference" has no meaning.
 fn visible(comparison: &MatrixComparison) -> String {
     let width =
         |row: &CellRow| Some((row.change.high_percent? + 100.0) / (row.change.change_percent + 100.0));
@@ -112,11 +112,11 @@ fn rows_text(head: &str, rows: Vec<(String, &Change)>) -> String {
             change.verdict.text().into(),
         ]
     }));
-    // Names and verdicts stand left, numbers right.
+    // Names and verdicts are left-aligned, numbers right-aligned.
     aligned(&lines, &[0, 7]).iter().map(|line| format!("  {line}\n")).collect()
 }
 
-/// Slow rates with a fraction.
+/// Formats KiB/s; slow rates have a fraction.
 fn kib(bytes_per_second: f64) -> String {
     let kib = bytes_per_second / 1024.0;
     if kib < 100.0 { format!("{kib:.2}") } else { format!("{kib:.0}") }
@@ -124,7 +124,7 @@ fn kib(bytes_per_second: f64) -> String {
 
 fn interval(change: &Change) -> String {
     match (change.low_percent, change.high_percent) {
-        // Over more than a factor of a hundred its ends are not worth reading.
+        // Ends of an interval wider than a factor of a hundred are not useful.
         (Some(low), Some(high)) if !change.verdict.is_shown() && high + 100.0 > 100.0 * (low + 100.0) => {
             "too noisy".into()
         }
@@ -133,7 +133,7 @@ fn interval(change: &Change) -> String {
     }
 }
 
-/// Missing cells, shortly: all of them if they are few.
+/// Lists missing cells briefly: all of them if they are few.
 fn missing(letter: char, keys: &[CellKey]) -> String {
     if keys.is_empty() {
         return String::new();
@@ -146,7 +146,7 @@ fn missing(letter: char, keys: &[CellKey]) -> String {
     format!("\nOnly in {letter} ({}): {}{more}\n", keys.len(), names.join(", "))
 }
 
-/// Names of the columns of [`comparison_rows`].
+/// Column names of [`comparison_rows`].
 const COLUMNS: [&str; 15] = [
     "row",
     "test",
@@ -165,8 +165,8 @@ const COLUMNS: [&str; 15] = [
     "verdict",
 ];
 
-/// Comparisons as comma-separated values: a line for each test, each cell, and each cell that only one side has. Of several
-/// comparisons the first column is the number of the one.
+/// Formats comparisons as comma-separated values: a line for each test, each cell, and each cell that only one side
+/// has. With several comparisons the first column is the number of the comparison.
 pub fn comparison_csv(comparisons: &[MatrixComparison], form: Form) -> String {
     let is_numbered = comparisons.len() != 1;
     let names = is_numbered.then_some("matrix").into_iter().chain(COLUMNS);

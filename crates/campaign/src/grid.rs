@@ -1,32 +1,33 @@
-//! The cells of one test as rows of file sizes and columns of record sizes.
+//! Grids: cells of one test with rows of file sizes and columns of record sizes.
 
 use crate::{CellResult, Repeated, Table};
 use std::collections::BTreeMap;
 
-/// The repetitions of a cell in bytes per second; none where it was not measured.
+/// Statistics of a cell's repetitions in bytes per second; `None` if it was not measured.
 pub fn rates(cell: &[&CellResult]) -> Option<Repeated> {
     Repeated::of(cell.iter().map(|r| r.bytes_per_second))
 }
 
-/// One test with one method and number of streams.
+/// A test with one method and number of streams.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid<'a> {
-    /// Which test.
+    /// Test name.
     pub test: &'a str,
-    /// What executed its requests; empty where that is not known.
+    /// Name of the method; empty if unknown.
     pub method: &'a str,
-    /// Files at the same time.
+    /// Number of concurrent files.
     pub streams: u32,
     /// File sizes in bytes, ascending.
     pub files: Vec<u64>,
     /// Record sizes in bytes, ascending.
     pub records: Vec<u64>,
-    /// One row for each file size, a column for each record size: all repetitions of the cell, none where it was not measured.
+    /// A row for each file size, a column for each record size: all repetitions of the cell, possibly empty.
     pub cells: Vec<Vec<Vec<&'a CellResult>>>,
 }
 
 impl Table {
-    /// A grid for each test, method and number of streams, in the order in which tests are listed; then by streams and method.
+    /// Returns a grid for each test, method and number of streams, in the order of the test list; then by streams and
+    /// method.
     pub fn grids(&self) -> Vec<Grid<'_>> {
         let place = |test: &str| crate::TESTS.iter().position(|known| known.name == test);
         let mut grids: BTreeMap<_, Vec<&CellResult>> = BTreeMap::new();
@@ -39,7 +40,7 @@ impl Table {
 }
 
 impl<'a> Grid<'a> {
-    /// Of at least one result, all of one test, method and number of streams.
+    /// Creates a grid of at least one result, all of one test, method and number of streams.
     fn of(results: Vec<&'a CellResult>) -> Grid<'a> {
         let sizes = |of: fn(&CellResult) -> u64| {
             let mut sizes: Vec<u64> = results.iter().map(|r| of(r)).collect();
@@ -66,17 +67,17 @@ impl<'a> Grid<'a> {
         self.cells.iter().map(|row| row.iter().map(of).collect()).collect()
     }
 
-    /// Its test, and what tells it from others of the same test.
+    /// Title: test, with the attributes that distinguish it from others of the same test.
     pub fn title(&self) -> String {
         Grid::title_of(self.test, self.streams, self.method)
     }
 
-    /// The title of a grid of a test with so many streams and a method.
+    /// Title of a grid of a test with `streams` streams and a method.
     pub(crate) fn title_of(test: &str, streams: u32, method: &str) -> String {
         words((test, streams, method), ", ", |streams| format!("{streams} streams"))
     }
 
-    /// The same as part of a file's name.
+    /// The title as part of a file name.
     pub fn stem(&self) -> String {
         words((self.test, self.streams, self.method), "-", |streams| format!("x{streams}"))
     }

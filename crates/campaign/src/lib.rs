@@ -1,13 +1,14 @@
-//! Many cells of one question: a matrix of tests, file sizes, record sizes and streams.
+//! Campaigns of many cells: a matrix of tests, file sizes, record sizes and streams.
 //!
-//! A [`Matrix`] is the question. [`Matrix::units`] are its parts: all tests on files of one size with records of one size, once.
-//! [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds what the cells amount to.
+//! A [`Matrix`] is the question. [`Matrix::units`] are its parts: all tests on files of one size with records of one
+//! size, once. [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds the
+//! results of cells.
 //! [`Question`] is a matrix in plain words, as a directory of results keeps it.
 //! [`TESTS`] is the list of tests: a new test is an entry there.
 //! [`compare_tables`] compares two tables.
-//! [`creation`] asks another question: how a file was created, and how it reads.
+//! [`creation`] has another question: how a file was created, and how it reads.
 //!
-//! Nothing here opens a file or asks for the time.
+//! This crate opens no files and reads no clocks.
 
 mod aligned;
 mod cell_key;

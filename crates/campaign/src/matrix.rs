@@ -1,4 +1,4 @@
-//! The question: which tests, on files of which sizes, with records of which sizes, how often.
+//! The matrix: which tests, on files of which sizes, with records of which sizes, how often.
 
 use crate::phases::phases_of;
 use crate::{Pair, Test};
@@ -11,25 +11,25 @@ use std::path::PathBuf;
 /// A matrix of tests, sizes and streams.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
-    /// Test files: one for each stream that ever runs at the same time.
+    /// Test files: one per concurrent stream.
     pub files: Vec<PathBuf>,
-    /// Who executes the tests on each file; a file beyond the list is executed by threads.
+    /// Executors of the tests on each file; files beyond the list are executed by threads.
     pub executors: Vec<Executor>,
-    /// In the order in which they are done on each file.
+    /// Tests in the order of execution on each file.
     pub tests: Vec<&'static Test>,
     /// Sizes of files and records.
     pub pairs: Vec<Pair>,
-    /// How many files at the same time, each number by itself.
+    /// Numbers of concurrent files, each measured separately.
     pub streams: Vec<u32>,
-    /// How often all of it is done, at least once.
+    /// Number of repetitions, at least one.
     pub repeat: u32,
-    /// What executes the requests of tests that name no calls of their own; each by itself, at least one.
+    /// Engines for tests without their own calls, each measured separately; at least one.
     pub methods: Vec<Engine>,
-    /// Requests in flight, of those tests.
+    /// Queue depth of those tests.
     pub depth: u32,
     /// How files are opened.
     pub access: Access,
-    /// Files leave the page cache before each test that reads.
+    /// Files are evicted from the page cache before each test that reads.
     pub cold: bool,
     /// Mount point of the files' file system, which is unmounted and mounted again before each test.
     pub remount: Option<PathBuf>,
@@ -39,78 +39,78 @@ pub struct Matrix {
     pub lock_requests: bool,
     /// All streams use the first file.
     pub shared: bool,
-    /// The telemetry files that tests which only write, and tests which only read, follow instead of their order.
+    /// Telemetry files for write-only and read-only tests, which replace their order.
     pub telemetry: Telemetry,
-    /// Length that tests which write leave the file with, where that is no whole number of records; 0: as they wrote it.
+    /// Final length of files after tests that write, if it is not a multiple of the record; 0: unchanged.
     pub cut: ByteSize,
     /// Extra reads of sequential readers.
     pub extra_reads: Option<ExtraReads>,
-    /// Readers stop when the first of them is done.
+    /// Readers stop when the first of them has finished.
     pub stonewall: bool,
     /// Records from one request of the stride test to the next.
     pub stride: u32,
     /// Time between two samples of the machine's counters.
     pub sample_every: Nanos,
-    /// Which streams of the mixed test read.
+    /// Streams of the mixed test that read.
     pub mix: MixRule,
     /// The mixed test goes from the start of each file to its end.
     pub mix_in_order: bool,
-    /// In which order random tests visit records: each once.
+    /// Order of records in random tests: each once.
     pub random: Order,
-    /// What is written, and expected of every byte that is read; none: sectors that say whose they are.
+    /// Data to write, and expected in every byte read; `None`: sectors with headers.
     pub data: Option<Data>,
-    /// Without `data`, each sector that is read must be as a run has written it to its place.
+    /// Without `data`: each sector read must be as written to its place by some run.
     pub checks_headers: bool,
-    /// Memory whose parts requests use in turn; 0: as little as they need.
+    /// Memory used by requests in turn; 0: the minimum.
     pub buffer_set: ByteSize,
-    /// Memory that is read before each test to purge the CPU cache; 0: none.
+    /// Memory read before each test to purge the CPU cache; 0: no purge.
     pub purge_cpu_cache: ByteSize,
-    /// Requests per second of each stream; none: as fast as they go.
+    /// Requests per second of each stream; `None`: as fast as possible.
     pub rate: Option<u32>,
-    /// Pauses between the requests of each stream; with a rate there are none.
+    /// Pauses between the requests of each stream; not with a rate.
     pub think_time: Option<ThinkTime>,
-    /// Requests come in bursts; then there are no other pauses.
+    /// Requests come in bursts, without other pauses.
     pub burst: Option<Burst>,
-    /// Time between two tests in which nothing is done.
+    /// Idle time between two tests.
     pub pause: Nanos,
-    /// From the start of a stream to that of the next one.
+    /// Delay between the starts of consecutive streams.
     pub stagger: Nanos,
     /// CPUs that streams are bound to, in turn; empty: the kernel chooses.
     pub cpus: Vec<u32>,
-    /// The targets are devices, which are opened, and neither created nor deleted.
+    /// The targets are devices, which are opened, but neither created nor deleted.
     pub is_device: bool,
-    /// Files stay at the end.
+    /// Files are kept at the end.
     pub keep: bool,
-    /// Files that exist may be overwritten and deleted.
+    /// Existing files may be overwritten and deleted.
     pub destroy: bool,
-    /// What the figures are said to be; none: what [`Plan::claim`] makes of it.
+    /// Claim about the figures; `None`: that of [`Plan::claim`].
     pub claim: Option<Claim>,
-    /// Of everything random.
+    /// Seed of everything random.
     pub seed: u64,
-    /// In written blocks.
+    /// Run id in written blocks.
     pub run_id: RunId,
 }
 
-/// Files that say where requests go.
+/// Files with the places of requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Telemetry {
-    /// Of tests that write.
+    /// For tests that write.
     pub write: Option<PathBuf>,
-    /// Of tests that read.
+    /// For tests that read.
     pub read: Option<PathBuf>,
 }
 
-/// Requests in bursts: after each, what was written is flushed, and nothing is done for a while.
+/// Requests in bursts: after each, written data is flushed, followed by a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// Bytes of a burst.
     pub size: ByteSize,
-    /// From the end of its flush to the next one.
+    /// From the end of its flush to the next burst.
     pub pause: Nanos,
 }
 
 impl Burst {
-    /// Requests of a burst, where each has so many bytes.
+    /// Requests of a burst, if each has `request` bytes.
     pub(crate) fn requests(self, request: ByteSize) -> u64 {
         self.size.0.div_ceil(request.0.max(1)).max(1)
     }
@@ -122,14 +122,14 @@ pub enum MixRule {
     /// The first, the third and so on.
     #[default]
     Alternate,
-    /// So many percent, the first ones.
+    /// This percentage, the first ones.
     Percent(u32),
-    /// So many, the first ones.
+    /// This many, the first ones.
     Readers(u32),
 }
 
 impl MixRule {
-    /// Whether a stream of so many reads.
+    /// Whether a stream of `streams` streams reads.
     pub fn reads(self, stream: u32, streams: u32) -> bool {
         match self {
             MixRule::Alternate => stream.is_multiple_of(2),
@@ -144,35 +144,35 @@ impl MixRule {
 pub struct Unit {
     /// Sizes of file and record.
     pub pair: Pair,
-    /// Files at the same time.
+    /// Number of concurrent files.
     pub streams: u32,
-    /// Place of what executes the requests, in the methods of the matrix.
+    /// Index of the method in the matrix.
     pub method: usize,
     /// Number of the repetition, from 0.
     pub repeat: u32,
 }
 
-/// The most jobs of a plan: each takes about a kilobyte.
+/// Maximum number of jobs of a plan: each takes about a kilobyte.
 const MOST_JOBS: u64 = 200_000;
 
 /// Why a matrix cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MatrixError {
-    /// There is nothing to do.
+    /// No cell to measure.
     #[error("there is no cell to measure: every record is larger than every file")]
     Empty,
-    /// A plan would not fit.
+    /// The plan would be too large.
     #[error(
         "there are {0} tests of single streams to do, and {MOST_JOBS} fit into a plan: use fewer sizes or streams"
     )]
     TooMany(u64),
-    /// A plan that contradicts itself.
+    /// An invalid plan.
     #[error(transparent)]
     Invalid(#[from] InvalidPlan),
 }
 
 impl Matrix {
-    /// One stream and one repetition of synchronous calls through the page cache, as fast as they go.
+    /// One stream and one repetition of synchronous calls through the page cache, as fast as possible.
     pub fn new(files: Vec<PathBuf>, tests: Vec<&'static Test>, pairs: Vec<Pair>, run_id: RunId) -> Matrix {
         Matrix {
             files,
@@ -217,8 +217,8 @@ impl Matrix {
         }
     }
 
-    /// Claims the speed of memory where nothing else is claimed, and all files that are in use at once stay in the page cache of a
-    /// machine with so many bytes of memory: IOzone's manual calls that the buffer cache.
+    /// Claims the speed of memory if there is no other claim, and all files in use at once fit into the page cache of a
+    /// machine with `memory` bytes: IOzone's manual calls that the buffer cache.
     #[must_use]
     pub fn claiming(self, memory: Option<u64>) -> Matrix {
         let most = |sizes: &mut dyn Iterator<Item = u64>| sizes.max().unwrap_or(0);
@@ -233,7 +233,7 @@ impl Matrix {
         Matrix { claim, ..self }
     }
 
-    /// Its parts, in order: repetition after repetition, method after method, streams after streams, pair after pair.
+    /// Returns its parts, in order: by repetition, method, streams, and pair.
     pub fn units(&self) -> Vec<Unit> {
         let mut units = Vec::new();
         for repeat in 0..self.repeat.max(1) {
@@ -247,10 +247,10 @@ impl Matrix {
         units
     }
 
-    /// A plan that does these parts, one after the other.
+    /// Returns a plan that executes these parts, one after the other.
     ///
     /// # Errors
-    /// There is no part, or a plan cannot say what the matrix wants.
+    /// There is no part, or the matrix is not expressible as a plan.
     pub fn plan(&self, units: &[Unit]) -> Result<Plan, MatrixError> {
         let jobs = units.iter().map(|unit| u64::from(unit.streams)).sum::<u64>() * self.tests.len() as u64;
         if jobs > MOST_JOBS {
@@ -263,7 +263,7 @@ impl Matrix {
         let used = phases.iter().map(|phase| phase.jobs.len()).max().ok_or(MatrixError::Empty)?;
         let own = (0..used.min(self.files.len())).map(|number| self.target(number));
         let targets = match (self.shared, self.files.first()) {
-            // The first one makes the file, and deletes it.
+            // The first one creates the file, and deletes it.
             (true, Some(path)) => own.take(1).chain((1..used).map(|_| Target::new(path))).collect(),
             _ => own.collect(),
         };
@@ -275,7 +275,7 @@ impl Matrix {
             access: self.access,
             pacing: Pacing { pin: self.cpus.clone(), ..Pacing::default() },
             sample_every: self.sample_every,
-            // A cell without some of its requests is none.
+            // A cell with missing requests is invalid.
             faults: Faults { max_errors: Some(0), ..Faults::default() },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
             ..Plan::new(self.run_id, targets, phases)
@@ -296,7 +296,7 @@ impl Matrix {
         Target { file, executor, ..Target::new(&self.files[number]) }
     }
 
-    /// Whether the files are made by its tests; else they must be there.
+    /// Whether its tests create the files; otherwise they must exist.
     pub fn makes_files(&self) -> bool {
         !self.is_device && self.tests.first().is_some_and(|test| test.made == crate::Made::Anew)
     }

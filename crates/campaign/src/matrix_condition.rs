@@ -1,27 +1,27 @@
-//! Conditions on comparisons of tables, as `read < -5%`: what may not have happened to a rate.
+//! Conditions on comparisons of tables, such as `read < -5%`: changes of a rate that count as failures.
 
 use crate::{Change, MatrixComparison, Test, test_names};
 use iosonar_analyze::compare::{ChangeLimit, ConditionError, Judgement};
 use serde::Serialize;
 
-/// A condition as typed, understood.
+/// A parsed condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixCondition {
-    /// As typed.
+    /// Text as typed.
     pub text: String,
     /// A test, `any` for every test, or `cells` for every cell.
     pub subject: String,
-    /// Whether it is about a change above the limit (`>`) or below it (`<`).
+    /// Whether it limits changes above (`>`) or below (`<`).
     pub above: bool,
     /// The limit of the change in percent.
     pub percent: f64,
 }
 
 impl MatrixCondition {
-    /// Reads `TEST < -N%` or `TEST > +N%`; instead of a test `any` (any test) or `cells` (any single cell).
+    /// Parses `TEST < -N%` or `TEST > +N%`; instead of a test `any` (any test) or `cells` (any single cell).
     ///
     /// # Errors
-    /// The text has another form, or there is no such test.
+    /// The text is malformed, or the test is unknown.
     pub fn parse(text: &str) -> Result<MatrixCondition, ConditionError> {
         let limit = ChangeLimit::parse(text, "read < -5%, any < -10%, cells < -20%")?;
         let subject = limit.subject.clone();
@@ -35,7 +35,7 @@ impl MatrixCondition {
         Ok(MatrixCondition { text: text.trim().into(), subject, above: limit.above, percent: limit.percent })
     }
 
-    /// What the comparison says. It fails if the whole interval of a change lies beyond the limit.
+    /// Judges a comparison. The condition fails if the whole interval of a change is beyond the limit.
     pub fn judge(&self, comparison: &MatrixComparison) -> Judgement {
         let judge = |change: &Change| {
             Judgement::of((change.low_percent, change.high_percent), self.above, self.percent)

@@ -7,22 +7,22 @@ use iosonar_plan::{
     Workload,
 };
 
-/// Every byte that is read is checked.
+/// Check every byte read.
 const WHOLE: Verify = Verify { what: Checked::Contents, immediate: false };
-/// What is checked of reads of content by default.
+/// Default check of reads.
 const HEADERS: Verify = Verify { what: Checked::Headers, immediate: false };
 
-/// One phase for each test.
+/// Returns one phase per test.
 pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Phase> {
     matrix.tests.iter().map(move |test| phase(matrix, unit, test))
 }
 
-/// What executes the requests of a test of a part.
+/// Engine of a test of a part.
 fn engine_of(matrix: &Matrix, unit: Unit, test: &Test) -> Engine {
     test.engine(matrix.methods[unit.method], unit.pair.record, unit.pair.records())
 }
 
-/// The cell that a test of a part is.
+/// Cell of a test of a part.
 pub(crate) fn cell_of(matrix: &Matrix, unit: Unit, test: &Test) -> Cell {
     Cell {
         test: test.name.into(),
@@ -127,7 +127,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     Job { depth, options, ..Job::new(stream as u16, depth, Workload::Generated(generator)) }
 }
 
-/// Each test has a descriptor of its own.
+/// File steps before a test, which opens a separate descriptor.
 fn before(matrix: &Matrix, test: &Test, stream: u32) -> Vec<FileStep> {
     let creates = test.made == Made::Anew && !matrix.is_device;
     let open = if creates && !matrix.shared { FileStep::Create } else { FileStep::Open };
@@ -137,9 +137,10 @@ fn before(matrix: &Matrix, test: &Test, stream: u32) -> Vec<FileStep> {
     [Some(open), empty, matrix.lock.then_some(FileStep::Lock), evict].into_iter().flatten().collect()
 }
 
-/// What was written is on stable storage before the next test, as in IOzone; figures contain these times only if asked.
+/// File steps after a test. Written data is flushed before the next test, as in IOzone; figures contain these times
+/// only if requested.
 ///
-/// Where direct I/O is wanted, the page cache is counted: a direct figure left nothing there.
+/// If direct I/O is wanted, the page cache is counted: a direct test left nothing there.
 fn after(matrix: &Matrix, test: &Test, engine: Engine) -> Vec<FileStep> {
     let cut = (test.writes() && matrix.cut > ByteSize(0)).then_some(FileStep::Truncate(matrix.cut));
     let unlock = matrix.lock.then_some(FileStep::Unlock);

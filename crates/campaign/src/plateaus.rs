@@ -1,34 +1,34 @@
-//! Plateaus: ranges of file sizes over which a test goes at much the same speed, because the same memory or device answers.
+//! Plateaus: ranges of file sizes with similar rates, because the same memory or device answers.
 
 use crate::{Grid, Machine, Matrix, Test};
 
 /// A range of file sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plateau {
-    /// The smallest file in it, in bytes.
+    /// Smallest file in bytes.
     pub from_file: u64,
-    /// The largest one.
+    /// Largest file in bytes.
     pub to_file: u64,
     /// Geometric mean of the best record size of each file size.
     pub bytes_per_second: f64,
-    /// What answers there, by the sizes of caches and memory.
+    /// Cache or device that answers, derived from the sizes of caches and memory.
     pub name: &'static str,
 }
 
-/// What answers requests, by how much it holds.
+/// Names by capacity.
 const CPU_CACHE: &str = "CPU cache";
 const PAGE_CACHE: &str = "page cache";
 const DEVICE: &str = "device";
 
-/// What answers, and the file sizes for which it does, each with its rate.
+/// Name, and the file sizes it serves, each with its rate.
 type Rows = (&'static str, Vec<(u64, f64)>);
 
-/// A step of the curve: larger files are slower by this factor or more.
+/// Minimum factor by which larger files are slower after a step.
 const STEP: f64 = 1.3;
 
 impl Grid<'_> {
-    /// Whether the page cache may answer its requests: what is read was not evicted, or stayed all the same, what is written waits
-    /// for no flush, and I/O was not direct.
+    /// Whether the page cache may answer its requests: reads were not evicted, or remained cached anyway, writes are
+    /// not flushed, and I/O was not direct.
     pub fn is_cached(&self, matrix: &Matrix) -> bool {
         let Some(test) = Test::named(self.test) else { return true };
         let mut cells = self.cells.iter().flatten().flatten();
@@ -40,7 +40,8 @@ impl Grid<'_> {
         (test.reads() && (!matrix.cold || stays)) || (test.writes() && !waits)
     }
 
-    /// Its plateaus, by ascending file size. `is_cached`: see [`Grid::is_cached`]. Neighbours without a step down between them are one plateau, named by what its largest file fits into.
+    /// Its plateaus, by ascending file size. `is_cached`: see [`Grid::is_cached`]. Neighbours without a step down
+    /// between them are one plateau, named by the memory that fits its largest file.
     pub fn plateaus(&self, machine: &Machine, is_cached: bool) -> Vec<Plateau> {
         let best = |row: Vec<Option<f64>>| row.into_iter().flatten().reduce(f64::max);
         let rows = self.files.iter().zip(self.medians()).filter_map(|(file, row)| Some((*file, best(row)?)));
@@ -76,14 +77,14 @@ impl Grid<'_> {
         match () {
             _ if !is_cached => DEVICE,
             _ if machine.cache_bytes.is_some_and(|cache| used <= cache / 2) => CPU_CACHE,
-            // The kernel keeps the rest of the memory for others.
+            // The kernel uses the rest of the memory for other purposes.
             _ if machine.memory_bytes.is_none_or(|memory| used <= memory / 2) => PAGE_CACHE,
             _ => DEVICE,
         }
     }
 }
 
-/// Larger files that go faster show no smaller memory that they would have left.
+/// Whether the rate drops: larger files that are faster show no smaller memory.
 fn is_step(smaller: f64, larger: f64) -> bool {
     smaller / larger >= STEP
 }
@@ -114,7 +115,7 @@ mod tests {
         plateaus.iter().map(|p| (p.from_file >> 20, p.to_file >> 20, p.name)).collect()
     }
 
-    /// Cold are the tests that read, and only where the file system lets its cache go.
+    /// Only tests that read are cold, and only if the file system drops its cache.
     #[test]
     fn the_page_cache_answers_what_is_not_cold() {
         let is_cached = |test: &str, cached_before, change: &dyn Fn(&mut Matrix, &mut CellResult)| {

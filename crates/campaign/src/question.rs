@@ -1,4 +1,4 @@
-//! A matrix as somebody asks for it: plain words, so that it can be kept and continued.
+//! A matrix in the user's words, so that it can be kept and continued.
 
 use crate::shuffle::shuffle;
 use crate::{Calls, Matrix, TESTS, Test, Timed, Unit, pairs, test_names};
@@ -8,70 +8,70 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a matrix is to measure. Everything that decides about figures is in it.
+/// Specification of a matrix. It contains everything that affects the figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Test files, one for each stream that ever runs at the same time.
+    /// Test files, one per concurrent stream.
     pub files: Vec<PathBuf>,
-    /// Names of tests, in the order in which they are done on each file.
+    /// Names of tests, in the order of execution on each file.
     pub tests: Vec<String>,
     /// Sizes of files.
     pub sizes: Vec<ByteSize>,
     /// Sizes of records.
     pub records: Vec<ByteSize>,
-    /// Large files are measured with small records, too.
+    /// Whether large files are measured with small records, too.
     pub all_pairs: bool,
-    /// Numbers of files at the same time.
+    /// Numbers of concurrent files.
     pub streams: Vec<u32>,
-    /// Names of what executes the requests.
+    /// Names of methods.
     pub methods: Vec<String>,
-    /// Requests in flight, where a method has several.
+    /// Queue depth, for methods that support it.
     pub depth: u32,
-    /// How often each cell is measured.
+    /// Number of repetitions of each cell.
     pub repeat: u32,
-    /// Files leave the page cache before each test that reads.
+    /// Files are evicted from the page cache before each test that reads.
     pub cold: bool,
-    /// Opened with `O_DIRECT`.
+    /// Files are opened with `O_DIRECT`.
     pub direct: bool,
-    /// The flag that files are opened with.
+    /// Flag for opening files.
     pub sync: SyncFlag,
-    /// Readers stop when the first of them is done.
+    /// Readers stop when the first of them has finished.
     pub stonewall: bool,
     /// Records from one request of the stride test to the next.
     pub stride: u32,
-    /// What counts beside reads and writes.
+    /// Steps that count as part of a test's time.
     pub timed: Timed,
-    /// Of the order, and of everything random in the requests.
+    /// Seed of the order, and of everything random in the requests.
     pub seed: u64,
-    /// Files stay at the end.
+    /// Files are kept at the end.
     pub keep: bool,
-    /// Files that exist may be overwritten and deleted. A permission is typed: none is kept, and none that a file has counts.
+    /// Existing files may be overwritten and deleted. This permission must be typed: it is neither stored nor read.
     #[serde(default, skip_serializing)]
     pub destroy: bool,
-    /// What the figures are said to be; none: what suits the files.
+    /// Claim about the figures; `None`: the one suitable for the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
 }
 
-/// How often a cell may be measured.
+/// Maximum number of repetitions.
 pub const MOST_REPETITIONS: u32 = 1000;
-/// How many files may be used at the same time.
+/// Maximum number of concurrent files.
 pub const MOST_STREAMS: u32 = 1024;
-/// How many requests may be in flight.
+/// Maximum queue depth.
 pub const MOST_DEPTH: u32 = 65_536;
-/// How far apart the requests of the stride test may be, in records.
+/// Maximum stride, in records.
 pub const MOST_STRIDE: u32 = 1_000_000;
-/// More sizes than anybody measures.
+/// Maximum number of sizes, more than useful.
 pub const MOST_SIZES: usize = 1000;
-/// Parts of a matrix: more do not fit into a plan, because each has a job at least.
+/// Maximum number of parts of a matrix: each has at least one job in the plan.
 const MOST_UNITS: u64 = 200_000;
 
-/// Methods that a matrix knows, as users type them.
+/// Names of methods, as users type them.
 pub const METHODS: [&str; 9] =
     ["sync", "vsync", "pvsync", "threads", "stdio", "mmap", "posixaio", "aio", "uring"];
 
-/// What executes the requests, by its name.
+/// Engine of a method name.
 fn engine(name: &str) -> Option<Engine> {
     Some(match name {
         "sync" => Engine::Sync,
@@ -90,56 +90,56 @@ fn engine(name: &str) -> Option<Engine> {
 /// Why a question has no matrix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
-    /// A word that names no test.
+    /// Unknown test.
     #[error("--tests {0}: no such test; known are {known}", known = test_names())]
     UnknownTest(String),
-    /// A word that names no method.
+    /// Unknown method.
     #[error("--methods {0}: no such method; known are {known}", known = METHODS.join(", "))]
     UnknownMethod(String),
-    /// The tests begin with one that needs a file.
+    /// The first test needs a file.
     #[error("--tests: {0} needs a file that a test before it makes: add {1}")]
     NoFile(&'static str, &'static str),
     /// The mixed test with one stream.
     #[error("--tests mixed: some streams read and others write: give --streams 2 or more")]
     NoMix,
-    /// Requests in flight, and nothing that has several.
+    /// A queue depth without a method that supports it.
     #[error(
         "--depth {0}: every one of --methods carries out one request after the other: add threads, posixaio, aio or uring"
     )]
     NoDepth(u32),
-    /// Several methods, and a test that uses none of them.
+    /// Several methods, but a test that uses none of them.
     #[error(
         "--methods: {0} makes calls of its own, so that several methods make no difference to it: give it a matrix of its own"
     )]
     OwnCalls(&'static str),
-    /// Direct I/O of methods that go through the page cache.
+    /// Direct I/O with methods that use the page cache.
     #[error("--direct: {0} always goes through the page cache: remove it from --methods")]
     NotDirect(String),
-    /// A number that nobody measures with.
+    /// A number outside of its limits.
     #[error("{field}: {value} is not within {least} to {most}: correct it")]
     Outside {
-        /// Which.
+        /// Field name.
         field: &'static str,
-        /// As it was given.
+        /// Value given.
         value: u64,
-        /// The least that is allowed.
+        /// Minimum.
         least: u64,
-        /// The most.
+        /// Maximum.
         most: u64,
     },
-    /// A list that is longer than anybody needs, or shorter than others want it.
+    /// A list with too few or too many entries.
     #[error("{field}: it has {count} entries, and {least} to {most} are allowed: correct it")]
     Entries {
-        /// Which.
+        /// Field name.
         field: &'static str,
-        /// Its entries.
+        /// Number of entries.
         count: usize,
-        /// The fewest that are allowed.
+        /// Minimum.
         least: usize,
-        /// The most.
+        /// Maximum.
         most: usize,
     },
-    /// More parts than a plan has room for.
+    /// Too many parts for a plan.
     #[error(
         "repeat × methods × streams × sizes × records: there are {0} parts, and {MOST_UNITS} are the most: use fewer"
     )]
@@ -150,8 +150,8 @@ pub enum QuestionError {
 }
 
 impl Question {
-    /// Tests by names, in the order in which they can follow each other; `all`: every one that so many streams can do, and that so many methods
-    /// make a difference to.
+    /// Returns tests by name, in a valid order; `all`: every test that is possible with these numbers of streams, and
+    /// affected by several methods if `methods` is above 1.
     ///
     /// # Errors
     /// A name is unknown, or the first test needs a file.
@@ -180,7 +180,7 @@ impl Question {
         }
     }
 
-    /// Refuses numbers and lists that would take more memory or time than there is, before anything is made of them.
+    /// Refuses numbers and lists that would take too much memory or time, before anything is built from them.
     fn check_bounds(&self) -> Result<(), QuestionError> {
         let most_streams = self.streams.iter().copied().max().unwrap_or(1);
         let within = |field, value: u64, least: u64, most: u64| match (least..=most).contains(&value) {
@@ -206,10 +206,10 @@ impl Question {
         Ok(())
     }
 
-    /// Its matrix.
+    /// Converts it to a matrix.
     ///
     /// # Errors
-    /// A number is out of its bounds, a word is unknown, or words contradict each other.
+    /// A number is out of range, a word is unknown, or words contradict each other.
     pub fn matrix(&self, run_id: RunId) -> Result<Matrix, QuestionError> {
         self.check_bounds()?;
         let test = |name: &String| Test::named(name).ok_or_else(|| QuestionError::UnknownTest(name.clone()));
@@ -251,8 +251,8 @@ impl Question {
         })
     }
 
-    /// The parts of its matrix in the order of measurement: each repetition has all of them, in an order of its own. What drifts
-    /// during the run then falls on all cells alike.
+    /// Returns the parts of its matrix in the order of measurement: each repetition has all of them, in a different
+    /// order, so that drift during the run affects all cells equally.
     pub fn order(&self, matrix: &Matrix) -> Vec<Unit> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut units = matrix.units();

@@ -1,4 +1,4 @@
-//! Random orders from a seed.
+//! Seeded random orders.
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;

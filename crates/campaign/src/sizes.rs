@@ -2,7 +2,7 @@
 
 use iosonar_plan::ByteSize;
 
-/// Files above this size are not tested with records below 64 KiB, unless somebody wants it (IOzone's crossover).
+/// Files above this size are not tested with records below 64 KiB by default (IOzone's crossover).
 pub const CROSSOVER: ByteSize = ByteSize(16 << 20);
 /// Smallest record after the crossover.
 const LEAST_AFTER: ByteSize = ByteSize(64 << 10);
@@ -22,7 +22,7 @@ impl Pair {
         self.file.0 / self.record.0.max(1)
     }
 
-    /// Bytes that are read and written: whole records.
+    /// Bytes read and written: whole records.
     pub fn bytes(self) -> ByteSize {
         ByteSize(self.records() * self.record.0)
     }
@@ -31,16 +31,16 @@ impl Pair {
 /// Sizes that grow by a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Series {
-    /// The first.
+    /// Smallest size.
     pub least: ByteSize,
-    /// None is above it.
+    /// Upper limit.
     pub most: ByteSize,
-    /// From one to the next, at least 2.
+    /// Factor between neighbours, at least 2.
     pub factor: u64,
 }
 
 impl Series {
-    /// The sizes, ascending.
+    /// Returns the sizes, ascending.
     pub fn sizes(self) -> impl Iterator<Item = ByteSize> {
         let next = move |size: &ByteSize| size.0.checked_mul(self.factor.max(2)).map(ByteSize);
         std::iter::successors(Some(self.least), next)
@@ -48,7 +48,7 @@ impl Series {
     }
 }
 
-/// All pairs of which the record is no larger than the file; with `crossover`, small records only for small files.
+/// All pairs with records no larger than the file; with `crossover`, small records only for small files.
 pub fn pairs(files: &[ByteSize], records: &[ByteSize], crossover: bool) -> Vec<Pair> {
     let of = |file: ByteSize| {
         let fits = move |record: &&ByteSize| {

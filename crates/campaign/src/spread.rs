@@ -1,29 +1,29 @@
-//! Several measurements of the same cell: what they have in common, and how far apart they lie.
+//! Statistics of repeated measurements of a cell.
 
 use iosonar_analyze::compare::critical_t;
 
-/// Measurements of one figure.
+/// Statistics of repeated measurements of one figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repeated {
-    /// How many.
+    /// Number of measurements.
     pub n: usize,
-    /// Half of them are no greater.
+    /// Median.
     pub median: f64,
-    /// The least one.
+    /// Minimum.
     pub least: f64,
-    /// The greatest one.
+    /// Maximum.
     pub most: f64,
-    /// Geometric mean: what changes by factors is averaged so.
+    /// Geometric mean, suitable for changes by factors.
     pub mean: f64,
-    /// Standard error of the logarithm of that mean; 0 below two measurements.
+    /// Standard error of the mean's logarithm; 0 below two measurements.
     error: f64,
 }
 
-/// Probability that an interval does not contain the mean.
+/// Error probability of an interval.
 const ALPHA: f64 = 0.05;
 
 impl Repeated {
-    /// Of all values above zero; none if there is none.
+    /// Computes it from all values above zero; `None` if there are no such values.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Repeated> {
         let mut values: Vec<f64> = values.filter(|value| is_rate(*value)).collect();
         values.sort_by(f64::total_cmp);
@@ -32,11 +32,11 @@ impl Repeated {
         let median = if n % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
         let logs = Logs::of(values.into_iter());
         let error = (logs.variance / n as f64).sqrt();
-        // Rounding must not put the mean outside.
+        // Rounding must not move the mean outside.
         Some(Repeated { n, median, least, most, mean: logs.mean.exp().clamp(least, most), error })
     }
 
-    /// Ends of the 95 % confidence interval of the geometric mean, by Student's t on the logarithms; none below two measurements.
+    /// 95 % confidence interval of the geometric mean, by Student's t on the logarithms; `None` below two measurements.
     /// The quantile takes far longer than all other figures.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let half = (self.n > 1).then(|| critical_t(ALPHA, (self.n - 1) as f64) * self.error)?;
@@ -54,7 +54,7 @@ pub(crate) fn is_rate(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// Never infinite: JSON has no form for it.
+/// Bounded exponential function: JSON has no infinity.
 pub(crate) fn bounded_exp(log: f64) -> f64 {
     log.clamp(-690.0, 690.0).exp()
 }
@@ -64,24 +64,24 @@ pub(crate) fn bounded_exp(log: f64) -> f64 {
 pub(crate) struct Logs {
     pub(crate) n: u64,
     pub(crate) mean: f64,
-    /// Of one value; 0 below two values.
+    /// Variance of a single value; 0 below two values.
     pub(crate) variance: f64,
 }
 
-/// Below this a standard deviation of logarithms is rounding of the arithmetic.
+/// Smaller standard deviations of logarithms are rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 impl Logs {
-    /// Of the logarithms of these rates.
+    /// Computes the logarithms of these rates.
     pub(crate) fn of(rates: impl Iterator<Item = f64>) -> Logs {
         Logs::of_logs(&rates.filter(|rate| is_rate(*rate)).map(f64::ln).collect::<Vec<_>>())
     }
 
-    /// Of these logarithms.
+    /// Statistics of these logarithms.
     pub(crate) fn of_logs(logs: &[f64]) -> Logs {
         let n = logs.len() as f64;
         let Some(first) = logs.first() else { return Logs::default() };
-        // Relative to the first: equal values have exactly their own mean.
+        // Relative to the first: the mean of equal values is exact.
         let mean = first + logs.iter().map(|log| log - first).sum::<f64>() / n;
         let squares = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
         let variance = if logs.len() < 2 { 0.0 } else { squares / (n - 1.0) };
@@ -120,7 +120,7 @@ mod tests {
         for n in [2, 3, 5] {
             let mut missed = 0;
             for _ in 0..1000 {
-                // The sum of twelve uniform values is normal enough.
+                // The sum of twelve uniform values is sufficiently normal.
                 let mut value = || (0.1 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)).exp();
                 let values: Vec<f64> = (0..n).map(|_| value()).collect();
                 let (low, high) = Repeated::of(values.into_iter()).unwrap().interval().unwrap();

@@ -1,4 +1,4 @@
-//! What the cells of a matrix amount to.
+//! Results of a matrix's cells.
 
 use crate::phases::cell_of;
 use crate::{Matrix, Test, Unit};
@@ -8,10 +8,10 @@ use iosonar_text::csv::{self, Form};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// Which steps count as part of a test's time, beside its reads and writes.
+/// Steps that count as part of a test's time, besides its reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Timed {
-    /// Flushing what was written.
+    /// Flush of written data.
     pub fsync: bool,
     /// Closing the file.
     pub close: bool,
@@ -20,39 +20,39 @@ pub struct Timed {
     pub think_time: bool,
 }
 
-/// The figure of a cell.
+/// Result of a cell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CellResult {
-    /// Which test.
+    /// Test name.
     pub test: String,
     /// Length of each file.
     pub file_bytes: u64,
     /// Bytes of a record.
     pub record_bytes: u64,
-    /// Files at the same time.
+    /// Number of concurrent files.
     pub streams: u32,
-    /// What executed its requests, by the name that users type; empty where that is not known.
+    /// Method, as users type it; empty if unknown.
     pub method: String,
     /// Number of the repetition, from 0.
     pub repeat: u32,
-    /// Bytes that were read and written, by all streams up to the end of the first one.
+    /// Bytes read and written by all streams up to the end of the first one.
     pub bytes: u64,
-    /// Reads and writes.
+    /// Number of reads and writes.
     pub ops: u64,
-    /// Time of the test: of the longest stream.
+    /// Time of the longest stream.
     pub elapsed_ns: u64,
-    /// From the first submission of any stream until the last one has flushed and closed its file; 0 where that is not known.
+    /// From the first submission of any stream until the last one has flushed and closed its file; 0 if unknown.
     #[serde(default)]
     pub whole_ns: u64,
     /// Sum of the rates of the streams, in bytes per second.
     pub bytes_per_second: f64,
-    /// The same in KiB per second, rounded down, as IOzone has it.
+    /// The same in KiB per second, rounded down, as in IOzone.
     pub kib_per_second: u64,
     /// Sum of the rates of the streams, in requests per second.
     pub ops_per_second: f64,
-    /// Time of the flush after it, of the longest; part of `elapsed_ns` if `fsync_timed`.
+    /// Time of the flush after the test, of the longest stream; part of `elapsed_ns` if `fsync_timed`.
     pub fsync_ns: u64,
-    /// Time of closing, of the longest; part of `elapsed_ns` if `close_timed`.
+    /// Time of closing, of the longest stream; part of `elapsed_ns` if `close_timed`.
     pub close_ns: u64,
     /// Whether the flush counts.
     pub fsync_timed: bool,
@@ -61,88 +61,88 @@ pub struct CellResult {
     /// Whether pauses between requests count.
     #[serde(default)]
     pub think_timed: bool,
-    /// Bytes of all files in the page cache when the test began; absent where nobody counted.
+    /// Bytes of all files in the page cache at the start of the test; absent if not counted.
     pub cached_before: Option<u64>,
-    /// The same after the test, where direct I/O was wanted.
+    /// The same after the test, if direct I/O was wanted.
     pub cached_after: Option<u64>,
-    /// Of its reads and writes.
+    /// Latencies of its reads and writes.
     pub latency: Option<CellTimes>,
-    /// How long they took: from how many nanoseconds on, and how many of them took so long but not as long as the next entry
-    /// says. Entries lie 1/8 of a factor of two apart; what nothing took is left out.
+    /// Histogram of latencies: lower bound in nanoseconds, and number of requests from there to the next entry. Entries
+    /// are 1/8 of a factor of two apart; empty ones are omitted.
     #[serde(default)]
     pub histogram: Vec<(u64, u64)>,
-    /// CPU time of its issuing loops; absent where it was not kept, because the run was killed.
+    /// CPU time of its workers; absent if it was lost because the run was killed.
     pub cpu_ns: Option<u64>,
-    /// Each stream by itself.
+    /// Results of each stream.
     pub per_stream: Vec<StreamResult>,
 }
 
-/// The figure of a stream.
+/// Result of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
-    /// Bytes that it read and wrote up to the end of the first stream.
+    /// Bytes read and written up to the end of the first stream.
     pub bytes: u64,
-    /// Of them read.
+    /// Bytes read of these.
     pub read_bytes: u64,
     /// Its time.
     pub elapsed_ns: u64,
     /// Its rate.
     pub bytes_per_second: f64,
-    /// Bytes of all its requests, also after that.
+    /// Bytes of all its requests, including later ones.
     pub all_bytes: u64,
     /// From its first submission to the last completion of all its requests.
     pub all_span_ns: u64,
 }
 
-/// All cells that were measured, in the order of the plan. Cells that were not are absent.
+/// All measured cells, in the order of the plan. Others are absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Version of the table's form.
+    /// Version of the table's format.
     pub version: u32,
     /// Name and version of the program.
     pub tool: String,
     /// The command as typed.
     pub command: String,
-    /// Where it was measured.
+    /// Machine of the measurement.
     #[serde(default)]
     pub machine: Machine,
-    /// How the measurement ended; absent in a table that was imported.
+    /// End state of the measurement; absent in an imported table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<TableState>,
-    /// Cells that were to be measured and are absent.
+    /// Number of planned cells that are absent.
     #[serde(default)]
     pub missing_cells: u64,
-    /// Why cells are absent, and what is bad in the data that was read, a sentence each.
+    /// Why cells are absent, and defects in the data read, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// One for each test, pair, number of streams and repetition.
+    /// Results by test, pair, number of streams and repetition.
     pub results: Vec<CellResult>,
 }
 
-/// How a measurement ended.
+/// End state of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TableState {
     /// Every cell was measured.
     Complete,
-    /// A signal ended it.
+    /// Stopped by a signal.
     Interrupted,
-    /// Requests failed, or it could not continue.
+    /// Requests failed, or the run aborted.
     Failed,
 }
 
-/// What decides about plateaus.
+/// Properties of the machine that determine plateaus.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Machine {
-    /// Name, kernel and processor, as words.
+    /// Name, kernel and processor.
     pub words: String,
-    /// Memory that the kernel manages.
+    /// Memory managed by the kernel.
     pub memory_bytes: Option<u64>,
     /// Largest cache of a processor.
     pub cache_bytes: Option<u64>,
 }
 
-/// Version of the form of [`Table::to_json`].
+/// Version of the format of [`Table::to_json`].
 const VERSION: u32 = 1;
 
 fn rate(amount: u64, ns: u64) -> f64 {
@@ -159,7 +159,7 @@ impl Timed {
 }
 
 impl CellResult {
-    /// The figure of a cell; none of one that was not measured whole.
+    /// Computes the result of a cell; `None` if it was not measured completely.
     pub fn of(stats: &CellStats, timed: Timed) -> Option<CellResult> {
         if !stats.is_whole || stats.streams.iter().all(|stream| stream.ops == 0) {
             return None;
@@ -226,27 +226,27 @@ impl StreamResult {
 }
 
 impl Table {
-    /// The table of what the phases of a run amount to.
+    /// Creates the table of a run's phases.
     pub fn of(cells: &[CellStats], timed: Timed, tool: &str, command: &str) -> Table {
         let results = cells.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
         Table { results, ..Table::empty(tool, command) }
     }
 
-    /// A table without cells.
+    /// Creates a table without cells.
     pub fn empty(tool: &str, command: &str) -> Table {
         Table { version: VERSION, tool: tool.into(), command: command.into(), ..Table::default() }
     }
 
-    /// The table as JSON; docs/iozone.md explains the fields.
+    /// Formats the table as JSON; docs/iozone.md explains the fields.
     pub fn to_json(&self) -> String {
-        // Numbers and texts have a form in JSON.
+        // Numbers and texts can always be serialized.
         serde_json::to_string_pretty(self).expect("a table is JSON") + "\n"
     }
 
-    /// Reads the form that [`Table::to_json`] writes.
+    /// Parses the format of [`Table::to_json`].
     ///
     /// # Errors
-    /// It is no such table, or one of a later version.
+    /// Not such a table, or one of a later version.
     pub fn from_json(text: &str) -> Result<Table, String> {
         let table: Table =
             serde_json::from_str(text).map_err(|error| format!("it is no table of cells: {error}"))?;
@@ -256,7 +256,7 @@ impl Table {
         }
     }
 
-    /// Parts of which not all tests were measured.
+    /// Parts with unmeasured tests.
     pub fn missing(&self, matrix: &Matrix, units: Vec<Unit>) -> Vec<Unit> {
         let measured: HashSet<Cell> = self.results.iter().map(CellResult::cell).collect();
         let lacks =
@@ -264,7 +264,7 @@ impl Table {
         units.into_iter().filter(lacks).collect()
     }
 
-    /// Takes results of cells that have none yet; returns how many.
+    /// Adds results of missing cells; returns their number.
     pub fn add_missing(&mut self, mut found: Vec<CellResult>) -> usize {
         let measured: HashSet<Cell> = self.results.iter().map(CellResult::cell).collect();
         found.retain(|result| !measured.contains(&result.cell()));
@@ -273,14 +273,14 @@ impl Table {
         count
     }
 
-    /// Takes results, instead of older ones of the same cells.
+    /// Replaces results of the same cells.
     pub fn replace(&mut self, found: Vec<CellResult>) {
         let cells: HashSet<Cell> = found.iter().map(CellResult::cell).collect();
         self.results.retain(|old| !cells.contains(&old.cell()));
         self.results.extend(found);
     }
 
-    /// The figures of a cell, one for each repetition.
+    /// Returns a result of a cell.
     pub fn find(&self, test: &str, file: ByteSize, record: ByteSize, streams: u32) -> Option<&CellResult> {
         self.results.iter().find(|result| {
             result.test == test
@@ -290,14 +290,14 @@ impl Table {
         })
     }
 
-    /// What somebody must know who reads its figures.
+    /// Cautions about the figures.
     pub fn cautions(&self, matrix: &Matrix) -> Vec<String> {
         let mut cautions = self.cache_cautions(matrix);
         cautions.extend(self.memory_cautions(matrix));
         cautions
     }
 
-    /// Which figures have the page cache in them, though reads were to be cold, or direct.
+    /// Cautions about figures affected by the page cache, although reads should have been cold, or direct.
     pub fn cache_cautions(&self, matrix: &Matrix) -> Vec<String> {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let warm = count(&|r| r.cached_before.is_some_and(|bytes| bytes > 0));
@@ -321,7 +321,8 @@ impl Table {
         .collect()
     }
 
-    /// Which figures are those of memory, because nobody asked for others: files that fit into it, and writes without a flush.
+    /// Cautions about figures of memory, where nothing else was requested: files that fit into it, and writes without a
+    /// flush.
     fn memory_cautions(&self, matrix: &Matrix) -> Vec<String> {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let all = self.results.len();
@@ -348,7 +349,7 @@ impl Table {
         .collect()
     }
 
-    /// The table as comma-separated values, with a head; one line for each cell and repetition.
+    /// Formats the table as comma-separated values, with a header; one line per cell and repetition.
     pub fn csv(&self, form: Form) -> String {
         const NAMES: [&str; 24] = [
             "test",

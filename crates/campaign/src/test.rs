@@ -10,15 +10,15 @@ pub struct Test {
     pub name: &'static str,
     /// Number of IOzone's option `-i` that contains it.
     pub number: u8,
-    /// Whether it reads, writes or does both.
+    /// Direction.
     pub transfer: Transfer,
-    /// Where its requests go.
+    /// Order of its requests.
     pub order: OrderKind,
-    /// Which calls it makes.
+    /// System calls.
     pub calls: Calls,
-    /// What becomes of the file before it.
+    /// State of the file before it.
     pub made: Made,
-    /// It repeats the test before it in the list.
+    /// Whether it repeats the previous test in the list.
     pub repeats: bool,
 }
 
@@ -33,7 +33,7 @@ pub enum Transfer {
     Mix,
 }
 
-/// Where the requests of a test go.
+/// Order of a test's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderKind {
     /// From the start of the file to its end.
@@ -44,14 +44,14 @@ pub enum OrderKind {
     Strided,
     /// Each record once, in random order.
     Random,
-    /// The first record, again and again.
+    /// The first record, repeatedly.
     First,
 }
 
-/// Which calls a test makes.
+/// System calls of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
-    /// Those of the matrix.
+    /// The matrix's method.
     Chosen,
     /// `fread` and `fwrite`.
     Stdio,
@@ -61,12 +61,12 @@ pub enum Calls {
     Vectored,
 }
 
-/// What becomes of the file before a test.
+/// State of the file before a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// It is deleted and created.
+    /// Deleted and created.
     Anew,
-    /// The tests before it have left it.
+    /// Left by earlier tests.
     Before,
 }
 
@@ -115,13 +115,13 @@ pub static TESTS: &[Test] = tests! {
     "repreadv"      12 Read  Sequential Vectored   Before true;
 };
 
-/// The names of all tests, for messages and help.
+/// Names of all tests, for messages and help.
 pub fn test_names() -> String {
     TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
 }
 
 impl Test {
-    /// The test of a name.
+    /// Looks up a test by name.
     pub fn named(name: &str) -> Option<&'static Test> {
         TESTS.iter().find(|test| test.name == name)
     }
@@ -152,12 +152,12 @@ impl Test {
         }
     }
 
-    /// Bytes of its requests, on files of so many records.
+    /// Bytes of its requests, on files of `records` records.
     pub(crate) fn request(&self, record: ByteSize, records: u64) -> ByteSize {
         ByteSize(record.0 * if self.calls == Vectored { vectors(records) } else { 1 })
     }
 
-    /// What executes its requests, where the matrix has chosen `chosen`.
+    /// Engine of its requests, if the matrix has chosen `chosen`.
     pub(crate) fn engine(&self, chosen: Engine, record: ByteSize, records: u64) -> Engine {
         match self.calls {
             Chosen => chosen,
@@ -168,7 +168,7 @@ impl Test {
     }
 }
 
-/// Records of a vectored request: as many as fit, up to the most that an engine takes, so that they divide the file.
+/// Records of a vectored request: the largest number up to the engine's maximum that divides the file.
 fn vectors(records: u64) -> u64 {
     (1..=u64::from(Vectors::MOST)).rev().find(|count| records.is_multiple_of(*count)).unwrap_or(1)
 }

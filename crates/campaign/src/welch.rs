@@ -1,26 +1,26 @@
-//! Whether two samples of logarithms differ: Welch's t test.
+//! Welch's t test: whether two samples of logarithms differ.
 
 use crate::spread::{Logs, bounded_exp};
 use iosonar_analyze::compare::critical_t;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Whether B differs from A.
+/// Verdict on the difference from A to B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// B is faster: the whole interval lies above 0.
+    /// B is faster: the whole interval is above 0.
     Faster,
-    /// B is slower: the whole interval lies below 0.
+    /// B is slower: the whole interval is below 0.
     Slower,
-    /// Noise alone may have made the change.
+    /// The change may be noise alone.
     NoDifferenceShown,
     /// A side has fewer than two repetitions.
     CannotBeTold,
 }
 
 impl Verdict {
-    /// As texts say it.
+    /// Returns the text.
     pub fn text(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -36,7 +36,7 @@ impl Verdict {
     }
 }
 
-/// How much B differs from A.
+/// Change from A to B.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
     /// Repetitions of A.
@@ -47,24 +47,24 @@ pub struct Change {
     pub a_bytes_per_second: f64,
     /// Geometric mean of B.
     pub b_bytes_per_second: f64,
-    /// B against A, in percent.
+    /// Change in percent of A.
     pub change_percent: f64,
-    /// Lower end of the interval of the change. Intervals of all rows hold together.
+    /// Lower end of the interval of the change. Intervals of all rows are simultaneous.
     pub low_percent: Option<f64>,
-    /// Its upper end.
+    /// Upper end of the interval.
     pub high_percent: Option<f64>,
-    /// What the interval says.
+    /// Verdict from the interval.
     pub verdict: Verdict,
 }
 
 /// Critical values, each computed once: a quantile is an integral, and a comparison has many.
 #[derive(Default)]
 pub(crate) struct Critical {
-    /// By the bits of the error probability, and the freedom in steps.
+    /// By the bits of the error probability, and the degrees of freedom in steps.
     known: HashMap<(u64, u32), f64>,
 }
 
-/// Steps of one degree of freedom that are told apart; in between the lower one counts, which widens intervals.
+/// Steps per degree of freedom; values in between are rounded down, which widens intervals.
 const STEPS: f64 = 20.0;
 
 impl Critical {
@@ -75,7 +75,7 @@ impl Critical {
     }
 }
 
-/// Rates that differ by no more than this may be the same rate rounded: tables may hold whole KiB per second.
+/// Rates that differ by no more than this may be the same rate rounded: tables may have whole KiB per second.
 const RESOLUTION: f64 = 1024.5;
 
 /// Compares B with A; both have at least one value. `alpha` is the error probability of the interval.
@@ -113,15 +113,15 @@ fn half_width(a: Logs, b: Logs, alpha: f64, critical: &mut Critical) -> f64 {
         return 0.0;
     }
     let freedom = all * all / (of_a * of_a / (n_a - 1.0) + of_b * of_b / (n_b - 1.0));
-    // The estimate is too high where a small spread is so by chance, and far out in the tail that counts: half way to the least
-    // freedom that it can have, errors stay as rare as asked for even if the spreads of the sides differ tenfold.
+    // The estimate is too high if a small spread occurs by chance, especially in the far tail that counts: half way to
+    // the minimum degrees of freedom, errors stay as rare as requested even if the spreads of the sides differ tenfold.
     let least = n_a.min(n_b) - 1.0;
     critical.at(alpha, (freedom + least) / 2.0) * all.sqrt()
 }
 
 /// A difference of logarithms in percent.
 fn percent(log: f64) -> f64 {
-    // Without this a change of nothing could be -0.
+    // Otherwise a zero change could be -0.
     if log == 0.0 { 0.0 } else { (bounded_exp(log.min(600.0)) - 1.0) * 100.0 }
 }
 

@@ -1,4 +1,4 @@
-//! What came of an experiment on creation methods.
+//! Result of an experiment on creation methods.
 
 use super::cause::{Found, Request, cause};
 use super::correlation::Correlation;
@@ -14,46 +14,46 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Version of the JSON form. Names and meanings stay within a version; fields may be added.
+/// Version of the JSON format. Names and meanings are fixed within a version; fields may be added.
 pub const ANSWER_VERSION: u32 = 1;
 
-/// Scans whose first one is slower or faster than later ones by more than this factor are told.
+/// Scans are reported if the first differs from later ones by more than this factor.
 const TOLD_RATIO: f64 = 1.25;
 
-/// Probability that an interval of any method does not hold, together.
+/// Error probability of the intervals of all methods together.
 const ALPHA: f64 = 0.05;
 
-/// Where an experiment took place.
+/// Environment of an experiment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Setting {
     /// Name and version of the program.
     pub tool: String,
     /// The command.
     pub command: String,
-    /// Host, kernel and processor, in words.
+    /// Host, kernel and processor.
     pub machine: String,
     /// Type of the file system.
     pub file_system: String,
-    /// The device or image that it is on.
+    /// Its device or image.
     pub source: String,
     /// Its mount options.
     pub mount_options: String,
-    /// Bytes of the file system that each method had for itself; absent where all share one.
+    /// Bytes of each method's separate file system; absent if all share one.
     pub scratch_bytes: Option<u64>,
-    /// Whether image files of these file systems are read and written with direct I/O; absent without images.
+    /// Whether image files of these file systems use direct I/O; absent without images.
     pub image_direct: Option<bool>,
-    /// How free space was prepared; absent where it was not.
+    /// How free space was prepared; absent if it was not.
     pub age: Option<String>,
-    /// Least and most bytes of the holes that were prepared.
+    /// Minimum and maximum size of the prepared holes in bytes.
     #[serde(skip)]
     pub holes: Option<(u64, u64)>,
 }
 
-/// What an experiment gave.
+/// Results of an experiment.
 pub struct Trial<'a> {
-    /// What was asked for.
+    /// The experiment.
     pub experiment: &'a Experiment,
-    /// Where.
+    /// Its environment.
     pub setting: Setting,
     /// Cells of the creation.
     pub creation: &'a [CellStats],
@@ -61,20 +61,20 @@ pub struct Trial<'a> {
     pub scans: &'a [CellStats],
     /// Layouts of each method's files, in the order of methods.
     pub files: Vec<Vec<FileAnswer>>,
-    /// What devices read while all files were scanned.
+    /// Device reads during the scans.
     pub device_reads: ScanReads,
-    /// The free space before files were created.
+    /// Free space before files were created.
     pub free: FreeStates,
     /// Bytes of a page.
     pub page_bytes: u64,
 }
 
-/// What devices read while all files were scanned, in all rounds.
+/// Device reads while all files were scanned, in all rounds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ScanReads {
-    /// Of each method's own device, in the order of methods; empty where methods share one.
+    /// By method, for each method's separate device; empty if methods share one.
     pub of_methods: Vec<Option<DeviceReads>>,
-    /// Of the device that all methods share.
+    /// For the device that all methods share.
     pub shared: Option<DeviceReads>,
 }
 
@@ -83,10 +83,10 @@ pub struct ScanReads {
 pub struct CreationAnswer {
     /// [`ANSWER_VERSION`].
     pub version: u32,
-    /// Where it took place.
+    /// Its environment.
     #[serde(flatten)]
     pub setting: Setting,
-    /// The free space before files were created; absent where each method has a file system of its own.
+    /// Free space before files were created; absent if each method has a separate file system.
     #[serde(flatten)]
     pub free: Option<FreeBefore>,
     /// Bytes of each file.
@@ -95,7 +95,7 @@ pub struct CreationAnswer {
     pub scan_record_bytes: u64,
     /// Whether scans bypassed the page cache.
     pub scan_direct: bool,
-    /// Seed of orders and of what is random.
+    /// Seed of orders and random data.
     pub seed: u64,
     /// The order in which methods created their files.
     pub creation_order: Vec<String>,
@@ -103,36 +103,36 @@ pub struct CreationAnswer {
     pub scan_orders: Vec<Vec<String>>,
     /// Each method, as typed.
     pub methods: Vec<MethodAnswer>,
-    /// The method that the others are compared with: the one with the fewest fragments for a file.
+    /// Reference method for comparisons: the one with the fewest fragments per file.
     pub reference: String,
-    /// Whether scans are the slower the more fragments files have.
+    /// Correlation between fragments and the rate of scans.
     pub fragments_and_rate: Correlation,
-    /// Mean size of the requests that the device read during the scans of all methods together, those of others included; absent
-    /// where each method has a device of its own.
+    /// Mean size of the requests that the device read during the scans of all methods together, including foreign ones;
+    /// absent if each method has a separate device.
     pub device_read_bytes_mean: Option<f64>,
-    /// The answer in sentences.
+    /// Conclusion in sentences.
     pub conclusion: Vec<String>,
-    /// What somebody must know who reads the figures.
+    /// Cautions about the figures.
     pub cautions: Vec<String>,
 }
 
-/// What a method did.
+/// Results of a method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MethodAnswer {
-    /// Its words.
+    /// Its words, joined.
     pub method: String,
-    /// The free space of its own file system before its files were created; absent where methods share one.
+    /// Free space of its separate file system before its files were created; absent if methods share one.
     #[serde(flatten)]
     pub free: Option<FreeBefore>,
     /// Its files.
     pub files: Vec<FileAnswer>,
-    /// Bytes that the file system was asked for at once when it allocated space.
+    /// Size of an allocation request to the file system, in bytes.
     pub allocation_request_bytes: u64,
-    /// Bytes that were written.
+    /// Bytes written.
     pub created_bytes: u64,
-    /// From opening the files to the last write; absent where creating them failed.
+    /// From opening the files to the last write; absent if creating them failed.
     pub create_seconds: Option<f64>,
-    /// Time of bringing to stable storage what was still in memory.
+    /// Time of the final flush.
     pub sync_seconds: Option<f64>,
     /// Rate of creation without the flush.
     pub create_bytes_per_second: Option<f64>,
@@ -140,38 +140,38 @@ pub struct MethodAnswer {
     pub create_and_sync_bytes_per_second: Option<f64>,
     /// CPU time of the creating threads.
     pub create_cpu_seconds: Option<f64>,
-    /// Scans, one for each round.
+    /// Scans by round.
     pub scan: Vec<ScanAnswer>,
-    /// The scans after the first one.
+    /// All scans but the first.
     pub later_scans: Option<Spread>,
     /// Rate of the first scan divided by the median of the later ones.
     pub first_to_later: Option<f64>,
-    /// Mean size of the requests that its device read during all of its scans; absent where it has no device of its own.
+    /// Mean size of the requests that its device read during all of its scans; absent without a separate device.
     pub device_read_bytes_mean: Option<f64>,
-    /// Later scans against those of the reference; absent for the reference.
+    /// Change of later scans against those of the reference; absent for the reference.
     pub change: Option<Change>,
-    /// Why the files lie as they do.
+    /// Cause of the files' layout.
     pub cause: String,
 }
 
-/// Where a file is. Figures are those of `layout map`.
+/// Layout of a file. Figures are those of `layout map`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileAnswer {
-    /// Its name.
+    /// Path.
     pub path: String,
-    /// Its length.
+    /// Length in bytes.
     pub size_bytes: u64,
-    /// Allocation groups in which it has extents; absent where the file system has none.
+    /// Number of allocation groups with its extents; absent if the file system has no groups.
     pub groups_used: Option<u64>,
-    /// Whether its map was the same after the scans.
+    /// Whether its map was unchanged by the scans.
     pub unchanged_by_scans: bool,
-    /// Fragments after which the free range from before the creation has no room for another request; absent where its ranges
-    /// are not known.
+    /// Fragments that exhaust the free range they were allocated from, i.e. leave no room for another request; absent
+    /// if the ranges are unknown.
     pub free_ranges_filled: Option<u64>,
-    /// For each fragment, what is left after it of the free range in which it lies; absent where these are not known.
+    /// For each fragment, the remaining bytes after it in its free range; absent if unknown.
     #[serde(skip)]
     pub left_after: Option<Vec<Option<u64>>>,
-    /// Parts that are contiguous on the device.
+    /// Number of contiguous parts on the device.
     #[serde(skip)]
     pub fragments: u64,
     /// Median length of its mapping records.
@@ -190,35 +190,35 @@ pub struct FileAnswer {
 pub struct ScanAnswer {
     /// Round, from 1.
     pub round: u32,
-    /// Bytes that were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// From the first read to the end of the last one; of several files the sum.
+    /// From the first read to the end of the last one; for several files the sum.
     pub seconds: f64,
     /// Rate.
     pub bytes_per_second: f64,
-    /// Pages of the files in the page cache when their scans started; absent where the kernel did not tell.
+    /// Pages of the files in the page cache when their scans started; absent if the kernel did not report them.
     pub cached_pages_before_scan: Option<u64>,
 }
 
-/// Several rates.
+/// Statistics of several rates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many.
+    /// Number of values.
     pub n: usize,
-    /// Half of them are no greater.
+    /// Median.
     pub median: f64,
-    /// The least one.
+    /// Minimum.
     pub min: f64,
-    /// The greatest one.
+    /// Maximum.
     pub max: f64,
     /// Geometric mean.
     pub mean: f64,
-    /// Ends of its 95 % confidence interval; absent below two.
+    /// 95 % confidence interval of the mean; absent below two values.
     pub interval: Option<(f64, f64)>,
 }
 
 impl FileAnswer {
-    /// Of a file of `size` bytes with these figures.
+    /// Creates the answer for a file of `size` bytes with these figures.
     pub fn new(path: &Path, size: u64, figures: &Figures, has_groups: bool) -> FileAnswer {
         FileAnswer {
             path: path.display().to_string(),
@@ -236,7 +236,7 @@ impl FileAnswer {
 }
 
 impl Trial<'_> {
-    /// Sums it up.
+    /// Computes the answer.
     pub fn answer(self) -> CreationAnswer {
         let experiment = self.experiment;
         let name = |number: &usize| experiment.methods[*number].to_string();
@@ -267,7 +267,7 @@ impl Trial<'_> {
         answer
     }
 
-    /// Cells of a test on the files of a method.
+    /// Cells of a test on a method's files.
     fn cells<'b>(
         &self,
         cells: &'b [CellStats],
@@ -330,7 +330,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The scans that read all of a method's files.
+    /// Scans that read all of a method's files.
     fn scans_of(&self, number: usize) -> Vec<ScanAnswer> {
         let expected = self.experiment.methods[number].files.count() as usize;
         let round = |round: u32| {
@@ -358,9 +358,9 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The method whose files have the fewest fragments; of equal ones the first.
+/// Index of the method whose files have the fewest fragments; the first of equal ones.
 fn reference(methods: &[MethodAnswer]) -> usize {
-    // A file without blocks is read without the device.
+    // A file without blocks is read without device I/O.
     let can_be = |method: &MethodAnswer| method.files.iter().any(|file| file.fragments > 0);
     let numbered = methods.iter().enumerate().filter(|(_, method)| can_be(method));
     numbered
@@ -368,7 +368,7 @@ fn reference(methods: &[MethodAnswer]) -> usize {
         .map_or(0, |(number, _)| number)
 }
 
-/// Rates of the scans that are compared: all but the first.
+/// Rates of the compared scans: all but the first.
 fn later_rates(scans: &[ScanAnswer]) -> impl Iterator<Item = f64> + '_ {
     scans.iter().skip(1).map(|scan| scan.bytes_per_second)
 }
@@ -387,7 +387,7 @@ fn compare(methods: &mut [MethodAnswer], reference: usize) {
 }
 
 impl MethodAnswer {
-    /// Fragments for each MiB, and the rate of later scans. A file without blocks has no place in an order of rates.
+    /// Fragments per MiB, and the rate of later scans; `None` for files without blocks.
     fn fragments_and_rate(&self) -> Option<(f64, f64)> {
         let fragments: u64 = self.files.iter().map(|file| file.fragments).sum();
         let bytes: u64 = self.files.iter().map(|file| file.size_bytes).sum();
@@ -428,7 +428,7 @@ impl CreationAnswer {
         each.chain(shared).chain(aged).chain(image).chain(first).collect()
     }
 
-    /// Whether first scans differ from later ones, although the page cache was empty before each.
+    /// Describes how first scans differ from later ones, although the page cache was empty before each.
     fn first_scans(&self) -> Option<String> {
         let ratios: Vec<f64> = self.methods.iter().filter_map(|method| method.first_to_later).collect();
         let far = ratios.iter().filter(|ratio| !(1.0 / TOLD_RATIO..=TOLD_RATIO).contains(*ratio)).count();

@@ -1,8 +1,9 @@
-//! Why a file has the layout that it has: the size of the request at allocation time, and the state of the free space.
+//! Derives the cause of a file's layout: the size of the request at allocation time, and the state of the free space.
 //!
-//! An allocator looks for space of the size that it is asked for. Direct writes ask at once, with the size of a write. Buffered
-//! writes are allocated when they are flushed, all that is dirty together (delayed allocation). `fallocate` asks for the whole
-//! range. A small request is satisfied by the next hole, a large one skips holes (measured: iozone-and-layout 6.3).
+//! An allocator searches space of the requested size. Direct writes request it immediately, with the size of a write.
+//! Buffered writes are allocated at flush time, for all dirty data together (delayed allocation). `fallocate` requests
+//! the whole range. A small request is satisfied by the next hole, a large one skips holes (measured: iozone-and-layout
+//! 6.3).
 
 use super::answer::FileAnswer;
 use super::{Files, Method, SpaceBefore, Way};
@@ -10,33 +11,33 @@ use iosonar_layout::FreeSpace;
 use iosonar_plan::ByteSize;
 use serde_json::Value;
 
-/// What the file system is asked for when it allocates space for a method's file.
+/// Allocation request to the file system for a method's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// In bytes. Delayed allocation may find fewer bytes dirty.
+    /// Bytes. Delayed allocation may find fewer dirty bytes.
     pub(crate) bytes: u64,
     pub(crate) by: By,
 }
 
-/// What makes the file system allocate.
+/// Trigger of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     /// Each direct write.
     DirectWrite,
-    /// Each write that waits for stable storage.
+    /// Each synchronous write.
     SyncedWrite,
-    /// Writing back what is dirty.
+    /// Writeback of dirty data.
     WriteBack,
     /// `fallocate`.
     Allocation,
     /// The extent size hint.
     Hint,
-    /// Nothing: no data is written.
+    /// No data is written.
     Nothing,
 }
 
 impl Request {
-    /// Of a method, for files of `size` bytes.
+    /// Request of a method, for files of `size` bytes.
     pub(crate) fn of(method: &Method, size: ByteSize) -> Request {
         let write = method.write_bytes(size).0;
         let (bytes, by) = match method.space {
@@ -54,19 +55,19 @@ impl Request {
         Request { bytes, by }
     }
 
-    /// Whether a place must have room for all of it. Delayed allocation and fallocate take what there is.
+    /// Whether a free range must fit the whole request. Delayed allocation and fallocate use smaller ranges, too.
     fn is_indivisible(self) -> bool {
         matches!(self.by, By::DirectWrite | By::SyncedWrite | By::Hint)
     }
 
-    /// Of fragments that leave so much of their free ranges, those that leave no room for another request.
+    /// Number of fragments whose free range, with these remaining bytes, has no room for another request.
     pub(crate) fn filled(self, left_after: Option<&[Option<u64>]>) -> Option<u64> {
         let room = if self.is_indivisible() { self.bytes } else { 1 };
         let is_filled = |left: &&Option<u64>| left.is_some_and(|left| left < room);
         left_after.map(|left| left.iter().filter(is_filled).count() as u64)
     }
 
-    /// In words, as "each direct write asks for 256 KiB".
+    /// Describes the request, e.g. "each direct write asks for 256 KiB".
     pub(crate) fn words(self) -> String {
         let bytes = rounded(self.bytes);
         match self.by {
@@ -80,16 +81,16 @@ impl Request {
     }
 }
 
-/// The free space that a method found.
+/// Free space at the start of a method.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Found<'a> {
-    /// Sizes of the holes that it was prepared with, least and most.
+    /// Minimum and maximum size of the prepared holes.
     pub(crate) holes: Option<(u64, u64)>,
-    /// As it was measured before files were created.
+    /// Measured before files were created.
     pub(crate) free: Option<&'a FreeSpace>,
 }
 
-/// Why a file of a method is as it is, in sentences.
+/// Describes the cause of a method's layout, in sentences.
 pub(crate) fn cause(method: &Method, size: ByteSize, files: &[FileAnswer], found: Found<'_>) -> String {
     let request = Request::of(method, size);
     let Some(worst) = files.iter().max_by_key(|file| file.fragments) else { return String::new() };
@@ -113,7 +114,7 @@ pub(crate) fn cause(method: &Method, size: ByteSize, files: &[FileAnswer], found
     format!("{asked}; {layout}{}.", reason.unwrap_or_default())
 }
 
-/// The reason by the free ranges that there were before. It says no more than they and the map show.
+/// Cause from the measured free ranges. It states only facts shown by them and the map.
 fn measured(method: &Method, request: Request, file: &FileAnswer, free: &FreeSpace) -> Option<String> {
     let (all, fits) = (free.ranges(), free.sizes().at_least(request.bytes));
     if file.fragments == 0 {
@@ -143,7 +144,7 @@ fn measured(method: &Method, request: Request, file: &FileAnswer, free: &FreeSpa
     Some(by_order(method, request, file).unwrap_or_else(|| format!(": {room}")))
 }
 
-/// The reason where only the holes are known that free space was prepared with, or nothing of it.
+/// Cause if at most the prepared holes are known.
 fn assumed(
     method: &Method,
     request: Request,
@@ -157,7 +158,7 @@ fn assumed(
     }
     if let Some((least, most)) = holes
         && request.bytes <= most
-        // A hole takes whole requests, so that a fragment can be shorter than it by one.
+        // A hole fits whole requests only, so a fragment can be shorter than it by one request.
         && (least.saturating_sub(request.bytes)..=most).contains(&median)
     {
         return Some(format!(
@@ -168,7 +169,7 @@ fn assumed(
     by_order(method, request, file)
 }
 
-/// The reason where it is the order of requests.
+/// Cause if it is the order of requests.
 fn by_order(method: &Method, request: Request, file: &FileAnswer) -> Option<String> {
     let median = file.median_record_bytes.unwrap_or(0);
     match method.files {
@@ -191,7 +192,7 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
-/// A size in the largest unit that is no larger, with two decimals where needed.
+/// Formats a size in the largest unit that is no larger, with two decimals where needed.
 pub(crate) fn rounded(bytes: u64) -> String {
     let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.iter().find(|(_, factor)| bytes >= *factor) {
@@ -234,7 +235,7 @@ mod tests {
         cause(&method.parse().unwrap(), ByteSize(1 << 30), &[file], Found { holes, free: None })
     }
 
-    /// The cause by measured free space: 84 holes of 15.75 MiB and two large ranges. Fragments leave `left` of theirs.
+    /// Cause from measured free space: 84 holes of 15.75 MiB and two large ranges. Fragments leave `left` bytes of theirs.
     fn measured(method: &str, fragments: u64, left: u64) -> String {
         let mut free = FreeSpace::new(None);
         let ranges = [16_515_072u64].repeat(84).into_iter().chain([2 << 30, 3 << 30]);
@@ -264,7 +265,7 @@ mod tests {
         ));
         let one = measured("buffered+64k", 1, 0);
         assert!(one.ends_with("the file has one fragment: 2 of 86 free ranges had room for that."), "{one}");
-        // Where every range has room, that explains nothing.
+        // If every range has room, that explains nothing.
         let any = measured("xfs_mkfile", 1, 0);
         assert!(any.ends_with("the file has one fragment."), "{any}");
         let parts = measured("buffered+64k", 4, 0);
@@ -289,7 +290,7 @@ mod tests {
         assert!(turns.contains("take turns"), "{turns}");
         let random = told("truncate+direct+64k+random", 16_384, 65_536, None);
         assert!(random.contains("not that of the file"), "{random}");
-        // Nothing is claimed that the map does not show.
+        // Claims are limited to facts shown by the map.
         let unknown = told("buffered+64k", 3, 300 << 20, holes);
         assert!(unknown.ends_with("records of 300 MiB in the median."), "{unknown}");
     }

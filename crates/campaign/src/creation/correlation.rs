@@ -1,21 +1,23 @@
-//! Whether scans are the slower the more fragments a file has: Spearman's rank correlation.
+//! Spearman's rank correlation between the number of fragments and the rate of scans.
 
 use serde::Serialize;
 
-/// With fewer methods a rank correlation says nothing: of five, even a perfect order has a probability of 1 in 60 by chance.
+/// Minimum number of methods for a rank correlation: with five, even a perfect order has a probability of 1 in 60 by
+/// chance.
 pub const MIN_METHODS: usize = 5;
 
-/// Rank correlation over methods between fragments per MiB and the rate of scans.
+/// Rank correlation over methods between fragments per MiB and scan rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Correlation {
-    /// Methods.
+    /// Number of methods.
     pub n: usize,
-    /// -1: the more fragments, the slower; 1: the faster; 0: no such order. Absent below [`MIN_METHODS`], or where all are equal.
+    /// -1: more fragments, slower; 1: more fragments, faster; 0: no order. Absent below [`MIN_METHODS`], or if all are
+    /// equal.
     pub rho: Option<f64>,
 }
 
 impl Correlation {
-    /// Of pairs of fragments per MiB and rate. Equal values share their mean rank (Spearman 1904).
+    /// Computes it for pairs of fragments per MiB and rate. Equal values share their mean rank (Spearman 1904).
     pub fn of(pairs: &[(f64, f64)]) -> Correlation {
         let n = pairs.len();
         let enough = n >= MIN_METHODS;

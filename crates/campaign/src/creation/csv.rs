@@ -1,9 +1,9 @@
-//! The answer of an experiment as comma-separated values: what its picture shows.
+//! Formats the answer of an experiment as comma-separated values: the data of its picture.
 
 use super::{CreationAnswer, MethodAnswer};
 use iosonar_text::csv::{Cell, Form, table};
 
-/// A line for each method, in the order in which they were named. Rates are in bytes per second; what is not known is empty.
+/// One line per method, in the order in which they were named. Rates are in bytes per second; unknown values are empty.
 pub fn creation_csv(answer: &CreationAnswer, form: Form) -> String {
     const NAMES: [&str; 17] = [
         "method",
@@ -61,7 +61,7 @@ fn line<'a>(answer: &CreationAnswer, method: &'a MethodAnswer, rounds: usize) ->
         percent(change.and_then(|change| change.high_percent)),
         verdict,
     ];
-    // Scans are told by their round: one that failed leaves its cell empty.
+    // Scans are placed by round: a failed one leaves its cell empty.
     let of_round = |round: usize| method.scan.iter().find(|scan| scan.round as usize == round);
     cells.extend((1..=rounds).map(|round| rate(of_round(round).map(|scan| scan.bytes_per_second))));
     cells

@@ -1,4 +1,4 @@
-//! The free space that methods find, in words.
+//! Describes the free space before each method.
 
 use super::CreationAnswer;
 use super::cause::rounded;
@@ -8,9 +8,9 @@ use serde::Serialize;
 /// The free space of a file system before files were created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FreeBefore {
-    /// Its ranges; absent where they are not known.
+    /// Free ranges; absent if unknown.
     pub free_space: Option<FreeSpace>,
-    /// Why they are not known.
+    /// Why they are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_space_unknown: Option<String>,
 }
@@ -18,21 +18,21 @@ pub struct FreeBefore {
 /// The free space of all methods before files were created.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FreeStates {
-    /// Of each method's own file system, in the order of methods; empty where methods share one.
+    /// By method, for each method's separate file system; empty if methods share one.
     pub of_methods: Vec<FreeBefore>,
-    /// Of the file system that all methods share.
+    /// For the file system that all methods share.
     pub shared: Option<FreeBefore>,
 }
 
 impl FreeStates {
-    /// What a method found, when it was the first one to create its files.
+    /// Free space of a method's file system before any method created files.
     pub(crate) fn of(&self, method: usize) -> Option<&FreeSpace> {
         self.of_methods.get(method).or(self.shared.as_ref())?.free_space.as_ref()
     }
 }
 
 impl FreeBefore {
-    /// As the file system reported it, or why it did not.
+    /// From the file system's report, or the reason for its absence.
     pub fn of(found: Result<FreeSpace, String>) -> FreeBefore {
         let (free_space, free_space_unknown) = match found {
             Ok(free) => (Some(free), None),
@@ -41,7 +41,7 @@ impl FreeBefore {
         FreeBefore { free_space, free_space_unknown }
     }
 
-    /// In a line, as "85 ranges, largest 1.99 GiB, 84 of 8 to 16 MiB".
+    /// Describes it in one line, e.g. "85 ranges, largest 1.99 GiB, 84 of 8 to 16 MiB".
     pub fn words(&self) -> String {
         let Some(free) = &self.free_space else {
             let why = self.free_space_unknown.as_deref().unwrap_or_default();
@@ -59,7 +59,7 @@ impl FreeBefore {
     }
 }
 
-/// `8 to 16 MiB`, `512 KiB to 1 MiB`.
+/// Formats `8 to 16 MiB`, `512 KiB to 1 MiB`.
 fn class_words(class: SizeClass) -> String {
     let (from, to) = (rounded(class.from_bytes), rounded(class.from_bytes.saturating_mul(2)));
     match (from.split_once(' '), to.split_once(' ')) {
@@ -69,7 +69,7 @@ fn class_words(class: SizeClass) -> String {
 }
 
 impl CreationAnswer {
-    /// A line for each state of free space that methods found.
+    /// Returns a line for each free space state.
     pub(crate) fn free_lines(&self) -> Vec<String> {
         let shared = self.free.iter().map(|free| format!("free space before: {}", free.words()));
         let mut states: Vec<(String, Vec<&str>)> = Vec::new();

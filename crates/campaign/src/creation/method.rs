@@ -1,57 +1,57 @@
-//! A way to create a file, as data: the words that users type, and what the file system is asked for.
+//! Creation methods as data, in the words that users type.
 
 use iosonar_plan::{ByteSize, SyncFlag};
 use std::fmt;
 use std::str::FromStr;
 
-/// A way to create a file. Its text form is its words, joined by `+`: `fallocate+buffered+64k`.
+/// A creation method. Its text form is its words, joined by `+`: `fallocate+buffered+64k`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Method {
-    /// What becomes of the file's space before data is written.
+    /// Space allocation before data is written.
     pub space: SpaceBefore,
-    /// Extent size hint that the file gets before data is written, as XFS knows it.
+    /// Extent size hint set before data is written, as in XFS.
     pub extent_hint: Option<ByteSize>,
     /// How data is written.
     pub way: Way,
     /// Bytes of each write.
     pub write: WriteSize,
-    /// Which flag of open(2) makes each write wait for stable storage.
+    /// Flag of open(2) for synchronous writes.
     pub sync: SyncFlag,
-    /// In which order.
+    /// Order of writes.
     pub order: FillOrder,
-    /// After so many bytes fsync is called.
+    /// Bytes between calls of fsync.
     pub fsync_every: Option<ByteSize>,
-    /// After so many bytes the file is closed and opened again.
+    /// Bytes after which the file is reopened.
     pub reopen_every: Option<ByteSize>,
-    /// How many files are created at the same time.
+    /// Number of concurrently created files.
     pub files: Files,
-    /// What is written.
+    /// Content of the data.
     pub content: Content,
 }
 
-/// What becomes of a file's space before data is written.
+/// Space allocation before data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpaceBefore {
-    /// Nothing: the file grows by what is written.
+    /// None: writes extend the file.
     Grows,
-    /// It gets its length, and no blocks (`ftruncate`).
+    /// Length without blocks (`ftruncate`).
     Truncated,
-    /// It gets its length and blocks (`fallocate`).
+    /// Length and blocks (`fallocate`).
     Allocated,
-    /// It gets blocks, and no length (`fallocate` with `FALLOC_FL_KEEP_SIZE`).
+    /// Blocks without length (`fallocate` with `FALLOC_FL_KEEP_SIZE`).
     AllocatedKeepSize,
-    /// It gets its length and blocks that read as zeros (`fallocate` with `FALLOC_FL_ZERO_RANGE`).
+    /// Length and blocks that read as zeros (`fallocate` with `FALLOC_FL_ZERO_RANGE`).
     ZeroRange,
 }
 
 /// How data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Into the page cache.
+    /// Through the page cache.
     Buffered,
     /// With `O_DIRECT`.
     Direct,
-    /// Stored into a mapping of the file.
+    /// Through a mapping of the file.
     Mmap,
     /// No data is written.
     None,
@@ -60,7 +60,7 @@ pub enum Way {
 /// Bytes of each write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteSize {
-    /// So many; the last write can be shorter.
+    /// This many bytes; the last write can be shorter.
     Bytes(ByteSize),
     /// The whole file; above 1 GiB, in writes of 1 GiB.
     Whole,
@@ -77,21 +77,21 @@ pub enum FillOrder {
     Reverse,
 }
 
-/// How many files are created at the same time.
+/// Number of concurrently created files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
     /// One.
     One,
-    /// So many in one directory, each by a writer of its own.
+    /// This many in one directory, each by a separate writer.
     Together(u32),
-    /// So many, each in a directory of its own and by a writer of its own.
+    /// This many, each in a separate directory and by a separate writer.
     Apart(u32),
-    /// So many in one directory, by one writer, one write to each in turn.
+    /// This many in one directory, by one writer, one write to each in turn.
     InTurn(u32),
 }
 
 impl Files {
-    /// How many.
+    /// Returns the number.
     pub fn count(self) -> u32 {
         match self {
             Files::One => 1,
@@ -100,62 +100,62 @@ impl Files {
     }
 }
 
-/// What is written.
+/// Content of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Data that cannot be compressed.
+    /// Incompressible data.
     Random,
     /// Zeros.
     Zeros,
-    /// So many percent of it can be compressed.
+    /// This percentage is compressible.
     Compressible(u8),
 }
 
-/// Why a text is no method.
+/// Why a text is not a method.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MethodError {
-    /// There is no such word.
+    /// Unknown word.
     #[error("'{method}': '{word}' is no word of a method: known are {}", known())]
     Unknown {
-        /// All that was typed.
+        /// Method as typed.
         method: String,
         /// The word.
         word: String,
     },
-    /// Its value is none.
+    /// Invalid value.
     #[error("'{method}': '{word}': {why}")]
     Value {
-        /// All that was typed.
+        /// Method as typed.
         method: String,
         /// The word.
         word: String,
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
-    /// Two words say different things about the same.
+    /// Two words contradict each other.
     #[error("'{method}': '{first}' and '{second}' contradict each other: remove one of them")]
     Contradiction {
-        /// All that was typed.
+        /// Method as typed.
         method: String,
         /// The first word.
         first: String,
         /// The second one.
         second: String,
     },
-    /// It cannot be done.
+    /// An impossible combination.
     #[error("'{method}': {why}")]
     Impossible {
-        /// All that was typed.
+        /// Method as typed.
         method: String,
-        /// The rule.
+        /// Violated rule.
         why: &'static str,
     },
 }
 
-/// The most files that a method creates at the same time.
+/// Maximum number of concurrently created files.
 const MOST_FILES: u32 = 1024;
 
-/// What a word is about: two words about the same contradict each other.
+/// Aspect set by a word: two words for the same aspect contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aspect {
     Space,
@@ -170,7 +170,7 @@ enum Aspect {
     Content,
 }
 
-/// A word without a value: its text, what it is about, what it says.
+/// A word without a value: text, aspect, effect.
 type Word = (&'static str, Aspect, fn(&mut Method));
 
 /// Words without a value.
@@ -189,7 +189,7 @@ const WORDS: [Word; 16] = [
     ("fallocate-keep", Aspect::Space, |m| m.space = SpaceBefore::AllocatedKeepSize),
     ("zero-range", Aspect::Space, |m| m.space = SpaceBefore::ZeroRange),
     ("zeros", Aspect::Content, |m| m.content = Content::Zeros),
-    // The order of both is the usual one: the words are there to be typed.
+    // Both are defaults; the words exist for completeness.
     ("sequential", Aspect::Order, |m| m.order = FillOrder::Sequential),
     ("incompressible", Aspect::Content, |m| m.content = Content::Random),
 ];
@@ -205,8 +205,8 @@ const VALUED: [(&str, Aspect); 7] = [
     ("compressible", Aspect::Content),
 ];
 
-/// Names of other tools' ways. xfs_mkfile(8) makes direct appends of 256 KiB; with `-p` it reserves the space first, and with
-/// `-n` it only sets the length (iozone-and-layout 6.2, by strace).
+/// Methods of other tools. xfs_mkfile(8) makes direct appends of 256 KiB; with `-p` it reserves the space first, and
+/// with `-n` it only sets the length (iozone-and-layout 6.2, by strace).
 const TOOLS: [(&str, &str); 3] = [
     ("xfs_mkfile", "direct+256k"),
     ("xfs_mkfile-p", "fallocate-keep+direct+256k"),
@@ -347,13 +347,13 @@ impl Method {
         }
     }
 
-    /// After how many openings of the file fsync is called, where that is not within one of them.
+    /// Number of openings of the file between calls of fsync, if it spans several.
     pub(crate) fn fsync_passes(&self) -> Option<u32> {
         let (reopen, fsync) = self.reopen_every.zip(self.fsync_every)?;
         (fsync > reopen).then(|| u32::try_from(fsync.0 / reopen.0).unwrap_or(u32::MAX))
     }
 
-    /// Bytes of a write to files of so many bytes.
+    /// Bytes of a write to files of `size` bytes.
     pub fn write_bytes(&self, size: ByteSize) -> ByteSize {
         match self.write {
             WriteSize::Bytes(bytes) => bytes.min(size),
@@ -435,7 +435,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// A size as users type it: `64k`.
+/// Formats a size as users type it: `64k`.
 fn short(size: ByteSize) -> String {
     let text = size.to_string().to_lowercase();
     text.strip_suffix("ib").map(String::from).unwrap_or(text)

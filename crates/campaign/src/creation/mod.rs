@@ -1,8 +1,8 @@
-//! How a file was created decides how it reads: an experiment on creation methods.
+//! Experiment on creation methods: how a file was created determines how it reads.
 //!
-//! A [`Method`] is a way to create a file, as data. An [`Experiment`] has several, and becomes two plans: one creates the files,
-//! one evicts and scans them in rounds. [`CreationAnswer`] is what came of it: rates, layouts, whether scans differ, and why
-//! layouts do.
+//! A [`Method`] is a way to create a file, as data. An [`Experiment`] has several, and becomes two plans: one creates
+//! the files, one evicts and scans them in rounds. [`CreationAnswer`] is the result: rates, layouts, whether scans
+//! differ, and why layouts do.
 
 mod answer;
 mod cause;

@@ -12,21 +12,21 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Test of the cells in which files are created.
+/// Test name of the cells that create files.
 pub const CREATE: &str = "create";
-/// Test of the cells in which files are flushed that were opened again and again.
+/// Test name of the cells that flush files which were reopened repeatedly.
 pub const FLUSH: &str = "flush";
-/// Test of the cells in which files are scanned.
+/// Test name of the cells that scan files.
 pub const SCAN: &str = "scan";
 
-/// Writers start one after the other, as programs do. At the same instant each would find the allocation group of the others
-/// locked, and XFS would give it another one.
+/// Writers start one after the other, as programs do. If they started simultaneously, each would find the allocation
+/// group of the others locked, and XFS would choose another one.
 const STAGGER: Nanos = Nanos(2_000_000);
 
-/// Files of one size, created in several ways and scanned.
+/// Files of one size, created by several methods and scanned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Experiment {
-    /// The ways.
+    /// The methods.
     pub methods: Vec<Method>,
     /// Bytes of each file.
     pub size: ByteSize,
@@ -34,30 +34,30 @@ pub struct Experiment {
     pub scan_record: ByteSize,
     /// Scans bypass the page cache.
     pub scan_direct: bool,
-    /// How often all files are scanned.
+    /// Number of scans of all files.
     pub rounds: u32,
-    /// Seed of the orders of methods and of what is random in files.
+    /// Seed of the orders of methods and of random data.
     pub seed: u64,
     /// Time between two samples of the machine's counters.
     pub sample_every: Nanos,
-    /// Identifies the run in the data.
+    /// Run id in the data.
     pub run_id: RunId,
 }
 
 /// Why an experiment has no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// A size is no multiple of another one.
+    /// A size is not a multiple of another one.
     #[error("--size {size} is no multiple of {of} in the method '{method}': use another one of them")]
     NoMultiple {
         /// The method.
         method: String,
         /// Bytes of a file.
         size: ByteSize,
-        /// What it must be a multiple of.
+        /// Required divisor.
         of: ByteSize,
     },
-    /// Parts of a method do not fit together.
+    /// Contradicting parts of a method.
     #[error("the method '{method}': {every} is no multiple of {write}: use another one of them")]
     Uneven {
         /// The method.
@@ -67,13 +67,13 @@ pub enum ExperimentError {
         /// Bytes of a write.
         write: ByteSize,
     },
-    /// A plan cannot say it.
+    /// Not expressible as a plan.
     #[error(transparent)]
     Plan(#[from] InvalidPlan),
 }
 
 impl Experiment {
-    /// How many files each method has, in the order of methods.
+    /// Number of files of each method, in the order of methods.
     pub fn files(&self) -> impl Iterator<Item = u32> + '_ {
         self.methods.iter().map(|method| method.files.count())
     }
@@ -88,14 +88,14 @@ impl Experiment {
         self.orders().split_off(1)
     }
 
-    /// Each round has all methods, in an order of its own: what drifts meanwhile falls on all alike.
+    /// Each round has all methods in a different order, so that drift affects all equally.
     fn orders(&self) -> Vec<Vec<usize>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut order: Vec<usize> = (0..self.methods.len()).collect();
         (0..=self.rounds)
             .map(|_| {
                 let before = order.clone();
-                // With two methods chance alone would often repeat an order; beyond that it decides.
+                // With two methods chance alone would often repeat an order; otherwise chance decides.
                 while order == before && order.len() > 1 {
                     shuffle(&mut order, &mut random);
                 }
@@ -104,7 +104,7 @@ impl Experiment {
             .collect()
     }
 
-    /// The plan that creates the files, which must not exist. `files` has the paths of each method.
+    /// Returns the plan that creates the files, which must not exist. `files` has the paths of each method.
     ///
     /// # Errors
     /// See [`ExperimentError`].
@@ -129,7 +129,7 @@ impl Experiment {
         self.plan(targets, phases, most.unwrap_or(0))
     }
 
-    /// The plan that scans them, one after the other, after it has evicted each from the page cache.
+    /// Returns the plan that scans them, one after the other, after evicting each from the page cache.
     ///
     /// # Errors
     /// See [`ExperimentError`].
@@ -147,14 +147,14 @@ impl Experiment {
     }
 
     fn plan(&self, targets: Vec<Target>, phases: Vec<Phase>, data: u64) -> Result<Plan, ExperimentError> {
-        // Targets share the memory for data equally, and only those of one phase need it at a time.
+        // Targets share the data memory equally, and only those of one phase need it at a time.
         let buffers = ByteSize(data.saturating_mul(targets.len() as u64).max(Memory::default().buffers.0));
         let plan = Plan {
             seed: self.seed,
             engine: Engine::Threads,
             memory: Memory { buffers, ..Memory::default() },
             sample_every: self.sample_every,
-            // A file without some of its data is not the file that was asked for.
+            // A file with missing data is not the requested file.
             faults: Faults { max_errors: Some(0), ..Faults::default() },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
             ..Plan::new(self.run_id, targets, phases)
@@ -163,7 +163,7 @@ impl Experiment {
         Ok(plan)
     }
 
-    /// Numbers of a method's targets.
+    /// Target numbers of a method.
     pub(super) fn targets(&self, number: usize) -> Range<u16> {
         let first: u32 = self.files().take(number).sum();
         first as u16..(first + self.methods[number].files.count()) as u16
@@ -197,7 +197,7 @@ impl Experiment {
         })
     }
 
-    /// Whether what a method counts in divides what it is counted in.
+    /// Checks that the sizes of a method divide each other.
     fn check(&self, method: &Method, write: ByteSize) -> Result<(), ExperimentError> {
         let in_order = method.order == FillOrder::Sequential;
         let sector = (method.way == Way::Direct).then_some(ByteSize(SECTOR));
@@ -253,7 +253,7 @@ impl Experiment {
         Job { options, ..Job::new(target, 1, Workload::Generated(generator)) }
     }
 
-    /// What a method that opened its files again and again left in the page cache is flushed once, at the end.
+    /// A method that reopens its files flushes once, at the end.
     fn flush(&self, number: usize) -> Phase {
         let generator = Generator {
             read_percent: Decimal::whole(0),
@@ -300,7 +300,7 @@ impl Experiment {
     }
 }
 
-/// None: sectors that say whose they are, which cannot be compressed.
+/// `None`: sectors with headers, which are incompressible.
 fn data(content: Content) -> Option<Data> {
     match content {
         Content::Random => None,
@@ -313,7 +313,7 @@ fn data(content: Content) -> Option<Data> {
 }
 
 fn before(method: &Method, size: ByteSize) -> Vec<FileStep> {
-    // Each pass opens the file that preparation made.
+    // Each pass opens the file created by the preparation.
     let open = if method.reopen_every.is_some() { FileStep::Open } else { FileStep::Create };
     let space = match method.space {
         SpaceBefore::Grows => None,

@@ -1,4 +1,4 @@
-//! The answer of an experiment as text.
+//! Formats the answer of an experiment as text.
 
 use super::cause::rounded;
 use super::{CreationAnswer, MIN_METHODS, MethodAnswer};
@@ -7,7 +7,7 @@ use crate::aligned::aligned;
 use iosonar_text::one_line;
 use std::fmt::Write;
 
-/// The answer for people: where it took place, a line for each method, what follows, and what to know.
+/// Formats the answer: environment, a line for each method, conclusion, and cautions.
 pub fn creation_text(answer: &CreationAnswer) -> String {
     let mut text = format!("{}; {}\n", one_line(&answer.place()), answer.procedure());
     if let Some(age) = &answer.setting.age {
@@ -23,7 +23,7 @@ pub fn creation_text(answer: &CreationAnswer) -> String {
 }
 
 impl CreationAnswer {
-    /// The files and their file system, in words.
+    /// Describes the files and their file system.
     pub fn place(&self) -> String {
         let setting = &self.setting;
         let separate = setting.scratch_bytes.map_or(String::new(), |bytes| {
@@ -39,15 +39,15 @@ impl CreationAnswer {
         )
     }
 
-    /// How files are scanned, in words.
+    /// Describes the scan procedure.
     pub fn procedure(&self) -> String {
         let access = if self.scan_direct { "direct" } else { "buffered" };
         let record = rounded(self.scan_record_bytes);
         format!("scans by {access} reads of {record}, each after eviction from the page cache")
     }
 
-    /// The answer in few sentences, for a picture: why the most fragmented files and those of the reference lie as they do, and
-    /// whether scans differ. All of them are part of the conclusion.
+    /// Summarises the answer for a picture: why the most fragmented files and those of the reference are laid out as
+    /// they are, and whether scans differ. All sentences are part of the conclusion.
     pub fn summary(&self) -> Vec<String> {
         let most = self.methods.iter().max_by(|a, b| a.mean_fragments().total_cmp(&b.mean_fragments()));
         let worst = most.filter(|method| method.method != self.reference && method.mean_fragments() > 1.0);
@@ -60,7 +60,7 @@ impl CreationAnswer {
         told
     }
 
-    /// Whether scans of a method differ from those of the reference, in a few words.
+    /// States briefly whether scans of a method differ from those of the reference.
     pub fn verdict(&self, method: &MethodAnswer) -> String {
         let Some(change) = &method.change else {
             return if method.method == self.reference { "reference" } else { "-" }.into();
@@ -74,19 +74,19 @@ impl CreationAnswer {
 }
 
 impl MethodAnswer {
-    /// Fragments of a file, on average over its files.
+    /// Mean number of fragments per file.
     pub fn mean_fragments(&self) -> f64 {
         let all: u64 = self.files.iter().map(|file| file.fragments).sum();
         all as f64 / self.files.len().max(1) as f64
     }
 
-    /// Its cause, with its name.
+    /// Name and cause.
     fn explained(&self) -> String {
         format!("{}: {}", self.method, self.cause)
     }
 }
 
-/// Rates in MiB/s.
+/// Table with rates in MiB/s.
 fn table(answer: &CreationAnswer) -> String {
     let head = [
         ["", "create", "with", "frag-", "median", "", "scans MiB/s", "", "", ""],
@@ -134,10 +134,10 @@ fn row(method: &MethodAnswer, reference: &str) -> [String; 10] {
     ]
 }
 
-/// Nobody looks for a change of more percent.
+/// Changes of more percent are not of interest.
 const MOST_VISIBLE: f64 = 100.0;
 
-/// The answer in sentences: why layouts differ, and whether scans do.
+/// Conclusion in sentences: why layouts differ, and whether scans do.
 pub(crate) fn conclusion(answer: &CreationAnswer) -> Vec<String> {
     let causes = answer.methods.iter().filter(|method| !method.cause.is_empty());
     let mut told: Vec<String> = causes.map(MethodAnswer::explained).collect();
@@ -187,7 +187,7 @@ fn differences(answer: &CreationAnswer) -> Vec<String> {
     told
 }
 
-/// How large the requests were that devices read.
+/// Describes the size of the requests that devices read.
 fn requests(answer: &CreationAnswer) -> Option<String> {
     let size = |bytes: f64| rounded(bytes.round() as u64);
     if let Some(mean) = answer.device_read_bytes_mean {
