@@ -1,5 +1,5 @@
-//! The coordinator: starts a process for each part of a plan, lets all of them start each phase at one time, and makes one
-//! result of theirs.
+//! The coordinator: starts a process for each part of a plan, starts each phase simultaneously in all of them, and
+//! merges their results.
 
 use crate::launch::{Event, Launch, Participant, What};
 use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
@@ -20,44 +20,44 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How long a wait for processes lasts before it looks whether the run is stopped.
+/// Interval at which a wait for processes checks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(20);
-/// Round trips for each reading of another machine's clock.
+/// Round trips per reading of another machine's clock.
 const ROUND_TRIPS: u32 = 8;
-/// In which an order reaches a process on this machine, and its threads wake up.
+/// Time for an order to reach a process on this machine and wake its threads, in nanoseconds.
 const LEAD: u64 = 300_000;
-/// What giving an order takes.
+/// Time to send one order, in nanoseconds.
 const LEAD_OF_EACH: u64 = 20_000;
 
 /// Why processes cannot execute a plan together.
 #[derive(Debug, thiserror::Error)]
 pub enum TogetherError {
-    /// One of them cannot be started, or cannot do its part; nothing was changed.
+    /// A process cannot be started, or cannot execute its part; nothing was changed.
     #[error("{0}")]
     Refused(String),
-    /// A signal came before the first phase; nothing was changed.
+    /// A signal arrived before the first phase; nothing was changed.
     #[error("the run was stopped before it started")]
     Stopped,
-    /// The archive.
+    /// Error of the archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The run is over, and its records cannot be merged: they are where the text says.
+    /// The run has ended, but its records cannot be merged; the text has their location.
     #[error("{0}")]
     Unmerged(String),
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct PhaseProgress<'a> {
-    /// Number of the phase that starts now, from 0.
+    /// Number of the starting phase, from 0.
     pub number: usize,
-    /// How many there are.
+    /// Number of phases.
     pub of: usize,
     /// Its name in the plan.
     pub name: &'a str,
 }
 
-/// What a process says when it is prepared.
+/// Report of a prepared process.
 struct PartPrepared {
     told: Vec<String>,
     info: RunInfo,
@@ -65,11 +65,11 @@ struct PartPrepared {
     intent: Intent,
 }
 
-/// A process, and what it has said.
+/// A process and its reports.
 struct Part {
     process: Participant,
     targets: Vec<u16>,
-    /// Name of its machine, where that is another one.
+    /// Name of its machine, if remote.
     host: Option<String>,
     is_remote: bool,
     clock: Option<String>,
@@ -78,19 +78,19 @@ struct Part {
     arrived: Option<(u16, u64)>,
     ended: Option<(u16, bool)>,
     done: Option<RunInfo>,
-    /// Lines of loads that it has skipped.
+    /// Lines of loads that it skipped.
     skipped: u64,
-    /// Where its records are on its machine, until they have come.
+    /// Directory of its records on its machine, until received.
     scratch: Option<PathBuf>,
-    /// Why it says nothing more, or does nothing more.
+    /// Why it has stopped reporting or working.
     lost: Option<String>,
-    /// It ended before a phase that all others were ready for.
+    /// It ended before a phase for which all others were ready.
     is_cause: bool,
     trips: Vec<RoundTrip>,
-    /// Number of the last ping, and when it was sent.
+    /// Number and send time of the last ping.
     ping: (u32, u64),
     offset: Offset,
-    /// When each phase started, here and there.
+    /// Start of each phase, on the clocks here and there.
     starts: Vec<(u64, u64)>,
 }
 
@@ -115,7 +115,7 @@ impl Part {
     fn stop(&mut self, signal: i32) {
         self.process.order(&Order::Stop { signal });
         if self.clock.is_none() && !self.is_gone() {
-            // It has made nothing yet. A remote shell that waits for its machine would do so for minutes.
+            // It has created nothing yet. A remote shell that waits for its machine would do so for minutes.
             self.process.kill();
             self.lost = Some(String::new());
         }
@@ -144,13 +144,13 @@ impl Part {
                 (self.done, self.skipped, self.scratch) = (Some(*info), skipped, None);
                 self.process.order(&Order::Received);
             }
-            // Files are taken from the stream; a first job's end is for the others; an old pong says nothing.
+            // Files are read from the stream; a first job's end is for the others; an old pong is ignored.
             Report::File { .. } | Report::FirstDone { .. } | Report::Pong { .. } => {}
         }
     }
 }
 
-/// Processes whose parts can be executed. Dropped before the run, they take back what was made for it.
+/// Processes ready to execute their parts. Dropped before the run, they undo their preparations.
 pub struct Assembled<'a> {
     plan: &'a Plan,
     command: String,
@@ -160,10 +160,10 @@ pub struct Assembled<'a> {
 }
 
 impl<'a> Assembled<'a> {
-    /// Starts the processes, and lets each prepare its part. They have `command` as what was typed.
+    /// Starts the processes, and lets each prepare its part. They record `command` as the command typed.
     ///
     /// # Errors
-    /// A process cannot be started, or cannot do its part; no target was changed.
+    /// A process cannot be started, or cannot execute its part; no target was changed.
     pub fn new(
         setup: &Launch,
         plan: &'a Plan,
@@ -207,7 +207,7 @@ impl<'a> Assembled<'a> {
         Ok(all)
     }
 
-    /// Hands each process its part.
+    /// Sends each process its part.
     fn prepare(&mut self) {
         let count = self.parts.len();
         let mut loops_before = 0;
@@ -228,7 +228,7 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// The first process that cannot take part is the reason why nobody does; after a signal, that is the signal.
+    /// Fails with the first process that cannot take part; after a signal, with the signal.
     fn refuse_lost(&mut self, control: &Control) -> Result<(), TogetherError> {
         if control.signal().is_some() {
             return Err(TogetherError::Stopped);
@@ -245,7 +245,7 @@ impl<'a> Assembled<'a> {
         Err(TogetherError::Refused(text))
     }
 
-    /// What is known of the whole before the start.
+    /// Facts about the whole run before its start.
     pub fn info(&self) -> RunInfo {
         let info = RunInfo::new(TOOL, &self.command, Vec::new()).started_here();
         let mut info = RunInfo { started_unix_ns: realtime_ns(), ..info };
@@ -259,12 +259,12 @@ impl<'a> Assembled<'a> {
         info
     }
 
-    /// The machines before the start, with what is going to be done to the targets there.
+    /// Machines before the start, with the planned use of their targets.
     pub fn machines(&self) -> Vec<MachineBefore> {
         machines(self.parts.iter().filter_map(Part::found))
     }
 
-    /// What users should know before the start, a line each.
+    /// Messages for the user before the start, one per line.
     pub fn told(&self) -> Vec<String> {
         let lines = |part: &Part| {
             let told = part.prepared.as_ref().map_or(&[][..], |prepared| &prepared.told);
@@ -274,7 +274,7 @@ impl<'a> Assembled<'a> {
         self.parts.iter().flat_map(lines).collect()
     }
 
-    /// This machine, with what each process found out about its targets; machines of other processes under `hosts`.
+    /// Environment of this machine, with the target facts of each process; other machines are under `hosts`.
     fn environment(&self, written_back: Option<WrittenBack>) -> serde_json::Value {
         let facts = environment::capture(&[], &Root::default()).by(TOOL);
         let facts = Environment { written_back, ..facts };
@@ -294,7 +294,7 @@ impl<'a> Assembled<'a> {
         all
     }
 
-    /// Hears what processes say until `holds` is true of each that is not gone.
+    /// Receives reports until `holds` is true for each process that is not gone.
     fn pump(&mut self, control: &Control, holds: impl Fn(&Part) -> bool) {
         while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
             if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
@@ -335,11 +335,11 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// Executes the plan for a new archive in this directory. `written_back` is what was written back on this machine before;
-    /// `show` hears of each phase that starts.
+    /// Executes the plan for a new archive in this directory. `written_back` is the preceding writeback on this
+    /// machine; `show` is called for each phase that starts.
     ///
     /// # Errors
-    /// See [`TogetherError`]. What goes wrong on the way is no error, but the state of the result.
+    /// See [`TogetherError`]. Errors during the run are not returned; they are in the state of the result.
     pub fn run(
         mut self,
         dir: &Path,
@@ -415,10 +415,10 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// In which an order reaches every process.
+    /// Time for an order to reach every process.
     fn lead(&self) -> u64 {
         let slowest = self.parts.iter().map(|part| part.offset.round_trip).max().unwrap_or(0);
-        // Orders are given one after the other.
+        // Orders are sent one after the other.
         LEAD + LEAD_OF_EACH * self.parts.len() as u64 + slowest
     }
 
@@ -433,7 +433,7 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// Lets requests start when all processes have done the file operations before them.
+    /// Starts the requests when all processes have completed the preceding file operations.
     fn meet(&mut self, phase: u16, control: &Control) {
         let plan = self.plan;
         let has_job = |part: &Part| {
@@ -441,7 +441,7 @@ impl<'a> Assembled<'a> {
         };
         let has_arrived = |part: &Part| part.arrived.is_some_and(|(arrived, _)| arrived == phase);
         self.pump(control, |part| !has_job(part) || has_arrived(part) || part.has_ended(phase));
-        // What came before may have taken minutes, in which clocks drift.
+        // The preceding operations may have taken minutes, in which clocks drift.
         self.read_clocks(control);
         let arrived = |part: &Part| Some(part.offset.here(part.arrived.filter(|_| has_arrived(part))?.1));
         let latest = self.parts.iter().filter_map(arrived).max().unwrap_or(0);
@@ -452,7 +452,7 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// Time zero of the run is that of its first phase.
+    /// Sets the run's time zero to the start of the first phase.
     fn start_of(&self, info: RunInfo) -> RunInfo {
         let origin = self.parts[0].starts[0].0;
         let started_unix_ns = (realtime_ns() + origin).saturating_sub(monotonic_ns());
@@ -460,23 +460,23 @@ impl<'a> Assembled<'a> {
     }
 }
 
-/// A run that is over. Each process has left its own records.
+/// A finished run. Each process has separate records.
 pub struct Executed<'a> {
     all: Assembled<'a>,
     archive: ArchiveWriter,
-    /// What was known at the start.
+    /// Facts at the start.
     info: RunInfo,
-    /// Directory with their archives, until these are merged.
+    /// Directory of the processes' archives, until they are merged.
     parts: Made,
 }
 
 impl Executed<'_> {
-    /// Makes one result of all. The archives of the processes go when it is complete.
+    /// Merges all results. The archives of the processes are removed after that.
     ///
     /// # Errors
-    /// It cannot be written; the archives of the processes stay.
+    /// Writing failed; the archives of the processes stay.
     pub fn merge(mut self) -> Result<Ended, TogetherError> {
-        // What a reader finds if the program is killed meanwhile. A full disk shows in the records, too.
+        // State in case the program is killed meanwhile. A full disk also shows in the records.
         let why =
             format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));
         let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
@@ -491,17 +491,17 @@ impl Executed<'_> {
             TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
         })?;
         for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
-            // What cannot be removed is no part of the result.
+            // Archives that cannot be removed do not affect the result.
             let _ = remove_archive(&self.parts.path().join(number.to_string()));
         }
-        // It stays where it is not empty.
+        // A non-empty directory stays.
         let _ = self.parts.remove();
         let skipped = self.all.parts.iter().map(|part| part.skipped).sum();
         Ok(Ended { archive: self.archive, info, skipped })
     }
 
-    /// Adds samples of this machine's counters, and extent maps of files here. They are an addition: what cannot be read or written
-    /// costs no result.
+    /// Adds samples of this machine's counters, and extent maps of files here. They are supplementary: errors do not
+    /// fail the result.
     fn add_evidence(&self, results: &[PartResult]) {
         let maps = results.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
         let _ = self.archive.write_maps(maps.flatten());
@@ -518,7 +518,7 @@ impl Executed<'_> {
     }
 }
 
-/// What a process has left. One that is lost has left what its log holds.
+/// Result of a process. That of a lost process is the content of its log.
 fn result_of(part: &mut Part) -> PartResult {
     let status = part.process.dismiss();
     let (archive, unread) = archive_of(part);
@@ -530,7 +530,7 @@ fn result_of(part: &mut Part) -> PartResult {
         (true, None) => "its process ended before the run did".into(),
         (false, _) => why,
     });
-    // A process that was lost may have lost its records with it.
+    // A lost process may have lost its records, too.
     let archive = archive.filter(|archive| part.lost.is_none() || has_records(archive.dir()));
     let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
     let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
@@ -555,12 +555,12 @@ fn result_of(part: &mut Part) -> PartResult {
     }
 }
 
-/// The archive of a process as far as it is there, and why it cannot be read.
+/// Opens the archive of a process, if it exists; also returns why it is unreadable.
 fn archive_of(part: &Part) -> (Option<Archive>, Option<String>) {
     let Some(dir) = part.process.archive.get().filter(|dir| dir.exists()) else { return (None, None) };
     match Archive::open(dir) {
         Ok(archive) => (Some(archive), None),
-        // The reason why it was lost is the reason why there is no more.
+        // The process was lost, which already explains the missing records.
         Err(_) if part.lost.is_some() && !has_records(dir) => (None, None),
         Err(error) => (None, Some(unread(dir, error))),
     }
@@ -577,7 +577,7 @@ fn host_of(executor: &Executor) -> Option<&str> {
     }
 }
 
-/// What messages call a process: by its machine, and by its target where that tells it from others.
+/// Name of a process in messages: its machine, and its target if necessary to distinguish it.
 fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
     let path = shown(&plan.targets[usize::from(targets[0])].path);
     let is_there =
@@ -589,7 +589,7 @@ fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
     }
 }
 
-/// Adds what a process found out about its machine and its targets; several processes of one machine have one entry.
+/// Adds the facts that a process found about its machine and its targets; several processes of one machine have one entry.
 fn add_host(hosts: &mut serde_json::Map<String, serde_json::Value>, name: String, found: &serde_json::Value) {
     match hosts.get_mut(&name).and_then(|known| known["targets"].as_array_mut()) {
         Some(targets) => targets.extend(found["targets"].as_array().cloned().unwrap_or_default()),
@@ -597,7 +597,7 @@ fn add_host(hosts: &mut serde_json::Map<String, serde_json::Value>, name: String
     }
 }
 
-/// Issuing loops on these targets, in the phase that has the most of them.
+/// Number of workers on these targets, in the phase that has the most.
 fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
     let of_phase = |phase: &iosonar_plan::Phase| -> usize {
         let own = phase.jobs.iter().filter(|job| targets.contains(&job.target));
@@ -606,8 +606,8 @@ fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
     plan.phases.iter().map(of_phase).max().unwrap_or(0)
 }
 
-/// The plan as one of `count` processes executes it, with so many issuing loops in processes before it: all of them together
-/// take the memory and the CPUs that the plan allows.
+/// The plan for one of `count` processes, with `loops_before` workers in earlier processes: together they use the
+/// memory and the CPUs that the plan allows.
 fn shared_out(plan: &Plan, count: usize, loops_before: usize) -> Plan {
     let mut shared = plan.clone();
     shared.memory.buffers = ByteSize((plan.memory.buffers.0 / count.max(1) as u64).max(4096));
@@ -618,7 +618,7 @@ fn shared_out(plan: &Plan, count: usize, loops_before: usize) -> Plan {
     let all: Vec<u16> = (0..plan.targets.len()).map(|target| target as u16).collect();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if shared.pacing.spin.is_none() && loops_of(plan, &all) >= cpus {
-        // No process sees that the others take the CPUs.
+        // A process cannot detect that the others use the CPUs.
         shared.pacing.spin = Some(Nanos(0));
     }
     shared

@@ -1,4 +1,4 @@
-//! Starting processes, and what they say as events of one queue.
+//! Starts processes and queues their reports as events.
 
 use crate::protocol::{Order, Report, TAKE_PART, hear, say};
 use iosonar_os::{create, monotonic_ns};
@@ -12,12 +12,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Something that a process said, or that happened to it.
+/// A report of a process, or an event concerning it.
 #[derive(Debug)]
 pub(crate) struct Event {
     /// Number of its part.
     pub(crate) part: usize,
-    /// When it was heard, as `CLOCK_MONOTONIC`.
+    /// Time of arrival, as `CLOCK_MONOTONIC`.
     pub(crate) heard: u64,
     pub(crate) what: What,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Event {
 #[derive(Debug)]
 pub(crate) enum What {
     Said(Report),
-    /// It says nothing more; with a reason where that is not its end.
+    /// No more reports; with a reason if the process has not ended normally.
     Silent(Option<String>),
 }
 
@@ -36,29 +36,29 @@ pub struct Launch {
     pub program: PathBuf,
     /// The remote shell with its options; the host follows.
     pub remote_shell: Vec<String>,
-    /// Takes a line that the remote shell or a program on another machine has printed as an error. It may hold anything.
+    /// Receives each line of errors printed by the remote shell or a remote program. It may contain anything.
     pub hear: fn(&str),
 }
 
-/// How long errors of a remote shell that has ended are waited for. A connection that it shares with others stays open.
+/// Maximum wait for errors of a remote shell that has ended: a connection shared with others stays open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// The longest line of errors that is passed on in one piece.
+/// Maximum length of a line of errors passed on in one piece.
 const LONGEST_ERROR: u64 = 4096;
 
-/// A process that takes part.
+/// A participating process.
 pub(crate) struct Participant {
-    /// What messages call it.
+    /// Name in messages.
     pub(crate) name: String,
-    /// Where its records come to; known when the run starts.
+    /// Directory for its records; set when the run starts.
     pub(crate) archive: Arc<OnceLock<PathBuf>>,
     child: Child,
     to: Option<ChildStdin>,
-    /// Ends when its errors have been passed on.
+    /// Closed when its errors have been passed on.
     errors: Option<Receiver<()>>,
 }
 
 impl Launch {
-    /// Starts the process that executes a part. Its first words are the next events of `part`.
+    /// Starts the process that executes a part. Its first reports are the next events of `part`.
     pub(crate) fn start(
         &self,
         part: usize,
@@ -70,10 +70,10 @@ impl Launch {
             Executor::Host(host) => self.remote(host)?,
             Executor::Thread | Executor::Process => self.local(),
         };
-        // A group of its own: Ctrl-C of the terminal is for the coordinator, which stops all in order.
+        // A separate process group: Ctrl-C of the terminal is for the coordinator, which stops all processes in order.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         if matches!(executor, Executor::Host(_)) {
-            // A terminal would obey another machine, and stop what writes to it from the background.
+            // Otherwise another machine could control the terminal, and writing to it would stop background processes.
             command.stderr(Stdio::piped());
         }
         let started = command.spawn();
@@ -86,7 +86,7 @@ impl Launch {
         let listen = move || {
             let end = listen(part, &mut BufReader::new(from), &place, &to_queue).err();
             let what = What::Silent(end.map(|error| error.to_string()));
-            // Nobody listens where the run is over.
+            // After the run there is no receiver.
             let _ = to_queue.send(Event { part, heard: monotonic_ns(), what });
         };
         std::thread::Builder::new().name(format!("part-{part}")).spawn(listen)?;
@@ -95,7 +95,7 @@ impl Launch {
         Ok(Participant { name, archive, child, to, errors })
     }
 
-    /// Passes on what a process prints as errors, line by line.
+    /// Passes on the errors of a process, line by line.
     fn pass_on(&self, name: &str, errors: ChildStderr) -> io::Result<Receiver<()>> {
         let (hear, name, (end, ended)) = (self.hear, name.to_string(), channel());
         let listen = move || {
@@ -114,7 +114,7 @@ impl Launch {
 
     fn local(&self) -> Command {
         let mut command = Command::new(&self.program);
-        // Whatever the program is called here, it is not called by the name of another one there.
+        // arg0 is fixed: the program's name here must not be that of another program there.
         command.arg0("iosonar").arg(TAKE_PART);
         command
     }
@@ -130,13 +130,13 @@ impl Launch {
     }
 }
 
-/// A word as a shell takes it whole.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 impl Participant {
-    /// Gives an order. A process that is gone is known from its silence.
+    /// Sends an order. A process that is gone is detected by its silence.
     pub(crate) fn order(&mut self, order: &Order) {
         if let Some(to) = &mut self.to
             && say(to, order).is_err()
@@ -145,18 +145,18 @@ impl Participant {
         }
     }
 
-    /// Ends it at once.
+    /// Kills it.
     pub(crate) fn kill(&mut self) {
-        // One that has ended needs no end.
+        // It may have ended already.
         let _ = self.child.kill();
     }
 
-    /// Lets it end, and waits for that; what the system says of it if it did not end well.
+    /// Lets it end, and waits for that; returns the exit status in words if it failed.
     pub(crate) fn dismiss(&mut self) -> Option<String> {
         self.to = None;
         let ended = self.child.wait();
         if let Some(errors) = self.errors.take() {
-            // Nothing is sent: it ends.
+            // No message is sent: the channel closes.
             let _ = errors.recv_timeout(LAST_WORDS);
         }
         match ended {
@@ -169,7 +169,7 @@ impl Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        // It has taken back what was made for the run when this returns.
+        // When this returns, it has undone its preparations.
         self.dismiss();
     }
 }
@@ -196,7 +196,8 @@ fn listen(
     Ok(())
 }
 
-/// Takes a file of an archive from the stream. Another machine says its name: it may only be that of a file in the archive.
+/// Stores a file of an archive from the stream. Another machine chose the name, which is restricted to files in the
+/// archive.
 fn keep_file(dir: Option<&Path>, name: &str, bytes: u64, from: &mut impl BufRead) -> io::Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);

@@ -1,4 +1,5 @@
-//! One process of several: it prepares its part of the plan, waits for the others where phases start, and keeps its records.
+//! A participating process: it prepares its part of the plan, synchronises with the others at the start of phases, and
+//! keeps its records.
 
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
 use iosonar_archive::remove_archive;
@@ -19,21 +20,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a wait for the coordinator lasts before it looks whether the run is stopped.
+/// Interval at which a wait for the coordinator checks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(20);
-/// The signal that a process takes the end of its coordinator for: that of a terminal that is gone.
+/// Signal assumed when the coordinator ends: that of a closed terminal.
 const SIGHUP: i32 = 1;
 
-/// What both threads of a process use: the one that listens, and the one that runs.
+/// State shared by both threads of a process: the listener and the runner.
 struct Line<W> {
     out: Mutex<W>,
     control: Arc<Control>,
-    /// Of each phase: whether its first job is done.
+    /// Per phase: whether its first job is done.
     first_done: Mutex<HashMap<u16, Arc<AtomicBool>>>,
 }
 
 impl<W: Write> Line<W> {
-    /// The coordinator that no longer reads is known from the end of its messages.
+    /// Write errors are ignored: a coordinator that no longer reads is detected by the end of its messages.
     fn report(&self, report: &Report) {
         let _ = say(&mut *self.out.lock().unwrap_or_else(PoisonError::into_inner), report);
     }
@@ -42,7 +43,7 @@ impl<W: Write> Line<W> {
         self.first_done.lock().unwrap_or_else(PoisonError::into_inner).entry(phase).or_default().clone()
     }
 
-    /// Does at once what must not wait for the run; returns the rest.
+    /// Handles orders that must not wait for the run; returns others.
     fn take(&self, order: Order) -> Option<Order> {
         match order {
             Order::Ping { number } => self.report(&Report::Pong { number, time: monotonic_ns() }),
@@ -54,19 +55,19 @@ impl<W: Write> Line<W> {
     }
 }
 
-/// The other processes, as this one meets them.
+/// The other processes, as seen by this one.
 struct Member<W> {
     line: Arc<Line<W>>,
     orders: Mutex<Receiver<io::Result<Order>>>,
 }
 
 impl<W: Write> Member<W> {
-    /// The next order; none at the end.
+    /// Returns the next order; `None` at EOF.
     fn next(&self) -> io::Result<Option<Order>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).recv().ok().transpose()
     }
 
-    /// Waits until the coordinator has the whole archive; whether it has it.
+    /// Waits until the coordinator has the whole archive; returns whether it has.
     fn is_received(&self) -> bool {
         while let Ok(Some(order)) = self.next() {
             if order == Order::Received {
@@ -76,16 +77,16 @@ impl<W: Write> Member<W> {
         false
     }
 
-    /// Waits for the order that `wanted` recognises; none if the run is stopped first.
+    /// Waits for the order that `wanted` recognises; `None` if the run is stopped first.
     fn wait<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            // An order that came before the stop holds: the other processes follow it, too.
+            // An order that arrived before the stop is still valid: the other processes follow it, too.
             let is_stopped = self.line.control.is_stopped(iosonar_plan::Nanos(0));
             match orders.recv_timeout(if is_stopped { Duration::ZERO } else { POLL }) {
                 Ok(Ok(order)) => match wanted(order) {
                     Some(found) => return Some(found),
-                    // Of a phase that is over.
+                    // Stale: from a finished phase.
                     None => continue,
                 },
                 Err(RecvTimeoutError::Timeout) if !is_stopped => {}
@@ -105,9 +106,9 @@ impl<W: Write + Send> Rendezvous for Member<W> {
         });
         match begun {
             Some(begun) => begun,
-            // Nothing has been done yet, so nothing begins.
+            // The run has not started, and does not start.
             None if phase == 0 => Err("the run was stopped before it started".into()),
-            // A phase that is stopped begins and ends at once: its state says so.
+            // A stopped phase starts and ends at once, with that state.
             None => Ok(earliest),
         }
     }
@@ -139,18 +140,18 @@ impl<W: Write + Send> Rendezvous for Member<W> {
     }
 }
 
-/// Which clock this process reads: the kernel that was booted, and the time namespace.
+/// Identifies the clock of this process: boot id and time namespace.
 fn clock() -> String {
     let boot = Root::default().read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/time").unwrap_or_default();
     format!("{boot} {}", namespace.display())
 }
 
-/// Takes part in a run: executes what the coordinator says on `orders`, and reports to `reports`. `tell` puts into words what a
-/// user should know of a prepared part; `notice` hears of lines of loads that are skipped.
+/// Takes part in a run: executes the coordinator's `orders`, and writes to `reports`. `tell` formats messages for the
+/// user about a prepared part; `notice` is called for skipped lines of loads.
 ///
 /// # Errors
-/// The first message that cannot be read. What goes wrong with the run is reported to the coordinator.
+/// The first unreadable message. Errors of the run are reported to the coordinator.
 pub fn take_part<W: Write + Send + 'static>(
     orders: impl BufRead + Send + 'static,
     reports: W,
@@ -178,7 +179,7 @@ pub fn take_part<W: Write + Send + 'static>(
         environment: serde_json::to_value(&environment)?,
         intent: Intent::of(prepared),
     });
-    // Dropped here, the part takes back what was made for it.
+    // Dropped here, the part undoes its preparations.
     let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };
     let dir = match archive.clone().map_or_else(scratch, Ok) {
         Ok(dir) => dir,
@@ -219,14 +220,14 @@ fn prepare(
     Ready::of_part(plan, targets, &Root::default(), notice, control).map_err(|error| error.to_string())
 }
 
-/// A name for a directory that does not exist yet.
+/// Name of a directory that does not exist yet.
 fn scratch() -> io::Result<PathBuf> {
-    // One that cannot be created there is told as such.
+    // Fails if nothing can be created there.
     drop(temporary::file()?);
     Ok(std::env::temp_dir().join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns())))
 }
 
-/// Hears the coordinator in a thread of its own: a stop waits neither for preparation nor for requests.
+/// Receives orders in a separate thread: a stop waits neither for preparation nor for requests.
 fn listen<W: Write + Send + 'static>(
     mut orders: impl BufRead + Send + 'static,
     line: &Arc<Line<W>>,
@@ -241,18 +242,18 @@ fn listen<W: Write + Send + 'static>(
                 break;
             }
         }
-        // Nobody waits for the result any more.
+        // The result has no receiver any more.
         if line.control.signal().is_none() {
             line.control.stop(SIGHUP);
         }
     };
-    // It ends with the process: the coordinator closes its side when it has the result.
+    // The thread ends with the process: the coordinator closes its side when it has the result.
     std::thread::Builder::new().name("orders".into()).spawn(listen)?;
     Ok(inbox)
 }
 
-/// Reports the end, after the files of the archive where the coordinator cannot read them. They stay until it has received them:
-/// a connection that breaks costs no record.
+/// Reports the end, after sending the files of the archive if the coordinator cannot read them. They stay until it has
+/// received them: a broken connection loses no record.
 fn deliver<W: Write>(ended: Ended, sends_files: bool, member: &Member<W>) {
     let dir = ended.archive.dir();
     let sent = match sends_files {
@@ -265,12 +266,12 @@ fn deliver<W: Write>(ended: Ended, sends_files: bool, member: &Member<W>) {
         Err(why) => Report::Refused { why },
     });
     if sends_files && is_sent && member.is_received() {
-        // What cannot be removed is in a directory for temporary files.
+        // A leftover is in a directory for temporary files.
         let _ = remove_archive(dir);
     }
 }
 
-/// Sends the records last: what the coordinator has of them can be read only with the other files.
+/// Sends the records last: they can be read only with the other files.
 fn send_files<W: Write>(dir: &Path, line: &Line<W>) -> io::Result<()> {
     let mut names: Vec<String> = Vec::new();
     for entry in fs::read_dir(dir)? {

@@ -1,4 +1,5 @@
-//! One archive of many: the records of all parts in the order of their ends, on one clock, and what is known of the whole run.
+//! Merges archives: the records of all parts in the order of their completions, on one clock, and facts about the whole
+//! run.
 
 use iosonar_archive::{
     Archive, ArchiveError, ClockInfo, LogEnd, LogWriter, PassTimes, PhaseTimes, Record, ResolvedSetup,
@@ -14,31 +15,31 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
-/// Records of a part that are handed over at once, and how often that is ahead.
+/// Batch size of records, and number of batches read ahead.
 const TOGETHER: usize = 1 << 9;
 const AHEAD: usize = 4;
 
-/// What a part has left.
+/// Result of a part.
 pub(crate) struct PartResult {
-    /// What messages call it.
+    /// Name in messages.
     pub(crate) name: String,
     /// Whether it ran on another machine: paths of its targets are paths there.
     pub(crate) is_remote: bool,
     /// Numbers of its targets.
     pub(crate) targets: Vec<u16>,
-    /// Its records; none where it has none.
+    /// Its archive; `None` if missing or unreadable.
     pub(crate) archive: Option<Archive>,
-    /// How its run went.
+    /// Facts about its run.
     pub(crate) info: RunInfo,
-    /// What its clock has to be moved by in each phase, in nanoseconds; later phases take the last.
+    /// Clock correction per phase in nanoseconds; later phases use the last one.
     pub(crate) shifts: Vec<i64>,
-    /// Why its part is not whole, where it is the cause and not somebody else.
+    /// Why its part is incomplete, if it is the cause.
     pub(crate) failed: Option<String>,
-    /// Why records of its archive are missing in the result, and where they are.
+    /// Why records of its archive are missing in the result, and their location.
     pub(crate) unread: Option<String>,
 }
 
-/// Why records that are in this directory are missing in the result.
+/// Message about records in this directory that are missing in the result.
 pub(crate) fn unread(dir: &Path, why: impl Display) -> String {
     format!("its records cannot all be read ({why}); they stay in {}", shown(&dir))
 }
@@ -50,10 +51,11 @@ impl PartResult {
     }
 }
 
-/// Writes the records of all parts to a log. A part that cannot be read costs no record of the others: it says so in `unread`.
+/// Writes the records of all parts to a log. An unreadable part does not affect the records of the others: its `unread`
+/// is set.
 ///
 /// # Errors
-/// The log cannot be written.
+/// Writing to the log failed.
 pub(crate) fn merge_records(plan: &Plan, parts: &mut [PartResult], log: &mut LogWriter) -> io::Result<()> {
     let (written, ends) = thread::scope(|scope| {
         let start = |part| {
@@ -79,8 +81,8 @@ pub(crate) fn merge_records(plan: &Plan, parts: &mut [PartResult], log: &mut Log
     written
 }
 
-/// Adds the samples of this machine's counters: each series from the first process here that has it. What a process uses itself is
-/// one of many, and other machines have counters of their own: these are skipped.
+/// Adds the samples of this machine's counters: each series from the first local process that has it. Series of
+/// processes and of other machines are skipped.
 pub(crate) fn merge_series(parts: &[PartResult], log: &mut SeriesLog) -> Result<(), ArchiveError> {
     let mut givers: HashMap<Series, usize> = HashMap::new();
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| !part.is_remote) {
@@ -102,7 +104,7 @@ pub(crate) fn merge_series(parts: &[PartResult], log: &mut SeriesLog) -> Result<
     Ok(())
 }
 
-/// Records of a part, read ahead in a thread of its own.
+/// Records of a part, read ahead in a separate thread.
 struct Run {
     from: Receiver<Vec<Record>>,
     batch: std::vec::IntoIter<Record>,
@@ -110,7 +112,7 @@ struct Run {
 }
 
 impl Run {
-    /// Takes the next record; the one before it is used up.
+    /// Advances to the next record.
     fn go_on(&mut self) {
         self.next = self.batch.next().or_else(|| {
             self.batch = self.from.recv().ok()?.into_iter();
@@ -119,7 +121,7 @@ impl Run {
     }
 }
 
-/// When a record came to be.
+/// Time of a record in the merged order.
 fn time_of(record: &Record) -> Nanos {
     record.completed.unwrap_or(record.due)
 }
@@ -145,13 +147,13 @@ fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<
     let mut batch = Vec::with_capacity(TOGETHER);
     let phases = plan.phases.len();
     let end = archive.for_each_record(&mut |record| {
-        // Another machine says so: what is none of its records is none of the run's.
+        // A remote archive is untrusted: records that do not belong to the part are dropped.
         if !part.targets.contains(&record.target) || usize::from(record.phase) >= phases {
             return;
         }
         batch.push(moved(plan, part, *record));
         if batch.len() == TOGETHER {
-            // Nobody takes more where the log cannot be written.
+            // If the log cannot be written, there is no receiver.
             let _ = to.send(std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER)));
         }
     });
@@ -159,7 +161,7 @@ fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<
     end
 }
 
-/// A record as one of the whole plan.
+/// Converts a record to the whole plan.
 fn moved(plan: &Plan, part: &PartResult, record: Record) -> Record {
     let here = |time| part.here(record.phase, time);
     Record {
@@ -173,7 +175,7 @@ fn moved(plan: &Plan, part: &PartResult, record: Record) -> Record {
     }
 }
 
-/// Number of an issuing loop among those of all jobs of its phase: a part counts only its own.
+/// Number of a worker among those of all jobs of its phase: a part counts only its own.
 fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
     let Some(phase) = plan.phases.get(usize::from(record.phase)) else { return record.worker };
     let before = phase.jobs.iter().take_while(|job| job.target != record.target);
@@ -182,7 +184,7 @@ fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
     record.worker.saturating_add(u16::try_from(loops).unwrap_or(u16::MAX))
 }
 
-/// What is known of the whole run. `info` has its start.
+/// Merges the facts about the run. `info` has its start.
 pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
     let mut info = RunInfo { means: ResolvedSetup::default(), ..info };
     for part in parts {
@@ -206,7 +208,7 @@ pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
     info
 }
 
-/// A run is finished if all parts are. Where one broke, the others say only that it did.
+/// The run is finished if all parts are. If one broke, the others report only that.
 fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
     let reasons = |part: &PartResult| {
         let reasons = part.failed.iter().chain(&part.unread);
@@ -215,12 +217,12 @@ fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
     let mut reasons: Vec<String> = parts.iter().flat_map(reasons).collect();
     let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
     if let Some(part) = parts.iter().find(is_stopped) {
-        // The signal is how the run ended. A part that was lost before is lost all the same.
+        // The run ended by the signal. Keep parts that were lost earlier as lost.
         info.means.notices.extend(reasons);
         info.state = part.info.state.clone();
         return;
     }
-    // Where every target has ended early, there is nothing that went on. A process with all of them says so itself.
+    // If every target has ended early, no other part continued. A process with all targets reports that itself.
     if info.targets.iter().all(|target| target.ended_early.is_some()) {
         let unnamed = parts.iter().filter(|part| part.failed.is_none());
         reasons.extend(unnamed.flat_map(|part| early_ends(info, part)));
@@ -232,7 +234,7 @@ fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
     };
 }
 
-/// Why targets of a part ended early.
+/// Reasons of the early ends of a part's targets.
 fn early_ends(info: &RunInfo, part: &PartResult) -> Vec<String> {
     let machine = if part.is_remote { format!("{}: ", part.name) } else { String::new() };
     let targets = part.targets.iter().filter_map(|number| info.targets.get(usize::from(*number)));

@@ -1,30 +1,31 @@
-//! How far the clock of another machine is ahead of this one's, from round trips.
+//! Estimates the offset of another machine's clock from round trips.
 //!
-//! A round trip that starts at `sent` and ends at `received` brings the other clock's time from somewhere between. The shortest
-//! of several says most; half of it is the greatest error (Cristian, "Probabilistic clock synchronization", 1989).
+//! A round trip that starts at `sent` and ends at `received` contains the other clock's reading. The shortest of
+//! several is the most precise; half of it is the maximum error (Cristian, "Probabilistic clock synchronization",
+//! 1989).
 
-/// What round trips have shown.
+/// Offset of another clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Offset {
     /// The other clock minus this one, in nanoseconds.
     pub(crate) ahead: i64,
-    /// The shortest round trip, in nanoseconds; twice the greatest error.
+    /// The shortest round trip, in nanoseconds; twice the maximum error.
     pub(crate) round_trip: u64,
 }
 
 /// A round trip, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundTrip {
-    /// When it started, on this clock.
+    /// Start time, on this clock.
     pub(crate) sent: u64,
-    /// What the other clock said.
+    /// Reading of the other clock.
     pub(crate) time: u64,
-    /// When it ended, on this clock.
+    /// End time, on this clock.
     pub(crate) received: u64,
 }
 
 impl Offset {
-    /// From the shortest of some round trips; none without any.
+    /// Computes it from the shortest round trip; `None` without round trips.
     pub(crate) fn of(trips: &[RoundTrip]) -> Option<Offset> {
         let length = |trip: &&RoundTrip| trip.received.saturating_sub(trip.sent);
         let shortest = trips.iter().min_by_key(length)?;
@@ -32,12 +33,12 @@ impl Offset {
         Some(Offset { ahead: shortest.time.wrapping_sub(middle) as i64, round_trip: length(&shortest) })
     }
 
-    /// A time of the other clock on this one.
+    /// Converts a time of the other clock to this one.
     pub(crate) fn here(self, time: u64) -> u64 {
         time.saturating_add_signed(self.ahead.saturating_neg())
     }
 
-    /// A time of this clock on the other one.
+    /// Converts a time of this clock to the other one.
     pub(crate) fn there(self, time: u64) -> u64 {
         time.saturating_add_signed(self.ahead)
     }
@@ -60,7 +61,7 @@ mod tests {
         assert_eq!(Offset::of(&[]), None);
     }
 
-    /// Whatever the two ways of a round trip take: the error is at most half of it.
+    /// For any split of a round trip into its two ways, the error is at most half of it.
     #[test]
     fn the_error_is_at_most_half_of_the_round_trip() {
         for (way_out, way_back) in [(0, 900), (900, 0), (450, 450), (1, 7)] {

@@ -1,10 +1,10 @@
-//! A run before its first request, as its processes found their machines and targets.
+//! A run before its first request: machines and targets as found by its processes.
 
 use iosonar_archive::RunInfo;
 use iosonar_evidence::Environment;
 use iosonar_runner::{Intent, MachineBefore, TargetUse, share_writes};
 
-/// What a process has found, before it starts.
+/// Facts found by a process before it starts.
 pub(crate) struct Found<'a> {
     pub(crate) host: Option<&'a str>,
     pub(crate) info: &'a RunInfo,
@@ -12,7 +12,7 @@ pub(crate) struct Found<'a> {
     pub(crate) intent: &'a Intent,
 }
 
-/// One for each machine.
+/// Groups them by machine.
 pub(crate) fn machines<'a>(found: impl Iterator<Item = Found<'a>>) -> Vec<MachineBefore> {
     let mut machines: Vec<MachineBefore> = Vec::new();
     for Found { host, info, environment, intent } in found {

@@ -1,4 +1,4 @@
-//! What coordinator and processes say to each other: one JSON value a line.
+//! Messages between coordinator and processes: one JSON value per line.
 
 use iosonar_archive::RunInfo;
 use iosonar_runner::Intent;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
-/// Version of these messages. Both sides must speak the same one.
+/// Version of the messages. Both sides must use the same.
 pub const PROTOCOL: u32 = 3;
 
-/// The command that makes a process take part.
+/// Command that starts a participating process.
 pub const TAKE_PART: &str = "take-part";
 
-/// The longest line that is written and read, in bytes. A text of a plan has at most 16 MiB and its form in full some times as much;
+/// Maximum length of a line, in bytes. A text of a plan has at most 16 MiB and its expanded form several times as much;
 /// all other messages are shorter.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// From the coordinator.
+/// Message from the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -28,36 +28,36 @@ pub enum Order {
         plan: String,
         /// Numbers of the targets that this process executes.
         targets: Vec<u16>,
-        /// Working directory; none: stay.
+        /// Working directory; `None`: unchanged.
         dir: Option<PathBuf>,
-        /// The command that the user typed.
+        /// Command typed by the user.
         command: String,
     },
-    /// Start the run, with records in this directory, which does not exist; none: choose one, and send it at the end.
+    /// Start the run, with records in this directory, which does not exist; `None`: choose one, and send it at the end.
     Run {
-        /// Where.
+        /// Directory of the archive.
         archive: Option<PathBuf>,
     },
     /// Start a phase at a time of the receiver's `CLOCK_MONOTONIC`, in nanoseconds.
     Begin {
         /// Number of the phase.
         phase: u16,
-        /// When.
+        /// Start time.
         at: u64,
     },
     /// Do not start a phase.
     Abort {
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// Start the requests of a phase.
     Meet {
         /// Number of the phase.
         phase: u16,
-        /// When.
+        /// Start time.
         at: u64,
     },
-    /// The first job of a phase is done, in another process.
+    /// The first job of a phase has finished in another process.
     FirstDone {
         /// Number of the phase.
         phase: u16,
@@ -66,72 +66,72 @@ pub enum Order {
     Next {
         /// Number of the phase.
         phase: u16,
-        /// Whether the next one follows.
+        /// Whether the next phase follows.
         goes_on: bool,
     },
-    /// Say what time it is.
+    /// Report the time.
     Ping {
-        /// Comes back.
+        /// Echoed in the reply.
         number: u32,
     },
-    /// Stop as after this signal.
+    /// Stop as on this signal.
     Stop {
-        /// Its number.
+        /// Signal number.
         signal: i32,
     },
-    /// The archive has come as a whole, so it is no longer needed where it was.
+    /// The archive was received completely and may be removed.
     Received,
 }
 
-/// From a process.
+/// Message from a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
-    /// The first line.
+    /// First line.
     Hello {
         /// [`PROTOCOL`].
         protocol: u32,
         /// Name and version of the program.
         tool: String,
-        /// Equal for processes that read the same `CLOCK_MONOTONIC`.
+        /// Identifies the clock: equal for processes with the same `CLOCK_MONOTONIC`.
         clock: String,
     },
-    /// It cannot do its part, or nothing more of it.
+    /// The process cannot execute its part, or not continue.
     Refused {
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// Its part can be executed.
+    /// The part is ready for execution.
     Prepared {
-        /// What somebody should know before the run, a line each.
+        /// Messages for the user before the run, one per line.
         told: Vec<String>,
-        /// What is known of its targets.
+        /// Facts about its targets.
         info: Box<RunInfo>,
-        /// Its machine and its targets.
+        /// Environment: its machine and its targets.
         environment: serde_json::Value,
-        /// What it is going to do.
+        /// Planned work.
         intent: Intent,
     },
-    /// Its records are in this directory of its machine until they have been received.
+    /// Its records are in this directory of its machine until received.
     Scratch {
-        /// Where.
+        /// Directory.
         dir: PathBuf,
     },
-    /// All its issuing loops are ready for a phase.
+    /// All its workers are ready for a phase.
     Ready {
         /// Number of the phase.
         phase: u16,
-        /// Before which it should not start.
+        /// Earliest start time.
         earliest: u64,
     },
-    /// All its issuing loops have done the file operations before the requests of a phase.
+    /// All its workers have completed the file operations before the requests of a phase.
     Arrived {
         /// Number of the phase.
         phase: u16,
-        /// When the last one had.
+        /// Time of the last one.
         at: u64,
     },
-    /// A job of a phase that ends with the first one is done.
+    /// A job has finished, in a phase that ends with the first one.
     FirstDone {
         /// Number of the phase.
         phase: u16,
@@ -140,37 +140,37 @@ pub enum Report {
     Ended {
         /// Number of the phase.
         phase: u16,
-        /// Whether all of it was done.
+        /// Whether it was executed completely.
         is_whole: bool,
     },
-    /// What time it is.
+    /// Reply to a ping.
     Pong {
-        /// From the ping.
+        /// Number from the ping.
         number: u32,
         /// `CLOCK_MONOTONIC`, in nanoseconds.
         time: u64,
     },
     /// A file of its archive; its bytes follow the line.
     File {
-        /// Its name.
+        /// File name.
         name: String,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// Its run is over, and its archive is whole.
+    /// Its run has ended, and its archive is complete.
     Done {
-        /// How the run went.
+        /// Facts about the run.
         info: Box<RunInfo>,
         /// Lines of loads that were skipped.
         skipped: u64,
     },
 }
 
-/// A report of another machine whose texts are single lines that a terminal shows and does not obey.
+/// Sanitises a report of another machine: its texts become single lines without control characters.
 pub(crate) fn harmless(report: Report) -> Report {
     let mut value = serde_json::to_value(&report).unwrap_or_default();
     clean(&mut value);
-    // Its numbers and words are as they were, so it is a report still.
+    // Numbers and keywords are unchanged, so it stays a valid report.
     serde_json::from_value(value).unwrap_or(report)
 }
 
@@ -190,10 +190,10 @@ fn clean(value: &mut serde_json::Value) {
     }
 }
 
-/// Writes a message, and hands it over.
+/// Writes a message and flushes.
 ///
 /// # Errors
-/// Nobody reads any more.
+/// The receiver is gone.
 pub fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
@@ -209,10 +209,10 @@ fn too_long(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what} more than {most} MiB, the limit of a message"))
 }
 
-/// Reads a message; none at the end.
+/// Reads a message; `None` at EOF.
 ///
 /// # Errors
-/// It is none, or reading failed.
+/// The message is invalid, or reading failed.
 pub fn hear<M: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<M>> {
     let mut line = Vec::new();
     let read = from.take(LONGEST_LINE).read_until(b'\n', &mut line)?;

@@ -1,4 +1,4 @@
-//! One process of several, given orders as the coordinator gives them, through pipes.
+//! A participating process, with orders and reports through pipes.
 
 use iosonar_cluster::protocol::{Order, Report, hear, say};
 use iosonar_cluster::take_part;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// A process that takes part, as a thread of this one.
+/// A participating process, as a thread of this one.
 struct Member {
     orders: PipeWriter,
     reports: BufReader<PipeReader>,
     thread: JoinHandle<io::Result<()>>,
-    /// Where its records are.
+    /// Directory of its records.
     scratch: PathBuf,
-    /// Files that it has sent.
+    /// Files it sent.
     files: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Member {
         }
     }
 
-    /// Has it execute a plan of one phase on one target, up to its last report.
+    /// Makes it execute a plan of one phase on one target, up to its last report.
     fn run(&mut self, plan: &str, archive: Option<&Path>) -> Report {
         let plan = plan.to_string();
         self.order(&Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into() });
@@ -79,7 +79,7 @@ impl Member {
     }
 }
 
-/// A replay of this load on a file in `folder`.
+/// Plan: replays this load on a file in `folder`.
 fn replay(folder: &Path, load: &str) -> String {
     let (target, file) = (folder.join("target"), folder.join("a.load"));
     std::fs::File::create(&target).unwrap().set_len(1 << 20).unwrap();
@@ -91,7 +91,7 @@ fn replay(folder: &Path, load: &str) -> String {
     )
 }
 
-/// A generated workload that writes a file in `folder` which it makes and preallocates.
+/// Plan: a generated workload that creates, preallocates and writes a file in `folder`.
 fn write_new_file(folder: &Path) -> String {
     let target = folder.join("new");
     format!(
@@ -117,7 +117,7 @@ fn lines_that_were_skipped_are_reported() {
     }
 }
 
-/// Orders are read from the start: a load that takes long to read is read no further, and what was made goes.
+/// Orders are read from the start: a long load is aborted, and created files are removed.
 #[test]
 fn a_stop_before_the_run_ends_preparation_and_takes_back_what_was_made() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,14 +143,14 @@ fn a_stop_before_the_run_ends_preparation_and_takes_back_what_was_made() {
         if is_stopped {
             member.order(&Order::Stop { signal: 2 });
         }
-        // A coordinator that is gone is the same.
+        // The same if the coordinator is gone.
         drop(member.orders);
         member.thread.join().unwrap().unwrap();
         assert!(!folder.path().join("new").exists());
     }
 }
 
-/// A connection that breaks costs no record: they go when the coordinator says that it has them.
+/// A broken connection loses no record: they are removed when the coordinator has confirmed them.
 #[test]
 fn records_that_are_sent_stay_until_they_are_received() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn records_that_are_sent_stay_until_they_are_received() {
         let mut member = Member::start();
         let done = member.run(&replay(folder.path(), LOAD), None);
         assert!(matches!(done, Report::Done { .. }), "{done:?}");
-        // Without the other files nobody could read a part of the records.
+        // Without the other files, partial records would be unreadable.
         assert_eq!(member.files.last().unwrap(), "records.log");
         assert!(member.files.iter().any(|name| name == "run.json") && member.scratch.exists());
         if is_received {

@@ -1,4 +1,4 @@
-//! A run before its first request: what its processes are going to do, and the machines on which they will do it.
+//! A run before its first request: the planned work of its processes, and their machines.
 
 use iosonar_archive::TargetInfo;
 use iosonar_engine::{Prepared, TargetReady};
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// What a process is going to do.
+/// Planned work of a process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Intent {
-    /// What it does to each of its targets.
+    /// Use of each of its targets.
     pub targets: Vec<TargetUse>,
-    /// How long that takes, where it is known.
+    /// Duration, if known.
     pub span: Option<Nanos>,
 }
 
-/// What a process is going to do to a target.
+/// Planned use of a target by a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetUse {
-    /// Its number in the plan.
+    /// Target number in the plan.
     pub number: u16,
-    /// The file that it is, by its one name without links.
+    /// Canonical path of its file.
     pub file: PathBuf,
     /// Whether it is read.
     pub is_read: bool,
@@ -31,7 +31,7 @@ pub struct TargetUse {
 }
 
 impl Intent {
-    /// What is known of a prepared run, or of a part of one.
+    /// Returns the planned work of a prepared run, or of a part of one.
     pub fn of(prepared: &Prepared) -> Intent {
         let one = |target: TargetReady<'_>| {
             let file = target.path().canonicalize().unwrap_or(target.path().clone());
@@ -44,16 +44,16 @@ impl Intent {
     }
 }
 
-/// A machine with the targets that are executed there.
+/// A machine with the targets executed there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MachineBefore {
-    /// Its name; none: this machine.
+    /// Name; `None`: this machine.
     pub host: Option<String>,
-    /// What its first process found, with the targets of all of them.
+    /// Environment from its first process, with the targets of all of them.
     pub environment: Environment,
-    /// What is known of each target, and what is going to be done to it.
+    /// Facts and planned use of each target.
     pub targets: Vec<(TargetInfo, TargetUse)>,
-    /// The longest time that a process there is going to take, where one knows that.
+    /// The longest duration of a process there, if known.
     pub span: Option<Nanos>,
 }
 
