@@ -1,4 +1,4 @@
-//! The machine that a run happened on, as it was at one moment.
+//! Snapshot of the machine on which a run happened.
 
 use crate::target::FileSystem;
 use crate::{Fact, Reread, TargetFacts};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Everything about a machine that can change the result of a run.
+/// Everything about a machine that can affect the result of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
@@ -20,54 +20,54 @@ pub struct Environment {
     pub hostname: Fact<String>,
     /// Its processors.
     pub cpu: Cpu,
-    /// How time is told.
+    /// Its clock.
     pub clock: Clock,
     /// Its memory.
     pub memory: Memory,
     /// Load averages over 1, 5 and 15 minutes.
     pub load_average: Fact<[f64; 3]>,
-    /// What kind of machine it is.
+    /// Kind of machine.
     pub machine: Machine,
-    /// What this process may do.
+    /// Privileges and limits of this process.
     pub process: Process,
     /// Control groups of this process.
     pub cgroups: Cgroups,
-    /// One for each target, in the order of the plan; none where an earlier version wrote them otherwise.
+    /// One per target, in the order of the plan; empty if an earlier version wrote another format.
     #[serde(deserialize_with = "all_or_none")]
     pub targets: Vec<TargetFacts>,
-    /// The re-read probe of each target that was probed, in the order of the plan.
+    /// Re-read probe of each probed target, in the order of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reread: Vec<Reread>,
-    /// The file system that the result was written to.
+    /// File system of the result.
     pub result: Fact<FileSystem>,
-    /// In which order requests went to the devices during the run: known after a run for which this was watched.
+    /// Order in which requests were issued to the devices during the run: known if it was watched.
     pub issue_order: Fact<IssueOrder>,
-    /// What was written back before the run; none where little waited, and where an earlier version ran.
+    /// Writeback before the run; `None` if there was little dirty data, or in results of earlier versions.
     pub written_back: Option<WrittenBack>,
 }
 
-/// In which order the kernel gave requests to the drivers, by its tracepoints.
+/// Order in which the kernel issued requests to the drivers, from its tracepoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IssueOrder {
-    /// Requests that were given to a driver.
+    /// Requests issued to a driver.
     pub issued: u64,
-    /// Those of them that had been requested before the one that was given to the driver last.
+    /// Issued requests that had been queued before the previously issued one.
     pub out_of_order: u64,
-    /// Events that the kernel could not keep.
+    /// Events lost by the kernel.
     pub lost_events: u64,
 }
 
-/// What waited in memory to be written before a run, and was written back so that it does not disturb the run.
+/// Writeback of dirty data before a run, so that it does not disturb the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WrittenBack {
-    /// Bytes that waited.
+    /// Dirty bytes before.
     pub waited_bytes: u64,
-    /// Bytes that waited afterwards.
+    /// Dirty bytes afterwards.
     pub left_bytes: u64,
-    /// How long it took, in nanoseconds.
+    /// Duration in nanoseconds.
     pub took_ns: u64,
-    /// Whether all was written that waited when it started. Otherwise the rest is written while the run goes on.
+    /// Whether all data that was dirty at the start was written. Otherwise the rest is written during the run.
     pub is_complete: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct Cpu {
     pub model: Fact<String>,
     /// Processors that are online, as the kernel lists them: `0-3`.
     pub online: Fact<String>,
-    /// How many those are.
+    /// Number of online processors.
     pub count: Fact<u64>,
     /// Processors that this process may run on.
     pub allowed: Fact<String>,
@@ -101,19 +101,19 @@ pub struct Cpu {
     pub cache_bytes: Fact<u64>,
     /// Simultaneous multithreading: `on`, `off`, `notsupported` …
     pub smt: Fact<String>,
-    /// How often processors have slowed themselves down because of heat, since the machine was started.
+    /// Number of thermal throttling events since boot.
     pub thermal_throttles: Fact<u64>,
 }
 
-/// How time is told.
+/// Clock.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Clock {
     /// The clock source in use: `tsc`, `kvm-clock` …
     pub source: Fact<String>,
-    /// By how many nanoseconds the kernel may delay this process's timers.
+    /// Maximum delay of this process's timers by the kernel, in nanoseconds.
     pub timer_slack_ns: Fact<u64>,
-    /// Differs for each start of a machine: only within one can times of `CLOCK_MONOTONIC` be compared.
+    /// Differs for each boot: times of `CLOCK_MONOTONIC` are comparable only within one.
     pub boot_id: Fact<String>,
 }
 
@@ -121,13 +121,13 @@ pub struct Clock {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// All that the kernel manages.
+    /// Memory managed by the kernel.
     pub total: Fact<u64>,
-    /// What can be had without swapping.
+    /// Memory available without swapping.
     pub available: Fact<u64>,
-    /// Pages of files that wait to be written.
+    /// Dirty pages of files.
     pub dirty: Fact<u64>,
-    /// Pages of files that are being written; not in results of earlier versions.
+    /// Pages of files under writeback; missing in results of earlier versions.
     pub writeback: Fact<u64>,
     /// Swap space.
     pub swap_total: Fact<u64>,
@@ -135,27 +135,27 @@ pub struct Memory {
     pub page_size: u64,
 }
 
-/// What kind of machine it is.
+/// Kind of machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
-    /// Maker, by DMI.
+    /// Vendor, by DMI.
     pub vendor: Fact<String>,
     /// Product, by DMI.
     pub product: Fact<String>,
-    /// Whether the processor says that it runs below a hypervisor.
+    /// Whether the processor reports a hypervisor.
     pub hypervisor_flag: Fact<bool>,
-    /// Kind of the hypervisor, where the kernel says so (`xen`).
+    /// Kind of the hypervisor, if the kernel reports it (`xen`).
     pub hypervisor_type: Fact<String>,
 }
 
-/// What this process may do.
+/// Privileges and limits of this process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Process {
     /// Effective user id.
     pub uid: u32,
-    /// Which of the capabilities that matter to a run are effective.
+    /// Effective capabilities, of those relevant to a run.
     pub capabilities: Fact<BTreeMap<String, bool>>,
     /// Soft limit of open files; `unlimited` or a number.
     pub max_open_files: Fact<String>,
@@ -166,14 +166,14 @@ pub struct Process {
 }
 
 impl Memory {
-    /// Bytes of pages that wait to be written, or are being written; none where the kernel does not say it.
+    /// Bytes of dirty pages and pages under writeback; `None` if the kernel does not report them.
     pub fn waiting(&self) -> Option<u64> {
         Some(self.dirty.known()? + self.writeback.known().unwrap_or(&0))
     }
 }
 
 impl Environment {
-    /// The same, with the name and version of the program that captured it.
+    /// Sets the name and version of the program that captured it.
     pub fn by(mut self, tool: impl Into<String>) -> Self {
         self.tool = tool.into();
         self
@@ -193,14 +193,14 @@ fn all_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<TargetFacts>, D
     })
 }
 
-/// One limit.
+/// A limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupLimit {
-    /// The control group, from the root of its hierarchy: one that this process is in, or an ancestor.
+    /// The control group, from the root of its hierarchy: that of this process, or an ancestor.
     pub group: PathBuf,
     /// Name of the file, for example `cpu.max` or `blkio.throttle.read_iops_device`.
     pub file: String,
-    /// What it says. For `cpu.cfs_quota_us` the period follows: `10000 of 100000`.
+    /// Content. For `cpu.cfs_quota_us` the period follows: `10000 of 100000`.
     pub value: String,
 }
 
@@ -210,9 +210,9 @@ pub struct CgroupLimit {
 pub struct Cgroups {
     /// The lines of `/proc/self/cgroup`: hierarchy, controllers, group.
     pub membership: Fact<Vec<String>>,
-    /// Limits of the groups and of all their ancestors that this process can see.
+    /// Limits of the groups and of all their ancestors visible to this process.
     pub limits: Vec<CgroupLimit>,
-    /// Hierarchies whose limits could not be looked at, with the reason.
+    /// Hierarchies whose limits are unreadable, with the reason.
     pub unseen: Vec<String>,
 }
 

@@ -1,35 +1,35 @@
-//! How the used range of a file lies on its device.
+//! Layout of the used range of a file on its device.
 
 use serde::{Deserialize, Serialize};
 
-/// Extents of the used range of a file, neighbours that lie side by side on the device joined.
+/// Extents of the used range of a file, with contiguous neighbours merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExtentRuns {
-    /// Runs of bytes that lie side by side.
+    /// Number of contiguous runs.
     pub runs: u64,
-    /// Their bytes.
+    /// Bytes of the runs.
     pub bytes: u64,
-    /// Bytes that another file shares (a copy by reference, a snapshot): a write puts them elsewhere.
+    /// Bytes shared with another file (a reflink copy, a snapshot): a write goes elsewhere.
     #[serde(default)]
     pub shared_bytes: u64,
-    /// Size of the requests that the other two figures are about.
+    /// Request size of the next two fields.
     pub request_bytes: u64,
-    /// Places of requests of this size, one after the other from the start of the range.
+    /// Number of requests of this size in the range, one after the other from its start.
     pub requests: u64,
-    /// Those that reach from one run into another.
+    /// Number of requests that span two runs.
     pub crossing: u64,
-    /// There are more extents: the first ones alone were looked at.
+    /// Whether only the first extents were read.
     #[serde(default)]
     pub is_cut: bool,
 }
 
 impl ExtentRuns {
-    /// Mean length of a run in bytes; 0 where there is none.
+    /// Mean length of a run in bytes; 0 without runs.
     pub fn mean_bytes(self) -> u64 {
         self.bytes.checked_div(self.runs).unwrap_or(0)
     }
 
-    /// The share of the requests that reach from one run into another.
+    /// Share of the requests that span two runs.
     pub fn crossing_share(self) -> f64 {
         if self.requests == 0 { 0.0 } else { self.crossing as f64 / self.requests as f64 }
     }

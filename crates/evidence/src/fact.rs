@@ -1,24 +1,24 @@
-//! A value, or the reason why there is none.
+//! A value, or the reason for its absence.
 
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// A value that was read, or the reason why it could not be.
+/// A value that was read, or the reason for its absence.
 ///
-/// In JSON the value stands for itself; an absent one is `{"absent": "why"}`.
+/// In JSON the value is written directly; an absent one is `{"absent": "why"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fact<T> {
-    /// There is none, and this is why.
+    /// Absent, with the reason.
     Absent {
-        /// The reason: what was asked and what it answered.
+        /// Reason: the question and the answer.
         absent: String,
     },
-    /// What was read.
+    /// The value.
     Known(T),
 }
 
-/// What archives of earlier versions do not have.
+/// Value for fields missing in archives of earlier versions.
 impl<T> Default for Fact<T> {
     fn default() -> Self {
         Fact::absent("the archive does not have it")
@@ -31,7 +31,7 @@ impl<T> Fact<T> {
         Fact::Absent { absent: why.into() }
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Fact::Known(value) => Some(value),
@@ -39,12 +39,12 @@ impl<T> Fact<T> {
         }
     }
 
-    /// The same fact with its value changed.
+    /// Maps the value.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
         self.and_then(|value| Fact::Known(change(value)))
     }
 
-    /// Goes on with the value, where the next step may find none either.
+    /// Maps the value to another fact, which may be absent, too.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
             Fact::Known(value) => next(value),
@@ -52,7 +52,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// This fact, or another one where it is absent; the reason of the first is kept if both are.
+    /// Returns this fact, or another one if it is absent; if both are, the reason of the first is kept.
     pub fn or_else(self, other: impl FnOnce() -> Fact<T>) -> Fact<T> {
         match self {
             Fact::Known(_) => self,
@@ -65,7 +65,7 @@ impl<T> Fact<T> {
 }
 
 impl Fact<String> {
-    /// The text read as a value of another type; text that isn't one is absent, with the text as the reason.
+    /// Parses the text as a value of another type; invalid text is absent, with the text in the reason.
     pub fn parse<U: FromStr>(self) -> Fact<U> {
         self.and_then(|text| match text.parse() {
             Ok(value) => Fact::Known(value),
@@ -73,7 +73,7 @@ impl Fact<String> {
         })
     }
 
-    /// The text `0` or `1` as a truth value.
+    /// Parses the text `0` or `1` as a boolean.
     pub fn flag(self) -> Fact<bool> {
         self.parse::<u8>().map(|flag| flag != 0)
     }

@@ -1,4 +1,4 @@
-//! What earlier runs did to a target.
+//! Effects of earlier runs on a target.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -6,25 +6,25 @@ use std::path::PathBuf;
 /// A range of bytes of a target that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenRange {
-    /// The lowest byte.
+    /// Lowest byte.
     pub start: u64,
-    /// The end of the highest one.
+    /// End of the highest byte.
     pub end: u64,
 }
 
 impl WrittenRange {
-    /// The smallest range that holds both.
+    /// Smallest range that contains both.
     #[must_use]
     pub fn with(self, other: WrittenRange) -> WrittenRange {
         WrittenRange { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// Whether both have a byte in common.
+    /// Whether both share a byte.
     pub fn overlaps(self, other: WrittenRange) -> bool {
         self.start.max(other.start) < self.end.min(other.end)
     }
 
-    /// What is left of it without `other`: the smallest range that holds the rest; none where nothing is left.
+    /// Smallest range that contains the rest of it without `other`; `None` if empty.
     pub fn without(self, other: WrittenRange) -> Option<WrittenRange> {
         let (covers_start, covers_end) = (other.start <= self.start, other.end >= self.end);
         match (covers_start, covers_end) {
@@ -40,14 +40,14 @@ impl WrittenRange {
 /// An earlier run that wrote a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormerRun {
-    /// When it ended, in seconds since 1970.
+    /// End time, in seconds since 1970.
     pub ended_unix: u64,
-    /// The lowest and the highest byte that it wrote, as far as no later fill wrote them again.
+    /// From the lowest to the highest byte that it wrote, except where a later fill overwrote them.
     pub written: WrittenRange,
-    /// Where its result is; none where it is not there any more.
+    /// Directory of its result; `None` if that no longer exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<PathBuf>,
-    /// The file was changed by somebody else after it.
+    /// Whether the file was changed by another program later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changed_since: bool,
 }

@@ -1,5 +1,5 @@
-//! What is kept about the machine of a run and about its targets, as types. `host` collects it, `archive` stores it,
-//! `analyze` reads it.
+//! Types for facts about the machine of a run and about its targets. `host` collects them, `archive` stores them,
+//! `analyze` reads them.
 
 pub mod environment;
 mod extents;

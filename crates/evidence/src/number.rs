@@ -8,14 +8,14 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct DevNumber {
-    /// The driver, or 0 for what is no device (tmpfs, overlay, btrfs, NFS …).
+    /// Driver, or 0 if there is no device (tmpfs, overlay, btrfs, NFS ...).
     pub major: u32,
-    /// The device of that driver.
+    /// Device of the driver.
     pub minor: u32,
 }
 
 impl DevNumber {
-    /// From the form in which stat(2) gives it: the low 8 bits of the minor number, 12 of the major, then the rest of both.
+    /// Decodes the number from stat(2): the low 8 bits of the minor number, 12 of the major, then the rest of both.
     pub fn from_raw(raw: u64) -> Self {
         let major = (raw >> 8 & 0xfff) | (raw >> 32 & 0xffff_f000);
         let minor = (raw & 0xff) | (raw >> 12 & 0xffff_ff00);

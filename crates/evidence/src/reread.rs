@@ -1,4 +1,4 @@
-//! What reading random blocks of a target twice has shown, before a run.
+//! Results of reading random blocks of a target twice, before a run.
 
 use crate::Fact;
 use serde::{Deserialize, Serialize};
@@ -9,49 +9,51 @@ use std::path::PathBuf;
 pub struct Reread {
     /// Path of the target, as typed.
     pub target: PathBuf,
-    /// What was seen, or why there is no answer.
+    /// Result, or the reason for its absence.
     pub seen: Fact<RereadTimes>,
 }
 
-/// Times of random blocks that were read twice past the page cache, one at a time: some of them once, the same ones again, then the next ones.
+/// Times of random blocks that were read twice with `O_DIRECT`, one at a time: a round of them once, the same ones
+/// again, then the next round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RereadTimes {
     /// Bytes of a block.
     pub block_bytes: u64,
-    /// Distinct blocks; each was read twice.
+    /// Distinct blocks, each read twice.
     pub blocks: u64,
-    /// Medians of the first reading of each block and of the second one.
+    /// Medians of the first and of the second reading of each block.
     pub p50: Compared,
-    /// The times that 90 % of them did not exceed.
+    /// 90th percentiles.
     pub p90: Compared,
-    /// Blocks that hold nothing but zeros.
+    /// Blocks of zeros.
     pub zero_blocks: u64,
-    /// Medians of the first reading of other blocks and of these; absent where one kind is missing.
+    /// Medians of the first reading of other blocks and of these; absent if one kind is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_and_zeros: Option<Compared>,
 }
 
-/// One quantile of two sets of reads: of the first and the second reading, or of blocks with data and of zeros.
+/// A quantile of two sets of reads: of the first and the second reading, or of blocks with data and of zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
-    /// Of the first set, in nanoseconds.
+    /// Quantile of the first set, in nanoseconds.
     pub first_ns: u64,
-    /// Of the second set, in nanoseconds.
+    /// Quantile of the second set, in nanoseconds.
     pub second_ns: u64,
-    /// Reads of the first set that took longer than the geometric mean of both times. By chance alone, sets whose times have two levels have
-    /// quantiles far apart; these counts are then nearly the same.
+    /// Reads of the first set that took longer than the geometric mean of both times. By chance alone, sets whose times
+    /// have two levels have quantiles far apart; these counts are then nearly equal.
     pub first_above: u64,
-    /// Reads of the second set that did.
+    /// The same for the second set.
     pub second_above: u64,
 }
 
 impl Compared {
-    /// By which factor the second set was faster.
+    /// Factor by which the second set was faster.
     pub fn ratio(&self) -> f64 {
         self.first_ns as f64 / self.second_ns.max(1) as f64
     }
 
-    /// How sure it is that the two sets differ, in standard deviations of the difference of two shares; `reads` of each set.
+    /// Significance of the difference of the two sets, in standard deviations of the difference of two shares; `reads`
+    /// of each set.
     pub fn sigmas(&self, reads: (u64, u64)) -> f64 {
         let (of_first, of_second) = (reads.0.max(1) as f64, reads.1.max(1) as f64);
         let difference = self.first_above as f64 / of_first - self.second_above as f64 / of_second;
@@ -62,7 +64,7 @@ impl Compared {
 }
 
 impl RereadTimes {
-    /// Blocks that hold something else than zeros.
+    /// Number of blocks that are not zeros.
     pub fn data_blocks(&self) -> u64 {
         self.blocks - self.zero_blocks.min(self.blocks)
     }

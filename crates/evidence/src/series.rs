@@ -1,25 +1,25 @@
-//! Series of samples: each has a name, a layer, a unit, and is a counter or a level.
+//! Time series of samples: each has a name, a layer, a unit, and is a counter or a level.
 
 use std::convert::Infallible;
 use std::fmt::{self, Display};
 use std::path::Path;
 use std::str::FromStr;
 
-/// What is sampled while a run goes on. As text it is the name that archives hold: `sda.read_ios`, `memory.Dirty_bytes`.
+/// A series sampled during a run. Its text form is the name in archives: `sda.read_ios`, `memory.Dirty_bytes`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Series {
     /// A counter of a block device.
     Device {
-        /// The device's name: `nvme0n1`.
+        /// Device name: `nvme0n1`.
         name: String,
-        /// Which one.
+        /// Counter.
         counter: DeviceCounter,
     },
     /// Time of all CPUs together.
     Cpu(CpuState),
     /// Memory of the machine.
     Memory(MemoryUse),
-    /// How often the kernel was interrupted and changed tasks.
+    /// Counts of interrupts and context switches.
     Kernel(KernelEvents),
     /// The process of the run.
     Own(OwnUse),
@@ -27,21 +27,21 @@ pub enum Series {
     Issuing(IssuingThreads),
     /// The control groups of the process.
     Cgroup(Throttling),
-    /// What a mount of an NFS server transferred, for everybody on this machine.
+    /// Transfers of an NFS mount, by all programs on this machine.
     Nfs {
-        /// Where it is mounted.
+        /// Mount point.
         mount: String,
-        /// Which counter.
+        /// Counter.
         counter: NfsBytes,
     },
-    /// A series of a newer version, kept as it is.
+    /// A series of a newer version, preserved.
     Unknown(String),
 }
 
-/// What a series belongs to.
+/// Layer of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layer<'a> {
-    /// A block device, by its name.
+    /// A block device; holds its name.
     Device(&'a str),
     /// The machine.
     Machine,
@@ -49,21 +49,21 @@ pub enum Layer<'a> {
     Process,
 }
 
-/// What a series is made of.
+/// Kind of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SeriesKind {
-    /// It only rises; the difference of two samples is what happened between them.
+    /// Only increases; the difference of two samples counts the events between them.
     Counter,
-    /// It is what it is at the moment of the sample.
+    /// Value at the moment of the sample.
     Level,
 }
 
-/// What the values of a series count.
+/// Unit of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Requests of the block layer.
     Requests,
-    /// 512 bytes, whatever the device has.
+    /// 512 bytes, for any device.
     Sectors,
     /// Milliseconds.
     Milliseconds,
@@ -73,14 +73,14 @@ pub enum Unit {
     Ticks,
     /// Bytes.
     Bytes,
-    /// How often something happened.
+    /// Number of events.
     Times,
 }
 
 use SeriesKind::{Counter, Level};
 use Unit::{Bytes, Milliseconds, Nanoseconds, Requests, Sectors, Ticks, Times};
 
-/// An enumeration of a family's series, each with its field in the name, its unit and its kind.
+/// Defines an enumeration of a family's series, each with its field in the name, its unit and its kind.
 macro_rules! family {
     ($(#[$about:meta])* $family:ident { $($(#[$doc:meta])* $variant:ident: $field:literal $unit:ident $kind:ident,)* }) => {
         $(#[$about])*
@@ -90,24 +90,24 @@ macro_rules! family {
         }
 
         impl $family {
-            /// All of them, in the order in which the kernel writes them.
+            /// All of them, in the kernel's order.
             pub const ALL: &[$family] = &[$($family::$variant),*];
 
-            /// The last part of the name.
+            /// Returns the last part of the name.
             pub const fn field(self) -> &'static str {
                 match self {
                     $($family::$variant => $field,)*
                 }
             }
 
-            /// What the values count.
+            /// Returns the unit of the values.
             pub const fn unit(self) -> Unit {
                 match self {
                     $($family::$variant => $unit,)*
                 }
             }
 
-            /// What it is made of.
+            /// Returns the kind.
             pub const fn kind(self) -> SeriesKind {
                 match self {
                     $($family::$variant => $kind,)*
@@ -125,37 +125,37 @@ family! {
     /// Fields of `/sys/class/block/X/stat` (Linux, Documentation/block/stat.rst), in the kernel's order and with its names,
     /// units added. Discards are from Linux 4.18, flushes from 5.5.
     DeviceCounter {
-        /// Reads that were completed.
+        /// Completed reads.
         ReadIos: "read_ios" Requests Counter,
-        /// Reads that were joined with one that waited already.
+        /// Reads merged with a waiting one.
         ReadMerges: "read_merges" Requests Counter,
-        /// Data that was read.
+        /// Sectors read.
         ReadSectors: "read_sectors" Sectors Counter,
         /// Sum of the times of all reads.
         ReadTicks: "read_ticks_ms" Milliseconds Counter,
-        /// Writes that were completed.
+        /// Completed writes.
         WriteIos: "write_ios" Requests Counter,
-        /// Writes that were joined with one that waited already.
+        /// Writes merged with a waiting one.
         WriteMerges: "write_merges" Requests Counter,
-        /// Data that was written.
+        /// Sectors written.
         WriteSectors: "write_sectors" Sectors Counter,
         /// Sum of the times of all writes.
         WriteTicks: "write_ticks_ms" Milliseconds Counter,
-        /// Requests that the driver has.
+        /// Requests at the driver.
         InFlight: "in_flight" Requests Level,
         /// Time in which the device had requests.
         IoTicks: "io_ticks_ms" Milliseconds Counter,
         /// Sum of the times of all requests.
         TimeInQueue: "time_in_queue_ms" Milliseconds Counter,
-        /// Discards that were completed.
+        /// Completed discards.
         DiscardIos: "discard_ios" Requests Counter,
-        /// Discards that were joined with one that waited already.
+        /// Discards merged with a waiting one.
         DiscardMerges: "discard_merges" Requests Counter,
-        /// What was discarded.
+        /// Sectors discarded.
         DiscardSectors: "discard_sectors" Sectors Counter,
         /// Sum of the times of all discards.
         DiscardTicks: "discard_ticks_ms" Milliseconds Counter,
-        /// Flushes that were completed.
+        /// Completed flushes.
         FlushIos: "flush_ios" Requests Counter,
         /// Sum of the times of all flushes.
         FlushTicks: "flush_ticks_ms" Milliseconds Counter,
@@ -165,21 +165,21 @@ family! {
 family! {
     /// Fields of the line `cpu` of `/proc/stat` (proc_stat(5)), in the kernel's order: all CPUs together.
     CpuState {
-        /// Programs.
+        /// User mode.
         User: "user_ticks" Ticks Counter,
-        /// Programs with a positive nice value.
+        /// User mode with a positive nice value.
         Nice: "nice_ticks" Ticks Counter,
-        /// The kernel.
+        /// Kernel mode.
         System: "system_ticks" Ticks Counter,
-        /// Nothing to do.
+        /// Idle.
         Idle: "idle_ticks" Ticks Counter,
-        /// Nothing to do, while a task waited for I/O.
+        /// Idle while a task waited for I/O.
         IoWait: "iowait_ticks" Ticks Counter,
         /// Interrupts.
         Irq: "irq_ticks" Ticks Counter,
         /// Soft interrupts.
         SoftIrq: "softirq_ticks" Ticks Counter,
-        /// Time that the hypervisor gave to others.
+        /// Time that the hypervisor gave to other guests.
         Steal: "steal_ticks" Ticks Counter,
     }
 }
@@ -187,9 +187,9 @@ family! {
 family! {
     /// Lines of `/proc/meminfo` (proc_meminfo(5)).
     MemoryUse {
-        /// Page cache that waits to be written.
+        /// Dirty pages of the page cache.
         Dirty: "Dirty_bytes" Bytes Level,
-        /// Page cache that is being written.
+        /// Pages of the page cache under writeback.
         Writeback: "Writeback_bytes" Bytes Level,
         /// The page cache.
         Cached: "Cached_bytes" Bytes Level,
@@ -201,7 +201,7 @@ family! {
     KernelEvents {
         /// Interrupts of devices.
         Interrupts: "interrupts" Times Counter,
-        /// Switches from one task to another.
+        /// Context switches.
         ContextSwitches: "context_switches" Times Counter,
         /// Soft interrupts.
         SoftInterrupts: "soft_interrupts" Times Counter,
@@ -209,40 +209,41 @@ family! {
 }
 
 family! {
-    /// What the process of the run used.
+    /// Resource usage of the run's process.
     OwnUse {
         /// CPU time outside of the kernel (getrusage(2)).
         UserCpu: "user_cpu_ns" Nanoseconds Counter,
         /// CPU time in the kernel.
         SystemCpu: "system_cpu_ns" Nanoseconds Counter,
-        /// Memory that is resident (`/proc/self/statm`).
+        /// Resident memory (`/proc/self/statm`).
         Resident: "rss_bytes" Bytes Level,
-        /// What its threads had read from storage, those of the kernel that work for it too (`/proc/self/io`).
+        /// Bytes read from storage by its threads, including kernel threads that work for it (`/proc/self/io`).
         Read: "read_bytes" Bytes Counter,
-        /// What they had written to storage, or to pages that wait to be written.
+        /// Bytes written to storage, or to pages that become dirty.
         Written: "write_bytes" Bytes Counter,
-        /// Time in which it did not run although a thread of it should have woken up: it was stopped, or nobody gave it a CPU.
+        /// Time in which it did not run although one of its threads should have woken up: it was stopped, or had no CPU.
         Halted: "halted_ns" Nanoseconds Counter,
     }
 }
 
 family! {
-    /// What the CPU limit of this process's control group did: of the innermost group that has one (`cpu.stat`).
+    /// Effect of the CPU limit of this process's control group: that of the innermost group with a limit (`cpu.stat`).
     Throttling {
-        /// Periods in which a group could run.
+        /// Periods in which a group was runnable.
         Periods: "periods" Times Counter,
-        /// Those of them in which it used its quota up, and had to wait.
+        /// Periods in which it exhausted its quota, and had to wait.
         Throttled: "throttled" Times Counter,
     }
 }
 
 family! {
-    /// Fields 5 and 6 of the line `bytes:` of an NFS mount in `/proc/self/mountstats` (Linux, include/linux/nfs_iostat.h): what went
-    /// over the network. The fields before them are what programs asked for, which the page cache may have answered.
+    /// Fields 5 and 6 of the line `bytes:` of an NFS mount in `/proc/self/mountstats` (Linux,
+    /// include/linux/nfs_iostat.h): data transferred over the network. The fields before them are requests of programs,
+    /// which the page cache may have answered.
     NfsBytes {
-        /// Data that the server sent.
+        /// Data sent by the server.
         ServerRead: "nfs_server_read_bytes" Bytes Counter,
-        /// Data that the server took.
+        /// Data received by the server.
         ServerWritten: "nfs_server_written_bytes" Bytes Counter,
     }
 }
@@ -253,25 +254,25 @@ family! {
     IssuingThreads {
         /// Time on a CPU.
         Cpu: "cpu_ns" Nanoseconds Counter,
-        /// Time in which they could have run and had no CPU.
+        /// Time in which they were runnable but had no CPU.
         Wait: "wait_ns" Nanoseconds Counter,
-        /// How often they were given a CPU.
+        /// Times scheduled on a CPU.
         Slices: "slices" Times Counter,
     }
 }
 
 impl Series {
-    /// The series of a device's counter.
+    /// Creates the series of a device's counter.
     pub fn device(name: &str, counter: DeviceCounter) -> Series {
         Series::Device { name: name.into(), counter }
     }
 
-    /// The series of a counter of an NFS mount.
+    /// Creates the series of a counter of an NFS mount.
     pub fn nfs(mount: &Path, counter: NfsBytes) -> Series {
         Series::Nfs { mount: mount.to_string_lossy().into_owned(), counter }
     }
 
-    /// What it belongs to; none of a series that this version does not know.
+    /// Returns the layer; `None` for a series unknown to this version.
     pub fn layer(&self) -> Option<Layer<'_>> {
         match self {
             Series::Device { name, .. } => Some(Layer::Device(name)),
@@ -283,7 +284,7 @@ impl Series {
         }
     }
 
-    /// What its values count; none of a series that this version does not know.
+    /// Returns the unit; `None` for a series unknown to this version.
     pub fn unit(&self) -> Option<Unit> {
         match self {
             Series::Device { counter, .. } => Some(counter.unit()),
@@ -298,7 +299,7 @@ impl Series {
         }
     }
 
-    /// What it is made of; none of a series that this version does not know.
+    /// Returns the kind; `None` for a series unknown to this version.
     pub fn kind(&self) -> Option<SeriesKind> {
         match self {
             Series::Device { counter, .. } => Some(counter.kind()),
@@ -314,7 +315,7 @@ impl Series {
     }
 }
 
-/// Its name in archives.
+/// Formats the name in archives.
 impl Display for Series {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -331,13 +332,13 @@ impl Display for Series {
     }
 }
 
-/// Every name is a series.
+/// Parses any name: unknown ones are preserved.
 impl FromStr for Series {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Series, Infallible> {
         let known = text.rsplit_once('.').and_then(|(layer, field)| {
-            // Fields tell the families apart: a device may be called `cpu`.
+            // Fields distinguish the families: a device may be named `cpu`.
             let device = || DeviceCounter::of(field).map(|counter| Series::device(layer, counter));
             let other = match layer {
                 "cpu" => CpuState::of(field).map(Series::Cpu),
@@ -407,7 +408,7 @@ mod tests {
         for series in all() {
             let (name, unit) = (series.to_string(), series.unit().unwrap());
             let ending = match unit {
-                // What is counted is the name.
+                // The name is the unit.
                 Requests | Times => continue,
                 Sectors => "_sectors",
                 Milliseconds => "_ms",

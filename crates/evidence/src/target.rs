@@ -1,33 +1,33 @@
-//! What a target is, as data.
+//! Facts about a target, as data.
 
 use crate::{DevNumber, Fact, FormerRun};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Everything that is known about a target before the run touches it.
+/// All facts about a target before the run touches it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFacts {
     /// Path as typed.
     pub path: PathBuf,
-    /// The same with every symbolic link followed.
+    /// Path with all symbolic links resolved.
     pub resolved: PathBuf,
     /// Size in bytes, never 0.
     pub size: u64,
-    /// What offsets and lengths of direct I/O have to be multiples of.
+    /// Alignment of offsets and lengths for direct I/O.
     pub logical_block_size: BlockSize,
-    /// Why writes would be refused; `None` where they are not.
+    /// Why writes would fail; `None` if they would not.
     pub unwritable: Option<Unwritable>,
-    /// Why reads would be refused; `None` where they are not.
+    /// Why reads would fail; `None` if they would not.
     pub unreadable: Option<String>,
-    /// Device or file, with what lies below.
+    /// Device or file, with the layers below.
     pub kind: TargetKind,
-    /// Earlier runs that wrote it since its last fill, oldest first, as the ledger of this user has them.
+    /// Earlier runs that wrote it since its last fill, oldest first, from the ledger of this user.
     #[serde(default)]
     pub former_runs: Fact<Vec<FormerRun>>,
 }
 
 impl TargetFacts {
-    /// Every block device that this target lies on, itself first, each once.
+    /// Every block device below this target, itself first, each once.
     pub fn devices(&self) -> Vec<&BlockDevice> {
         let mut devices = Vec::new();
         match &self.kind {
@@ -40,7 +40,7 @@ impl TargetFacts {
 }
 
 impl TargetFacts {
-    /// The mount of an NFS server that this target is a file in.
+    /// NFS mount that contains this target.
     pub fn nfs(&self) -> Option<&FileSystem> {
         match &self.kind {
             TargetKind::RegularFile(file) => file.file_system.known().filter(|it| it.is_nfs()),
@@ -49,7 +49,7 @@ impl TargetFacts {
     }
 }
 
-/// Device or file.
+/// Kind of target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(
@@ -57,24 +57,24 @@ impl TargetFacts {
     reason = "a plan has few targets, and their facts are not copied while it runs"
 )]
 pub enum TargetKind {
-    /// A disk, a partition, or a device made of others.
+    /// A disk, a partition, or a device on top of others.
     BlockDevice(Box<BlockDevice>),
     /// A file in a file system.
     RegularFile(RegularFile),
-    /// A character device that keeps nothing and is never through: `/dev/null`, `/dev/zero`, `/dev/full`.
+    /// An endless character device that stores nothing: `/dev/null`, `/dev/zero`, `/dev/full`.
     MemoryDevice(DevNumber),
 }
 
-/// Block size in bytes, and who says so.
+/// Block size and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSize {
     /// In bytes.
     pub bytes: u64,
-    /// Who says so.
+    /// Source of the value.
     pub source: BlockSizeSource,
 }
 
-/// Where a block size comes from.
+/// Source of a block size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockSizeSource {
@@ -84,28 +84,28 @@ pub enum BlockSizeSource {
     Blksszget,
     /// The file system, by statx(2) with `STATX_DIOALIGN`.
     StatxDioalign,
-    /// The file system does not tell: the largest logical block size of the devices below it.
+    /// The largest logical block size of the devices below the file system, which does not report one.
     DeviceBelow,
-    /// Nobody tells: 512 bytes.
+    /// 512 bytes, because no source is available.
     Assumed,
 }
 
-/// Why writes to a target would be refused.
+/// Why writes to a target would fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unwritable {
     /// The device's `ro` flag is set.
     DeviceFlag,
-    /// The file system is mounted read-only, here.
+    /// The file system is mounted read-only, at this mount point.
     ReadOnlyMount(PathBuf),
-    /// The kernel says so: permissions, immutable file … (text of the error).
+    /// The kernel's refusal: permissions, immutable file ... (text of the error).
     Refused(String),
 }
 
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockDevice {
-    /// Its number.
+    /// Device number.
     pub number: DevNumber,
     /// The kernel's name, for example `nvme0n1p2`.
     pub name: String,
@@ -113,22 +113,22 @@ pub struct BlockDevice {
     pub size: u64,
     /// Whether the `ro` flag is set.
     pub read_only: Fact<bool>,
-    /// Name of the driver in `/proc/devices`, for example `sd`, `virtblk`, `loop`. Drivers that share a major number are named by their
-    /// devices: `nvme`, `pmem`.
+    /// Name of the driver in `/proc/devices`, for example `sd`, `virtblk`, `loop`. Drivers that share a major number
+    /// are named after their devices: `nvme`, `pmem`.
     pub driver: Fact<String>,
-    /// Whether the kernel keeps it among the virtual devices: loop, dm, md, zram …
+    /// Whether the kernel lists it as a virtual device: loop, dm, md, zram ...
     pub is_virtual: bool,
-    /// Rises each time a medium is inserted or a loop device attached: tells two uses of one name apart.
+    /// Sequence number of inserted media and attached loop devices: distinguishes two uses of one name.
     pub diskseq: Fact<u64>,
-    /// Vendor's name of the disk.
+    /// Model of the disk.
     pub model: Fact<String>,
-    /// Serial number, else the world-wide identifier, of the disk.
+    /// Serial number of the disk, or else its world-wide identifier.
     pub serial: Fact<String>,
     /// Settings of the disk's request queue.
     pub queue: Queue,
-    /// What it is made of.
+    /// Role in the device stack.
     pub role: Role,
-    /// Its partitions, by place; archives of earlier versions do not tell them.
+    /// Its partitions, by place; missing in archives of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<PartitionPlace>,
 }
@@ -145,12 +145,12 @@ pub struct PartitionPlace {
 }
 
 impl BlockDevice {
-    /// Its path in `/dev`. The kernel writes `!` in a name for a directory.
+    /// Its path in `/dev`. The kernel replaces `/` in names by `!`.
     pub fn dev_path(&self) -> PathBuf {
         dev_path(&self.name)
     }
 
-    /// Adds itself and what is below, each once.
+    /// Adds itself and the devices below, each once.
     fn collect<'a>(&'a self, devices: &mut Vec<&'a BlockDevice>) {
         if devices.iter().any(|known| known.number == self.number) {
             return;
@@ -170,40 +170,40 @@ pub fn dev_path(name: &str) -> PathBuf {
     PathBuf::from("/dev").join(name.replace('!', "/"))
 }
 
-/// What a block device is made of.
+/// Role of a block device in the device stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Nothing that this kernel knows of.
+    /// A disk, or another device without layers known to this kernel.
     Disk,
-    /// A part of a disk.
+    /// A partition of a disk.
     Partition {
-        /// The number in the disk's table.
+        /// Number in the partition table.
         index: Fact<u32>,
-        /// Where it starts on the disk, in bytes.
+        /// Start on the disk, in bytes.
         start: Fact<u64>,
-        /// The whole.
+        /// The disk.
         disk: Box<BlockDevice>,
     },
     /// A loop device.
     Loop {
         /// Path of the backing file as the kernel shows it.
         backing_file: PathBuf,
-        /// Where the device starts in the backing file, in bytes.
+        /// Start in the backing file, in bytes.
         offset: Fact<u64>,
-        /// Whether it goes past the page cache of the backing file.
+        /// Whether it bypasses the page cache of the backing file.
         direct_io: Fact<bool>,
-        /// The backing file, or the device that is one.
+        /// Backing file or device.
         below: Box<Layer>,
     },
     /// Device mapper, MD and the like.
     Stacked {
-        /// Devices that it lies on.
+        /// Devices below it.
         slaves: Vec<BlockDevice>,
     },
 }
 
-/// What lies below a file system or a loop device.
+/// Layer below a file system or a loop device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -211,9 +211,9 @@ pub enum Layer {
     BlockDevice(Box<BlockDevice>),
     /// A file.
     RegularFile(RegularFile),
-    /// A file system: that of the layer of an overlay which holds the file.
+    /// A file system: that of the overlay layer which holds the file.
     FileSystem(FileSystem),
-    /// Something, but it could not be found out what; holds the reason.
+    /// Unknown; holds the reason.
     Unknown(String),
 }
 
@@ -231,28 +231,28 @@ impl Layer {
 /// A file in a file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegularFile {
-    /// Where it is.
+    /// Path.
     pub path: PathBuf,
-    /// Device number as stat(2) gives it; anonymous (major 0) on btrfs, overlay, tmpfs, NFS …
+    /// Device number from stat(2); anonymous (major 0) on btrfs, overlay, tmpfs, NFS ...
     pub device: DevNumber,
     /// Inode number.
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Bytes of the blocks that it has (stat(2)), those that were allocated and never written too.
+    /// Bytes of its allocated blocks (stat(2)), including unwritten ones.
     #[serde(default)]
     pub allocated: Fact<u64>,
-    /// When it was created, in nanoseconds since 1970: tells files apart that had the same inode one after the other.
+    /// Creation time, in nanoseconds since 1970: distinguishes files that successively had the same inode.
     #[serde(default)]
     pub born_ns: Fact<i64>,
-    /// When its data was changed last, in nanoseconds since 1970.
+    /// Modification time of its data, in nanoseconds since 1970.
     #[serde(default)]
     pub modified_ns: Fact<i64>,
-    /// What the file system says about direct I/O on this file.
+    /// Support of direct I/O on this file by the file system.
     pub direct_io: DirectIo,
-    /// The file system that it is in. Of an overlay, `below` is that of the layer which holds the file.
+    /// Its file system. For an overlay, `below` is that of the layer which holds the file.
     pub file_system: Fact<FileSystem>,
-    /// The file system of the lower layer of an overlay from which the file was copied up when this run opened it for writing.
+    /// File system of the lower overlay layer from which the file was copied up when this run opened it for writing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied_from: Option<Box<FileSystem>>,
 }
@@ -265,20 +265,20 @@ impl RegularFile {
     }
 }
 
-/// What a file system says about direct I/O on a file.
+/// Support of direct I/O on a file by its file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectIo {
-    /// Addresses and offsets in bytes have to be multiples of these.
+    /// Required alignment in bytes.
     Aligned {
-        /// Of the buffer's address.
+        /// Alignment of the buffer's address.
         memory: u32,
-        /// Of offset and length.
+        /// Alignment of offset and length.
         offset: u32,
     },
-    /// It accepts `O_DIRECT` at most in order to emulate it through the page cache.
+    /// Refuses `O_DIRECT`, or emulates it through the page cache.
     Unsupported,
-    /// It does not tell.
+    /// Not reported.
     NotReported,
 }
 
@@ -287,20 +287,20 @@ pub enum DirectIo {
 pub struct FileSystem {
     /// Its type: `ext4`, `xfs`, `overlay` …
     pub kind: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: PathBuf,
-    /// What is mounted, in the words of who did it.
+    /// Source of the mount, as given when mounting.
     pub source: String,
     /// Options of the mount.
     pub options: String,
     /// Options of the file system itself.
     pub super_options: String,
-    /// What it lies on; empty for those without a device of this machine (tmpfs, NFS …).
+    /// Layers below; empty without a local device (tmpfs, NFS ...).
     pub below: Vec<Layer>,
 }
 
 impl FileSystem {
-    /// Whether writes are refused, by the mount or by the file system.
+    /// Whether the mount or the file system is read-only.
     pub fn is_read_only(&self) -> bool {
         let has_ro = |options: &str| options.split(',').any(|option| option == "ro");
         has_ro(&self.options) || has_ro(&self.super_options)
@@ -322,15 +322,15 @@ impl FileSystem {
 pub struct Queue {
     /// The scheduler in use, for example `none`, `mq-deadline`.
     pub scheduler: Fact<String>,
-    /// Requests that a hardware queue's scheduler or driver can hold.
+    /// Capacity in requests of a hardware queue's scheduler or driver.
     pub nr_requests: Fact<u64>,
-    /// Whether the device says that it rotates.
+    /// Whether the device reports itself as rotational.
     pub rotational: Fact<bool>,
-    /// Largest request that the kernel makes, in KiB.
+    /// Maximum size of the kernel's requests, in KiB.
     pub max_sectors_kb: Fact<u64>,
-    /// Largest request that the device takes, in KiB.
+    /// Maximum request size of the device, in KiB.
     pub max_hw_sectors_kb: Fact<u64>,
-    /// Most memory segments in one request.
+    /// Maximum memory segments per request.
     pub max_segments: Fact<u64>,
     /// `write back` or `write through`.
     pub write_cache: Fact<String>,
@@ -342,21 +342,21 @@ pub struct Queue {
     pub physical_block_size: Fact<u64>,
     /// Smallest size in bytes for good random access.
     pub minimum_io_size: Fact<u64>,
-    /// Preferred size in bytes for streaming; 0 if the device states none.
+    /// Preferred size in bytes for streaming; 0 if not reported.
     pub optimal_io_size: Fact<u64>,
-    /// Largest discard in bytes; 0 where there is none.
+    /// Maximum discard in bytes; 0 if unsupported.
     pub discard_max_bytes: Fact<u64>,
     /// Unit of discards in bytes.
     pub discard_granularity: Fact<u64>,
-    /// Target latency of the writeback throttle in microseconds; 0 where it is off.
+    /// Target latency of the writeback throttle in microseconds; 0 if off.
     pub wbt_lat_usec: Fact<u64>,
     /// 0: requests are merged, 1: only with simple checks, 2: never.
     pub nomerges: Fact<u64>,
     /// Read-ahead of buffered reads in KiB.
     pub read_ahead_kb: Fact<u64>,
-    /// Whether the device's counters count.
+    /// Whether the device's counters are enabled.
     pub iostats: Fact<bool>,
-    /// Whether file systems can map it into memory.
+    /// Whether file systems can map it into memory (DAX).
     pub dax: Fact<bool>,
     /// `none`, or the zone model.
     pub zoned: Fact<String>,
