@@ -1,7 +1,7 @@
-//! Events of the kernel's blktrace interface: for each device and CPU a file in debugfs, in the form that `blktrace(8)` keeps.
+//! Events of the kernel's blktrace interface: one file per device and CPU in debugfs, in the format of `blktrace(8)`.
 //!
-//! A device has one such trace at most, whoever made it. What a recorder that was killed left running is told by a file
-//! below `/run`, so that [`cleanup`] removes that and no other.
+//! A device has at most one such trace, of any program. Each recorder lists its traces in a file below `/run`, so that
+//! [`cleanup`] removes those of killed recorders and no others.
 
 use crate::error::{CaptureError, at};
 use crate::mount::{DEBUGFS, turn};
@@ -22,17 +22,17 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where the traces of all devices are, in debugfs.
+/// Directory of all devices' traces in debugfs.
 const TRACES: &str = "block";
-/// Buffers of a CPU: while one is read another is filled.
+/// Buffers per CPU: while one is read another is filled.
 const BUFFERS: u64 = 4;
-/// Least and greatest size of one, bytes.
+/// Minimum and maximum size of a buffer in bytes.
 const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=256 << 20;
-/// How files begin that tell what a recorder traces; the number of its process follows.
+/// Directory and name prefix of the files that list a recorder's traces; the process id follows.
 const MARKS: &str = "/run";
 const MARK: &str = "iosonar-blktrace-";
 
-/// Categories of actions: the lower half of `BLK_TC_…`.
+/// Categories of actions: the lower half of `BLK_TC_...`.
 mod category {
     pub const QUEUE: u16 = 1 << 4;
     pub const REQUEUE: u16 = 1 << 5;
@@ -48,8 +48,8 @@ fn mask(watch: Watch) -> u16 {
     }
 }
 
-/// Those of an action's category that the tracepoints tell, too: joins, splits and the like share a category with what was
-/// requested.
+/// Actions of the enabled categories that the tracepoints have, too: merges, splits and the like share a category with
+/// queued requests.
 fn actions(watch: Watch) -> &'static [Action] {
     match watch {
         Watch::Queue => &[Action::Queue, Action::Complete],
@@ -58,32 +58,32 @@ fn actions(watch: Watch) -> &'static [Action] {
     }
 }
 
-/// Traces of devices, which run while it lives.
+/// Running traces of devices.
 pub(crate) struct Blktrace {
-    /// By CPU, so that each is visited once.
+    /// Sorted by CPU, so that each is visited once.
     files: Vec<CpuFile>,
-    /// Paths of all files that were ever opened.
+    /// Paths of all files opened so far.
     opened: HashSet<PathBuf>,
     traces: Vec<Trace>,
     names: SharedNames,
     actions: &'static [Action],
     mark: Mark,
-    /// The last field: it goes when nothing is traced any more.
+    /// Last field, so that it is dropped after all traces have ended.
     _debugfs: Debugfs,
 }
 
-/// A trace of one device. It is stopped and removed when this is dropped.
+/// A trace of one device. It is stopped and removed on drop.
 struct Trace {
-    /// The device's file. It is open for moments only: nobody who detaches the device waits for a recorder.
+    /// The device's file. It is open only briefly, so that a recorder does not prevent detaching the device.
     node: PathBuf,
     dir: PathBuf,
-    /// Of one of its files, which tells it from a later trace.
+    /// Inode of one of its files, which distinguishes it from a later trace.
     inode: u64,
-    /// Events that it could not keep, when that was asked last.
+    /// Lost events when last read.
     lost: u64,
 }
 
-/// What one CPU says of one device.
+/// The events of one device on one CPU.
 struct CpuFile {
     cpu: usize,
     /// Index of its trace.
@@ -117,12 +117,12 @@ impl Blktrace {
         Ok(all)
     }
 
-    /// Lets the traces run, or stops them.
+    /// Starts or stops the traces.
     pub(crate) fn set_events(&self, on: bool) -> Result<(), CaptureError> {
         self.traces.iter().filter(|trace| trace.is_there()).try_for_each(|trace| {
             let set = |node: File| if on { blktrace::start(node) } else { blktrace::stop(node) };
             match trace.open().and_then(|node| Ok(set(node)?)) {
-                // It is so already.
+                // Already in that state.
                 Err(error) if Errno::from_io_error(&error) != Some(Errno::INVAL) => {
                     Err(at(&trace.node)(error))
                 }
@@ -131,7 +131,7 @@ impl Blktrace {
         })
     }
 
-    /// Opens the files that are new: those of all CPUs at the start, later of CPUs that were switched on.
+    /// Opens new files: those of all CPUs at the start, later those of CPUs that came online.
     fn open_files(&mut self) -> Result<(), CaptureError> {
         for (trace, Trace { dir, .. }) in self.traces.iter().enumerate().filter(|(_, trace)| trace.is_there())
         {
@@ -149,7 +149,7 @@ impl Blktrace {
                         self.opened.insert(path.clone());
                         self.files.push(CpuFile { cpu, trace, path, events: Events::new(file) });
                     }
-                    // The device has just vanished.
+                    // The device has just been removed.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     Err(error) => return Err(at(&path)(error)),
                 }
@@ -159,7 +159,7 @@ impl Blktrace {
         Ok(())
     }
 
-    /// Takes what the buffers hold; how many places of it were damaged.
+    /// Reads the buffers; returns the number of damaged places.
     pub(crate) fn drain(&mut self, out: &mut Vec<Event>) -> Result<u64, CaptureError> {
         self.open_files()?;
         let (mut damaged, mut over) = (0, Vec::new());
@@ -169,7 +169,7 @@ impl Blktrace {
             match file.drain(self.actions, out) {
                 Ok(more) => damaged += more,
                 Err(error) if self.traces[file.trace].is_there() => return Err(error),
-                // The device has vanished, and its trace with it; what was read is kept.
+                // The device and its trace have been removed; events read so far are kept.
                 Err(_) => over.push(index),
             }
         }
@@ -182,16 +182,16 @@ impl Blktrace {
         Ok(damaged)
     }
 
-    /// Events that could not be kept, since the start.
+    /// Number of events lost since the start.
     pub(crate) fn lost(&mut self) -> Result<u64, CaptureError> {
         self.traces.iter_mut().try_fold(0, |lost, trace| Ok(lost + trace.count_lost()?))
     }
 }
 
-/// Lets this thread run on one CPU after the other; dropped, wherever it could before.
+/// Moves this thread from CPU to CPU; restores its affinity on drop.
 ///
-/// A CPU writes its events with interrupts off: who reads them there meets none that is half written. Where this process
-/// may not go, they are read from elsewhere.
+/// A CPU writes its events with interrupts off: a reader on the same CPU sees no partial event. Events of CPUs that
+/// this process may not use are read from elsewhere.
 struct Visit {
     home: Option<CpuSet>,
     here: Option<usize>,
@@ -238,12 +238,12 @@ impl Trace {
         quick(&self.node)
     }
 
-    /// Whether it is still the device's: it goes with the device, and others can end it.
+    /// Whether the device still has this trace: it is removed with the device, and other programs can end it.
     fn is_there(&self) -> bool {
         self.inode == 0 || fs::metadata(self.dir.join("dropped")).is_ok_and(|facts| facts.ino() == self.inode)
     }
 
-    /// Events that it could not keep; of one that is gone, those that were told last.
+    /// Number of events it lost; after its removal, the last known value.
     fn count_lost(&mut self) -> Result<u64, CaptureError> {
         let path = self.dir.join("dropped");
         match fs::read_to_string(&path) {
@@ -254,26 +254,26 @@ impl Trace {
         Ok(self.lost)
     }
 
-    /// Stops and removes it. Nothing if it is gone.
+    /// Stops and removes it. No effect if it is gone.
     fn end(&self) -> io::Result<()> {
         if !self.is_there() {
             return Ok(());
         }
         let node = self.open()?;
         match blktrace::stop(&node) {
-            // One that was not started does not stop.
+            // A trace that was not started cannot be stopped.
             Ok(()) | Err(Errno::INVAL) => Ok(blktrace::teardown(&node)?),
             Err(errno) => Err(errno.into()),
         }
     }
 }
 
-/// Opens a device without waiting, as blktrace(8) does: a drive without a medium need not answer.
+/// Opens a device with `O_NONBLOCK`, like blktrace(8): a drive without a medium need not answer.
 fn quick(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)
 }
 
-/// Why a device cannot be traced.
+/// Explains why a device cannot be traced.
 fn refused(node: &Path, errno: Errno) -> CaptureError {
     let node_text = shown(&node);
     match errno {
@@ -293,11 +293,11 @@ fn traces() -> PathBuf {
     Path::new(DEBUGFS.place).join(TRACES)
 }
 
-/// Debugfs, as long as it is used: a directory in it is open, so that nobody unmounts it.
+/// Keeps debugfs mounted: holds a directory in it open.
 struct Debugfs(Option<File>);
 
 impl Debugfs {
-    /// Finds it, or mounts it.
+    /// Finds debugfs, or mounts it.
     fn find() -> Result<Debugfs, CaptureError> {
         let _turn = turn();
         if !traces().is_dir() {
@@ -320,14 +320,14 @@ impl Drop for Debugfs {
     fn drop(&mut self) {
         self.0 = None;
         let _turn = turn();
-        // What cannot be undone here, a cleanup can.
+        // On failure, a cleanup can unmount it.
         let _ = DEBUGFS.unmount_if_ours();
     }
 }
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        // What cannot be undone here, a cleanup can.
+        // On failure, a cleanup can remove it.
         let _ = self.end();
     }
 }
@@ -340,7 +340,7 @@ impl CpuFile {
                 Ok(Some(Entry::One(event))) if actions.contains(&event.action) => out.push(*event),
                 Ok(Some(Entry::One(_))) => {}
                 Ok(Some(Entry::Bad(_))) => damaged += 1,
-                // The file is at its end as long as nothing new is there.
+                // The file is at EOF until there are new events.
                 Ok(None) => return Ok(damaged),
                 Err(error) => {
                     return Err(CaptureError::Impossible(format!("{}: {error}", shown(&self.path))));
@@ -350,7 +350,7 @@ impl CpuFile {
     }
 }
 
-/// The file of a device.
+/// Path of a device's file.
 fn node(device: Device) -> Result<PathBuf, CaptureError> {
     let numbers = Path::new("/sys/dev/block").join(device.to_string().replace(',', ":"));
     let link = fs::read_link(&numbers).map_err(at(&numbers))?;
@@ -358,7 +358,7 @@ fn node(device: Device) -> Result<PathBuf, CaptureError> {
     Ok(Path::new("/dev").join(name.unwrap_or_default()))
 }
 
-/// Tells what this process traces, as long as it lives: it holds a lock.
+/// Lists the traces of this process during its life, which a lock on the file shows.
 struct Mark {
     path: PathBuf,
     file: File,
@@ -380,14 +380,14 @@ impl Mark {
                 )));
             }
         }
-        // A process of the same number may have been killed.
+        // A killed process may have had the same number.
         end_traces(&path)?;
         file.set_len(0).map_err(at(&path))?;
         let made = Made::created(&path, &file).map_err(at(&path))?;
         Ok(Mark { path, file, made })
     }
 
-    /// Notes a trace: number of the device, inode, and directory.
+    /// Adds a trace: device number, inode, and directory.
     fn add(&mut self, trace: &Trace, device: Device) -> Result<(), CaptureError> {
         writeln!(self.file, "{device} {} {}", trace.inode, trace.dir.display()).map_err(at(&self.path))
     }
@@ -395,17 +395,18 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Nobody can be told any more; a cleanup removes it, too.
+        // On failure, a cleanup removes it, too.
         let _ = self.made.remove();
     }
 }
 
-/// Ends the traces of recorders that are gone: their processes' numbers go to `removed`, those of living ones to `alive`.
+/// Ends the traces of recorders that are gone: their process numbers are added to `removed`, those of living ones to
+/// `alive`.
 pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<(), CaptureError> {
     let marks: Vec<(u32, PathBuf)> =
         fs::read_dir(MARKS).into_iter().flatten().flatten().filter_map(mark_of).collect();
     if !marks.is_empty() {
-        // Where a trace is told from a later one.
+        // Needed to distinguish a trace from a later one.
         let debugfs = Debugfs::find();
         {
             let _turn = turn();
@@ -428,15 +429,15 @@ fn mark_of(entry: fs::DirEntry) -> Option<(u32, PathBuf)> {
     Some((name.to_str()?.strip_prefix(MARK)?.parse().ok()?, entry.path()))
 }
 
-/// What became of a mark.
+/// Result of handling a mark.
 enum Ended {
     Gone,
     Alive,
-    /// It went while it was looked at.
+    /// Removed meanwhile.
     Nothing,
 }
 
-/// Ends what a mark tells of, if its process is gone. The mark goes only when all has ended.
+/// Ends the traces listed in a mark, if its process is gone. The mark is removed only when all have ended.
 fn end_mark(path: &Path) -> Result<Ended, CaptureError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -460,7 +461,7 @@ fn end_traces(mark: &Path) -> Result<(), CaptureError> {
     text.lines().filter_map(told).try_for_each(|trace| trace.end().map_err(at(&trace.node)))
 }
 
-/// The trace of a line of [`Mark::add`], if its device is still there.
+/// Parses a line of [`Mark::add`]; `None` if its device is gone.
 fn told(line: &str) -> Option<Trace> {
     let mut words = line.splitn(3, ' ');
     let (device, inode, dir) = (Device::parse(words.next()?)?, words.next()?.parse().ok()?, words.next()?);

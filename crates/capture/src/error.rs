@@ -1,24 +1,24 @@
-//! Why recording is not possible, or broke.
+//! Why recording is impossible, or failed.
 
 use iosonar_trace::kernel::ring::FormError;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Why recording is not possible, or broke.
+/// Why recording is impossible, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The kernel refused something.
+    /// An operation failed.
     #[error("{path}: {error}{}", remedy(.error))]
     Io {
-        /// The file.
+        /// Path.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error from the kernel.
         error: io::Error,
     },
-    /// This kernel cannot be recorded. Holds why.
+    /// This kernel does not support recording. Holds the reason.
     #[error("{0}")]
     Impossible(String),
-    /// The kernel's buffers are of a form that is not known.
+    /// The kernel's buffers have an unknown format.
     #[error(transparent)]
     Form(#[from] FormError),
 }

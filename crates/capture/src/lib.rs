@@ -1,8 +1,8 @@
-//! Recording the block I/O of live devices: through an instance of the kernel's tracing of our own or through its blktrace
+//! Records the block I/O of live devices: through a separate instance of the kernel's tracing or through its blktrace
 //! interface, read in batches, and kept in segments of events on disk.
 //!
-//! Whatever is changed in the kernel is undone when a [`Recorder`] ends; what a killed one left behind, [`cleanup`] undoes.
-//! This room knows no archives and no terminals.
+//! All changes in the kernel are undone when a [`Recorder`] ends; [`cleanup`] undoes those of killed recorders. This
+//! crate depends on no archives and no terminals.
 
 mod blktrace;
 mod cleanup;

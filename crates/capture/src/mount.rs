@@ -1,4 +1,4 @@
-//! File systems of the kernel that recording needs, and that not every machine has mounted.
+//! Kernel file systems that recording needs, and that are not mounted on every machine.
 
 use crate::error::{CaptureError, at};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
@@ -10,13 +10,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Is there on every machine; recorders lock it while they come and while they leave.
+/// Exists on every machine; recorders lock it while they start and stop.
 const LOCKED: &str = "/sys/kernel";
 
-/// Lets one recorder at a time come or leave: one that comes must not lose what one that leaves unmounts.
+/// Serialises the start and stop of recorders: a starting one must not lose a mount to a stopping one.
 pub(crate) fn turn() -> Option<File> {
     let file = File::open(LOCKED).ok()?;
-    // Nobody holds it for long. Without it, of two that come and leave in the same moment one may get an error.
+    // The lock is held briefly. Without it, of two that start and stop at the same moment one may get an error.
     let is_locked = (0..100).any(|_| {
         let locked = file.try_lock().is_ok();
         if !locked {
@@ -27,13 +27,12 @@ pub(crate) fn turn() -> Option<File> {
     is_locked.then_some(file)
 }
 
-/// One of these file systems, where the kernel's documentation wants it.
+/// One of these file systems, at the place recommended by the kernel's documentation.
 #[derive(Debug)]
 pub(crate) struct KernelFs {
     name: &'static str,
     pub(crate) place: &'static str,
-    /// Tells which mount is a recorder's, by its number: for the recorder that is the last one to leave, and for a cleanup
-    /// after a crash.
+    /// File with the id of a recorder's mount: for the last recorder to stop, and for a cleanup after a crash.
     note: &'static str,
 }
 
@@ -47,14 +46,14 @@ impl KernelFs {
         let flags = MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::NODEV;
         mount(self.name, self.place, self.name, flags, c"")
             .map_err(|errno| at(Path::new(self.place))(errno.into()))?;
-        // Without this it stays mounted, which harms nobody.
+        // On failure it stays mounted, which is harmless.
         if let Ok(mounted) = MadeMount::mounted(Path::new(self.place)) {
             let _ = write_whole(Path::new(self.note), mounted.id().to_string().as_bytes());
         }
         Ok(())
     }
 
-    /// Unmounts it, if a recorder mounted it. While somebody uses it, it stays, and the next one to leave tries again.
+    /// Unmounts it, if a recorder mounted it. While it is busy, it stays, and the next recorder to stop tries again.
     pub(crate) fn unmount_if_ours(&self) -> io::Result<()> {
         let Ok(ours) = read_text(Path::new(self.note), TEXT_LIMIT) else { return Ok(()) };
         let note = Made::proved(Path::new(self.note), "only recorders write it")?;

@@ -1,4 +1,4 @@
-//! Reads the kernel's buffers in rounds, each of which gives all events up to its start, in the order of time.
+//! Reads the kernel's buffers in rounds; each returns all events up to its start, in time order.
 
 use crate::blktrace::Blktrace;
 use crate::error::CaptureError;
@@ -6,42 +6,42 @@ use crate::tracepoints::Tracepoints;
 use iosonar_trace::kernel::{Device, Event};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Which events are recorded.
+/// Events to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
-    /// What was requested (`block_bio_queue`, blktrace's Q), before the kernel joins and splits it.
+    /// Queued requests (`block_bio_queue`, blktrace's Q), before the kernel merges and splits them.
     Queue,
-    /// What the driver was given (`block_rq_issue`, blktrace's D), joined and split. Devices without requests (zram) have
+    /// Requests issued to the driver (`block_rq_issue`, blktrace's D), merged and split. Bio-based devices (zram) have
     /// none.
     Issue,
-    /// What was requested and what the driver was given, for the order of both.
+    /// Queued and issued requests, to compare their order.
     Order,
 }
 
-/// Where the kernel tells of them.
+/// Source of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
-    /// Its tracepoints: any number of recorders at a time.
+    /// Tracepoints: any number of concurrent recorders.
     Tracepoints,
-    /// Its blktrace interface: one user for each device.
+    /// The blktrace interface: one user per device.
     Blktrace,
 }
 
-/// What is recorded, and how.
+/// Settings of a recording.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whole devices; events of partitions tell those.
+    /// Whole devices; events of partitions have their numbers.
     pub devices: Vec<Device>,
-    /// Which events.
+    /// Events to record.
     pub watch: Watch,
-    /// Where they are read.
+    /// Source of the events.
     pub interface: Interface,
-    /// Bytes of the buffers of all CPUs together.
+    /// Total bytes of the buffers of all CPUs.
     pub buffer_bytes: u64,
 }
 
 impl Settings {
-    /// Each CPU of the machine has buffers, those that this process may not use, too.
+    /// Bytes per CPU. Each CPU of the machine has buffers, even those that this process may not use.
     pub(crate) fn buffer_bytes_of_cpu(&self) -> u64 {
         let entries = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
         let is_cpu = |name: &str| name.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
@@ -50,22 +50,22 @@ impl Settings {
     }
 }
 
-/// What a round gave.
+/// Result of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Round {
-    /// Events that were lost since the round before.
+    /// Events lost since the previous round.
     pub lost: u64,
-    /// Pages or events that could not be read wholly.
+    /// Pages or events that could not be read completely.
     pub damaged: u64,
 }
 
-/// Records while it lives; what it changed in the kernel is undone when it is dropped.
+/// Records until it is dropped, which undoes its changes in the kernel.
 pub struct Recorder {
     source: Source,
-    /// Read, but maybe later than what another CPU still has.
+    /// Events read, but possibly later than unread ones of another CPU.
     waiting: Vec<Event>,
     ready: Vec<Event>,
-    /// Events that were lost so far.
+    /// Number of events lost so far.
     lost: u64,
 }
 
@@ -105,10 +105,10 @@ impl Source {
 }
 
 impl Recorder {
-    /// Switches recording on.
+    /// Starts recording.
     ///
     /// # Errors
-    /// What the kernel refuses or does not have.
+    /// The kernel refuses, or lacks the interface.
     pub fn start(settings: &Settings) -> Result<Recorder, CaptureError> {
         let source = match settings.interface {
             Interface::Tracepoints => Source::Tracepoints(Tracepoints::start(settings)?),
@@ -117,24 +117,24 @@ impl Recorder {
         Ok(Recorder { source, waiting: Vec::new(), ready: Vec::new(), lost: 0 })
     }
 
-    /// Switches the kernel's events on or off, so that a kernel without them is the one of a machine without recording.
+    /// Enables or disables the kernel's events, to compare a kernel without them with a machine without recording.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// The kernel refuses.
     pub fn set_events(&self, on: bool) -> Result<(), CaptureError> {
         self.source.set_events(on)
     }
 
-    /// Reads what the buffers hold. The events up to the start of this round are [`Recorder::events`] afterwards.
+    /// Reads the buffers. The events up to the start of this round are in [`Recorder::events`] afterwards.
     ///
     /// # Errors
-    /// Buffers that cannot be read.
+    /// Reading the buffers failed.
     pub fn round(&mut self) -> Result<Round, CaptureError> {
         let before = monotonic_ns();
         let damaged = self.source.drain(&mut self.waiting)?;
         let lost = self.source.lost()?.saturating_sub(self.lost);
         self.lost += lost;
-        // Each CPU's events are in order: sorting runs that are sorted is joining them.
+        // Each CPU's events are in order: sorting sorted runs is merging.
         self.waiting.sort_by_key(|event| event.time);
         let ready = self.waiting.partition_point(|event| event.time.0 < before);
         self.ready.clear();
@@ -142,15 +142,15 @@ impl Recorder {
         Ok(Round { lost, damaged })
     }
 
-    /// Events of the last round, in the order of time.
+    /// Events of the last round, in time order.
     pub fn events(&self) -> &[Event] {
         &self.ready
     }
 
-    /// Switches recording off and reads what is left.
+    /// Stops recording and reads the remaining events.
     ///
     /// # Errors
-    /// Buffers that cannot be read.
+    /// Reading the buffers failed.
     pub fn stop(mut self) -> Result<(Vec<Event>, Round), CaptureError> {
         self.source.stop()?;
         let round = self.round()?;
@@ -160,7 +160,7 @@ impl Recorder {
     }
 }
 
-/// The clock that the events carry.
+/// Clock of the events.
 fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

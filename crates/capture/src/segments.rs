@@ -1,4 +1,4 @@
-//! Segments on disk: a new one now and then, and no more than fit.
+//! Segments on disk: a new one periodically, limited in total size.
 
 use iosonar_os::made::{Made, new_file};
 use iosonar_trace::kernel::Event;
@@ -9,20 +9,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Parts that a limited recording is cut into, so that only a part of it goes when it is full.
+/// Number of segments of a limited recording, so that only a part of it is removed when it is full.
 const PARTS: u64 = 8;
 const ENDING: &str = "events";
 
-/// What lies on disk.
+/// Statistics of the segments on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stored {
-    /// Events that were written, those in removed segments too.
+    /// Events written, including those in removed segments.
     pub events: u64,
-    /// Bytes of the segments that are there.
+    /// Bytes of the existing segments.
     pub bytes: u64,
-    /// Segments that were removed to make room, and their events.
+    /// Number of segments removed to make room.
     pub removed_segments: u64,
-    /// Events of those.
+    /// Events in removed segments.
     pub removed_events: u64,
 }
 
@@ -32,23 +32,22 @@ pub struct Segments {
     every: Duration,
     most_bytes: Option<u64>,
     current: SegmentWriter<File>,
-    /// The file of the segment that is being written.
+    /// File of the current segment.
     made: Made,
     begun: Instant,
     number: u64,
-    /// Events of the segment that is being written.
+    /// Events in the current segment.
     events: u64,
-    /// Whole segments: file, bytes, events.
+    /// Complete segments: file, bytes, events.
     whole: VecDeque<(Made, u64, u64)>,
     stored: Stored,
 }
 
 impl Segments {
-    /// Starts in a directory, which must be there: a new segment each `every`; if they grow beyond `most_bytes`, the oldest
-    /// go.
+    /// Starts in an existing directory: a new segment each `every`; if they exceed `most_bytes`, the oldest are removed.
     ///
     /// # Errors
-    /// A segment that cannot be made.
+    /// Creating a segment failed.
     pub fn begin(dir: &Path, every: Duration, most_bytes: Option<u64>) -> io::Result<Segments> {
         let (current, made) = create(dir, 0)?;
         Ok(Segments {
@@ -65,10 +64,10 @@ impl Segments {
         })
     }
 
-    /// Appends events, of which `lost` were lost before.
+    /// Appends events; `lost` were lost before them.
     ///
     /// # Errors
-    /// A full disk, for example.
+    /// Writing failed, for example on a full disk.
     pub fn append(&mut self, events: &[Event], lost: u64) -> io::Result<()> {
         if events.is_empty() && lost == 0 {
             return Ok(());
@@ -90,7 +89,7 @@ impl Segments {
         self.number += 1;
         let done = std::mem::replace(&mut self.current, next);
         let bytes = done.written();
-        // A segment that is whole is on the disk, not only in memory.
+        // A complete segment is on the disk, not only in memory.
         done.end().sync_data()?;
         self.whole.push_back((whole, bytes, std::mem::take(&mut self.events)));
         self.begun = Instant::now();
@@ -107,7 +106,7 @@ impl Segments {
         self.whole.iter().map(|(_, bytes, _)| bytes).sum::<u64>() + self.current.written()
     }
 
-    /// What lies on disk so far.
+    /// Statistics so far.
     pub fn stored(&self) -> Stored {
         Stored { bytes: self.bytes(), ..self.stored }
     }
@@ -115,7 +114,7 @@ impl Segments {
     /// Ends the last segment.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// Writing failed.
     pub fn end(self) -> io::Result<Stored> {
         let stored = self.stored();
         self.current.end().sync_data()?;
@@ -132,10 +131,10 @@ fn create(dir: &Path, number: u64) -> io::Result<(SegmentWriter<File>, Made)> {
     Ok((SegmentWriter::new(file)?, made))
 }
 
-/// The segments of a directory, in the order of time.
+/// Segments of a directory, in time order.
 ///
 /// # Errors
-/// A directory that cannot be read.
+/// Reading the directory failed.
 pub fn segment_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files: Vec<PathBuf> = fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == ENDING));
@@ -156,7 +155,7 @@ mod tests {
             time: Nanos(n),
             action: Action::Queue,
             device: Device(7 << 20),
-            // Places that nobody can tell beforehand take room.
+            // Unpredictable places are incompressible.
             sector: n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20,
             bytes: 4096,
             rwbs: Rwbs::parse(b"WS"),

@@ -1,4 +1,4 @@
-//! The kernel's tracing as files: finding it, an instance of our own, and undoing everything.
+//! The kernel's tracing as files: finds it, creates a separate instance, and undoes everything.
 
 use crate::error::{CaptureError, at};
 use crate::mount::{TRACEFS, turn};
@@ -11,12 +11,12 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where tracing is, by the kernel's documentation.
+/// Mount points of tracing, by the kernel's documentation.
 const PLACES: [&str; 2] = [TRACEFS.place, "/sys/kernel/debug/tracing"];
-/// How instances of ours begin; the number of the process follows.
+/// Name prefix of our instances; the process id follows.
 const NAME: &str = "iosonar-record-";
 
-/// Finds the file system of tracing; mounts it where it belongs if it is nowhere.
+/// Finds tracefs; mounts it at its standard place if it is not mounted.
 fn find() -> Result<PathBuf, CaptureError> {
     let is_there = |place: &&&str| Path::new(place).join("instances").is_dir();
     if let Some(place) = PLACES.iter().find(is_there) {
@@ -26,18 +26,18 @@ fn find() -> Result<PathBuf, CaptureError> {
     Ok(PathBuf::from(TRACEFS.place))
 }
 
-/// Unmounts what is a recorder's, if none is left.
+/// Unmounts a recorder's mount after the last recorder.
 fn unmount_ours() -> io::Result<()> {
     if has_recorders() { Ok(()) } else { TRACEFS.unmount_if_ours() }
 }
 
-/// Whether there are instances of recorders, of killed ones, too.
+/// Whether there are instances of recorders, including killed ones.
 fn has_recorders() -> bool {
     let entries = fs::read_dir(Path::new(TRACEFS.place).join("instances"));
     entries.into_iter().flatten().flatten().any(|e| e.file_name().to_string_lossy().starts_with(NAME))
 }
 
-/// An instance of tracing of our own. It is switched off and removed when this is dropped.
+/// A separate tracing instance. It is switched off and removed on drop.
 #[derive(Debug)]
 pub(crate) struct Instance {
     root: PathBuf,
@@ -50,10 +50,10 @@ impl Instance {
         let turn = turn();
         let root = find()?;
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
-        // A process of the same number may have been killed; what it left is of no use, and what is used stays.
+        // A killed process may have had the same number; its instance is useless, unless it is in use.
         let _ = remove_leftover(&dir);
         let made = create::new_dir(&dir).map_err(|error| {
-            // The error matters more than what is left mounted.
+            // Ignore unmount errors; report the original one.
             let _ = unmount_ours();
             at(&dir)(error)
         })?;
@@ -73,7 +73,7 @@ impl Instance {
         read(&path).map_err(at(&path))
     }
 
-    /// Switches an event on for these devices.
+    /// Enables an event for these devices.
     pub(crate) fn enable(
         &self,
         event: &str,
@@ -87,7 +87,7 @@ impl Instance {
         self.write(&format!("events/block/{event}/enable"), "1")
     }
 
-    /// The forms of pages and of these events, and the bytes of a page.
+    /// Returns the formats of pages and of these events, and the bytes of a page.
     pub(crate) fn forms(&self, events: &[&'static str]) -> Result<(Forms, usize), CaptureError> {
         let page = self.root.join("events/header_page");
         let header = match self.read("events/header_page") {
@@ -99,13 +99,13 @@ impl Instance {
         Ok((Forms::parse(&header, events)?, page_bytes(&header)))
     }
 
-    /// Those events that this kernel has.
+    /// Returns those events that this kernel has.
     pub(crate) fn known(&self, events: &[&'static str]) -> Vec<&'static str> {
         let is_known = |event: &&&str| self.dir.join("events/block").join(event).is_dir();
         events.iter().filter(is_known).copied().collect()
     }
 
-    /// The buffers of all CPUs, to be read without waiting.
+    /// Opens the buffers of all CPUs, for non-blocking reads.
     pub(crate) fn pipes(&self) -> Result<Vec<(PathBuf, File)>, CaptureError> {
         let all = self.dir.join("per_cpu");
         let mut dirs: Vec<PathBuf> =
@@ -121,7 +121,7 @@ impl Instance {
     }
 }
 
-/// The text of a file. Some files of tracing give everything to the first read or never.
+/// Reads a text file. Some tracing files return everything to the first read or never.
 fn read(path: &Path) -> io::Result<String> {
     let (mut file, mut text) = (File::open(path)?, Vec::new());
     let mut buffer = vec![0; 1 << 16];
@@ -133,7 +133,7 @@ fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-/// From the page's own description: where its data starts, and how much it is.
+/// Page size from the page's own description: start and size of its data.
 fn page_bytes(header: &str) -> usize {
     let data = header.lines().find(|line| line.contains(" data;"));
     let number = |name: &str| {
@@ -145,15 +145,15 @@ fn page_bytes(header: &str) -> usize {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // What cannot be undone here, a cleanup can.
+        // On failure, a cleanup can remove it.
         let _turn = turn();
         let _ = self.made.remove();
         let _ = unmount_ours();
     }
 }
 
-/// Removes the instance of a recorder that is gone, which switches its events off; nothing if it is not there. One that somebody
-/// uses is left alone: the kernel refuses with [`ErrorKind::ResourceBusy`].
+/// Removes the instance of a dead recorder, which disables its events; no effect if it is missing. One in use is kept:
+/// the kernel refuses with [`ErrorKind::ResourceBusy`].
 fn remove_leftover(dir: &Path) -> io::Result<()> {
     const PROOF: &str =
         "its name is that of a recorder's instance: the file system of tracing holds nothing else by it";
@@ -163,8 +163,7 @@ fn remove_leftover(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes the instances of recorders that are gone: their processes' numbers go to `removed`, those of living ones to
-/// `alive`.
+/// Removes the instances of dead recorders: their process numbers are added to `removed`, those of living ones to `alive`.
 pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<(), CaptureError> {
     let _turn = turn();
     for place in PLACES {

@@ -1,4 +1,4 @@
-//! Events of the kernel's block tracepoints, from the ring buffers of an instance of tracing of our own.
+//! Events of the kernel's block tracepoints, from the ring buffers of a separate tracing instance.
 
 use crate::error::{CaptureError, at};
 use crate::recorder::{Settings, Watch};
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
-/// Ends are told by requests, or, of devices that have none, by bios.
+/// Completions are events of requests, or, on bio-based devices, of bios.
 const ENDS: [&str; 2] = ["block_rq_complete", "block_bio_complete"];
 
-/// Of requests that count when they are queued, only flushes of the device are needed: they show which requests one serves.
+/// Issues, for requests that count when queued: only device flushes are needed, to match the requests they serve.
 const ISSUE: &str = "block_rq_issue";
 
 fn events_of(watch: Watch) -> &'static [&'static str] {
@@ -23,13 +23,13 @@ fn events_of(watch: Watch) -> &'static [&'static str] {
     }
 }
 
-/// Tracepoints that are switched on while it lives.
+/// Active tracepoints.
 pub(crate) struct Tracepoints {
     cpus: Vec<Cpu>,
     forms: Forms,
     page: Vec<u8>,
     events: Vec<&'static str>,
-    /// The last field: it goes when the buffers are closed.
+    /// Last field, so that it is dropped after the buffers are closed.
     instance: Instance,
 }
 
@@ -49,7 +49,7 @@ impl Tracepoints {
                 "this kernel has no event block:{begin}: it was built without CONFIG_BLK_DEV_IO_TRACE"
             )));
         }
-        // Times that can be compared with those of a run, and old events kept rather than new ones.
+        // Times comparable with those of a run; keep old events rather than new ones.
         instance.write("trace_clock", "mono")?;
         instance.write("options/overwrite", "0")?;
         instance.write("buffer_size_kb", &(settings.buffer_bytes_of_cpu() / 1024).max(64).to_string())?;
@@ -63,7 +63,7 @@ impl Tracepoints {
         Ok(Tracepoints { cpus, forms, page: vec![0; page], events, instance })
     }
 
-    /// Switches the kernel's events on or off, so that a kernel without them is the one of a machine without recording.
+    /// Enables or disables the kernel's events, to compare a kernel without them with a machine without recording.
     pub(crate) fn set_events(&self, on: bool) -> Result<(), CaptureError> {
         let word = if on { "1" } else { "0" };
         self.events
@@ -71,13 +71,13 @@ impl Tracepoints {
             .try_for_each(|event| self.instance.write(&format!("events/block/{event}/enable"), word))
     }
 
-    /// Takes what the buffers hold; how many of their pages could not be read wholly.
+    /// Reads the buffers; returns the number of pages that could not be read completely.
     pub(crate) fn drain(&mut self, out: &mut Vec<Event>) -> Result<u64, CaptureError> {
         let Tracepoints { cpus, forms, page, .. } = self;
         cpus.iter_mut().try_fold(0, |damaged, cpu| Ok(damaged + cpu.drain(forms, page, out)?))
     }
 
-    /// Events that could not be kept, since the start.
+    /// Number of events lost since the start.
     pub(crate) fn lost(&self) -> Result<u64, CaptureError> {
         self.cpus.iter().try_fold(0, |lost, cpu| Ok(lost + cpu.count_lost()?))
     }
@@ -88,7 +88,7 @@ impl Tracepoints {
 }
 
 impl Cpu {
-    /// Reads all pages; how many of them could not be read wholly.
+    /// Reads all pages; returns the number that could not be read completely.
     fn drain(&mut self, forms: &Forms, page: &mut [u8], out: &mut Vec<Event>) -> Result<u64, CaptureError> {
         let mut damaged = 0;
         let mut pages = Pages::new(forms);
@@ -106,7 +106,7 @@ impl Cpu {
         }
     }
 
-    /// Events that this CPU could not keep, since the start.
+    /// Number of events lost on this CPU since the start.
     fn count_lost(&self) -> Result<u64, CaptureError> {
         let path = self.dir.join("stats");
         let text = std::fs::read_to_string(&path).map_err(at(&path))?;
