@@ -12,53 +12,53 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Sizes are multiples of this.
+/// Unit of sizes.
 const BLOCK: u64 = 4096;
 
-/// Free space that was used and freed again: holes with small files between them. Each hole and each small file has a size of its
-/// own, drawn from the seed. Sizes are bytes, rounded down to 4 KiB.
+/// Free space that was used and freed again: holes separated by small files. The size of each hole and small file is
+/// drawn from the seed. Sizes are bytes, rounded down to 4 KiB.
 ///
-/// Text form: `holes=84,hole=15.75m,spacing=256k`, with ranges as in `hole=4m..16m`, and with `seed=2` where it is not 1.
+/// Text form: `holes=84,hole=15.75m,spacing=256k`, with ranges as in `hole=4m..16m`, and with `seed=2` if it is not 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Age {
     /// Number of holes.
     pub holes: u32,
-    /// Least and most bytes of a hole.
+    /// Minimum and maximum bytes of a hole.
     pub hole: (u64, u64),
-    /// Least and most bytes of the small file after a hole.
+    /// Minimum and maximum bytes of the small file after a hole.
     pub spacing: (u64, u64),
-    /// Where the sizes are drawn from.
+    /// Seed of the sizes.
     pub seed: u64,
 }
 
-/// A text that describes no aged free space; says what is wrong, and what to use.
+/// A text that does not describe aged free space; contains the problem, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseAgeError(String);
 
-/// Why free space cannot be aged. Nothing is left of the attempt.
+/// Why free space cannot be aged. The attempt is undone completely.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot age the free space of {}: {what}: {error}", iosonar_text::shown(&dir))]
 pub struct AgeError {
     /// The directory.
     pub dir: PathBuf,
-    /// What was to be done.
+    /// Failed action.
     pub what: String,
-    /// What the operating system says.
+    /// Error from the operating system.
     pub error: io::Error,
 }
 
-/// The files that keep holes apart. They stay until [`Aged::remove`], or until their file system is removed.
+/// Files that separate holes. They stay until [`Aged::remove`], or until their file system is removed.
 #[derive(Debug)]
 pub struct Aged {
     files: Vec<Made>,
     holes: Vec<u64>,
-    /// Its mark notes the files, for the process that removes what a killed one leaves.
+    /// Its mark lists the files, for the process that removes leftovers of a killed one.
     notes: OwnDir,
 }
 
 impl Aged {
-    /// Bytes of each hole, in the order in which they were allocated.
+    /// Size of each hole in bytes, in the order of allocation.
     pub fn holes(&self) -> &[u64] {
         &self.holes
     }
@@ -68,11 +68,11 @@ impl Aged {
         &self.files
     }
 
-    /// Removes them from another thread, for a signal that must end this process at once.
+    /// Returns a function that removes them from another thread, for a signal that must end this process at once.
     pub fn remover(&self) -> impl Fn() + Send + use<> {
         let (files, notes) = (self.files.clone(), self.notes.made().clone());
         move || {
-            // Nobody can be told any more; the next start removes what stays.
+            // Errors cannot be reported any more; the next start removes leftovers.
             let _ = remove_all(&files);
             let _ = notes.remove_tree(&|below| below == Path::new(MARK));
         }
@@ -81,7 +81,7 @@ impl Aged {
     /// Removes the small files.
     ///
     /// # Errors
-    /// Of the first file that cannot be removed. All others are removed nevertheless.
+    /// Those of the first file that cannot be removed. All others are removed anyway.
     pub fn remove(self) -> io::Result<()> {
         remove_all(&self.files)
     }
@@ -91,10 +91,10 @@ fn remove_all(files: &[Made]) -> io::Result<()> {
     files.iter().map(Made::remove).collect::<Vec<_>>().into_iter().collect()
 }
 
-/// Removes the files that killed processes have left in a directory. Returns how many there were.
+/// Removes files of killed processes in a directory. Returns their number.
 ///
 /// # Errors
-/// Of the first file that cannot be removed. All others are removed nevertheless.
+/// Those of the first file that cannot be removed. All others are removed anyway.
 pub fn remove_aged_leftovers(dir: &Path) -> io::Result<usize> {
     let mut count = 0;
     for leftover in made::leftovers(dir, KIND)? {
@@ -106,15 +106,16 @@ pub fn remove_aged_leftovers(dir: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Kind of the directories whose marks note the files: their names are `.iosonar-age-PID-N`.
+/// Kind of the directories whose marks list the files: their names are `.iosonar-age-PID-N`.
 const KIND: &str = "age";
 
 impl Age {
-    /// Allocates large and small files alternately in a directory, and removes the large ones. They are in `dir` itself, because
-    /// XFS puts the files of a new directory into another allocation group. Their names are `.iosonar-age-N`.
+    /// Allocates large and small files alternately in a directory, and removes the large ones. They are in `dir`
+    /// itself, because XFS allocates the files of a new directory in another allocation group. Their names are
+    /// `.iosonar-age-N`.
     ///
     /// # Errors
-    /// The file system is full or cannot allocate, or such files exist.
+    /// The file system is full or does not support allocation, or such files exist.
     pub fn apply(&self, dir: &Path) -> Result<Aged, AgeError> {
         let notes = OwnDir::new_in(dir, KIND);
         let mut notes = notes.map_err(|error| self.failed(dir, "no directory can be made", error))?;
@@ -134,7 +135,7 @@ impl Age {
         }
     }
 
-    /// Allocates all files in turn; the bytes of the large ones, which have even numbers.
+    /// Allocates all files in turn; returns the bytes of the large ones, which have even numbers.
     fn allocate(&self, dir: &Path, notes: &mut OwnDir, made: &mut Vec<Made>) -> Result<Vec<u64>, AgeError> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut holes = Vec::new();
@@ -163,7 +164,7 @@ impl Age {
     }
 }
 
-/// Makes a file with space, and notes it before it has a name: a process that is killed leaves none that is not noted.
+/// Creates a file with allocated space, and notes it before it has a name: a killed process leaves no unnoted file.
 fn allocate(path: &Path, bytes: u64, notes: &mut OwnDir, made: &mut Vec<Made>) -> io::Result<()> {
     let unfinished = Unfinished::begin(path.parent().unwrap_or(Path::new(".")))?;
     notes.note_beside(path, unfinished.id()?)?;
@@ -172,12 +173,12 @@ fn allocate(path: &Path, bytes: u64, notes: &mut OwnDir, made: &mut Vec<Made>) -
     extend(&create::existing_file(path, false)?, bytes)
 }
 
-/// Removes every second file from the first on, and waits until its space is free.
+/// Removes every second file, starting with the first, and waits until its space is free.
 fn free(dir: &Path, made: &mut Vec<Made>) -> io::Result<()> {
     let dir = File::open(dir)?;
     sync_file_system(&dir)?;
     for large in made.iter().step_by(2) {
-        // The space of a file that is removed is freed later, in the background, by XFS: that of a shorter file is freed now.
+        // XFS frees the space of a removed file later, in the background; truncation frees it now.
         create::existing_file(large.path(), false)?.set_len(0)?;
         large.remove()?;
     }
@@ -189,7 +190,7 @@ fn free(dir: &Path, made: &mut Vec<Made>) -> io::Result<()> {
     sync_file_system(&dir)
 }
 
-/// A multiple of a block within a range, all equally often.
+/// A multiple of a block within a range, uniformly distributed.
 fn draw((least, most): (u64, u64), random: &mut impl Rng) -> u64 {
     let least = (least / BLOCK).max(1);
     let choices = (most / BLOCK).saturating_sub(least).saturating_add(1);
@@ -265,7 +266,7 @@ fn shown_range((least, most): (u64, u64)) -> String {
     if least == most { shown(least) } else { format!("{}..{}", shown(least), shown(most)) }
 }
 
-/// A size in the largest unit in which it has at most two decimals.
+/// Formats a size in the largest unit with at most two decimals.
 fn shown(bytes: u64) -> String {
     let units = [("t", 1u64 << 40), ("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)];
     let fits = |unit: u64| bytes >= unit && (u128::from(bytes) * 100).is_multiple_of(u128::from(unit));
@@ -330,7 +331,7 @@ mod tests {
         let dir = tempfile::tempdir_in(".").unwrap();
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
         let age = Age { holes: 3, hole: (8192, 16_384), spacing: (4096, 4096), seed: 1 };
-        // Not every file system allocates.
+        // Some file systems cannot allocate.
         let Ok(aged) = age.apply(dir.path()) else { return };
         assert_eq!((entries(), aged.files().len(), aged.holes().len()), (4, 3, 3));
         assert!(aged.files()[0].path().ends_with(".iosonar-age-1"), "{aged:?}");

@@ -1,4 +1,4 @@
-//! Why a scratch file system cannot be made, mounted again or removed.
+//! Why a scratch file system cannot be created, remounted or removed.
 
 use crate::FsKind;
 use iosonar_host::remount::RemountError;
@@ -7,7 +7,7 @@ use iosonar_text::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a scratch file system cannot be made, mounted again or removed.
+/// Why a scratch file system cannot be created, remounted or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ScratchError {
     /// This process is not root.
@@ -16,7 +16,7 @@ pub enum ScratchError {
     /// A program is not installed.
     #[error("the program {program} is not installed: install the package {package}")]
     NoProgram {
-        /// Its name.
+        /// Program name.
         program: &'static str,
         /// The Debian package that contains it.
         package: &'static str,
@@ -24,52 +24,52 @@ pub enum ScratchError {
     /// A program failed.
     #[error("{command} failed: {why}")]
     Program {
-        /// The program and its arguments.
+        /// Command line.
         command: String,
-        /// Its standard error.
+        /// Standard error of the program.
         why: String,
     },
-    /// The file system cannot be that small.
+    /// The size is below the file system's minimum.
     #[error("{} is too small for {kind}: use at least {}", ByteSize(*size), ByteSize(kind.least_size()))]
     TooSmall {
-        /// The file system.
+        /// Kind of the file system.
         kind: FsKind,
-        /// Bytes that it should have.
+        /// Requested bytes.
         size: u64,
     },
-    /// An option names something that is not the file system's own.
+    /// An option names another device or file.
     #[error(
         "'{word}' among the {of} options names another device or file, and a scratch file system changes only its own image: remove it"
     )]
     OtherDevice {
-        /// Of which program.
+        /// Program of the option.
         of: &'static str,
         /// The word, as typed.
         word: String,
     },
-    /// It cannot be a name.
+    /// An invalid name.
     #[error("'{0}' is no name of a scratch file system: use letters, digits, - and _")]
     BadName(String),
-    /// No file system has this name.
+    /// An unknown name.
     #[error("no scratch file system has the name '{0}'")]
     UnknownName(String),
-    /// It cannot be unmounted, or is unmounted and cannot be mounted again.
+    /// Unmounting failed, or the file system was unmounted and cannot be mounted again.
     #[error(transparent)]
     Remount(#[from] RemountError),
     /// A call of the operating system failed.
     #[error("{what} {}: {error}", shown(&path))]
     Io {
-        /// What was to be done, for example `cannot create`.
+        /// Failed action, for example `cannot create`.
         what: &'static str,
-        /// To what.
+        /// Object of the action.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error from the operating system.
         error: io::Error,
     },
 }
 
 impl ScratchError {
-    /// For `map_err`: what was to be done, and to what.
+    /// For `map_err`: action and object.
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ScratchError {
         move |error| ScratchError::Io { what, path: path.to_path_buf(), error }
     }

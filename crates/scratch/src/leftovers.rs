@@ -1,4 +1,4 @@
-//! What processes that were killed have left: finding and removing it.
+//! Finds and removes leftovers of killed processes.
 
 use crate::removal::{FileSystem, image_of};
 use crate::{KIND, ScratchError};
@@ -7,16 +7,16 @@ use iosonar_os::made::{self, Leftover, MARK, Unmount};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What the processes that were killed have left in a directory. Each is proved to be theirs: see
-/// [`leftovers`](iosonar_os::made::leftovers). Scratch file systems in other directories are not looked for.
+/// Leftovers of killed processes in a directory. Each is proved to be theirs: see
+/// [`leftovers`](iosonar_os::made::leftovers). Scratch file systems in other directories are not searched.
 #[derive(Debug)]
 pub struct Leftovers(Vec<Leftover>);
 
 impl Leftovers {
-    /// Looks for them in `parent`. Only root has any; for other users there are none.
+    /// Searches `parent`. Only root can have leftovers; empty for other users.
     ///
     /// # Errors
-    /// `parent` cannot be read.
+    /// Reading `parent` failed.
     pub fn find(parent: &Path) -> Result<Leftovers, ScratchError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Leftovers(Vec::new()));
@@ -31,7 +31,7 @@ impl Leftovers {
         images.filter_map(|image| Some(image.symlink_metadata().ok()?.blocks() * BLOCK)).sum()
     }
 
-    /// Removes them. Returns what became of each directory. One that something uses stays, and does not hinder the others.
+    /// Removes them. Returns the result for each directory. One in use stays, and does not prevent the removal of others.
     pub fn remove(self) -> Vec<(PathBuf, Result<(), ScratchError>)> {
         let root = Root::default();
         let removed = |leftover: &Leftover| (leftover.path().to_path_buf(), remove(leftover, &root));
@@ -39,12 +39,12 @@ impl Leftovers {
     }
 }
 
-/// The images of the file systems that a process noted before it made them.
+/// Images of the file systems that a process noted before creating them.
 fn images(leftover: &Leftover) -> impl Iterator<Item = PathBuf> + '_ {
     leftover.notes().iter().map(|name| image_of(leftover.path(), name))
 }
 
-/// Unmounts and detaches what was made of the images, then removes the directory, unless somebody else has put something in it.
+/// Unmounts and detaches everything made from the images, then removes the directory, unless it contains foreign files.
 fn remove(leftover: &Leftover, root: &Root) -> Result<(), ScratchError> {
     const PROOF: &str = "the mark of the directory notes the file system";
     for name in leftover.notes() {

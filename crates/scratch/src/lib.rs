@@ -1,8 +1,9 @@
-//! File systems of one's own for a measurement: an image file, a loop device, mkfs, mount, aged free space, and the removal of all
-//! of it, also after a crash.
+//! Private file systems for a measurement: an image file, a loop device, mkfs, mount, aged free space, and the removal
+//! of all of it, even after a crash.
 //!
-//! Everything of one [`Scratch`] is in one directory, whose mark notes each file system before it is made. So what a killed process has
-//! left is found in the directory where it was made, and proved to be its own: [`Leftovers`].
+//! Everything of one [`Scratch`] is in one directory, whose mark notes each file system before it is created. So
+//! leftovers of a killed process are found in the directory where they were created, and proved to be its own:
+//! [`Leftovers`].
 
 mod age;
 mod error;

@@ -1,12 +1,12 @@
-//! Options of mkfs and mount(8) that name another device or file: a scratch file system changes nothing but its own image.
+//! Refuses options of mkfs and mount(8) that name another device or file: a scratch file system changes only its own image.
 
 use crate::{FsKind, ScratchError};
 
-/// How the options of a mkfs are read.
+/// Option syntax of a mkfs.
 struct Grammar {
     /// Letters of options with a value.
     with_value: &'static str,
-    /// Letters of options that write a file, or read further options from one.
+    /// Letters of options that write a file, or read options from a file.
     refused: &'static str,
     /// Long options with a value as the next word.
     long_with_value: &'static [&'static str],
@@ -59,7 +59,8 @@ const NAMING: [&str; 14] = [
     "upperdir",
 ];
 
-/// Refuses options of mkfs that name another device or file. Words that belong to no option do: mkfs would take them for the device.
+/// Refuses options of mkfs that name another device or file. Words that belong to no option do: mkfs would use them as
+/// the device.
 pub(crate) fn check_mkfs(kind: FsKind, options: &[String]) -> Result<(), ScratchError> {
     let grammar = grammar(kind);
     let refuse = |word: &str| Err(ScratchError::OtherDevice { of: "mkfs", word: word.to_owned() });
@@ -145,7 +146,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// Whatever the words are, none that is accepted holds a slash or stands alone.
+        /// For any words, no accepted one contains a path or is a bare word.
         #[test]
         fn accepted_options_name_no_path(text in "[-a-zA-Z0-9=,/ éß]{0,40}") {
             for kind in FsKind::ALL {

@@ -1,4 +1,4 @@
-//! Calling the programs that make, attach and mount file systems.
+//! Runs the programs that create, attach and mount file systems.
 
 use crate::ScratchError;
 use iosonar_text::{one_line, shown};
@@ -18,7 +18,7 @@ pub(crate) const LOSETUP: Program = Program { name: "losetup", package: "mount (
 pub(crate) const MOUNT: Program = Program { name: "mount", package: "mount (of util-linux)" };
 
 impl Program {
-    /// Runs it to its end; its standard output without the white space around it. Ctrl-C at the terminal does not reach it.
+    /// Runs it to completion; returns its trimmed standard output. Ctrl-C at the terminal does not reach it.
     pub(crate) fn run(self, arguments: &[&OsStr]) -> Result<String, ScratchError> {
         let mut command = Command::new(self.name);
         command.args(arguments).env("LC_ALL", "C").env("PATH", search_path()).stdin(Stdio::null());
@@ -40,7 +40,7 @@ impl Program {
     }
 }
 
-/// `PATH` with the directories of the administrator's programs, which a root without a login shell lacks.
+/// `PATH` with the system administration directories, which a root without a login shell lacks.
 fn search_path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(if path.is_empty() { "/usr/sbin:/sbin:/usr/bin:/bin" } else { ":/usr/sbin:/sbin" });

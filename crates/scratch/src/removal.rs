@@ -1,4 +1,4 @@
-//! What a scratch file system consists of, and its removal.
+//! Parts of a scratch file system, and their removal.
 
 use crate::ScratchError;
 use iosonar_host::{Root, loop_files, mount_source, remount};
@@ -7,25 +7,26 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The parts of a file system that exist.
+/// Existing parts of a file system.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FileSystem {
-    /// The image and its mount point. They go last.
+    /// The image and its mount point, removed last.
     pub files: Vec<Made>,
     pub devices: Vec<MadeLoop>,
     pub mount: Option<MadeMount>,
 }
 
-/// The image of the file system `name`.
+/// Path of the image of the file system `name`.
 pub(crate) fn image_of(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}.img"))
 }
 
 impl FileSystem {
-    /// What exists of the file system `name` in the directory of a process that is gone. `proof` says why that is its directory.
+    /// Returns the existing parts of the file system `name` in the directory of a dead process. `proof` states why that
+    /// is its directory.
     ///
     /// # Errors
-    /// The image or the list of loop devices cannot be read.
+    /// Reading the image or the list of loop devices failed.
     pub fn left(
         dir: &Path,
         name: &str,
@@ -38,7 +39,7 @@ impl FileSystem {
             file => Some(file.map_err(ScratchError::io("cannot open", &image))?),
         };
         let devices = file.map(|file| devices_of(&file, root)).transpose()?.unwrap_or_default();
-        // What somebody has mounted there of anything else stays.
+        // A foreign mount there is kept.
         let source = mount_source(&point, root);
         let is_own = devices.iter().any(|device| Some(device.device()) == source.as_deref());
         let mount = is_own.then(|| MadeMount::proved(&point, proof)).transpose();
@@ -46,10 +47,10 @@ impl FileSystem {
         Ok(FileSystem { files: Vec::new(), devices, mount })
     }
 
-    /// Removes what exists of it. What is already gone is no error.
+    /// Removes the existing parts. Missing parts are no error.
     ///
     /// # Errors
-    /// Of the first part that cannot be removed. Parts below it stay, so that the next attempt finds them.
+    /// Those of the first part that cannot be removed. Parts below it stay, so that the next attempt finds them.
     pub fn remove(&self, how: Unmount, root: &Root) -> Result<(), ScratchError> {
         if let Some(mount) = &self.mount {
             match how {
@@ -67,7 +68,7 @@ impl FileSystem {
     }
 }
 
-/// Loop devices that read a file; none where sysfs is not mounted.
+/// Loop devices of a file; empty if sysfs is not mounted.
 pub(crate) fn devices_of(image: &File, root: &Root) -> Result<Vec<MadeLoop>, ScratchError> {
     let loops = match loop_files(root) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),

@@ -12,19 +12,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A directory of scratch file systems: images, and the directories that they are mounted on. Dropping it removes all of it; file
-/// systems that are in use then disappear with their last use.
+/// A directory of scratch file systems: images, and their mount points. Dropping it removes everything; file systems in
+/// use then disappear with their last use.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Goes after the file systems.
+    /// Dropped after the file systems.
     dir: OwnDir,
     made: Remover,
     is_direct: bool,
-    /// What dropping it starts with.
+    /// First method of unmounting on drop.
     unmount: Unmount,
 }
 
-/// Removes the file systems of a [`Scratch`], also while another thread is busy with it.
+/// Removes the file systems of a [`Scratch`], even while another thread uses it.
 #[derive(Debug, Clone)]
 pub struct Remover {
     dir: Made,
@@ -32,11 +32,11 @@ pub struct Remover {
 }
 
 impl Scratch {
-    /// Creates a directory for file systems in the directory `parent`, closed to other users. It is locked as long as this
-    /// process lives.
+    /// Creates a directory for file systems in the directory `parent`, closed to other users. It is locked during the
+    /// life of this process.
     ///
     /// # Errors
-    /// This process is not root, or the directory cannot be created.
+    /// This process is not root, or creating the directory failed.
     pub fn create(parent: &Path) -> Result<Scratch, ScratchError> {
         if !rustix::process::geteuid().is_root() {
             return Err(ScratchError::NotRoot);
@@ -52,27 +52,27 @@ impl Scratch {
         self.dir.path()
     }
 
-    /// Whether all loop devices read and write their images with direct I/O. Else the images are in the page cache: the file
-    /// system below them has no direct I/O.
+    /// Whether all loop devices read and write their images with direct I/O. Otherwise the images are in the page
+    /// cache, because the file system below them does not support direct I/O.
     pub fn is_direct(&self) -> bool {
         self.is_direct
     }
 
-    /// Makes a file system and mounts it; returns its mount point. `name` consists of letters, digits, `-` and `_`.
+    /// Creates a file system and mounts it; returns its mount point. `name` consists of letters, digits, `-` and `_`.
     ///
-    /// The image is sparse. Its loop device is detached by the kernel when it is unmounted. mkfs discards nothing, and ext4 zeros
-    /// its tables at once.
+    /// The image is sparse. The kernel detaches its loop device when it is unmounted. mkfs discards nothing, and ext4
+    /// zeros its tables immediately.
     ///
     /// # Errors
-    /// A program is missing or fails, the size is below [`FsKind::least_size`](crate::FsKind::least_size), or the name is used or
-    /// none. Nothing is left of the file system then.
+    /// A program is missing or fails, the size is below [`FsKind::least_size`](crate::FsKind::least_size), or the name
+    /// is used or invalid. The file system is then removed completely.
     pub fn add(&mut self, name: &str, spec: &Spec) -> Result<PathBuf, ScratchError> {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name == MARK || !name.chars().all(is_allowed) {
             return Err(ScratchError::BadName(name.to_owned()));
         }
         spec.check()?;
-        // Whoever removes what this process leaves has to know of it before it exists.
+        // The file system must be noted before it exists, for the removal of leftovers.
         self.dir.note(name).map_err(ScratchError::io("cannot write to", self.dir.path()))?;
         let mut made = FileSystem::default();
         match make(self.dir.path(), name, spec, &mut made) {
@@ -89,11 +89,11 @@ impl Scratch {
         }
     }
 
-    /// Unmounts a file system and mounts it again with the same options, so that nothing of it is in the page cache. While
-    /// something uses it, this is tried again for a few seconds.
+    /// Unmounts a file system and mounts it again with the same options, so that none of it is in the page cache. While
+    /// it is busy, this is retried for a few seconds.
     ///
     /// # Errors
-    /// It is unknown or in use, or cannot be mounted again.
+    /// It is unknown or in use, or mounting it again failed.
     pub fn remount(&mut self, name: &str) -> Result<(), ScratchError> {
         let mut made = self.made.lock();
         let Some((_, made)) = made.iter_mut().find(|(known, _)| known == name) else {
@@ -115,7 +115,7 @@ impl Scratch {
         removed
     }
 
-    /// What removes it from another thread, for a signal that must end this process at once.
+    /// Returns a remover for another thread, for a signal that must end this process at once.
     pub fn remover(&self) -> Remover {
         self.made.clone()
     }
@@ -124,27 +124,27 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if self.made.remove(self.unmount).is_err() {
-            // What stays then is removed as a leftover.
+            // Remaining parts are removed as leftovers.
             let _ = self.made.remove(Unmount::Lazy);
         }
     }
 }
 
 impl Remover {
-    /// Removes everything without waiting: file systems in use disappear from the directory tree now, and with their last use
-    /// from the machine. May be called more than once, also after the [`Scratch`] is dropped.
+    /// Removes everything without waiting: file systems in use disappear from the directory tree now, and with their
+    /// last use from the machine. May be called repeatedly, even after the [`Scratch`] is dropped.
     ///
     /// # Errors
-    /// Of the first thing that cannot be removed.
+    /// Those of the first part that cannot be removed.
     pub fn at_once(&self) -> Result<(), ScratchError> {
         self.remove(Unmount::Lazy)
     }
 
-    /// Removes all file systems, and the directory if nobody has put anything else in it.
+    /// Removes all file systems, and the directory unless it contains foreign files.
     fn remove(&self, how: Unmount) -> Result<(), ScratchError> {
         let root = Root::default();
         let made = self.lock();
-        // One that cannot be removed does not hinder the others.
+        // A failure does not prevent the removal of the others.
         let removed: Vec<Result<(), ScratchError>> =
             made.iter().rev().map(|(_, made)| made.remove(how, &root)).collect();
         removed.into_iter().collect::<Result<(), ScratchError>>()?;
@@ -157,8 +157,8 @@ impl Remover {
     }
 }
 
-/// Makes a file system in a new image and mounts it; whether its loop device uses direct I/O. What exists so far is in `made`, also
-/// where it fails.
+/// Creates a file system in a new image and mounts it; returns whether its loop device uses direct I/O. `made` has the
+/// parts created so far, even after an error.
 fn make(dir: &Path, name: &str, spec: &Spec, made: &mut FileSystem) -> Result<bool, ScratchError> {
     let (point, image) = (dir.join(name), image_of(dir, name));
     let (file, image_made) = new_file(&image).map_err(ScratchError::io("cannot create", &image))?;
@@ -179,7 +179,7 @@ fn make(dir: &Path, name: &str, spec: &Spec, made: &mut FileSystem) -> Result<bo
     arguments.extend([device.as_os_str(), point.as_os_str()]);
     MOUNT.run(&arguments)?;
     made.mount = Some(MadeMount::mounted(&point).map_err(ScratchError::io("cannot look at", &point))?);
-    // From now on an unmount is enough.
+    // From now on an unmount suffices.
     let detached = made.devices.iter().try_for_each(MadeLoop::detach);
     detached.map_err(ScratchError::io("cannot detach", &device))?;
     let name = device.file_name().unwrap_or_default();
@@ -187,7 +187,7 @@ fn make(dir: &Path, name: &str, spec: &Spec, made: &mut FileSystem) -> Result<bo
     Ok(Root::default().read(mode).is_ok_and(|mode| mode == "1"))
 }
 
-/// Attaches a loop device to an image, with direct I/O where the file system of the image has it.
+/// Attaches a loop device to an image, with direct I/O if the image's file system supports it.
 fn attach(image: &Path, file: &File) -> Result<MadeLoop, ScratchError> {
     let attach = |options: &[&str]| {
         let words = ["--find", "--show"].iter().chain(options).map(OsStr::new);
@@ -195,7 +195,7 @@ fn attach(image: &Path, file: &File) -> Result<MadeLoop, ScratchError> {
     };
     let device = match attach(&["--direct-io=on"]) {
         Err(ScratchError::Program { .. }) => {
-            // losetup leaves the device attached when only direct I/O was refused.
+            // losetup leaves the device attached if only direct I/O was refused.
             for left in devices_of(file, &Root::default())? {
                 left.detach().map_err(ScratchError::io("cannot detach", left.device()))?;
             }

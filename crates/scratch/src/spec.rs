@@ -1,4 +1,4 @@
-//! What a scratch file system is.
+//! Specification of a scratch file system.
 
 use crate::ScratchError;
 use crate::options::{check_mkfs, check_mount};
@@ -6,7 +6,7 @@ use crate::program::Program;
 use std::fmt;
 use std::str::FromStr;
 
-/// A kind of file system that can be made.
+/// Supported kinds of file systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FsKind {
     /// XFS.
@@ -17,29 +17,29 @@ pub enum FsKind {
     Btrfs,
 }
 
-/// A word that is no kind of file system.
+/// A word that is not a supported file system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no file system that can be made: use xfs, ext4 or btrfs")]
 pub struct ParseFsKindError(String);
 
-/// A file system to be made.
+/// Specification of a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// Its kind.
     pub kind: FsKind,
-    /// Bytes of its image, which is sparse.
+    /// Size of its sparse image in bytes.
     pub size: u64,
-    /// Further arguments of mkfs, each a word of its own.
+    /// Further arguments of mkfs, each a separate word.
     pub mkfs_options: Vec<String>,
     /// Options of mount(8), separated by commas; empty for none.
     pub mount_options: String,
 }
 
 impl FsKind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [FsKind; 3] = [FsKind::Xfs, FsKind::Ext4, FsKind::Btrfs];
 
-    /// Its name, as mount(8) takes it.
+    /// Returns the name, as mount(8) takes it.
     pub const fn name(self) -> &'static str {
         match self {
             FsKind::Xfs => "xfs",
@@ -48,7 +48,7 @@ impl FsKind {
         }
     }
 
-    /// Bytes of the smallest that is made.
+    /// Minimum size in bytes.
     pub const fn least_size(self) -> u64 {
         match self {
             FsKind::Xfs => 300 << 20,
@@ -82,7 +82,7 @@ impl FromStr for FsKind {
 }
 
 impl Spec {
-    /// Whether a file system can have this size, and the options name nothing but it.
+    /// Checks that the size is possible, and that the options name nothing outside of the file system.
     ///
     /// # Errors
     /// [`ScratchError::TooSmall`], [`ScratchError::OtherDevice`].
@@ -95,10 +95,10 @@ impl Spec {
         check_mount(&self.mount_options)
     }
 
-    /// Arguments of mkfs before the device. Nothing is discarded, and ext4 zeros its tables now: its kernel thread would do
-    /// that during the measurement.
+    /// Arguments of mkfs before the device. Nothing is discarded, and ext4 zeros its tables now: otherwise its kernel
+    /// thread would do that during the measurement.
     pub(crate) fn mkfs_arguments(&self) -> Vec<String> {
-        /// Of ext4: the last `-E` counts, so those of the user are appended to it.
+        /// ext4: the last `-E` counts, so those of the user are appended to it.
         const EXTENDED: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
         let own = if self.kind == FsKind::Ext4 { vec!["-q", "-E", EXTENDED] } else { vec!["-q", "-K"] };
         let mut arguments: Vec<String> = own.into_iter().map(String::from).collect();

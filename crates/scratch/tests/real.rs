@@ -12,11 +12,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Set in a process that these tests start and kill: where it makes its file system.
+/// Directory for the file system of a process that these tests start and kill.
 const CHILD: &str = "IOSONAR_SCRATCH_TEST_CHILD";
 
-/// Ends a test early, with one line that says why, where this machine lacks something. What goes on runs alone: a program that
-/// another test starts holds a copy of every descriptor for the moment between fork and exec, the lock's too.
+/// Ends a test early, with one line that states the reason, if this machine lacks something. Otherwise the test runs
+/// alone: a program that another test starts has a copy of every descriptor for the moment between fork and exec,
+/// including the lock's.
 macro_rules! needs_root {
     ($($program:literal),*) => {
         if let Some(why) = iosonar_testkit::lacks(&["mount", $($program),*]) {
@@ -49,7 +50,7 @@ fn shown(path: &Path) -> Vec<PathBuf> {
     mount_points(&root).unwrap().into_iter().chain(loops).filter(|it| it.starts_with(&path)).collect()
 }
 
-/// Nothing is left below a directory. Others may have a device open for a moment.
+/// Asserts that a directory has no mounts and loop devices below it. Other programs may have a device open briefly.
 #[track_caller]
 fn assert_nothing_left(parent: &Path) {
     let end = Instant::now() + Duration::from_secs(5);
@@ -151,7 +152,7 @@ fn file_systems_in_use_are_refused_and_disappear_nevertheless() {
     assert_nothing_left(parent.path());
 }
 
-/// The process that is killed. Does nothing as a test.
+/// The process to be killed. Does nothing as a test.
 #[test]
 fn child_that_waits_to_be_killed() {
     let Some(parent) = std::env::var_os(CHILD) else { return };
@@ -162,7 +163,7 @@ fn child_that_waits_to_be_killed() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// A process that has made a file system in `parent`, and its directory.
+/// Starts a process that has created a file system in `parent`; also returns its directory.
 fn child_in(parent: &Path) -> (Child, PathBuf) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_waits_to_be_killed", "--nocapture"])
@@ -176,7 +177,7 @@ fn child_in(parent: &Path) -> (Child, PathBuf) {
     (child, dir)
 }
 
-/// Removes the leftovers of a directory; those that were removed.
+/// Removes the leftovers of a directory; returns those removed.
 fn removed_from(parent: &Path) -> Vec<PathBuf> {
     let removed = Leftovers::find(parent).unwrap().remove();
     removed.into_iter().map(|(path, removed)| removed.map(|()| path).unwrap()).collect()
@@ -207,12 +208,12 @@ fn things_of_others_stay_whatever_their_names_are() {
         File::create(image).unwrap().set_len(1 << 20).unwrap();
         iosonar_testkit::tool("losetup", &["-f".as_ref(), "--show".as_ref(), image.as_os_str()])
     };
-    // A directory of somebody's with a loop device, named like one of a process; one with another name.
+    // A foreign directory with a loop device, named like one of a process; one with another name.
     fs::create_dir(at(".iosonar-scratch-1-0")).unwrap();
     let device = attach(&at(".iosonar-scratch-1-0/fs-1.img"));
     fs::create_dir(at(".iosonar-scratch-notes")).unwrap();
     fs::write(at(".iosonar-scratch-notes/text"), "somebody's").unwrap();
-    // Somebody's file, mount and loop device in the directory of a process that was killed.
+    // A foreign file, mount and loop device in the directory of a killed process.
     let (mut child, dir) = child_in(parent.path());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -264,7 +265,7 @@ fn image_in_a_file_system_without_direct_io_is_used_through_the_page_cache() {
     assert!(!made.unwrap());
 }
 
-/// Extents of a file after writes of 256 KiB, with direct I/O or buffered.
+/// Number of extents of a file after writes of 256 KiB, with direct I/O or buffered.
 fn extents_after_appends(path: &Path, mebibytes: u64, is_direct: bool) -> usize {
     const O_DIRECT: i32 = 0o40000;
     const PIECE: usize = 256 << 10;
@@ -277,7 +278,7 @@ fn extents_after_appends(path: &Path, mebibytes: u64, is_direct: bool) -> usize 
     }
     file.sync_all().unwrap();
     let extents: Vec<_> = Extents::of(&file, true).map(Result::unwrap).collect();
-    // Neighbours on the device are one fragment.
+    // Contiguous neighbours on the device are one fragment.
     let breaks = extents.windows(2).filter(|pair| pair[0].physical + pair[0].length != pair[1].physical);
     breaks.count() + 1
 }
@@ -292,7 +293,7 @@ fn aged_free_space_breaks_files() {
     let age: Age = "holes=16,hole=3.75m,spacing=256k".parse().unwrap();
     let made = age.apply(&aged).unwrap();
     assert_eq!(made.holes(), [3_932_160; 16]);
-    // Its notes are open; the files stay, and go with their file system.
+    // Its notes are open; the files stay until their file system is removed.
     drop(made);
     scratch.remount("aged").unwrap();
     let broken = extents_after_appends(&aged.join("file"), 48, true);
