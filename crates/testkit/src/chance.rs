@@ -1,11 +1,11 @@
-//! Seeded numbers for tests, the same on every machine.
+//! Seeded random numbers for tests, the same on every machine.
 
 /// SplitMix64 (Steele, Lea, Flood 2014). Its field is the seed.
 #[derive(Debug, Clone)]
 pub struct SplitMix(pub u64);
 
 impl SplitMix {
-    /// Any number.
+    /// Returns any number.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -14,12 +14,12 @@ impl SplitMix {
         b ^ (b >> 31)
     }
 
-    /// From 0 to below `end`; 0 if that is 0.
+    /// Returns a number from 0 to below `end`; 0 if that is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// From 0 to below 1.
+    /// Returns a fraction from 0 to below 1.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -1,21 +1,21 @@
 //! Proves from times and ranges alone whether requests overlapped in place and time, or were reversed.
 //!
-//! It knows nothing of schedulers: what it is given may come from our records or from the kernel's trace.
+//! It is independent of schedulers: its input may come from our records or from the kernel's trace.
 
 use iosonar_archive::Record;
 use iosonar_plan::{Extent, Op, Strong};
 use std::collections::BTreeMap;
 
-/// One access to a target, as somebody saw it.
+/// An observed access to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// Number in the order of the source.
     pub sequence: u64,
     /// Read or write.
     pub op: Op,
-    /// Where.
+    /// Place.
     pub extent: Extent,
-    /// Begin on any clock, in nanoseconds.
+    /// Start on any clock, in nanoseconds.
     pub from: u64,
     /// End on the same clock.
     pub to: u64,
@@ -29,19 +29,19 @@ impl Access {
     }
 }
 
-/// What was found.
+/// Result of the check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Pairs of conflicting accesses that were in flight at the same time.
+    /// Pairs of conflicting accesses that were in flight concurrently.
     pub overlapping: Vec<(u64, u64)>,
-    /// Pairs of conflicting accesses of which the later in the source began first.
+    /// Pairs of conflicting accesses of which the later in the source started first.
     pub reversed: Vec<(u64, u64)>,
-    /// Accesses that began before an earlier one of the source, conflict or not.
+    /// Accesses that started before an earlier one of the source, with or without a conflict.
     pub out_of_order: u64,
 }
 
 impl Verdict {
-    /// Whether no conflict was in flight and none was reversed.
+    /// Whether there are no overlapping and no reversed conflicts.
     pub fn is_clean(&self) -> bool {
         self.overlapping.is_empty() && self.reversed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Running the binary in a directory of its own.
+//! Runs the binary in a temporary directory.
 
 use crate::until;
 use iosonar_archive::{Archive, Record};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A directory that is removed at the end, and the binary.
+/// A temporary directory, and the binary.
 #[derive(Debug)]
 pub struct Lab {
     dir: TempDir,
-    /// Of the ledger: tests look at what is in the other one.
+    /// Directory of the ledger, separate because tests inspect the other one.
     state: TempDir,
     binary: PathBuf,
 }
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug)]
 pub struct Ended {
-    /// Exit code; 128 + n where signal n ended it.
+    /// Exit code; 128 + n if signal n ended it.
     pub code: i32,
     /// Standard output.
     pub out: String,
@@ -26,14 +26,14 @@ pub struct Ended {
     pub err: String,
 }
 
-/// The exit code of a run whose figures are not what they claim to be.
+/// Exit code of a run whose figures do not meet their claim.
 const FAKE: i32 = 4;
 
-/// Bytes of a target that are written.
+/// Maximum bytes of a target that are written.
 const MOST_WRITTEN: u64 = 64 << 20;
 
 impl Lab {
-    /// For the binary at `binary`: `env!("CARGO_BIN_EXE_iosonar")` in a test.
+    /// Creates a lab for the binary at `binary`: `env!("CARGO_BIN_EXE_iosonar")` in a test.
     pub fn new(binary: &str) -> Lab {
         let [dir, state] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary directory"));
         Lab { dir, state, binary: binary.into() }
@@ -44,7 +44,7 @@ impl Lab {
         self.dir.path().join(name)
     }
 
-    /// The ledger of this lab's runs.
+    /// Path of the ledger of this lab's runs.
     pub fn ledger(&self) -> PathBuf {
         self.state.path().join("iosonar/targets.jsonl")
     }
@@ -55,7 +55,7 @@ impl Lab {
         self.path(name)
     }
 
-    /// Makes a file of `size` zero bytes, as a target. A large one is sparse: reads of it are fake as a device result.
+    /// Creates a file of `size` zero bytes, as a target. A large one is sparse: reads of it are fake as a device result.
     pub fn target(&self, name: &str, size: u64) -> PathBuf {
         let file = std::fs::File::create(self.path(name)).expect("a target in the lab");
         file.set_len(size).expect("a target of that size");
@@ -65,25 +65,25 @@ impl Lab {
         self.path(name)
     }
 
-    /// Waits until a run has kept a record in its result: what stands before the records of a log takes 16 bytes.
+    /// Waits until the log of a run contains a record: its header has 16 bytes.
     #[track_caller]
     pub fn until_records(&self, result: &str) {
         self.until_logged(result, 16);
     }
 
-    /// Waits until the log of a result has more than so many bytes.
+    /// Waits until the log of a result has more than `bytes` bytes.
     #[track_caller]
     pub fn until_logged(&self, result: &str, bytes: u64) {
         let log = self.path(result).join("records.log");
         until("the log of a run", || log.metadata().is_ok_and(|log| log.len() > bytes));
     }
 
-    /// The command with `args`, separated by blanks, not yet started; it runs in the directory.
+    /// Returns the command with `args`, separated by blanks, not yet started; it runs in the directory.
     pub fn command(&self, args: &str) -> Command {
         self.command_under(&[], args)
     }
 
-    /// The same, started by a program with these words, which takes the command after them.
+    /// The same, started by a program with these words, followed by the command.
     pub fn command_under(&self, wrapper: &[&str], args: &str) -> Command {
         let mut command = match wrapper.split_first() {
             Some((program, words)) => {
@@ -94,9 +94,9 @@ impl Lab {
             None => Command::new(&self.binary),
         };
         command.args(args.split_whitespace()).current_dir(self.dir.path()).stdin(Stdio::null());
-        // Tests leave the ledger of whoever runs them alone.
+        // Keep tests away from the user's ledger.
         command.env("IOSONAR_LEDGER", self.ledger());
-        // What one test writes to memory is not written back by another that runs beside it.
+        // Do not let tests write back each other's dirty pages.
         command.env("IOSONAR_WRITE_BACK", "off");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -107,21 +107,21 @@ impl Lab {
         Ended::of(self.command(args).output().expect("the binary starts"))
     }
 
-    /// The same, and it must end with `code`. Targets of tests are often sparse or in memory, and many a test drops or delays requests: where 0 is expected, a verdict that says
-    /// just that is no failure.
+    /// The same, and it must end with `code`. Targets of tests are often sparse or in memory, and many tests drop or
+    /// delay requests: if 0 is expected, a verdict for just these reasons is accepted.
     #[track_caller]
     pub fn expect(&self, code: i32, args: &str) -> Ended {
         self.run(args).with_code(code, args)
     }
 
-    /// Runs words as they are, blanks in them too, and expects this exit code.
+    /// Runs unmodified words, which may contain blanks, and expects this exit code.
     #[track_caller]
     pub fn expect_args(&self, code: i32, args: &[&str]) -> Ended {
         let ended = Ended::of(self.command("").args(args).output().expect("iosonar runs"));
         ended.with_code(code, &format!("{args:?}"))
     }
 
-    /// All records of an archive in the directory, in the archive's order.
+    /// Returns all records of an archive in the directory, in the archive's order.
     #[track_caller]
     pub fn records(&self, name: &str) -> Vec<Record> {
         records(&self.path(name))
@@ -129,7 +129,7 @@ impl Lab {
 }
 
 impl Ended {
-    /// The same, which must have ended with `code`.
+    /// Returns itself, after asserting that it ended with `code`.
     #[track_caller]
     pub fn with_code(self, code: i32, args: &str) -> Ended {
         let code = if code == 0 && self.is_fake_by_its_target() { FAKE } else { code };
@@ -137,7 +137,7 @@ impl Ended {
         self
     }
 
-    /// Whether it ended because its figures are none of a device, and the reason is what the target is.
+    /// Whether it ended because its figures are not those of a device, due to its target or its load.
     fn is_fake_by_its_target(&self) -> bool {
         let says = |word: &str| self.out.contains(word) || self.err.contains(word);
         let reasons =
@@ -145,7 +145,7 @@ impl Ended {
         self.code == FAKE && says("FAKE as a") && reasons.into_iter().any(says)
     }
 
-    /// Of a finished process.
+    /// Result of a finished process.
     pub fn of(output: Output) -> Ended {
         use std::os::unix::process::ExitStatusExt;
         let code = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0));
@@ -154,7 +154,7 @@ impl Ended {
     }
 }
 
-/// All records of an archive, in the archive's order.
+/// Returns all records of an archive, in the archive's order.
 #[track_caller]
 pub fn records(dir: &Path) -> Vec<Record> {
     let mut records = Vec::new();

@@ -1,13 +1,12 @@
-//! Ways of being hindered that a program cannot escape: too little CPU, a system call that is refused. Neither disturbs
-//! others on the machine.
+//! Limits that a program cannot escape: too little CPU, a refused system call. They do not disturb others on the machine.
 
 use crate::{Ended, Lab};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Words that start a program for which io_uring does not exist, as under the rules of most containers: the rule of
-/// `io_uring_setup` says `EPERM`. The command comes after them.
+/// Words that start a program without io_uring, as in most containers: `io_uring_setup` fails with `EPERM`. The command
+/// follows them.
 pub const WITHOUT_IO_URING: [&str; 3] = ["python3", "-c", FILTER];
 
 const FILTER: &str = "
@@ -25,37 +24,37 @@ if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.prctl(SECCOMP, FILTER, ctyp
 os.execv(sys.argv[1], sys.argv[1:])
 ";
 
-/// A control group of version 1 whose programs are limited; removed when it is dropped, after they have ended.
+/// A version 1 control group whose programs are limited; removed on drop, after they have ended.
 #[derive(Debug)]
 pub struct ControlGroup {
     path: PathBuf,
 }
 
-/// Groups, or what this machine lacks for them, in one sentence.
+/// Constructors of groups; the error is what this machine lacks, in one sentence.
 impl ControlGroup {
-    /// So many percent of one CPU.
+    /// Limits the CPU time to this percentage of one CPU.
     pub fn of_cpu(percent: u32) -> Result<ControlGroup, String> {
         let quota = (percent * 1000).to_string();
         ControlGroup::new("cpu", &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", &quota)])
     }
 
-    /// So many reads per second from a block device, named as in `/sys/block`.
+    /// Limits the reads per second from a block device, named as in `/sys/block`.
     pub fn of_reads(device: &str, per_second: u32) -> Result<ControlGroup, String> {
         ControlGroup::throttling(device, "blkio.throttle.read_iops_device", per_second)
     }
 
-    /// So many bytes per second that are read from it.
+    /// Limits the bytes read per second from it.
     pub fn of_read_bytes(device: &str, per_second: u32) -> Result<ControlGroup, String> {
         ControlGroup::throttling(device, "blkio.throttle.read_bps_device", per_second)
     }
 
-    /// So many MiB of memory: who needs more is killed.
+    /// Limits the memory in MiB: programs that need more are killed.
     pub fn of_memory(mebibytes: u32) -> Result<ControlGroup, String> {
         let bytes = (u64::from(mebibytes) << 20).to_string();
         ControlGroup::new("memory", &[("memory.limit_in_bytes", &bytes)])
     }
 
-    /// So many threads, all together.
+    /// Limits the total number of threads.
     pub fn of_threads(threads: u32) -> Result<ControlGroup, String> {
         ControlGroup::new("pids", &[("pids.max", &threads.to_string())])
     }
@@ -80,25 +79,25 @@ impl ControlGroup {
         Ok(group)
     }
 
-    /// Words that start a program in the group; the command comes after them.
+    /// Words that start a program in the group; the command follows them.
     pub fn words(&self) -> [String; 4] {
         let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
         ["sh".into(), "-c".into(), script.into(), self.path.display().to_string()]
     }
 
-    /// Runs our program in the group.
+    /// Runs iosonar in the group.
     #[track_caller]
     pub fn run(&self, lab: &Lab, args: &str) -> Ended {
         Ended::of(lab.command_under(&self.words().each_ref().map(String::as_str), args).output().unwrap())
     }
 
-    /// How often its programs had used up their share of a CPU.
+    /// Number of periods in which its programs exhausted their CPU quota.
     #[track_caller]
     pub fn throttled(&self) -> u64 {
         self.figure("cpu.stat", "nr_throttled ")
     }
 
-    /// How often its programs were refused a thread.
+    /// Number of threads refused to its programs.
     #[track_caller]
     pub fn refused(&self) -> u64 {
         self.figure("pids.events", "max ")

@@ -1,4 +1,4 @@
-//! A tree of `/proc` and `/sys` as tests need it.
+//! A tree of `/proc` and `/sys` for tests.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -28,17 +28,17 @@ impl KernelTree {
         tree
     }
 
-    /// What stands for `/`.
+    /// Directory that replaces `/`.
     pub fn prefix(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Where an absolute path lies.
+    /// Real path of an absolute path.
     pub fn path(&self, path: &str) -> PathBuf {
         self.prefix().join(path.strip_prefix('/').unwrap_or(path))
     }
 
-    /// Writes a file, with its directories.
+    /// Writes a file, creating its directories.
     #[track_caller]
     pub fn file(&self, path: &str, text: &str) -> &Self {
         let path = self.with_directories(path);
@@ -46,7 +46,7 @@ impl KernelTree {
         self
     }
 
-    /// Makes a symbolic link with this text.
+    /// Creates a symbolic link with this target.
     #[track_caller]
     pub fn link(&self, path: &str, text: &str) -> &Self {
         symlink(text, self.with_directories(path)).expect("a link in a temporary directory");
@@ -59,36 +59,36 @@ impl KernelTree {
         path
     }
 
-    /// Mounts of a process.
+    /// Sets the mounts of a process.
     pub fn mountinfo(&self, process: &str, text: &str) -> &Self {
         self.file(&format!("/proc/{process}/mountinfo"), text)
     }
 
-    /// A whole disk among the virtual devices.
+    /// Adds a whole disk to the virtual devices.
     pub fn disk(&self, name: &str, number: &str, sectors: u64) -> &Self {
         self.device(&format!("devices/virtual/block/{name}"), name, number, sectors)
     }
 
-    /// A partition of such a disk.
+    /// Adds a partition of such a disk.
     pub fn partition(&self, disk: &str, name: &str, number: &str, sectors: u64) -> &Self {
         let directory = format!("devices/virtual/block/{disk}/{name}");
         self.device(&directory, name, number, sectors).file(&format!("/sys/{directory}/partition"), "1\n")
     }
 
-    /// Lays the device `upper` on `lower`.
+    /// Puts the device `upper` on top of `lower`.
     pub fn stack(&self, upper: &str, lower: &str) -> &Self {
         self.file(&format!("/sys/class/block/{upper}/slaves/{lower}"), "")
             .file(&format!("/sys/class/block/{lower}/holders/{upper}"), "")
     }
 
-    /// Attaches a loop device, which has been made with [`KernelTree::disk`], to a path in the tree.
+    /// Attaches a loop device, created with [`KernelTree::disk`], to a path in the tree.
     pub fn attach(&self, name: &str, backing_file: &str) -> &Self {
         self.file(&format!("/sys/class/block/{name}/loop/offset"), "0\n");
         self.file(&format!("/sys/class/block/{name}/loop/sizelimit"), "0\n");
         self.file(&format!("/sys/class/block/{name}/loop/backing_file"), &format!("{backing_file}\n"))
     }
 
-    /// A device in a directory of `/sys`, for example `devices/pci0000:00/…/nvme0n1`.
+    /// Adds a device in a directory of `/sys`, for example `devices/pci0000:00/…/nvme0n1`.
     pub fn device(&self, directory: &str, name: &str, number: &str, sectors: u64) -> &Self {
         let is_number = |text: &str| text.parse::<u32>().is_ok();
         assert!(number.split_once(':').is_some_and(|(a, b)| is_number(a) && is_number(b)), "{number}");

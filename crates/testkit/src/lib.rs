@@ -1,5 +1,5 @@
-//! What tests of several rooms share: running the binary in a directory of its own, and proving from records
-//! that no two conflicting requests were in flight together. No part of the product.
+//! Shared parts of the tests of several crates: runs the binary in a temporary directory, and proves from records that
+//! no two conflicting requests were in flight together. Not part of the product.
 
 mod chance;
 mod checker;
@@ -29,7 +29,7 @@ pub use trace::{
     Attribution, Bio, Bios, CLOCK_NS, Event, InKernel, Kind, Moment, TRUNCATED_NS, Trace, Tracing, attribute,
 };
 
-/// Prints why a test cannot run here; the caller returns. `./test` counts these lines.
+/// Prints why a test cannot run here; the caller then returns. `./test` counts these lines.
 pub fn skip(test: &str, why: &str) {
     println!("SKIPPED: {test}: {why}");
 }

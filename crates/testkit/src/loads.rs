@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-/// A load of `examples/loads`, by its name without `.load.gz`.
+/// Path of a load in `examples/loads`, by its name without `.load.gz`.
 pub fn own_load(name: &str) -> PathBuf {
     let path = root().join("examples/loads").join(format!("{name}.load.gz"));
     assert!(path.exists(), "{} does not exist", path.display());
     path
 }
 
-/// A load of others, whose figures others computed. It is no part of the repository and may lie beside it; every code path
-/// is tested with own loads, too, so no test is skipped without it.
+/// A third-party load with independently computed figures. It is not part of the repository and may be beside it; every
+/// code path is tested with own loads, too, so no test is skipped without it.
 pub fn load_of_others(name: &str) -> Option<PathBuf> {
     root().join("../shared/loads").join(format!("{name}.load.gz")).canonicalize().ok()
 }

@@ -1,5 +1,5 @@
-//! Ways of using a device that only the kernel, another process or another mount namespace knows of. Each is undone
-//! when it is dropped, also when the test fails.
+//! Uses of a device that only the kernel, another process or another mount namespace knows of. Each is undone on drop,
+//! even if the test fails.
 
 use crate::target::{tool, undo};
 use std::fs::{self, File, OpenOptions};
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// `O_EXCL` of Linux: for a device, that nobody else may claim it meanwhile.
+/// Linux's `O_EXCL`: for a device, an exclusive claim.
 const O_EXCL: i32 = 0o200;
 
-/// Opens a device as the kernel and careful programs do; it is theirs until the file is closed.
+/// Opens a device exclusively, as the kernel and careful programs do, until the file is closed.
 ///
 /// # Errors
-/// Somebody has claimed it before.
+/// The device is already claimed.
 pub fn open_exclusively(device: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).custom_flags(O_EXCL).open(device)
 }
 
-/// A file system that is mounted in a mount namespace of its own, where a sleeping process keeps it.
+/// A file system mounted in a separate mount namespace, kept by a sleeping process.
 #[derive(Debug)]
 pub struct MountedElsewhere {
     process: Child,
@@ -28,7 +28,7 @@ pub struct MountedElsewhere {
 }
 
 impl MountedElsewhere {
-    /// Of a device with a file system.
+    /// Mounts a device with a file system.
     #[track_caller]
     pub fn new(device: &Path) -> MountedElsewhere {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -43,12 +43,12 @@ impl MountedElsewhere {
         MountedElsewhere { process, directory }
     }
 
-    /// The process that lives there.
+    /// Number of the process in that namespace.
     pub fn process(&self) -> u32 {
         self.process.id()
     }
 
-    /// Where it is mounted there.
+    /// Mount point there.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -56,25 +56,25 @@ impl MountedElsewhere {
 
 impl Drop for MountedElsewhere {
     fn drop(&mut self) {
-        // Both fail only for a process that has ended already.
+        // Both fail only if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A file system that is mounted in a mount namespace where no process lives: a file keeps it, as container managers do.
+/// A file system mounted in a mount namespace without processes: a file keeps it, as container managers do.
 #[derive(Debug)]
 pub struct MountedNowhere {
     directory: TempDir,
 }
 
 impl MountedNowhere {
-    /// Of a device with a file system.
+    /// Mounts a device with a file system.
     #[track_caller]
     pub fn new(device: &Path) -> MountedNowhere {
         let it = MountedNowhere { directory: tempfile::tempdir().expect("a temporary directory") };
         let (directory, namespace) = (it.directory.path(), it.namespace());
-        // A namespace can be kept only on a mount that does not spread to others.
+        // A namespace can be kept only on a private mount.
         tool("mount", &["--bind".as_ref(), directory.as_os_str(), directory.as_os_str()]);
         tool("mount", &["--make-private".as_ref(), directory.as_os_str()]);
         fs::create_dir(directory.join("mount")).expect("a directory");
@@ -105,13 +105,13 @@ pub struct Zram {
 }
 
 impl Zram {
-    /// Without a size, so of 0 bytes; `None` where the kernel has none.
+    /// Creates one of 0 bytes; `None` if the kernel has no zram.
     pub fn empty() -> Option<Zram> {
         let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().to_owned();
         Some(Zram { number })
     }
 
-    /// Of this size; `None` where the kernel has none.
+    /// Creates one of this size; `None` if the kernel has no zram.
     pub fn new(mebibytes: u64) -> Option<Zram> {
         let device = Zram::empty()?;
         let size = format!("/sys/block/zram{}/disksize", device.number);

@@ -1,13 +1,13 @@
-//! Waiting for what another process does, and signals to it. Nothing here starts a program: on a busy machine that takes seconds, and what
-//! a test wants to meet is over by then.
+//! Waits for other processes, and sends signals to them. Nothing here starts a program: on a busy machine that takes
+//! seconds, too late for the state that a test needs.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
 
-/// Waits until something is so, but not for ever.
+/// Waits until a condition holds, with a timeout.
 ///
 /// # Panics
-/// If it is not so within 60 s.
+/// The condition does not hold within 60 s.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();
@@ -20,7 +20,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Sends a signal, by its name without `SIG`, to a process.
 ///
 /// # Panics
-/// If there is no such process, or the name is none of those that tests use.
+/// There is no such process, or the name is not one of those that tests use.
 #[track_caller]
 pub fn signal(process: u32, name: &str) {
     let signal = match name {

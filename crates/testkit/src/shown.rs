@@ -1,18 +1,18 @@
-//! Commands that pages and help texts show, so that tests can run them.
+//! Commands in pages and help texts, to be run by tests.
 
-/// A command that somebody may copy.
+/// A command shown to users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// The page or the help that shows it.
+    /// Page or help text that contains it.
     pub place: String,
-    /// The whole line, without what is remarked about it.
+    /// The whole line, without comments.
     pub command: String,
 }
 
-/// The program's name, as it stands before each command.
+/// Program name, which precedes each command.
 const PROGRAM: &str = "iosonar ";
 
-/// Commands in the code blocks of a page. A backslash at the end of a line joins the next one; a remark follows ` # `.
+/// Commands in the code blocks of a page. A backslash at the end of a line joins the next one; a comment follows ` # `.
 pub fn in_markdown(place: &str, page: &str) -> Vec<Shown> {
     let mut is_code = false;
     let mut code = String::new();
@@ -23,13 +23,13 @@ pub fn in_markdown(place: &str, page: &str) -> Vec<Shown> {
             false => {}
         }
     }
-    // A drawing may name the program, too, but not at the start of a line.
+    // A drawing may contain the program's name, too, but not at the start of a line.
     let is_code = |line: &&str| !line.starts_with(' ') || code.contains(&format!("\\\n{line}"));
     let lines: String = code.lines().filter(is_code).map(|line| line.to_owned() + "\n").collect();
     shown(place, &lines, " # ")
 }
 
-/// Commands below `Examples:` and the like. A remark follows two spaces or is a line of its own.
+/// Commands below `Examples:` and the like. A comment follows two spaces or is on a separate line.
 pub fn in_help(place: &str, help: &str) -> Vec<Shown> {
     let mut is_example = false;
     let mut code = String::new();

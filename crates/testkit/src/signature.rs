@@ -1,10 +1,10 @@
-//! Signatures written by hand: of members whose makers need a driver.
+//! Hand-written signatures of members that can otherwise be created only with a driver.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What can be written onto an image of 64 MiB or more.
+/// Signatures that can be written to an image of 64 MiB or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signature {
     /// A member of an MD array, superblock 1.2: `struct mdp_superblock_1` of the kernel's `md_p.h`.
@@ -33,7 +33,7 @@ fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
     block[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Of a RAID 1 of two devices named `lab:0`.
+/// Superblock of a RAID 1 of two devices named `lab:0`.
 fn md_superblock() -> Vec<u8> {
     let max_devices = 2_u32;
     let mut block = vec![0; 256 + 2 * max_devices as usize];
@@ -45,7 +45,7 @@ fn md_superblock() -> Vec<u8> {
     let sectors = 100_000_u64.to_le_bytes();
     put(&mut block, 80, &sectors);
     put(&mut block, 92, &2_u32.to_le_bytes());
-    // Where the data starts, how much it is, and where this block is, in sectors.
+    // Start and size of the data, and location of this block, in sectors.
     put(&mut block, 128, &2048_u64.to_le_bytes());
     put(&mut block, 136, &sectors);
     put(&mut block, 144, &8_u64.to_le_bytes());
@@ -59,7 +59,7 @@ fn md_superblock() -> Vec<u8> {
     block
 }
 
-/// The ring starts 128 KiB into each label of 256 KiB; a slot has 1 KiB.
+/// Uberblocks: the ring starts 128 KiB into each label of 256 KiB; a slot has 1 KiB.
 fn zfs_uberblocks() -> Vec<(u64, Vec<u8>)> {
     let uberblock = |slot: u64| {
         let mut block = vec![0; 1024];

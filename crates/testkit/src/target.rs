@@ -1,5 +1,4 @@
-//! Real targets for tests: images, loop devices, partitions, mounts, swap. Each is undone when it is dropped, also
-//! when the test fails.
+//! Real targets for tests: images, loop devices, partitions, mounts, swap. Each is undone on drop, even if the test fails.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -10,10 +9,10 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a device may stay open after it was detached.
+/// Maximum time for which a device may stay open after it was detached.
 const DETACHED_AFTER: Duration = Duration::from_secs(10);
 
-/// What a test that attaches loop devices and runs these programs would lack here.
+/// Names a requirement missing here for a test that attaches loop devices and runs these programs.
 pub fn lacks(programs: &[&str]) -> Option<String> {
     // The owner of /proc/self is the effective user.
     if fs::metadata("/proc/self").map_or(true, |me| me.uid() != 0) {
@@ -26,7 +25,7 @@ pub fn lacks(programs: &[&str]) -> Option<String> {
     missing.map(|program| format!("{program} is not installed"))
 }
 
-/// Runs a program, which must succeed, and returns what it prints.
+/// Runs a program, which must succeed, and returns its output.
 #[track_caller]
 pub fn tool<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> String {
     tool_reading(program, arguments, "")
@@ -40,7 +39,7 @@ pub fn tool_reading<S: AsRef<OsStr>>(program: &str, arguments: &[S], input: &str
     command.args(arguments).stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = command.spawn().and_then(|mut child| {
-        // A program that does not read it all fails for another reason, which is told.
+        // If the program does not read all of it, its own error is reported.
         let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
         child.wait_with_output()
     });
@@ -53,7 +52,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
-/// Undoes something. A failure is told, but does not hide that of the test.
+/// Undoes something. A failure is printed, but does not hide that of the test.
 pub(crate) fn undo(program: &str, arguments: &[&OsStr]) {
     match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
         Ok(Output { status, .. }) if status.success() => {}
@@ -62,14 +61,14 @@ pub(crate) fn undo(program: &str, arguments: &[&OsStr]) {
     }
 }
 
-/// A file in a directory of its own, to be the image of a device.
+/// An image file for a device, in a temporary directory.
 #[derive(Debug)]
 pub struct Image {
     directory: TempDir,
 }
 
 impl Image {
-    /// Full of random data, so that no block of it is a hole.
+    /// Creates an image of random data, without holes.
     pub fn random(mebibytes: u64) -> Image {
         let image = Image::sparse(0);
         let mut random = File::open("/dev/urandom").expect("/dev/urandom").take(mebibytes << 20);
@@ -79,7 +78,7 @@ impl Image {
         image
     }
 
-    /// Without content.
+    /// Creates an image without content.
     pub fn sparse(mebibytes: u64) -> Image {
         let image = Image { directory: tempfile::tempdir().expect("a temporary directory") };
         let file = File::create(image.path()).expect("an image");
@@ -87,7 +86,7 @@ impl Image {
         image
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> PathBuf {
         self.directory.path().join("image")
     }
@@ -97,12 +96,12 @@ impl Image {
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
-    /// Removed after the device is detached.
+    /// Dropped after the device is detached.
     kept: Option<Image>,
 }
 
 impl LoopDevice {
-    /// On a file or device that somebody else keeps; `options` are those of losetup.
+    /// Attaches a device to a file or device that the caller keeps; `options` are those of losetup.
     #[track_caller]
     pub fn on(backing: &Path, options: &[&str]) -> LoopDevice {
         let mut arguments: Vec<&OsStr> = ["-f", "--show", "--direct-io=on"].map(OsStr::new).to_vec();
@@ -111,14 +110,14 @@ impl LoopDevice {
         LoopDevice { path: tool("losetup", &arguments).into(), kept: None }
     }
 
-    /// On a file whose file system has no direct I/O.
+    /// Attaches a device to a file whose file system does not support direct I/O.
     #[track_caller]
     pub fn buffered(backing: &Path) -> LoopDevice {
         let arguments = ["-f".as_ref(), "--show".as_ref(), backing.as_os_str()];
         LoopDevice { path: tool("losetup", &arguments).into(), kept: None }
     }
 
-    /// On an image of its own.
+    /// Attaches a device to an image, which it then owns.
     #[track_caller]
     pub fn of(image: Image, options: &[&str]) -> LoopDevice {
         let mut device = LoopDevice::on(&image.path(), options);
@@ -126,7 +125,7 @@ impl LoopDevice {
         device
     }
 
-    /// On an image of random data.
+    /// Attaches a device to an image of random data.
     #[track_caller]
     pub fn random(mebibytes: u64) -> LoopDevice {
         LoopDevice::of(Image::random(mebibytes), &[])
@@ -153,7 +152,7 @@ impl LoopDevice {
         tool("blockdev", &[if read_only { "--setro" } else { "--setrw" }, self.text()]);
     }
 
-    /// Adds a partition; sizes are in MiB. It goes with the value.
+    /// Adds a partition; sizes are in MiB. It is removed when the value is dropped.
     #[track_caller]
     pub fn partition(&self, index: u32, start: u64, size: u64) -> Partition {
         let sectors = |mebibytes: u64| (mebibytes << 11).to_string();
@@ -163,14 +162,14 @@ impl LoopDevice {
         Partition { disk: self.path.clone(), index, path }
     }
 
-    /// All of its bytes, past every cache.
+    /// Reads all of its bytes, bypassing caches.
     #[track_caller]
     pub fn bytes(&self) -> Vec<u8> {
         tool("blockdev", &["--flushbufs", self.text()]);
         fs::read(&self.path).expect("a readable device")
     }
 
-    /// The bytes of a range.
+    /// Reads the bytes of a range.
     #[track_caller]
     pub fn bytes_at(&self, offset: u64, length: u64) -> Vec<u8> {
         tool("blockdev", &["--flushbufs", self.text()]);
@@ -184,7 +183,7 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         undo("losetup", &["-d".as_ref(), self.path.as_ref()]);
-        // One that is open somewhere is detached only when it is closed.
+        // A device still open is detached only when it is closed.
         let attached = PathBuf::from(format!("/sys/block/{}/loop/backing_file", self.name()));
         let since = Instant::now();
         while attached.exists() && since.elapsed() < DETACHED_AFTER {
@@ -196,7 +195,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A partition of a loop device, which has to be dropped before the device.
+/// A partition of a loop device, which must be dropped before the device.
 #[derive(Debug)]
 pub struct Partition {
     disk: PathBuf,
@@ -220,7 +219,7 @@ impl Drop for Partition {
     fn drop(&mut self) {
         let index = self.index.to_string();
         let arguments: [&OsStr; 2] = [self.disk.as_ref(), index.as_ref()];
-        // The kernel closes what a killed program has given to io_uring a little after that program has ended.
+        // After a killed program has ended, the kernel closes its io_uring files with a delay.
         let since = Instant::now();
         let removed =
             || Command::new("delpart").args(arguments).output().is_ok_and(|output| output.status.success());
@@ -241,7 +240,7 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// With options of mount, `rw` for none.
+    /// Mounts a device with options of mount, `rw` for none.
     #[track_caller]
     pub fn new(device: &Path, options: &str) -> Mounted {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -249,19 +248,20 @@ impl Mounted {
         Mounted { directory }
     }
 
-    /// A new ramfs, whose files have neither direct I/O nor holes that are punched later.
+    /// Mounts a new ramfs, whose files have neither direct I/O nor hole punching.
     #[track_caller]
     pub fn ramfs() -> Mounted {
         Mounted::in_memory("ramfs")
     }
 
-    /// A new tmpfs, which accepts `O_DIRECT` and keeps everything in memory.
+    /// Mounts a new tmpfs, which accepts `O_DIRECT` and keeps everything in memory.
     #[track_caller]
     pub fn tmpfs() -> Mounted {
         Mounted::in_memory("tmpfs")
     }
 
-    /// A directory in which writes to files of `lower` go to `upper`; `work` is empty and beside `upper`. An error where there is no overlayfs.
+    /// Mounts an overlay in which writes to files of `lower` go to `upper`; `work` is empty and beside `upper`. An
+    /// error if there is no overlayfs.
     pub fn overlay(lower: &Path, upper: &Path, work: &Path) -> Result<Mounted, String> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let options =
@@ -283,13 +283,13 @@ impl Mounted {
         Mounted { directory }
     }
 
-    /// Shows the same file system, or a directory of it, at a second place.
+    /// Mounts the same file system, or a directory of it, at a second place.
     #[track_caller]
     pub fn bound(directory: &Path) -> Mounted {
         Mounted::new(directory, "bind")
     }
 
-    /// Where it is mounted.
+    /// Mount point.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -308,14 +308,14 @@ pub struct Swap {
 }
 
 impl Swap {
-    /// Makes it and switches it on.
+    /// Creates and enables it.
     #[track_caller]
     pub fn on(path: &Path) -> Swap {
         tool("mkswap", &[path]);
         Swap::again(path)
     }
 
-    /// Switches on what was made before.
+    /// Enables swap space created before.
     #[track_caller]
     pub fn again(path: &Path) -> Swap {
         tool("swapon", &[path]);

@@ -1,8 +1,8 @@
-//! What the kernel's block tracepoints say of one device: recording with `lab/trace.sh`, and following each bio
-//! through splits and merges to its completion.
+//! Block tracepoints of one device: records them with `lab/trace.sh`, and follows each bio through splits and merges to
+//! its completion.
 //!
 //! The text of a trace has microseconds only, but its order is that of the kernel's nanoseconds over all CPUs: places
-//! in the trace are an exact clock, times are good to compare with ours.
+//! in the trace are an exact clock, times are suitable for comparison with ours.
 
 use iosonar_archive::Record;
 use iosonar_plan::{Nanos, Op, SECTOR};
@@ -13,48 +13,48 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use tempfile::TempDir;
 
-/// What a time in a trace may be too early by, at most: its text is cut off to microseconds.
+/// Maximum error by which a time in a trace is too early: its text is truncated to microseconds.
 pub const TRUNCATED_NS: u64 = 999;
-/// By how much the clock of a run may differ from that of the kernel in its first second. Its rate is measured over 20 ms
+/// Maximum difference of a run's clock to that of the kernel in its first second. Its rate is measured over 20 ms
 /// between readings that are exact to some 30 ns, and corrected once a second.
 pub const CLOCK_NS: u64 = 1_000;
 
 /// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A bio came to the block layer.
+    /// A bio was queued.
     Queue,
-    /// A bio was split; `length` is what stays in front.
+    /// A bio was split; `length` is that of the front part.
     Split,
-    /// A bio joined a request at its end.
+    /// A bio was merged at the end of a request.
     BackMerge,
-    /// A bio joined a request at its beginning.
+    /// A bio was merged at the start of a request.
     FrontMerge,
-    /// Two requests became one.
+    /// Two requests were merged.
     RequestMerge,
-    /// A request went to the driver.
+    /// A request was issued to the driver.
     Issue,
-    /// The driver gave a request back.
+    /// A request was requeued.
     Requeue,
-    /// A request ended.
+    /// A request completed.
     Complete,
 }
 
 /// A place and a time in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// Number of the line: exact order.
+    /// Line number: exact order.
     pub place: u64,
-    /// `CLOCK_MONOTONIC` in nanoseconds, cut off to microseconds.
+    /// `CLOCK_MONOTONIC` in nanoseconds, truncated to microseconds.
     pub ns: u64,
 }
 
 /// One event with data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Place and time.
     pub at: Moment,
-    /// What.
+    /// Kind.
     pub kind: Kind,
     /// Read or write.
     pub op: Op,
@@ -62,7 +62,7 @@ pub struct Event {
     pub sector: u64,
     /// Number of sectors.
     pub length: u64,
-    /// Of a completion: 0, or the negative errno.
+    /// For a completion: 0, or the negative errno.
     pub error: i64,
 }
 
@@ -71,12 +71,12 @@ pub struct Event {
 pub struct Trace {
     /// Events of reads and writes with data, in order.
     pub events: Vec<Event>,
-    /// Events that the kernel could not keep.
+    /// Events lost by the kernel.
     pub lost: u64,
 }
 
 impl Trace {
-    /// Parses what `lab/trace.sh` wrote.
+    /// Parses the output of `lab/trace.sh`.
     pub fn parse(text: &str) -> Trace {
         let mut trace = Trace::default();
         for (place, line) in text.lines().enumerate() {
@@ -93,13 +93,14 @@ impl Trace {
         trace
     }
 
-    /// How many events of a kind.
+    /// Returns the number of events of a kind.
     pub fn count(&self, kind: Kind) -> u64 {
         self.events.iter().filter(|e| e.kind == kind).count() as u64
     }
 }
 
-/// `TASK-PID [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: MAJOR,MINOR RWBS [BYTES (COMMAND)] SECTOR + LENGTH ... [ERROR]`
+/// Parses `TASK-PID [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: MAJOR,MINOR RWBS [BYTES (COMMAND)] SECTOR + LENGTH ...
+/// [ERROR]`.
 fn event(place: u64, line: &str) -> Option<Event> {
     let at = line.find(": block_")?;
     let (head, rest) = (&line[..at], &line[at + 2..]);
@@ -131,18 +132,18 @@ fn event(place: u64, line: &str) -> Option<Event> {
     (length > 0).then_some(Event { at: Moment { place, ns }, kind, op, sector, length, error })
 }
 
-/// A recording that goes on until it is finished or dropped.
+/// A running recording, until finished or dropped.
 #[derive(Debug)]
 pub struct Tracing {
     script: Child,
-    /// Kept open, or the script would die of its last words.
+    /// Kept open: otherwise writing its last messages would kill the script.
     messages: BufReader<ChildStderr>,
     output: PathBuf,
     _directory: TempDir,
 }
 
 impl Tracing {
-    /// Starts to record a device; says why it cannot.
+    /// Starts recording a device; an error states why it cannot.
     pub fn start(device: &Path) -> Result<Tracing, String> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let output = directory.path().join("trace");
@@ -158,7 +159,7 @@ impl Tracing {
         if line.contains("recording") { Ok(tracing) } else { Err(line.trim().to_owned()) }
     }
 
-    /// Ends the recording and reads it.
+    /// Ends the recording and parses it.
     #[track_caller]
     pub fn finish(mut self) -> Trace {
         self.end();
@@ -179,7 +180,7 @@ impl Drop for Tracing {
     }
 }
 
-/// A bio from its arrival to the completion of its last part.
+/// A bio from queueing to the completion of its last part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bio {
     /// Read or write.
@@ -188,20 +189,20 @@ pub struct Bio {
     pub sector: u64,
     /// Number of sectors.
     pub length: u64,
-    /// When it came to the block layer.
+    /// Time of queueing.
     pub queued: Moment,
-    /// When its last part ended, if it did.
+    /// Completion of its last part, if any.
     pub completed: Option<Moment>,
     /// 0, or the negative errno of a part.
     pub error: i64,
-    /// An equal one was on its way when a part ended: events name no request, so either may be the one that ended.
+    /// An equal bio was in flight when a part completed: events do not identify requests, so either may have completed.
     pub has_twin: bool,
-    /// Sectors whose completion has not been seen.
+    /// Sectors without a completion.
     open: u64,
 }
 
 impl Bio {
-    /// No record can have completed before this; never, for a bio without an end.
+    /// Lower bound of a record's completion time; the maximum for a bio without an end.
     fn earliest_end_ns(&self) -> u64 {
         match self.completed {
             Some(_) if self.has_twin => self.queued.ns,
@@ -214,13 +215,13 @@ impl Bio {
 /// All bios of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bios {
-    /// In the order of their arrival.
+    /// Bios in the order of queueing.
     pub bios: Vec<Bio>,
-    /// Splits that were followed.
+    /// Number of splits followed.
     pub splits: u64,
-    /// Merges without which the completions would not cover what arrived.
+    /// Number of merges required for the completions to cover all queued bios.
     pub merges: u64,
-    /// Events that fit nothing that arrived.
+    /// Events that match no queued bio.
     pub unexplained: Vec<Event>,
 }
 
@@ -256,8 +257,8 @@ impl Bios {
         all
     }
 
-    /// Takes out those that never ended although an equal one did. io_uring asks first whether a request can go without
-    /// waiting; one that would have to wait, or to be split, is given back without an event and comes a second time.
+    /// Removes bios that never completed although an equal one did. io_uring first tries a request without waiting; one
+    /// that would have to wait, or to be split, is given back without an event and queued a second time.
     pub fn take_second_tries(&mut self) -> Vec<Bio> {
         let key = |bio: &Bio| (bio.op, bio.sector, bio.length);
         let ended: HashSet<_> = self.bios.iter().filter(|bio| bio.completed.is_some()).map(key).collect();
@@ -270,7 +271,7 @@ impl Bios {
     }
 
     fn split(&mut self, event: &Event, parts: &mut Parts) {
-        // The one that is being split came last.
+        // The bio being split was queued last.
         match parts.take(event.op, event.sector, true, |p| p.length > event.length) {
             Some(part) => {
                 self.splits += 1;
@@ -317,7 +318,7 @@ struct Part {
     bio: usize,
 }
 
-/// Parts on their way, by operation and first sector, the earliest first.
+/// Parts in flight, by operation and first sector, earliest first.
 #[derive(Default)]
 struct Parts(HashMap<(Op, u64), VecDeque<Part>>);
 
@@ -326,7 +327,7 @@ impl Parts {
         self.0.entry((op, part.sector)).or_default().push_back(part);
     }
 
-    /// Bios of the parts that have the same place and length.
+    /// Bios of the parts with the same place and length.
     fn equal_to(&self, op: Op, part: Part) -> impl Iterator<Item = usize> {
         let parts = self.0.get(&(op, part.sector)).into_iter().flatten();
         parts.filter(move |p| p.length == part.length).map(|p| p.bio)
@@ -339,37 +340,37 @@ impl Parts {
     }
 }
 
-/// What the kernel saw of one record.
+/// The kernel's view of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InKernel {
-    /// When its first bio came to the block layer.
+    /// Queueing of its first bio.
     pub queued: Moment,
-    /// When its last bio ended, if all did.
+    /// Completion of its last bio, if all completed.
     pub completed: Option<Moment>,
     /// 0, or the negative errno.
     pub error: i64,
-    /// Bios that it became.
+    /// Number of its bios.
     pub bios: u64,
-    /// One of them has a twin, so that it is not known which of the two ended first.
+    /// One of its bios has a twin, so that it is unknown which of the two completed first.
     pub has_twin: bool,
 }
 
-/// Which bios are whose.
+/// Mapping between bios and records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attribution {
-    /// In the order of the records; none where the kernel saw nothing of it, or not all.
+    /// By record, in order; `None` if the kernel's events lack it, or a part of it.
     pub records: Vec<Option<InKernel>>,
-    /// Bios of no record.
+    /// Bios without a record.
     pub strangers: Vec<Bio>,
 }
 
 /// Assigns every bio to the record of one target that was between submission and completion then, and whose executed
-/// range goes on where the bio starts. `origin_ns` is the run's time zero on `CLOCK_MONOTONIC`.
+/// range continues where the bio starts. `origin_ns` is the run's time zero on `CLOCK_MONOTONIC`.
 pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attribution {
     let on_kernel_clock = |time: Nanos| time.0 + origin_ns;
     let mut order: Vec<usize> = (0..records.len()).filter(|i| records[*i].submitted.is_some()).collect();
     order.sort_by_key(|i| records[*i].submitted);
-    // Records by the sector at which their next bio starts.
+    // Records by the start sector of their next bio.
     let mut next: HashMap<(Op, u64), Vec<usize>> = HashMap::new();
     for index in order {
         next.entry((records[index].op, records[index].executed.offset / SECTOR)).or_default().push(index);
@@ -383,8 +384,8 @@ pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attributio
                 && end <= record.executed.end()
         };
         let candidates = next.entry((bio.op, bio.sector)).or_default();
-        // One that ends with the bio rather than one that goes on; of those the first to complete, which leaves the
-        // most to the bios that follow.
+        // Prefer a record that ends with the bio to one that continues; of those the first to complete, which leaves
+        // the most to the bios that follow.
         let choice = |(_, index): &(usize, &usize)| {
             let record = &records[**index];
             (record.executed.end() != end, record.completed)
@@ -412,7 +413,7 @@ pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attributio
             next.entry((bio.op, bio.sector + bio.length)).or_default().push(index);
         }
     }
-    // What is still expected was not seen wholly.
+    // Records with missing bios were not seen completely.
     for index in next.into_values().flatten() {
         all.records[index] = None;
     }
@@ -488,7 +489,7 @@ mod tests {
  a-1 [001] .....     1.000040: block_rq_complete: 7,0 W () 0 + 8 be,0,4 [0]
 ";
         assert!(Bios::of(&Trace::parse(text)).bios.iter().all(|bio| bio.has_twin));
-        // The second ended first.
+        // The second completed first.
         assert_eq!(places(text, &[write(8, 19_000, 41_000), write(8, 22_500, 31_000)]), [Some(0), Some(1)]);
         assert_eq!(places(text, &[write(8, 19_000, 31_000), write(8, 22_500, 41_000)]), [Some(0), Some(1)]);
     }
