@@ -15,7 +15,7 @@ pub struct Plateau {
     pub name: &'static str,
 }
 
-/// Names by capacity.
+/// Names of caches and devices that answer requests, by capacity.
 const CPU_CACHE: &str = "CPU cache";
 const PAGE_CACHE: &str = "page cache";
 const DEVICE: &str = "device";

@@ -99,8 +99,7 @@ impl Trace {
     }
 }
 
-/// Parses `TASK-PID [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: MAJOR,MINOR RWBS [BYTES (COMMAND)] SECTOR + LENGTH ...
-/// [ERROR]`.
+/// Parses `TASK-PID [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: MAJOR,MINOR RWBS [BYTES (COMMAND)] SECTOR + LENGTH ... [ERROR]`.
 fn event(place: u64, line: &str) -> Option<Event> {
     let at = line.find(": block_")?;
     let (head, rest) = (&line[..at], &line[at + 2..]);

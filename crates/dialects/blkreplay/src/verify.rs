@@ -11,7 +11,7 @@ pub(crate) const MODES: [&str; 4] =
 
 /// Modes of an option, by its number in blkreplay.
 pub(crate) fn modes(number: usize) -> VerifyModes {
-    // These constants are valid.
+    // The words of MODES are valid.
     MODES[number].parse().unwrap_or_default()
 }
 
