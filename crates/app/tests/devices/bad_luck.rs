@@ -1,5 +1,5 @@
-//! Bad luck, on real targets and every engine: none of it loses a record, hangs or panics. What must be there is counted
-//! by somebody else where that is possible: the kernel's counters of the device, the numbers of the requests.
+//! Faults on real targets and every engine lose no record and cause no hang or panic. Expectations are counted independently where
+//! possible: by the kernel's counters of the device, or from the numbers of the requests.
 
 use crate::common::*;
 use crate::faults::assert_failed_with;
@@ -50,7 +50,7 @@ fn a_device_that_breaks_fails_what_comes_after() {
 #[test]
 fn a_device_that_shrinks_cuts_requests_short_by_either_policy() {
     needs!("truncate");
-    // In turn a read and a write across the new end, and a read and a write behind it.
+    // In turn a read and a write across the new end, and a read and a write beyond it.
     const END: u64 = 16_384;
     let line = |i: u64| {
         let (sector, op) =
@@ -90,7 +90,7 @@ fn shrinks(engine: &str, short: &str, end: u64, lines: &[Line]) {
         let result = match (record.op, across) {
             (Op::Read, true) => 2048,
             (Op::Read, false) => 0,
-            // The rest of a write is asked for, and refused.
+            // The rest of a write is requested, and refused.
             (Op::Write, true) if short == "record" => 2048,
             _ => -28,
         };
@@ -109,7 +109,7 @@ fn a_target_that_dies_ends_its_own_part_only() {
         let before = [dying, &healthy].map(writes_in_kernel);
         let line = |i: u64| Line { time: i * 2_000_000, sector: i * 16 % 32_768, length: 8, op: Op::Write };
         lab.file("load", load_text(&(0..1500).map(line).collect::<Vec<_>>()));
-        // The healthy one goes on to the second pass although nobody meets it there.
+        // The healthy target continues with the second pass although the other one never arrives there.
         let args = format!(
             "replay load -t {} -t {} --destroy --start-grace 0.1 --depth 8 --max-errors 20 --engine {engine}",
             dying.text(),
@@ -167,7 +167,7 @@ fn memory_smaller_than_needed_delays_and_is_cautioned() {
         let waited: Vec<_> = records.iter().filter(|r| r.marks.has(Marks::NO_BUFFER)).collect();
         let stalls = run_info(&lab.path("out")).buffer_stalls;
         assert_eq!(stalls.count, waited.len() as u64);
-        // What they waited is a part of their delay.
+        // Their wait is a part of their delay.
         let delay: u64 = waited.iter().map(|r| r.delay().unwrap().0).sum();
         assert!(stalls.count > 100 && stalls.total.0 > 0 && stalls.total.0 <= delay, "{stalls:?}, {delay}");
         let summary = summary(&lab, "out");
@@ -184,7 +184,7 @@ fn a_stopped_program_is_late_and_says_so() {
     on_each_engine(|engine| {
         let (device, lab) = (LoopDevice::random(16), lab());
         let before = writes_in_kernel(&device);
-        // What goes out at once after the stop is issued late; the rest is held up. Late are more than 1 % only with such a depth.
+        // Requests sent right after the stop count as issued late; the rest are held up. Only such a depth makes more than 1 % late.
         let run = Background::start(lab.command(&format!(
             "run -t {} --destroy --rw randwrite --bs 4k --iodepth 64 --rate-iops 500 --number-ios 3000 --engine {engine} -o out",
             device.text()
@@ -215,7 +215,7 @@ fn a_stopped_program_is_late_and_says_so() {
         assert!(caution(&summary, "issued-late").is_some(), "{}", summary["cautions"]);
         let judged = Judged(serde_json::from_str(&lab.expect(0, "judge out --json").out).unwrap());
         assert!(is_told(&judged.detection("cpu-disturbed")), "{:#}", judged.0);
-        // Nothing of it is told as the target's.
+        // The stop is not reported as the target's stall.
         let analysis: Value = serde_json::from_str(&lab.expect(0, "analyze out --json").out).unwrap();
         let findings = &analysis["findings"];
         assert!(findings["collapse"].is_null(), "{findings:#}");
@@ -260,7 +260,7 @@ fn too_little_cpu_delays_and_is_cautioned() {
     let quota = or_skip!(ControlGroup::of_cpu(15));
     let (device, lab) = (LoopDevice::random(16), lab());
     let before = writes_in_kernel(&device);
-    // It spins, so that its share is always used up.
+    // It spins, so it always uses up its share.
     let args = format!(
         "run -t {} --destroy --rw randwrite --bs 4k --iodepth 8 --rate-iops 1000 --number-ios 1500 --spin 1s -o out",
         device.text()
@@ -383,7 +383,7 @@ fn many_targets_on_two_cpus_all_pass_their_barriers() {
     for (i, record) in records.iter().enumerate() {
         let i = i as u64;
         let want = ((i / 100) as u16, (i / 50 % 2) as u32, i % 50);
-        // Its number goes on from pass to pass, or begins anew.
+        // The sequence may continue from pass to pass or restart.
         let place = (record.target, record.pass, record.sequence % 50);
         assert_eq!((place, record.outcome), (want, Outcome::Completed));
         assert!(record.submitted >= Some(record.due) && record.delay().is_some());

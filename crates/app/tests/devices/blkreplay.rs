@@ -13,7 +13,7 @@ fn a_script_runs_as_it_is_but_for_the_word_that_allows_writing() {
     let before = device.bytes();
     let lab = lab();
     let write = |time: u64, sector| Line { time: time * 1_000_000, sector, length: 8, op: Op::Write };
-    // One that wraps, and one behind the window.
+    // One write wraps, and one lies outside the window.
     let load = [write(0, 8), write(20, 16), write(40, 16_384 + 64), write(5_000, 800)];
     lab.file("load", load_text(&load));
     tool("gzip", &[lab.path("load")]);

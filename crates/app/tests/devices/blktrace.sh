@@ -1,5 +1,5 @@
 # Runs in the machine of lab/vm.sh, whose kernel has blktrace's interface: recordings through it, beside others.
-# What came of it is judged by record.rs.
+# The results are judged by record.rs.
 mount -t tracefs tracefs /sys/kernel/tracing
 
 record() { # NAME INTERFACE OPTION...
@@ -94,7 +94,7 @@ iosonar record --cleanup 2>&1
 echo "-- status $?"
 traced && mounted && echo "-- still traced"
 blktrace -d /dev/sda -k > /dev/null 2>&1
-# A signal at its begin makes blktrace wait for itself.
+# On a signal at its start, blktrace waits for itself.
 kill -KILL "$theirs"
 wait "$theirs"
 

@@ -17,7 +17,7 @@ fn odd_requests(engine: &str) {
     let device = LoopDevice::of(Image::random(4), &["-b", "4096"]);
     let size = 4 << 11;
     let before = device.bytes();
-    // Asked for, carried out, marks.
+    // Requested, executed, marks.
     let (rounded, border, wrapped) = (Marks::ROUNDED, Marks::AT_BORDER, Marks::WRAPPED);
     let none = Marks::default();
     let cases = [

@@ -1,5 +1,5 @@
-# Runs in the machine of lab/vm.sh, whose wall clock disturbs nobody: it jumps an hour ahead and two back under a run.
-# What came of it is judged by bad_luck.rs.
+# Runs in the machine of lab/vm.sh, whose wall clock may be changed: it jumps an hour ahead and two back during a run.
+# The results are judged by bad_luck.rs.
 iosonar run -t /dev/vda --destroy --rw randwrite --bs 4k --iodepth 4 --rate-iops 200 --number-ios 800 --no-progress -o /ran &
 run=$!
 turns=0

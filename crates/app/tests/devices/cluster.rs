@@ -6,10 +6,10 @@ use serde_json::Value;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-/// An `sshd` on a port of its own, with keys of its own. It ends with this.
+/// An `sshd` with its own port and keys, stopped on drop.
 struct Sshd {
     child: Child,
-    /// What calls it, as `RSH` says.
+    /// Command for `RSH` that reaches it.
     shell: String,
 }
 
@@ -94,7 +94,7 @@ fn streams_run_on_machines_that_are_reached_by_ssh() {
     let (whole, targets) = (lab.records("r"), 2);
     assert!((0..targets).all(|target| whole.iter().any(|r| r.target == target)));
 
-    // A directory that is not there: refused by that machine, and nothing is made on the other.
+    // A missing directory: that machine refuses it, and nothing is created on the other.
     lab.file(
         "clients",
         format!("{}127.0.0.1 {}/none {program}\n", lines[0].replace("\n", "x.tmp\n"), dirs[1].display()),

@@ -1,4 +1,4 @@
-//! What these tests share.
+//! Helpers shared by these tests.
 
 use flate2::read::MultiGzDecoder;
 use iosonar_archive::{Outcome, Record, RunInfo};
@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Ends a test early, with one line that says why, where this machine lacks something; else takes the turn.
+/// Skips a test, with one line of reason, where this machine lacks something; otherwise takes the turn.
 macro_rules! needs {
     ($($program:literal),*) => {
         if let Some(why) = iosonar_testkit::lacks(&[$($program),*]) {
@@ -22,7 +22,7 @@ macro_rules! needs {
     };
 }
 
-/// The value, or the test ends with a line that says why there is none.
+/// Unwraps the value, or skips the test and prints the error.
 macro_rules! or_skip {
     ($result:expr) => {
         match $result {
@@ -38,7 +38,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Tries until what is said is what it should be, and gives that: times, caches and counters depend on what else this machine does.
+/// Repeats `attempt` until `is_so` accepts its answer, and returns that: times, caches and counters depend on other load of this machine.
 #[track_caller]
 pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() -> Value) -> Value {
     const ATTEMPTS: usize = 4;
@@ -50,7 +50,7 @@ pub fn comes_to_say(is_so: impl Fn(&Value) -> bool, mut attempt: impl FnMut() ->
         }
         others.push(said);
         assert!(others.len() < ATTEMPTS, "{others:#?}");
-        // What disturbs one attempt often disturbs the next one, too.
+        // A disturbance of one attempt often lasts into the next one.
         std::thread::sleep(Duration::from_secs(1));
     }
 }
@@ -73,7 +73,7 @@ pub fn machine(programs: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// A script for the machine.
+/// Path of a script for the machine.
 pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/devices").join(name)
 }
@@ -82,7 +82,7 @@ pub fn lab() -> Lab {
     Lab::new(env!("CARGO_BIN_EXE_iosonar"))
 }
 
-/// A request of a load, as this file's own reader finds it.
+/// A request of a load, as parsed by [`read_load`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line {
     pub time: u64,
@@ -91,7 +91,7 @@ pub struct Line {
     pub op: Op,
 }
 
-/// Every request of a load, in its order. Knows nothing of the product's reader.
+/// Reads every request of a load, in its order, without the product's reader.
 pub fn read_load(path: &Path) -> Vec<Line> {
     let bytes = std::fs::read(path).unwrap();
     let mut text = String::new();
@@ -112,7 +112,7 @@ pub fn read_load(path: &Path) -> Vec<Line> {
     text.lines().filter_map(request).collect()
 }
 
-/// A load in the common form.
+/// Formats a load in the common form.
 pub fn load_text(lines: &[Line]) -> String {
     let mut text = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_owned();
     for Line { time, sector, length, op } in lines {
@@ -139,18 +139,18 @@ pub fn conflicting(count: u64, sectors: u64, largest: u64, every: u64) -> Vec<Li
     (0..count).map(line).collect()
 }
 
-/// `run.json` of a result.
+/// Reads `run.json` of a result.
 pub fn run_info(dir: &Path) -> RunInfo {
     serde_json::from_str(&std::fs::read_to_string(dir.join("run.json")).unwrap()).unwrap()
 }
 
-/// The records in the order of the source.
+/// Sorts the records into the order of the source.
 pub fn in_order(mut records: Vec<Record>) -> Vec<Record> {
     records.sort_by_key(|r| (r.target, r.pass, r.sequence));
     records
 }
 
-/// What the checker says of the records' own times.
+/// The checker's verdict on the records' own times.
 pub fn verdict(records: &[Record], strong: u8) -> Verdict {
     let accesses: Vec<Access> = records.iter().filter_map(Access::of).collect();
     check(&accesses, Strong::try_from(strong).unwrap())
@@ -160,7 +160,7 @@ pub fn count(records: &[Record], outcome: Outcome) -> usize {
     records.iter().filter(|r| r.outcome == outcome).count()
 }
 
-/// Nothing passed a request that waited for a conflict: `order` keeps the order.
+/// Asserts that no request passed one that waited for a conflict: `order` keeps the order.
 pub fn assert_nothing_passed(records: &[Record]) {
     let mut latest_release = 0;
     for record in records {
@@ -207,7 +207,7 @@ impl Drop for Background {
 /// Engines with real I/O.
 pub const ENGINES: [&str; 3] = ["uring", "aio", "threads"];
 
-/// Does the same on every engine, all at a time: each has its own devices, and no time is asserted.
+/// Runs the test on all engines at the same time: each has its own devices, and no time is asserted.
 pub fn on_each_engine(test: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for engine in ENGINES {
@@ -216,7 +216,7 @@ pub fn on_each_engine(test: impl Fn(&'static str) + Sync) {
     });
 }
 
-/// A loop device whose backing file lies on a file system of its own, which can be shut down.
+/// A loop device whose backing file lies on a separate file system, which can be shut down.
 pub struct Breakable {
     pub device: LoopDevice,
     mounted: Mounted,
@@ -224,7 +224,7 @@ pub struct Breakable {
 }
 
 impl Breakable {
-    /// Of 16 MiB.
+    /// Creates a device of 16 MiB.
     pub fn new() -> Breakable {
         let lower = LoopDevice::of(Image::sparse(320), &[]);
         tool("mkfs.xfs", &["-q", "-K", lower.text()]);
@@ -234,29 +234,29 @@ impl Breakable {
         Breakable { device: LoopDevice::on(&backing, &[]), mounted, _lower: lower }
     }
 
-    /// From now on every read and write fails.
+    /// Makes every later read and write fail.
     pub fn break_it(&self) {
         tool("xfs_io", &["-x", "-c", "shutdown", self.mounted.path().to_str().unwrap()]);
     }
 }
 
-/// Writes of a device since it was made, as the kernel counts them: those that were put together count as several.
+/// Writes of a device since its creation, from the kernel's counters: merged ones count as several.
 pub fn writes_in_kernel(device: &LoopDevice) -> u64 {
     in_kernel(device)[4..6].iter().sum()
 }
 
-/// The same of reads.
+/// Reads of a device since its creation, counted alike.
 pub fn reads_in_kernel(device: &LoopDevice) -> u64 {
     in_kernel(device)[0..2].iter().sum()
 }
 
-/// The numbers of the device's `stat` file.
+/// Parses the device's `stat` file.
 fn in_kernel(device: &LoopDevice) -> Vec<u64> {
     let stat = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
     stat.split_whitespace().map(|field| field.parse().unwrap()).collect()
 }
 
-/// Every request of a target is there, from the first to the last that is; gives their number.
+/// Asserts that the target's sequence numbers have no gap; returns the number of requests.
 #[track_caller]
 pub fn without_gaps(records: &[Record], target: u16) -> usize {
     let mut sequences: Vec<u64> = records.iter().filter(|r| r.target == target).map(|r| r.sequence).collect();
@@ -265,23 +265,23 @@ pub fn without_gaps(records: &[Record], target: u16) -> usize {
     sequences.len()
 }
 
-/// Requests of a target that were handed to the kernel.
+/// Number of a target's requests that were submitted to the kernel.
 pub fn sent(records: &[Record], target: u16) -> usize {
     records.iter().filter(|r| r.target == target && r.submitted.is_some()).count()
 }
 
-/// The summary of a result.
+/// Reads the summary of a result.
 pub fn summary(lab: &Lab, name: &str) -> serde_json::Value {
     serde_json::from_str(&lab.expect(0, &format!("show {name} --json")).out).unwrap()
 }
 
-/// Whether the summary has this caution, and its text.
+/// Returns the text of this caution; `None` if the summary lacks it.
 pub fn caution(summary: &serde_json::Value, id: &str) -> Option<String> {
     let cautions = summary["cautions"].as_array().unwrap();
     cautions.iter().find(|c| c["id"] == id).map(|c| c["text"].as_str().unwrap().to_owned())
 }
 
-/// Words that do twice what `args` ask for, in two passes: only a plan says that.
+/// Returns words that repeat `args` in two passes, by a plan: there is no option for passes.
 pub fn twice(lab: &Lab, args: &str) -> String {
     let plan = lab.expect(0, &format!("{args} --show-plan")).out;
     assert!(plan.contains("passes = 1"), "{plan}");
@@ -289,8 +289,8 @@ pub fn twice(lab: &Lab, args: &str) -> String {
     "run plan.toml --destroy".into()
 }
 
-/// Most records in flight at the same time, from their times alone. One that is submitted when another's completion is
-/// seen has its memory.
+/// Maximum number of records in flight, from their times alone. A request may be submitted when another's completion is seen, and reuse its
+/// memory.
 pub fn most_in_flight(records: &[Record]) -> i64 {
     let both = |r: &Record| Some([(r.submitted?.0, 1), (r.completed?.0, -1)]);
     let mut events: Vec<(u64, i64)> = records.iter().filter_map(both).flatten().collect();

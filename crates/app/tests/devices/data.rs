@@ -1,4 +1,4 @@
-//! What lies on a device after a replay, and runs on files.
+//! Contents of a device after a replay, and runs on files.
 
 use crate::common::*;
 use iosonar_archive::Record;
@@ -7,14 +7,14 @@ use iosonar_plan::{Extent, Op, SECTOR};
 use iosonar_testkit::{Image, LoopDevice, Mounted, tool};
 use serde_json::Value;
 
-/// Each written sector is that of its last writer, and all others are as before.
+/// Asserts that each written sector is that of its last writer, and all others are unchanged.
 fn assert_last_writers(records: &[Record], run_id: u64, before: &[u8], after: &[u8]) -> usize {
     let mut last: Vec<Option<&Record>> = vec![None; after.len() / SECTOR as usize];
     let mut writes: Vec<&Record> = records.iter().filter(|r| r.op == Op::Write && r.is_completed()).collect();
     writes.sort_by_key(|r| r.completed);
     for write in &writes {
         for sector in write.executed.offset / SECTOR..write.executed.end() / SECTOR {
-            // What completed last was also asked for last.
+            // Writes to one sector complete in the order of their requests.
             assert!(last[sector as usize].is_none_or(|earlier| earlier.sequence < write.sequence));
             last[sector as usize] = Some(write);
         }
@@ -117,7 +117,7 @@ fn two_targets_at_once_each_with_its_load() {
         assert!(verdict(&of_target, 1).is_clean());
         assert_last_writers(&of_target, 9, &before[target], &devices[target].bytes());
     }
-    // They ran together: each began before the other ended.
+    // They ran concurrently: each started before the other ended.
     let ends = |target: u16| {
         let times = records.iter().filter(move |r| r.target == target);
         (

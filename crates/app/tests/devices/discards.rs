@@ -1,4 +1,4 @@
-//! Discards of real devices: what mkfs discards is recorded, replayed, and found in the kernel's own trace of the replay.
+//! Discards of real devices: discards by mkfs are recorded, replayed, and found in the kernel's own trace of the replay.
 
 use crate::common::*;
 use crate::record::{check_kernel, recorder, stop};
@@ -52,7 +52,7 @@ fn a_device_that_takes_no_discards_is_refused_before_anything_is_touched() {
     assert!(refused.contains("queue/discard_max_bytes is 0"), "{refused}");
     let device = LoopDevice::random(16);
     for engine in ["uring", "threads"] {
-        // Write zeroes go to every device.
+        // Every device supports write zeroes.
         let zeroes = "--rw write --rwmixzeroes 100";
         lab.expect(0, &format!("{} {zeroes} --engine {engine} -o zeroes-{engine}", line(&without)));
         assert_eq!(completed(&lab.records(&format!("zeroes-{engine}")), Op::WriteZeroes), 10);

@@ -1,4 +1,4 @@
-//! Runs that something outside of the target disturbs: whatever is told of them names that, and nothing blames the target.
+//! Runs disturbed from outside of the target: findings name the disturbance, and none blames the target.
 //!
 //! Each disturbance is tried with some seeds, which choose the load; `SEED` and `TRIALS` in the environment choose others.
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
-/// The first seed, and how many.
+/// The seeds: first one and number from the environment.
 fn seeds() -> std::ops::Range<u64> {
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
@@ -17,7 +17,7 @@ fn seeds() -> std::ops::Range<u64> {
     first..first + number("TRIALS", 2)
 }
 
-/// A choice of a seed: each `which` is another one.
+/// Chooses a word by the seed; each `which` is an independent choice.
 fn choice<'a>(seed: u64, which: u64, words: &[&'a str]) -> &'a str {
     let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * which as u32 + 3);
     words[(mixed % words.len() as u64) as usize]
@@ -39,7 +39,7 @@ fn load(seed: u64, device: &LoopDevice) -> String {
     )
 }
 
-/// A run that was disturbed, as its JSON tells it.
+/// A disturbed run, with its summary and findings from the JSON.
 struct Told {
     words: String,
     summary: Value,
@@ -47,7 +47,7 @@ struct Told {
 }
 
 impl Told {
-    /// Runs it, and disturbs it after a moment.
+    /// Starts the run and disturbs it after a moment.
     fn of(lab: &Lab, before: &[&str], words: String, disturb: impl FnOnce(&Background)) -> Told {
         let args = format!("run --no-progress --start-delay 0 {words} -o r");
         let running = Background::start(lab.command_under(before, &args));
@@ -68,7 +68,7 @@ impl Told {
         texts.into_iter().any(|text| words.iter().any(|word| text.contains(word)))
     }
 
-    /// Each overload that is told has one of these words beside it.
+    /// Asserts that each reported overload lists one of these words among its circumstances.
     #[track_caller]
     fn overloads_have(&self, words: &[&str]) {
         for overload in self.findings["overloads"].as_array().unwrap() {
@@ -77,7 +77,7 @@ impl Told {
         }
     }
 
-    /// A stall as long as what was done to the run is called one of the generator. The disk may have short ones of its own.
+    /// Asserts that a stall as long as the disturbance is attributed to the generator. The disk may add short ones.
     #[track_caller]
     fn long_stalls_are_of_the_generator(&self) {
         for stall in self.findings["stalls"].as_array().unwrap() {

@@ -6,7 +6,7 @@ use iosonar_testkit::{Ended, Lab, LoopDevice, Shown, in_help, in_markdown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The same in less time; a recording that would last until Ctrl-C ends by itself.
+/// Shortened versions of commands; a recording that would last until Ctrl-C ends by itself.
 const SHORTENED: [(&str, &str); 3] = [
     ("--duration 8h", "--duration 1s"),
     ("--duration 20s", "--duration 6s"),
@@ -25,7 +25,7 @@ fn shown(lab: &Lab) -> Vec<Shown> {
     all
 }
 
-/// A recording that was killed, as `--cleanup` takes it.
+/// Kills a recording, as input for `--cleanup`.
 fn crashed(lab: &Lab, device: &str) {
     let mut recorder = lab.command(&format!("record {device} --no-progress -o monday"));
     let mut recorder = recorder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -60,7 +60,7 @@ fn run(shown: &Shown, devices: &[String; 2]) -> Ended {
     let binaries = Path::new(env!("CARGO_BIN_EXE_iosonar")).parent().unwrap();
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
     let mut shell = Command::new("bash");
-    // With job control, as in the shell that somebody types into.
+    // With job control, as in an interactive shell.
     shell.args(["-c", &format!("set -m; {command}")]).current_dir(lab.path("")).env("PATH", path);
     let ended = Ended::of(shell.stdin(Stdio::null()).output().unwrap());
     drop(load);

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A setting of a device's queue, set back at the end: a loop device keeps it for whoever has its number next.
+/// A setting of a device's queue, restored at the end: a loop device keeps it for the next user of its number.
 struct Setting {
     file: PathBuf,
     before: String,
@@ -50,7 +50,7 @@ fn neighbours_are_joined_where_they_wait_together() {
     }
 }
 
-/// H1: a device that takes less at a time gets more requests. Of long ones that is told where they were recorded.
+/// H1: a device with a smaller maximum request size splits requests. It is reported for a replay of long ones, too.
 #[test]
 fn requests_that_a_device_splits_are_told() {
     needs!();
@@ -85,7 +85,7 @@ fn requests_that_a_scheduler_sorts_are_told_where_that_is_watched() {
         assert_eq!(judged.level("requests-reshaped") == "caution", is_sorted, "{scheduler}: {:#}", judged.0);
     }
     assert_eq!(out_of_order(&Judged::of(&lab, &write)), None);
-    // What cannot be watched is refused before anything is written.
+    // A target that cannot be watched is refused before anything is written.
     let memory = Mounted::tmpfs();
     let file = memory.path().join("f");
     std::fs::write(&file, [7; 1 << 20]).unwrap();
@@ -111,7 +111,7 @@ fn a_depth_that_the_device_does_not_see_is_told() {
     }
 }
 
-/// H3: a write that makes a file longer holds up those behind it; what is overwritten does not.
+/// H3: a write that extends a file holds up later ones; overwriting does not.
 #[test]
 fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
     needs!();
@@ -125,7 +125,7 @@ fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
     comes_to_say(|said| said.is_null() || said["level"] == "ok", depth);
 }
 
-/// The engine, too, has not its depth where io_submit(2) waits for new blocks: the device has even less of it.
+/// H3: where io_submit(2) waits for new blocks, the engine misses its depth, and the device has even less of it.
 #[test]
 fn an_engine_whose_submission_blocks_does_not_reach_its_depth() {
     needs!();
@@ -137,7 +137,7 @@ fn an_engine_whose_submission_blocks_does_not_reach_its_depth() {
     });
 }
 
-/// H5: the machine is not the same at the end.
+/// H5: the state of the machine differs at the end.
 #[test]
 fn a_setting_that_changes_during_a_run_is_told() {
     needs!();
@@ -157,7 +157,7 @@ fn a_setting_that_changes_during_a_run_is_told() {
     assert_eq!((level(true).as_str(), level(false).as_str()), ("caution", "ok"));
 }
 
-/// G1: what was demanded and what was delivered.
+/// G1: target rate and achieved rate.
 #[test]
 fn a_rate_that_is_not_reached_is_told() {
     needs!();
@@ -169,7 +169,7 @@ fn a_rate_that_is_not_reached_is_told() {
     }
 }
 
-/// F4: a read behind the end of a file does nothing, in half a microsecond.
+/// F4: a read beyond the end of a file does nothing, in half a microsecond.
 #[test]
 fn reads_behind_the_end_of_a_file_are_not_requests() {
     needs!();
@@ -198,7 +198,7 @@ fn reads_of_mapped_memory_read_more_than_they_need() {
     assert_eq!(direct.level("read-amplification"), "ok", "{:#}", direct.0);
 }
 
-/// F2: what fits in any cache.
+/// F2: a working set that fits in any cache.
 #[test]
 fn little_that_is_visited_again_and_again_is_told() {
     needs!();
@@ -213,7 +213,7 @@ fn little_that_is_visited_again_and_again_is_told() {
     }
 }
 
-/// F3: the page cache answers what is read again and fits in memory.
+/// F3: the page cache answers repeated reads of data that fits in memory.
 #[test]
 fn reads_of_what_memory_holds_are_told() {
     needs!();
@@ -231,8 +231,7 @@ fn reads_of_what_memory_holds_are_told() {
     }
 }
 
-/// A3 and A11: as much as is in the page cache does not come from the device. It is told from how much on, and that no device answers so
-/// fast.
+/// A3 and A11: reads of cached data do not come from the device. The level depends on their share; with all of them, no device is so fast.
 #[test]
 fn the_part_that_memory_answers_is_told() {
     needs!();
@@ -251,7 +250,7 @@ fn the_part_that_memory_answers_is_told() {
         // The kernel may take some pages back at any time.
         comes_to_say(is_so, || {
             lab.expect(0, "layout evict f");
-            // What is written stays, and nothing is read ahead for it.
+            // Written pages stay cached, without readahead.
             let file = std::fs::OpenOptions::new().write(true).open(lab.path("f")).unwrap();
             file.write_all_at(&vec![7; warm << 20], 0).unwrap();
             file.sync_all().unwrap();
@@ -313,7 +312,7 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
         std::thread::sleep(Duration::from_millis(900));
         running.signal("CONT");
     };
-    // What is said of the target, whether that counts, and whether the evidence says that the generator did not run for a while.
+    // Level of the finding on the target, whether it counts, and whether the evidence shows that the generator was halted.
     let said = |judged: Judged| {
         let hidden = judged.detection("stalls-hidden");
         let stood_still = judged.evidence("cpu-disturbed", "halted_share").map(|share| share > 0.05);
@@ -347,7 +346,7 @@ fn writes_of_parts_of_physical_blocks_are_told() {
 fn a_load_that_has_to_be_rounded_is_told() {
     needs!();
     let lab = lab();
-    // One in four is no whole block.
+    // One in four is no multiple of a block.
     let line = |n: u64| Line {
         time: n * 2_000_000,
         sector: n * 8 + u64::from(n.is_multiple_of(4)),
@@ -367,7 +366,7 @@ fn a_load_that_has_to_be_rounded_is_told() {
     }
 }
 
-/// C2: without a flush what was written may be in the device's cache only.
+/// C2: without a flush, written data may be in the device's cache only.
 #[test]
 fn a_volatile_cache_that_is_not_flushed_is_told() {
     needs!("addpart");
@@ -394,7 +393,7 @@ fn a_volatile_cache_that_is_not_flushed_is_told() {
     }
 }
 
-/// C2: a flush that takes no time has reached memory. A file on a disk is written first, by a loop device that has left it in the page
+/// C2: a flush that takes no time has reached memory. A file on a disk is written first, by a loop device whose data is still in the page
 /// cache.
 #[test]
 fn flushes_that_no_medium_can_do_are_told() {
@@ -416,7 +415,7 @@ fn flushes_that_no_medium_can_do_are_told() {
     }
 }
 
-/// D4: a new ext4 writes its tables of inodes when nobody asks for anything.
+/// D4: a new ext4 initialises its inode tables in the background.
 #[test]
 fn a_file_system_that_is_not_idle_is_told_before_a_run() {
     needs!("mkfs.ext4");

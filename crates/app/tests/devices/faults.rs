@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Every failed record carries `errno`; counters, latency and the list of errors say the same.
+/// Asserts that every failed record carries `errno`, and that counters, latency and the list of errors agree.
 pub fn assert_failed_with(lab: &Lab, errno: i64, name: &str) {
     let records = lab.records("out");
     let (completed, failed) = (count(&records, Outcome::Completed), count(&records, Outcome::Failed));
@@ -45,7 +45,7 @@ fn a_device_that_becomes_read_only_fails_each_write() {
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 5 -o out", device.text())),
     );
-    // The series begin when the target is open.
+    // The series start when the target is open.
     until("the run", || lab.path("out/series.csv").exists());
     std::thread::sleep(Duration::from_millis(200));
     device.set_read_only(true);
@@ -107,7 +107,7 @@ fn a_read_only_device_is_refused_before_anything_is_touched() {
     assert!(device.bytes() == before);
 }
 
-/// A replay of 40 000 requests whose result has `room_kib` KiB. Gives how it ended, its result, and what keeps that.
+/// A replay of 40 000 requests whose result has `room_kib` KiB. Returns how it ended, its result, and the guards that keep that.
 fn with_room_for(room_kib: usize) -> (Ended, PathBuf, (Lab, LoopDevice, Mounted)) {
     let disk = LoopDevice::random(16);
     tool("mkfs.ext4", &["-q", "-F", "-m", "0", "-E", "nodiscard", disk.text()]);
@@ -125,14 +125,14 @@ fn with_room_for(room_kib: usize) -> (Ended, PathBuf, (Lab, LoopDevice, Mounted)
         device.text(),
         out.display()
     ));
-    // Nothing half written stays: its room is needed.
+    // No partly written file stays: its space is needed.
     let names = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
     assert!(names.into_iter().all(|path| path.extension().is_none_or(|e| e != "tmp")));
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
     (ended, out, (lab, disk, mounted))
 }
 
-/// With much less room than it needs. Gives the number of records that were kept.
+/// Replays with much less space than the result needs. Returns the number of records kept.
 fn kept_in(room_kib: usize) -> usize {
     let (ended, out, (lab, _disk, _mounted)) = with_room_for(room_kib);
     assert_eq!(ended.code, 1, "{}", ended.err);
@@ -219,7 +219,7 @@ fn a_result_that_could_not_be_converted_is_finished_when_there_is_room() {
     check.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
-/// A run that ended with 1 and says that its records are all there, in their log.
+/// Asserts that a run ended with 1 and reports that all its records are in their log.
 fn is_unconverted(lab: &Lab, ended: &Ended, out: &Path, requests: u64) {
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert!(ended.out.contains("finished, not converted"), "{}", ended.out);
@@ -229,7 +229,7 @@ fn is_unconverted(lab: &Lab, ended: &Ended, out: &Path, requests: u64) {
     let records = in_order(iosonar_testkit::records(out));
     assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64));
     assert_eq!(records.len() as u64, requests);
-    // There is still no room: the log is read.
+    // There is still no space: the log is read.
     let shown = lab.expect(0, &format!("show {} --json", out.display()));
     let summary: Value = serde_json::from_str(&shown.out).unwrap();
     assert_eq!(summary["counts"]["all"]["completed"], requests);
@@ -261,7 +261,7 @@ fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
         let inside = size.saturating_sub(record.executed.offset).min(record.executed.length);
         let (outcome, result) = match record.op {
             _ if inside == record.executed.length => (Outcome::Completed, inside as i64),
-            // A read ends where the device ends; a write too, and then there is no room.
+            // A read ends where the device ends; so does a write, which then fails with ENOSPC.
             Op::Read => (Outcome::Failed, inside as i64),
             _ => (Outcome::Failed, -28),
         };
@@ -280,11 +280,11 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     let mounted = Mounted::new(lower.path(), "rw");
     let backing = mounted.path().join("backing");
     std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
-    // A freeze first writes what waits.
+    // A freeze first writes dirty pages back.
     tool("sync", &["-f".as_ref(), backing.as_os_str()]);
     let device = LoopDevice::on(&backing, &[]);
     let lab = lab();
-    // A write each 10 ms, none where another is.
+    // One write each 10 ms, all at different places.
     let line = |i: u64| Line { time: i * 10_000_000, sector: i * 32, length: 8, op: Op::Write };
     lab.file("load", load_text(&(0..600).map(line).collect::<Vec<_>>()));
     let replay = Background::start(
@@ -300,7 +300,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     let records = in_order(lab.records("out"));
     let origin = run_info(&lab.path("out")).origin_monotonic_ns;
-    // The end is left out: what was due then may be sent late by a machine that is busy.
+    // The last 400 ms are excluded: a busy machine may send requests due then late.
     let due_meanwhile: Vec<_> =
         records.iter().filter(|r| (from..to - 400_000_000).contains(&(r.due.0 + origin))).collect();
     assert!(due_meanwhile.len() >= 80, "{}", due_meanwhile.len());
@@ -320,7 +320,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
     );
 }
 
-/// A file system that lets no write through.
+/// A file system whose writes are frozen.
 struct Frozen<'a>(&'a Mounted);
 
 impl Frozen<'_> {

@@ -1,4 +1,4 @@
-//! Filling real targets: what was a hole before holds data after, and nothing else was touched.
+//! Filling real targets: holes hold data afterwards, and nothing else is touched.
 
 use crate::common::*;
 use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, Zram, tool};
@@ -22,7 +22,7 @@ fn data(path: &Path) -> Vec<(u64, u64)> {
     found
 }
 
-/// Whether all of the first bytes hold data, and nothing after them does.
+/// Asserts that all of the first bytes hold data, and nothing after them does.
 #[track_caller]
 fn holds_only_first(path: &Path, bytes: u64) {
     let held: u64 = data(path).iter().map(|(start, end)| end - start).sum();
@@ -30,7 +30,7 @@ fn holds_only_first(path: &Path, bytes: u64) {
     assert_eq!((held, last), (bytes, bytes), "{:?}", data(path));
 }
 
-/// No sector is empty, and none is like another one.
+/// Asserts that no sector is empty or equals another one.
 #[track_caller]
 fn all_differ(bytes: &[u8]) {
     let sectors: HashSet<&[u8]> = bytes.chunks(512).collect();
@@ -51,7 +51,7 @@ fn has_holes(lab: &Lab, target: &str) -> bool {
     found.is_some_and(|one| one["level"] != "ok")
 }
 
-/// An ext4 file system on a loop device of so many mebibytes.
+/// An ext4 file system on a loop device of this many mebibytes.
 fn ext4(mebibytes: u64) -> (LoopDevice, Mounted) {
     let device = LoopDevice::of(Image::sparse(mebibytes), &[]);
     tool("mkfs.ext4", &["-q", "-F", "-m", "0", device.text()]);

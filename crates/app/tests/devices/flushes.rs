@@ -7,7 +7,7 @@ use iosonar_plan::Op;
 use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
 use serde_json::{Value, json};
 
-/// Each insertion is a transaction of its own, whose log SQLite flushes before it goes on.
+/// Each insertion is a transaction, whose log SQLite flushes before the next one.
 const DATABASE: &str = "\
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -19,12 +19,12 @@ for number in range(30):
 db.close()
 ";
 
-/// When the kernel's clock showed a record's begin and end, in nanoseconds.
+/// Submission and completion of a record on the kernel's clock, in nanoseconds.
 fn span(record: &Record, origin: u64) -> (u64, u64) {
     (origin + record.submitted.unwrap().0, origin + record.completed.unwrap().0)
 }
 
-/// A device that a database has written to, as recorded.
+/// Records a device while a database writes to it.
 fn recorded_database(lab: &Lab, journal: &str) -> Result<(), String> {
     let device = LoopDevice::of(Image::sparse(64), &[]);
     check_kernel(lab, &device)?;
@@ -67,7 +67,7 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
         );
         assert!(checked.contains(&format!("FUA writes {durable} in the replay")), "{checked}");
 
-        // The kernel was given each flush within the time that the replay tells of it.
+        // The kernel received each flush between its submission and completion in the replay.
         let origin = |name| run_info(&lab.path(name)).origin_monotonic_ns;
         let (ours, kernels) = (origin("ran"), origin("second"));
         let is_flush = |r: &&Record| r.op == Op::Flush;
@@ -83,7 +83,7 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
             seen.remove(found.unwrap_or_else(|| panic!("{engine}: no flush between {from} and {to}")));
         }
 
-        // In the order of the load, for all that did not wait for a conflict.
+        // In the order of the load, except for requests that waited for a conflict.
         let mut ran = lab.records("ran");
         ran.sort_unstable_by_key(|r| r.sequence);
         let is_left_out =
@@ -101,7 +101,7 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
             seen.len()
         );
 
-        // Without them the replay is easier, and says so.
+        // Without flushes the replay is easier, and says so.
         lab.expect(0, &format!("{} --flush drop", replay.replace("-o ran", "-o easier")));
         assert!(caution(&summary(&lab, "easier"), "flushes-dropped").is_some());
         let left_out = flushes + preflush;
@@ -113,7 +113,7 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
     }
 }
 
-/// What fio's threads waited for in fdatasync(2), and what a recording beside it tells of these flushes.
+/// Fio's fdatasync(2) times, and the latencies of these flushes in a recording beside it.
 fn flushes_beside_fio(lab: &Lab, device: &LoopDevice, threads: u32, out: &str) -> Value {
     let running = recorder(lab, device, "", out);
     let report = lab.path(&format!("{out}.json"));
@@ -144,7 +144,7 @@ fn flushes_beside_fio(lab: &Lab, device: &LoopDevice, threads: u32, out: &str) -
 /// A device whose flushes take long: its file lies in a file system on such a device, so that each flush writes all their journals.
 struct Stacked {
     device: LoopDevice,
-    /// The uppermost first, which is the order of their removal.
+    /// From the uppermost down, which is the order of their removal.
     _below: Vec<(Mounted, LoopDevice)>,
 }
 
@@ -164,8 +164,8 @@ impl Stacked {
     }
 }
 
-/// The kernel joins flushes that wait at the same time: each of them still ends when its own thread goes on. fio sees the way back to the
-/// thread, too, some 20 us of each flush, which no event of the block layer shows: the flushes here take a hundred times as long.
+/// The kernel joins flushes that wait at the same time: each of them still ends when its own thread resumes. fio's times include the way
+/// back to the thread, some 20 us of each flush, which no event of the block layer shows: the flushes here take a hundred times as long.
 #[test]
 fn flushes_of_one_and_of_many_threads_take_as_long_as_fio_has_seen() {
     needs!("fio", "mkfs.ext4");

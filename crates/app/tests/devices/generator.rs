@@ -1,18 +1,17 @@
-//! Experiments in which not the target, but what issues the requests decides the figure: each caution appears with one set-up and not
-//! with the other.
+//! Experiments in which the generator, not the target, decides the figure: each caution appears with one set-up and not with the other.
 
 use crate::common::*;
 use crate::validity::{Judged, full};
 use iosonar_testkit::{LoopDevice, Mounted, Zram};
 use std::time::Duration;
 
-/// Runs until a detector tells, or applies and does not.
+/// Runs until the detector reports, or applies without a report.
 #[track_caller]
 fn comes_to(told: bool, id: &str, mut judged: impl FnMut() -> Judged) {
     comes_to_say(|said| said.is_object() && is_told(said) == told, || judged().detection(id));
 }
 
-/// E6: of two jobs with equal work one is over long before the other; a run that ends by its time has no such tail.
+/// E6: of two jobs with equal work one finishes long before the other; a run that ends by its time has no such tail.
 #[test]
 fn a_job_that_goes_on_alone_is_told() {
     needs!();
@@ -47,7 +46,7 @@ fn a_timer_that_wakes_late_is_told() {
     });
 }
 
-/// G2: on memory a thread has no time left; a device makes it wait.
+/// G2: on memory a thread has no idle time; a device makes it wait.
 #[test]
 fn a_thread_that_is_the_limit_is_told() {
     needs!();
@@ -62,7 +61,7 @@ fn a_thread_that_is_the_limit_is_told() {
     }
 }
 
-/// G5: four programs want the CPU that the run has. A run that never waits for a device needs its CPU all the time.
+/// G5: four programs compete for the run's CPU. A run that never waits for a device needs its CPU all the time.
 #[test]
 fn others_on_the_cpu_of_a_run_are_told() {
     needs!("taskset");
@@ -81,7 +80,7 @@ fn others_on_the_cpu_of_a_run_are_told() {
     }
 }
 
-/// G9: what is read back to check it belongs to no load.
+/// G9: verification reads belong to no load.
 #[test]
 fn data_that_is_checked_during_a_run_is_told() {
     needs!();

@@ -1,4 +1,4 @@
-//! The write guard through the binary: what is in use is never touched, what is not needs a word.
+//! The write guard through the binary: targets in use are never touched, and others need `--destroy` to be overwritten.
 
 use crate::common::*;
 use iosonar_plan::Op;
@@ -14,7 +14,7 @@ pub fn hash(path: &Path) -> u64 {
     hasher.finish()
 }
 
-/// A replay of writes with `--destroy` ends with 2, makes no result, and leaves `image` as it is.
+/// Asserts that a replay of writes with `--destroy` exits with 2, makes no result, and leaves `image` unchanged.
 pub fn assert_refused(target: &Path, image: &Path) -> Ended {
     let lab = lab();
     lab.file("load", load_text(&conflicting(50, 4096, 16, 0)));
@@ -126,10 +126,10 @@ fn one_run_keeps_another_from_its_device() {
     assert_eq!(replay.wait().code, 130);
 }
 
-/// How a signature comes onto a device: a program, its arguments with DEVICE for the device, and what it reads.
+/// Creation of a signature: a program, its arguments with DEVICE for the device, and its input.
 type Maker = (&'static str, &'static [&'static str], &'static str);
 
-/// Kinds of content with what the refusal calls them.
+/// Kinds of content, with their names in the refusal.
 const MADE: [(Maker, &str); 12] = [
     (
         ("mkfs.xfs", &["--unsupported", "-q", "-f", "-K", "-L", "precious", "DEVICE"], ""),
@@ -190,7 +190,7 @@ const MADE: [(Maker, &str); 12] = [
     (("true", &[], ""), "no known signature found"),
 ];
 
-/// A device refused without the word, with this name for what is on it, and written with it.
+/// Asserts that a device is refused without `--destroy`, with this name of its content, and written with it.
 fn assert_named(device: &LoopDevice, what: &str, says: &str) {
     let lab = lab();
     lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
@@ -232,7 +232,7 @@ fn every_kind_of_content_is_named_and_needs_the_word() {
     }
 }
 
-/// Members of arrays and pools whose makers need a driver that this kernel need not have.
+/// Members of arrays and pools whose tools need a driver that this kernel may lack.
 #[test]
 fn members_without_their_driver_are_named_and_need_the_word() {
     needs!();
@@ -274,7 +274,7 @@ fn all_signatures_on_a_device_are_named() {
     let refused = lab.expect(2, &format!("replay load -t {} -o out", device.text()));
     assert_says(&refused, "swap \"precious\" (UUID ");
     assert_says(&refused, " and dos partition table (UUID ");
-    // What lies on a partition is named with it.
+    // The content of a partition is named with it.
     let partition = device.partition(1, 1, 16);
     tool("mkfs.ext4", &["-q", "-F", "-L", "precious", partition.path().to_str().unwrap()]);
     let refused = lab.expect(2, &format!("replay load -t {} -o out", device.text()));
@@ -300,7 +300,7 @@ fn odd_contents_are_no_trouble() {
     }
 }
 
-/// A replay of writes to `target` in a mount namespace of its own, in which `hide` has run.
+/// Replays writes to `target` in a new mount namespace, in which `hide` has run.
 fn replay_hidden(hide: &str, target: &Path) -> (Ended, bool) {
     let lab = lab();
     lab.file("load", load_text(&conflicting(50, 4096, 16, 0)));
@@ -348,7 +348,7 @@ fn a_loop_device_that_nobody_can_ask_forbids_files_that_may_be_below_it() {
     tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0", device.text()]);
     let mounted = Mounted::new(device.path(), "rw");
     let before = hash(&image.path());
-    // The backing file under another name, and neither its own name nor the device.
+    // The backing file under another name, without its own name or the device.
     let hide = format!(
         "mount --bind {} {}; mount -t tmpfs none {}; mount -t tmpfs none /dev; mknod /dev/null c 1 3",
         image.path().display(),

@@ -1,4 +1,4 @@
-//! What was done to a target before: the ledger of former runs, files in many pieces, and copies that an overlay makes.
+//! History of a target: the ledger of former runs, files in many pieces, and copies that an overlay makes.
 
 use crate::common::*;
 use crate::validity::{Judged, full};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 const MAPPING: &str = "fresh-or-warm-mapping";
 
-/// What the detector says of random writes to a target.
+/// The detector's report on random writes to a target.
 fn written(lab: &Lab, target: &str) -> (String, String) {
     let judged = Judged::of(lab, &format!("-t {target} --rw randwrite --bs 64k --number-ios 200 --destroy"));
     let told = judged.told(MAPPING).unwrap_or_else(|| panic!("{:#}", judged.0));
@@ -41,7 +41,7 @@ fn a_second_run_on_a_fill_is_told() {
     full(&lab, "f", 16);
     expect(written(&lab, "f"), "ok", "No earlier run is known");
     expect(written(&lab, "g"), "info", "g was written by the run of");
-    // A program that is not ours has written it since, and may have filled it.
+    // Another program has written it since, and may have filled it.
     std::thread::sleep(std::time::Duration::from_millis(20));
     std::fs::write(lab.path("g"), vec![7; 16 << 20]).unwrap();
     tool("sync", &[lab.path("g")]);
@@ -57,7 +57,7 @@ fn where_blocks_move_a_second_run_is_a_caution_before_it_starts() {
     let mounted = Mounted::new(device.path(), "rw");
     let file = mounted.path().join("f").display().to_string();
     lab.expect(0, &format!("fill {file} --size 32m --no-progress"));
-    // Its blocks grow while it is written, which the first run tells, too.
+    // Its blocks grow while it is written, which the first run reports, too.
     let words =
         format!("run -t {file} --rw randwrite --bs 64k --number-ios 200 --no-progress --start-delay 0");
     let told = "caution: fresh-or-warm-mapping: A range of ";
@@ -65,7 +65,7 @@ fn where_blocks_move_a_second_run_is_a_caution_before_it_starts() {
     assert!(!first.err.contains(told), "{}", first.err);
     let second = lab.run(&format!("{words} -o second"));
     assert!(second.err.contains(told), "{}", second.err);
-    // The result that is kept is named, and judged again later with what was known then.
+    // The result that is kept is named, and judged again later with the facts known then.
     let third = lab.run(&format!("{words} -o third"));
     let named = format!("(result {})", lab.path("second").display());
     assert!(third.err.contains(&named), "{}", third.err);
@@ -105,7 +105,7 @@ fn a_run_that_was_stopped_has_written_too() {
     assert_eq!(ended.code, 130, "{}{}", ended.out, ended.err);
     let line = std::fs::read_to_string(lab.ledger()).unwrap();
     let entry: serde_json::Value = serde_json::from_str(line.trim()).unwrap();
-    // What was planned is more than what was written.
+    // The plan covers more than the run wrote.
     let end = entry["written"]["end"].as_u64().unwrap();
     assert!(entry["written"]["start"] == 0 && (1..16 << 20).contains(&end), "{entry:#}");
     expect(written(&lab, "f"), "info", "was written by the run of");
@@ -181,7 +181,7 @@ fn a_file_in_many_pieces_is_told() {
     lab.expect(0, &format!("fill {whole} --size 16m --no-progress"));
     let judged = Judged::of(&lab, &format!("-t {whole} --rw read --bs 1m"));
     assert_eq!(judged.level("fragmented"), "ok", "{:#}", judged.0);
-    // A loop device lies as its file lies.
+    // A loop device has the layout of its file.
     let inner = LoopDevice::on(Path::new(&file), &[]);
     let judged = Judged::of(&lab, &format!("-t {} --rw read --bs 1m", inner.text()));
     assert_eq!(judged.level("fragmented"), "caution", "{:#}", judged.0);

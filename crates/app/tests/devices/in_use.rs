@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-/// What was made, undone in the reverse order.
+/// Objects that a test created, undone in the reverse order.
 #[derive(Default)]
 struct Stack(Vec<Box<dyn Any>>);
 
@@ -32,17 +32,17 @@ impl Drop for Stack {
 /// A target in use.
 struct Situation {
     target: PathBuf,
-    /// Where a write would arrive.
+    /// Where a write would land.
     bytes: PathBuf,
-    /// What the capital words in the reason stand for here.
+    /// Values of the capital words in the reason.
     words: Vec<(&'static str, String)>,
     usage: Stack,
-    /// The target itself, and what has to stay for it.
+    /// The target itself, and the objects it needs.
     lab: Stack,
 }
 
 impl Situation {
-    /// With a device as the target, on a file.
+    /// Creates a situation with a device as the target, on a file.
     fn of(target: &Path, image: &Path) -> Situation {
         let (usage, lab) = (Stack::default(), Stack::default());
         Situation { target: target.into(), bytes: image.into(), words: Vec::new(), usage, lab }
@@ -138,13 +138,13 @@ fn every_way_of_being_in_use_is_refused_with_its_reason() {
     }
 }
 
-/// What is no longer in use is not refused for it: a run on it ends well.
+/// Asserts that a target no longer in use is not refused: a run on it ends well.
 fn assert_free(target: &Path, name: &str) {
     let lab = lab();
     lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
     let command = format!("replay load -t {} --destroy --start-grace 0 -o out", target.display());
     let mut ended = lab.run(&command);
-    // What was just undone may be held a moment longer, by a process that ends or by the kernel.
+    // A user may keep the target for a moment: a process that ends, or the kernel.
     for _ in 0..20 {
         // 4: the devices are made of sparse files, or of memory.
         if [0, 4].contains(&ended.code) {
@@ -300,7 +300,7 @@ fn swap_partition() -> Option<Situation> {
     Some(situation.used_by(swap).kept_by(disk))
 }
 
-/// A file for swap space on an ext4 of its own, since not every file system can swap on files. It is not yet in use.
+/// A file for swap space on a new ext4, since not every file system can swap on files. It is not yet in use.
 fn file_to_swap_on() -> (PathBuf, Situation) {
     let device = LoopDevice::of(Image::sparse(32), &[]);
     mkfs(&[], device.path());
@@ -393,7 +393,7 @@ fn loop_beside_a_loop() -> Option<Situation> {
     Some(situation.word("LOOP", other.name()).used_by(other).kept_by(image).kept_by(device))
 }
 
-/// The process that has claimed something.
+/// The process that holds a claim.
 fn claimant(situation: Situation, process: u32, opened: &str) -> Situation {
     let program = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap();
     let situation = situation.word("PROCESS", process.to_string()).word("PROGRAM", program.trim());
@@ -423,7 +423,7 @@ fn claimed_disk() -> Option<Situation> {
     Some(situation.used_by(claim).kept_by(disk))
 }
 
-/// A run that waits for its first request, in a directory of its own.
+/// A run that waits for its first request, in a new directory.
 struct Run {
     child: Child,
     lab: Lab,

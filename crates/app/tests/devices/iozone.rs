@@ -5,7 +5,7 @@ use iosonar_plan::Op;
 use iosonar_testkit::{Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
 
-/// A file system on a loop device of its own.
+/// A file system on a new loop device.
 fn file_system(kind: &str, mib: u64) -> (LoopDevice, Mounted) {
     let device = LoopDevice::random(mib);
     let words: &[&str] = match kind {
@@ -18,8 +18,7 @@ fn file_system(kind: &str, mib: u64) -> (LoopDevice, Mounted) {
     (device, mounted)
 }
 
-/// The same matrix on three file systems, through the page cache and around it: each cell has a figure, and what was written is
-/// read back.
+/// The same matrix on three file systems, through the page cache and around it: each cell has a figure, and the written data is read back.
 #[test]
 fn the_same_matrix_on_three_file_systems() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
@@ -45,7 +44,7 @@ fn the_same_matrix_on_three_file_systems() {
     }
 }
 
-/// Acceptance 30: what fits has a figure, what does not has none, and the reason is said.
+/// Acceptance 30: sizes that fit have a figure, others a blank cell and a reason.
 #[test]
 fn a_full_file_system_is_said_and_its_cell_is_blank() {
     needs!("mkfs.ext4");
@@ -80,8 +79,8 @@ fn a_device_is_not_written_without_destroy() {
     assert!(device.bytes() == before);
 }
 
-/// Reads with `--cold` begin with nothing in the page cache, and direct I/O leaves nothing there; a file system in memory can do
-/// neither, and the tool says so.
+/// Reads with `--cold` start with nothing in the page cache, and direct I/O leaves nothing there; a file system in memory can do neither,
+/// and the tool says so.
 #[test]
 fn cold_and_direct_figures_are_proven() {
     needs!("mkfs.ext4");
@@ -148,7 +147,7 @@ fn file_systems_are_mounted_again_before_each_test() {
     }
 }
 
-/// A file system in use stays mounted, and whoever uses it is named; a directory that is no mount point is refused.
+/// A file system in use stays mounted, and its users are named; a directory that is no mount point is refused.
 #[test]
 fn a_file_system_in_use_is_not_unmounted() {
     needs!("mkfs.ext4", "umount", "mount");
@@ -168,8 +167,8 @@ fn a_file_system_in_use_is_not_unmounted() {
     assert!(elsewhere.err.contains("no target lies on"), "{}", elsewhere.err);
 }
 
-/// What `-U` cannot mount again as it was, it does not unmount: a bind mount, what a line of the table of file systems does not name,
-/// and the root file system.
+/// `-U` does not unmount a file system that it could not mount again as it was: a bind mount, the root file system, or one whose
+/// line in the table of file systems names another.
 #[test]
 fn what_cannot_be_mounted_again_as_it_was_stays_mounted() {
     needs!("mkfs.ext4", "umount", "mount");

@@ -1,5 +1,5 @@
-//! What the kernel's own tracepoints say of a replay: nothing overlapped in its eyes either, it saw the same
-//! requests, and inside the times that we recorded.
+//! The kernel's own tracepoints during a replay: nothing overlapped there either, the requests are the same, and inside the times that we
+//! recorded.
 //!
 //! For each request, our submission comes before the kernel's `block_bio_queue`, and its `block_rq_complete` before
 //! our completion. So queue to complete is the longest time that the kernel had a request, it contains issue to
@@ -20,7 +20,7 @@ fn text(device: &LoopDevice, rest: &str) -> String {
     format!("replay load -t {} --destroy {rest} -o out", device.text())
 }
 
-/// What the kernel saw of each record, after everything has been explained that it saw. Bios of others are left out.
+/// Finds the kernel's times of each record, and asserts that every event is explained. Bios of others are excluded.
 fn explain(trace: &Trace, records: &[Record], origin_ns: u64) -> (Bios, Vec<Option<InKernel>>) {
     assert_eq!(trace.lost, 0, "events were lost");
     let mut bios = Bios::of(trace);
@@ -28,13 +28,13 @@ fn explain(trace: &Trace, records: &[Record], origin_ns: u64) -> (Bios, Vec<Opti
     assert_eq!(bios.splits, trace.count(Kind::Split));
     let merges = [Kind::BackMerge, Kind::FrontMerge, Kind::RequestMerge].map(|kind| trace.count(kind));
     assert_eq!(bios.merges, merges.iter().sum::<u64>());
-    // Every request of ours has ended.
+    // Every request of this run has ended.
     let second_tries = bios.take_second_tries().len();
     if second_tries > 0 {
         println!("{second_tries} came to the kernel twice");
     }
     let found = attribute(records, origin_ns, &bios.bios);
-    // The guard has a look at what is on the device before time zero, and udev, where it runs, after the end.
+    // The guard reads the device before time zero, and udev, where it runs, after the end.
     let end = origin_ns + records.iter().filter_map(|r| r.completed).max().map_or(0, |t| t.0);
     for bio in &found.strangers {
         assert!(bio.op == Op::Read && !(origin_ns..end).contains(&bio.queued.ns), "nobody asked for {bio:?}");
@@ -53,7 +53,7 @@ fn assert_inside(record: &Record, seen: &InKernel, origin_ns: u64) {
     assert_eq!(seen.error, 0);
 }
 
-/// The same requests: those that one bio carried are equal, the others were put together from several.
+/// Asserts that the requests are the same: equal if one bio carried it, otherwise merged from several.
 fn assert_same_requests(records: &[Record], bios: &Bios, seen: &[Option<InKernel>]) {
     let mut left: HashMap<(Op, u64, u64), i64> = HashMap::new();
     for (record, seen) in records.iter().zip(seen) {
@@ -85,8 +85,8 @@ fn clean_on(engine: &str, policy: &str, strong: u8, lines: &[Line], mebibytes: u
     let lab = lab();
     lab.file("load", load_text(lines));
     let tracing = or_skip!(Tracing::start(device.path()));
-    // Fewer in flight than the device takes: else io_uring is given back what would have to wait and sends it again, and
-    // whether an equal request or the same one came is no longer to be seen.
+    // Fewer in flight than the device takes: else io_uring resubmits requests that would have to wait, and a second try looks like
+    // an equal request.
     let how = format!("--overlap {policy} --strong {strong} --depth 64 --start-grace 0.2 --engine {engine}");
     lab.expect(0, &text(&device, &how));
     let trace = tracing.finish();
@@ -103,7 +103,7 @@ fn clean_on(engine: &str, policy: &str, strong: u8, lines: &[Line], mebibytes: u
     let mut accesses = Vec::new();
     for (record, seen) in records.iter().zip(&seen) {
         assert_inside(record, seen, origin);
-        // Places in the trace: exact where times are cut off.
+        // Positions in the trace: exact where times are truncated.
         let (from, to) = (seen.queued.place, seen.completed.unwrap().place);
         accesses.push(Access { sequence: record.sequence, op: record.op, extent: record.executed, from, to });
     }
@@ -118,7 +118,7 @@ fn clean_on(engine: &str, policy: &str, strong: u8, lines: &[Line], mebibytes: u
         assert!(in_kernel.is_clean(), "{in_kernel:?}");
     }
     if policy == "order" {
-        // Nothing came to the kernel before what an earlier one waited for had ended there.
+        // No request reached the kernel before the requests that an earlier one waited for had ended there.
         let mut latest = 0;
         for (record, access) in records.iter().zip(&accesses) {
             latest = record.blocked_by.map_or(latest, |by| latest.max(accesses[by as usize].to));
@@ -149,7 +149,7 @@ fn conflicts_never_meet_in_the_kernel() {
     }
     clean_in_the_kernel("drop", 1, &lines, 16);
     clean_in_the_kernel("allow", 1, &lines, 16);
-    // Many begin at the same sector at the same time, and differ only in length.
+    // Many start at the same sector at the same time, and differ only in length.
     clean_in_the_kernel("allow", 2, &conflicting(6000, 80, 64, 0), 16);
 }
 
@@ -176,7 +176,7 @@ fn a_recorded_load_is_clean_in_the_kernel() {
     clean_in_the_kernel("order", 1, &lines, 1024);
 }
 
-/// Kills a replay so long after its first record and compares what it left with what the kernel saw.
+/// Kills a replay this long after its first record and compares the remaining records with the kernel's trace.
 fn killed(lines: &[Line], options: &str, after_ms: u64) {
     for engine in ["uring", "threads"] {
         killed_on(engine, lines, options, after_ms);

@@ -1,14 +1,14 @@
-//! `iosonar knee` on a loop device that the kernel throttles: what was set is what is found.
+//! `iosonar knee` on a loop device that the kernel throttles finds the limit that was set.
 
 use crate::common::{lab, run_info};
 use iosonar_archive::RunState;
 use iosonar_testkit::{ControlGroup, Image, Lab, LoopDevice};
 use serde_json::Value;
 
-/// A machine that others use, too, may disturb a ramp: then the verdict says so, and it is tried again.
+/// On a machine with other users a ramp may be disturbed: then the verdict says so, and the test tries again.
 const TRIES: u32 = 4;
 
-/// `knee` on a device of so many reads per second; an error where the kernel does not limit.
+/// Runs `knee` on a device limited to `per_second` reads; an error where the kernel does not limit.
 fn limited(per_second: u32, args: &str) -> Result<(Lab, Value), String> {
     let device = LoopDevice::of(Image::random(32), &[]);
     let group = ControlGroup::of_reads(device.name(), per_second)?;
@@ -34,7 +34,7 @@ fn limited(per_second: u32, args: &str) -> Result<(Lab, Value), String> {
 fn a_limit_of_the_kernel_is_found() {
     needs!();
     for limit in [400, 1500] {
-        // Where it begins is told, so that the test does not last longer than it has to.
+        // An explicit start keeps the test short.
         let (from, to) = (limit / 2, limit * 3 / 2);
         let (lab, _) = or_skip!(limited(limit, &format!("--from {from} --to {to} --duration 12s")));
         assert!(lab.path("k/knee.png").exists() && lab.path("k/ramp/records.parquet").exists());
@@ -49,7 +49,7 @@ fn a_search_finds_a_limit_of_the_kernel_by_itself() {
     let names: Vec<&str> = ramps.iter().map(|ramp| ramp["name"].as_str().unwrap()).collect();
     let has_both = names.starts_with(&["coarse-1", "coarse-2"]) && names.last().unwrap().starts_with("fine-");
     assert!(has_both, "{names:?}");
-    // The first one ends at half of what the device may do.
+    // The first ramp ends at half of the device's limit.
     assert_ne!(ramps[0]["verdict"]["result"], "found");
 }
 

@@ -1,5 +1,5 @@
-//! Layout of files on real file systems: maps agree with xfs_bmap and filefrag line by line, what the page cache holds is
-//! said only where it is known. Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`.
+//! Layout of files on real file systems: maps agree with xfs_bmap and filefrag line by line, and cache contents are reported only where
+//! they are known. Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`.
 
 use crate::common::*;
 use iosonar_plan::Op;
@@ -37,20 +37,20 @@ impl Volume {
         self.mounted.path().join(name)
     }
 
-    /// Mounted again.
+    /// Mounts the device again.
     pub fn remounted(self) -> Volume {
         let device = self.unmounted();
         Volume { mounted: Mounted::new(device.path(), "rw"), device }
     }
 
-    /// The device without its mount.
+    /// Unmounts and returns the device.
     pub fn unmounted(self) -> LoopDevice {
         let Volume { mounted, device } = self;
         drop(mounted);
         device
     }
 
-    /// A file of random bytes, which no file system can compress.
+    /// Creates a file of random bytes, which no file system can compress.
     pub fn random(&self, name: &str, bytes: u64) -> PathBuf {
         let path = self.path(name);
         tool(
@@ -73,7 +73,7 @@ pub fn json(lab: &Lab, args: &str) -> Value {
     serde_json::from_str(&lab.expect(0, args).out).unwrap()
 }
 
-/// The map of one file.
+/// Returns the map of one file.
 pub fn map_of(lab: &Lab, path: &Path) -> Value {
     json(lab, &format!("layout map --json {}", path.display()))["files"][0].clone()
 }
@@ -93,7 +93,7 @@ struct Line {
     shared: bool,
 }
 
-/// Lines of our map: `holes` with those, `beyond` with what lies after the end. What is cut there is one line again.
+/// Lines of our map: with `holes` or without, and with `beyond` those after EOF. An extent cut at EOF becomes one line again.
 fn ours(map: &Value, holes: bool, beyond: bool) -> Vec<Line> {
     let list = |name: &str| map[name].as_array().unwrap().clone();
     let mut rows = list("extents");
@@ -123,7 +123,7 @@ fn ours(map: &Value, holes: bool, beyond: bool) -> Vec<Line> {
     lines
 }
 
-/// `0: [0..7]: 96..103 0 (96..103) 8 000000`, in sectors.
+/// Parses `0: [0..7]: 96..103 0 (96..103) 8 000000`, in sectors.
 fn of_xfs_bmap(path: &Path) -> Vec<Line> {
     let text = tool("xfs_bmap", &["-vp".as_ref(), path.as_os_str()]);
     let line = |line: &str| {
@@ -167,7 +167,7 @@ fn of_xfs_bmap(path: &Path) -> Vec<Line> {
     text.lines().filter_map(line).collect()
 }
 
-/// ` 0:  0..  255:  12..  267:  256:  last,eof` in blocks of 4096 bytes, and the number of extents that it says it found.
+/// Parses ` 0:  0..  255:  12..  267:  256:  last,eof` in blocks of 4096 bytes, and the number of extents that filefrag reports.
 fn of_filefrag(path: &Path) -> (Vec<Line>, u64) {
     let text = tool("filefrag", &["-v".as_ref(), "-s".as_ref(), path.as_os_str()]);
     let line = |line: &str| {
@@ -196,7 +196,7 @@ fn assert_agrees_with_filefrag(lab: &Lab, path: &Path) {
     for line in &mut mine {
         line.group = None;
     }
-    // What is inline has no address of its own, and filefrag takes its bytes for blocks.
+    // Inline data has no address, and filefrag takes its bytes for blocks.
     for (line, mine) in lines.iter_mut().zip(&mine).filter(|(_, mine)| mine.address.is_none()) {
         (line.address, line.length) = (None, mine.length);
     }
@@ -331,7 +331,7 @@ fn maps_on_btrfs_agree_with_filefrag_and_addresses_are_logical() {
     assert!(text.contains("encoded") && text.contains("at least 1 fragment"), "{text}");
 }
 
-/// What is written from its end to its start, piece after piece, lies in as many places, whatever length each has when it is compressed.
+/// Pieces written from the end of a file to its start lie in as many places, however well they compress.
 #[test]
 fn pieces_of_a_compressed_file_that_cannot_follow_each_other_are_fragments() {
     needs!("mkfs.btrfs", "btrfs");
@@ -351,7 +351,7 @@ fn pieces_of_a_compressed_file_that_cannot_follow_each_other_are_fragments() {
     assert!(text.contains(&format!("at least {pieces} fragments")), "{text}");
 }
 
-/// A file of an overlay has no pages of its own: those of the file below count.
+/// A file of an overlay has no pages: those of the file below count.
 #[test]
 fn a_file_that_is_cached_below_an_overlay_is_cached_and_dirty_pages_stay() {
     needs!("mkfs.ext4");
@@ -383,7 +383,7 @@ fn direct_writers_in_turn_fragment_a_file_on_xfs() {
         assert!(number(&map, "fragments") >= 1000 && number(&map, "size_bytes") == 4 * MIB, "{map:#}");
         assert_eq!(map["record_bytes"]["median"], 4096);
     }
-    // Of a directory the most fragmented file comes first, and the sum is that of all.
+    // For a directory the most fragmented file is listed first, and the sum covers all.
     volume.random("whole", MIB);
     let text = lab.expect(0, &format!("layout map {}", volume.mounted.path().display())).out;
     let first = text.lines().nth(1).unwrap();
@@ -446,13 +446,13 @@ fn preallocation_of_an_open_file_is_reported_apart() {
     drop(file);
 }
 
-/// Writes a file that was not there: what is written again after a truncation is written back when it is closed.
+/// Recreates the file: rewriting after a truncation would be written back on close.
 fn write_anew(path: &Path, length: usize) {
     let _ = std::fs::remove_file(path);
     std::fs::write(path, vec![7; length]).unwrap();
 }
 
-/// 39: blocks that were not written yet have no address, and none is invented.
+/// 39: unallocated blocks have no address, and none is invented.
 #[test]
 fn what_has_no_blocks_yet_has_no_address() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
@@ -460,7 +460,7 @@ fn what_has_no_blocks_yet_has_no_address() {
     for mkfs in [&["mkfs.xfs", "-q"][..], &["mkfs.ext4", "-q"], &["mkfs.btrfs", "-q"]] {
         let volume = Volume::new(mkfs);
         let path = volume.path("fresh");
-        // Written shortly before it is looked at: the kernel allocates when it writes back.
+        // Written shortly before the map is read: the kernel allocates during writeback.
         let mapped = |how: &str| {
             write_anew(&path, 65_536);
             lab.expect(0, &format!("layout map --no-sync {how} {}", path.display())).out
@@ -492,7 +492,7 @@ fn tmpfs_has_no_maps_and_keeps_everything_in_memory() {
     let ended = lab.expect(2, &format!("layout map {}", path.display()));
     assert!(ended.err.contains("tmpfs has no extent maps"), "{}", ended.err);
     assert_eq!(ended.out, "");
-    // Others go on.
+    // Other files are still mapped.
     lab.file("a.img", [7; 8192]);
     let ended = lab.expect(1, &format!("layout map {} a.img", path.display()));
     assert!(ended.out.contains("a.img") && ended.err.contains("tmpfs"), "{}{}", ended.out, ended.err);
@@ -500,7 +500,7 @@ fn tmpfs_has_no_maps_and_keeps_everything_in_memory() {
     assert!(ended.out.contains("2 pages stay: tmpfs keeps its files in memory"), "{}", ended.out);
 }
 
-/// The binary as somebody who owns nothing.
+/// Runs the binary as a user who owns nothing.
 pub fn as_nobody(program: &Path, args: &[&str]) -> Ended {
     let mut command = Command::new(program);
     command.args(args).current_dir("/").stdin(Stdio::null()).uid(65_534).gid(65_534);
@@ -529,13 +529,13 @@ fn others_are_not_told_what_is_cached() {
     let ended = as_nobody(&program, &["layout", "evict", name]);
     assert_eq!(ended.code, 1, "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("unknown whether pages stay"), "{}", ended.out);
-    // It worked all the same, and root knows it.
+    // The eviction worked anyway, as root can see.
     let value = json(&lab, &format!("layout cached --json {name}"));
     assert_eq!(
         (&value["files"][0]["state"], &value["files"][0]["cached_pages"]),
         (&"cold".into(), &0.into())
     );
-    // A file that they may write to.
+    // A file that this user may write to.
     std::fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
     std::fs::read(&path).unwrap();
     let ended = as_nobody(&program, &["layout", "cached", name]);

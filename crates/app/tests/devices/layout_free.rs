@@ -1,4 +1,4 @@
-//! Free space of real file systems: ranges agree with other tools, sums with statfs, and what does not report them says so.
+//! Free space of real file systems: ranges agree with other tools, sums with statfs, and a file system without a report is named as such.
 
 use crate::common::*;
 use crate::layout::{Volume, as_nobody, json, number};
@@ -33,7 +33,7 @@ fn classes(report: &Value) -> BTreeMap<u64, (u64, u64)> {
     all.iter().map(class).collect()
 }
 
-/// `5: 7:1 [80..127]: free space 48`, in sectors.
+/// Parses `5: 7:1 [80..127]: free space 48`, in sectors.
 fn of_fsmap(path: &Path) -> BTreeMap<u64, (u64, u64)> {
     let text = tool("xfs_io", &["-r".as_ref(), "-c".as_ref(), "fsmap".as_ref(), path.as_os_str()]);
     let mut classes = BTreeMap::<u64, (u64, u64)>::new();
@@ -45,7 +45,7 @@ fn of_fsmap(path: &Path) -> BTreeMap<u64, (u64, u64)> {
     classes
 }
 
-/// The ranges, their classes and groups have the same sum.
+/// Asserts that the ranges, their classes and groups have the same sum.
 #[track_caller]
 fn assert_sums_agree(report: &Value) {
     let (free, classes) = (&report["free_space"], classes(report));
@@ -77,7 +77,7 @@ fn free_space_of_xfs_agrees_with_fsmap_and_xfs_db() {
     assert!(text.contains("in free ranges are reserved for the file system"), "{text}");
     assert!(text.contains("4 allocation groups") && text.contains("LARGEST"), "{text}");
 
-    // From the device, without the kernel: the file system is unmounted.
+    // Read from the device, without the kernel: the file system is unmounted.
     let device = volume.unmounted();
     let db = |commands: &[&str]| {
         let mut words = vec!["-r"];
@@ -106,8 +106,8 @@ fn free_space_of_ext4_agrees_with_fsmap_and_e2freefrag() {
     needs!("mkfs.ext4", "xfs_io", "e2freefrag");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.ext4", "-q", "-b", "4096"]));
     with_holes(&volume);
-    // Blocks that were freed a moment ago wait for a commit of the journal: the file system is flushed first. What ext4 holds ready
-    // for small files, in memory only, is free and in no range.
+    // Recently freed blocks wait for a commit of the journal: the file system is flushed first. Blocks that ext4 preallocates for small
+    // files, in memory only, are free and in no range.
     let found = report(&lab, &volume.path(""));
     let ready = number(&found, "statfs_free_bytes").checked_sub(number(&found["free_space"], "bytes"));
     assert!(ready.is_some_and(|ready| ready <= 4 << 20), "{found:#}");

@@ -8,7 +8,7 @@ use iosonar_testkit::Lab;
 use serde_json::Value;
 use std::path::Path;
 
-/// Numbers of the fragments in which each 4 KiB block of a file lies, and its address.
+/// Address of each 4 KiB block of a file, and the number of its fragment.
 fn blocks(map: &Value) -> Vec<(u64, u64)> {
     let (mut blocks, mut fragment, mut end) = (Vec::new(), 0, None);
     for extent in map["extents"].as_array().unwrap() {
@@ -67,7 +67,7 @@ fn figures_are_those_of_records_and_map(lab: &Lab, path: &Path) {
     assert_eq!(counted(reads, "by_place", "place", "inside"), 800 - across);
     assert_eq!(counted(reads, "by_start", "start", "next"), next);
     let groups = reads["by_start"].as_array().unwrap().iter();
-    // The first request has none before it.
+    // The first request has no predecessor.
     assert_eq!(groups.filter_map(|group| group["latency"]["requests"].as_u64()).sum::<u64>(), 799);
     let group =
         reads["by_place"].as_array().unwrap().iter().find(|group| group["place"] == "across").unwrap();

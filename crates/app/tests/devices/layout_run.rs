@@ -1,4 +1,4 @@
-//! `iosonar layout run` on file systems of its own: layouts are those of the methods, figures are there, and nothing stays.
+//! `iosonar layout run` on new file systems: layouts are those of the methods, figures are there, and nothing stays.
 //! Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`.
 
 use crate::common::*;
@@ -110,7 +110,7 @@ fn writers_in_one_directory_share_free_space_and_others_do_not() {
     assert_eq!(left(&lab), [""; 0]);
 }
 
-/// Every word of methods, on each file system that knows it.
+/// Every method, on each file system that supports it.
 #[test]
 fn each_way_makes_a_file_of_the_right_size() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
@@ -143,7 +143,7 @@ fn each_way_makes_a_file_of_the_right_size() {
     }
 }
 
-/// 47: SIGTERM cleans up by itself; what SIGKILL leaves, the next run removes.
+/// 47: SIGTERM cleans up by itself; after SIGKILL the next run removes the remains.
 #[test]
 fn nothing_stays_after_a_signal() {
     needs!("mkfs.xfs");
@@ -179,7 +179,7 @@ fn nothing_stays_after_a_signal() {
     assert_eq!(left(&lab), [""; 0], "{}", ended.err);
 }
 
-/// Directories, images and loop devices of others stay, whatever their names are, and hinder no run.
+/// Directories, images and loop devices of others stay, whatever their names are, and prevent no run.
 #[test]
 fn scratch_directories_of_others_stay() {
     needs!("mkfs.ext4", "losetup");
@@ -205,7 +205,7 @@ fn scratch_directories_of_others_stay() {
     }
 }
 
-/// Options of mkfs that name another device: it would be formatted, too.
+/// Options of mkfs that name another device: mkfs would format it, too.
 #[test]
 fn mkfs_options_that_name_another_device_are_refused() {
     needs!("mkfs.btrfs", "mkfs.xfs", "mkfs.ext4");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a script of the laboratory, which tells how many of its cases were right and ends with that line.
+/// Runs a script of the laboratory, whose last line gives the number of cases passed.
 fn laboratory(script: &str, told: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab").join(script);
     let ended = Command::new("bash").arg(script).arg(env!("CARGO_BIN_EXE_iosonar")).output().unwrap();

@@ -1,5 +1,5 @@
-//! The re-read probe on real devices: what a cache below and blocks that are stored nowhere look like, and what a device without either looks
-//! like. Times depend on what else this machine does, so each side has some attempts.
+//! The re-read probe on real devices: with a cache below, with blocks stored nowhere, and with neither. Times depend on other load of this
+//! machine, so each side has some attempts.
 
 use crate::common::*;
 use crate::layout::Volume;
@@ -10,12 +10,12 @@ use std::path::PathBuf;
 const MIB: u64 = 1 << 20;
 const READ: &str = "--rw randread --bs 4k --no-progress --start-delay 0";
 
-/// What a detector says of a run of 500 reads that was probed.
+/// The detector's report on a probed run of 500 reads.
 fn told(lab: &Lab, device: &LoopDevice, id: &str) -> Value {
     told_of(lab, &format!("{} --number-ios 500", device.text()), id)
 }
 
-/// The same of a run of a target with options.
+/// The detector's report on a run of a target with options.
 fn told_of(lab: &Lab, words: &str, id: &str) -> Value {
     let target = words.split(' ').next().unwrap();
     let ran = lab.run(&format!("run -t {words} {READ} --probe on -o r"));
@@ -30,7 +30,7 @@ fn told_of(lab: &Lab, words: &str, id: &str) -> Value {
     all.iter().find(|one| one["id"] == id).unwrap_or_else(|| panic!("{judged:#}")).clone()
 }
 
-/// The file of a loop device.
+/// Path of a loop device's file.
 fn image(device: &LoopDevice) -> PathBuf {
     tool("losetup", &["-n", "-O", "BACK-FILE", device.text()]).trim().into()
 }
@@ -47,7 +47,7 @@ fn a_loop_device_through_the_page_cache_answers_faster_a_second_time_and_one_wit
         (said["level"] == "caution" || said["level"] == "fail")
             && said["explained_by"] == "page-cache-in-path"
     };
-    // Of requests that come to the same places again the cache answers most, of others next to none.
+    // The cache answers most requests to repeated places, and hardly any others.
     let small = format!("{} --size 32m --norandommap --number-ios 30000", device.text());
     comes_to_say(is_cached, || {
         lab.expect(0, &format!("layout evict {}", image(&device).display()));
@@ -66,7 +66,7 @@ fn a_loop_device_through_the_page_cache_answers_faster_a_second_time_and_one_wit
 fn blocks_that_are_stored_nowhere_come_faster_and_zeros_that_were_written_do_not() {
     needs!("blkdiscard", "mkfs.xfs");
     let lab = lab();
-    // Two loop devices, one on the other: the way to what is stored is twice as long.
+    // Two stacked loop devices: the way to the data is twice as long.
     let volume = Volume::new(&["mkfs.xfs", "-q"]);
     let device = LoopDevice::on(&volume.random("image", 64 * MIB), &[]);
     let every_other = || (0..64).step_by(2).map(|mebibyte: u64| mebibyte * MIB);
@@ -94,7 +94,7 @@ fn long_direct_runs_of_devices_are_probed_and_others_where_somebody_says_so() {
     let device = LoopDevice::random(16);
     let target =
         format!("-t {} --rw randread --bs 4k --number-ios 10 --no-progress --start-delay 0", device.text());
-    // Ten requests end before the minute does.
+    // Ten requests finish within the minute.
     let long = "--runtime 1m --time-based";
     let is_probed = |words: &str| {
         let ran = lab.run(&format!("{words} -o r"));
@@ -113,7 +113,7 @@ fn long_direct_runs_of_devices_are_probed_and_others_where_somebody_says_so() {
     ] {
         assert_eq!(is_probed(&format!("run {target} {words}")), is_expected, "{words}");
     }
-    // What is only written is not read before.
+    // Targets that are only written are not probed.
     let write = target.replace("randread", "randwrite");
     assert!(!is_probed(&format!("run {write} --destroy --probe on")));
     let plan = lab.expect(0, &format!("run {target} --probe on --show-plan")).out;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// The interpreter that `IOSONAR_PYTHON` names, or the one that `lab/python-env.sh` made: whoever runs this test alone
-/// should not pass it unnoticed because of a variable.
+/// The interpreter that `IOSONAR_PYTHON` names, or the one made by `lab/python-env.sh`: this test, run alone, should not be skipped
+/// unnoticed because of a variable.
 fn readers() -> Result<String, String> {
     let made = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/venv/bin/python");
     let python = std::env::var("IOSONAR_PYTHON").unwrap_or(made.into());
@@ -27,7 +27,7 @@ fn kind(column: &str) -> &'static str {
     }
 }
 
-/// What every reader must find.
+/// Figures that every reader must find.
 fn want(records: &[Record]) -> Value {
     let sum = |get: &dyn Fn(&Record) -> Option<u64>| records.iter().filter_map(get).sum::<u64>();
     let number = |of: &dyn Fn(&Record) -> bool| records.iter().filter(|r| of(r)).count();

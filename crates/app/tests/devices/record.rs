@@ -1,5 +1,4 @@
-//! Recording live devices: a real program's load, recorded, replayed and recorded again; what is lost is counted; nothing is
-//! left in the kernel.
+//! Recording live devices: a real program's load is recorded, replayed and recorded again; losses are counted; nothing stays in the kernel.
 
 use crate::common::*;
 use iosonar_archive::Outcome;
@@ -11,12 +10,12 @@ use std::time::Duration;
 
 const PLACES: [&str; 2] = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
 
-/// Whether a recorder has an instance of tracing in the kernel; there may be recorders of others, too.
+/// Whether this recorder has a tracing instance in the kernel; other recorders may have theirs.
 fn is_in_kernel(process: u32) -> bool {
     PLACES.iter().any(|place| Path::new(place).join(format!("iosonar-record-{process}")).exists())
 }
 
-/// A recorder in the background, which records already.
+/// Starts a recorder in the background and waits until it records.
 pub fn recorder(lab: &Lab, device: &LoopDevice, more: &str, out: &str) -> Background {
     let mut command = lab.command(&format!("record {} --no-progress {more} -o {out}", device.text()));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -29,7 +28,7 @@ pub fn recorder(lab: &Lab, device: &LoopDevice, more: &str, out: &str) -> Backgr
 pub fn stop(running: Background) -> String {
     let process = running.id();
     assert!(is_in_kernel(process));
-    // What was asked for just now may still be on its way.
+    // The latest requests may still be in flight.
     std::thread::sleep(Duration::from_millis(300));
     running.signal("INT");
     let ended = running.wait();
@@ -38,7 +37,7 @@ pub fn stop(running: Background) -> String {
     ended.out
 }
 
-/// Whether recording is possible here at all.
+/// Checks whether recording is possible here at all.
 pub fn check_kernel(lab: &Lab, device: &LoopDevice) -> Result<(), String> {
     let probe = lab.run(&format!("record {} --no-progress --duration 0 -o probe", device.text()));
     if probe.code == 0 {
@@ -72,7 +71,7 @@ fn demand(lab: &Lab, input: &str) -> Value {
     all["demand"]["facts"].as_object().map_or(all["demand"].clone(), |facts| Value::Object(facts.clone()))
 }
 
-/// What does not depend on when requests came: counts, lengths, places, the whole working set, frequencies.
+/// Figures that do not depend on when requests arrived: counts, lengths, places, the whole working set, frequencies.
 fn static_part(demand: &Value) -> Value {
     let infinite =
         demand["working_sets"].as_array().and_then(|sets| sets.last().cloned()).unwrap_or_default();
@@ -117,7 +116,7 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
     let checked = lab.expect(0, "check ran first").out;
     assert!(checked.contains("it is taken for the load of the replay"), "{checked}");
 
-    // The three archives tell the same of what does not depend on time.
+    // The three archives agree on everything that does not depend on time.
     let first = static_part(&demand(&lab, "first"));
     assert!(first["counts"]["all"]["requests"].as_u64().is_some_and(|n| n > 50), "{first}");
     assert_eq!(static_part(&demand(&lab, "ran")), first);
@@ -126,7 +125,7 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
     if json["outside"] == 0 && json["split"]["requests"] == 0 {
         assert_eq!(second, first);
     } else {
-        // What looked at the device before the run is in the second recording, too.
+        // Reads of the device before the run are in the second recording, too.
         let outside = json["outside"].as_u64().unwrap();
         let extra = json["split"]["parts"].as_u64().unwrap() - json["split"]["requests"].as_u64().unwrap();
         let count = |v: &Value| v["counts"]["all"]["requests"].as_u64().unwrap();
@@ -146,7 +145,7 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
     );
 }
 
-/// io_uring tries a request without waiting first, and the queue of a loop device does not take these at once.
+/// io_uring first tries a request without waiting, and the queue of a loop device does not take these at once.
 #[test]
 fn large_requests_that_the_kernel_tries_twice_are_recorded_once() {
     needs!("dd");
@@ -217,7 +216,7 @@ fn a_device_that_goes_while_it_is_recorded_is_told_and_noted() {
     let input = format!("if={}", device.text());
     tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=100", "iflag=direct", "status=none"]);
     tool("losetup", &["-d", device.text()]);
-    // It is looked for once a second.
+    // Checked once a second.
     std::thread::sleep(Duration::from_secs(4));
     let process = running.id();
     running.signal("INT");
@@ -236,7 +235,7 @@ fn a_second_signal_leaves_nothing_in_the_kernel_and_says_what_to_do() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(8));
     or_skip!(check_kernel(&lab, &device));
-    // The recorder may be through before it sees the second one.
+    // The recorder may have finished before it sees the second signal.
     assert!((0..20).any(|_| ends_at_once(&lab, &device)));
 }
 
@@ -246,14 +245,14 @@ fn ends_at_once(lab: &Lab, device: &LoopDevice) -> bool {
     let input = format!("if={}", device.text());
     tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=100", "iflag=direct", "status=none"]);
     let process = running.id();
-    // Two of one kind that come together are one.
+    // Two pending signals of one kind are delivered as one.
     running.signal("INT");
     running.signal("TERM");
     let ended = running.wait();
     assert!(!is_in_kernel(process), "{}", ended.err);
     let at_once = ended.code != 0;
     if at_once {
-        // Signals that come together have no order.
+        // Signals that are pending together have no order.
         assert!([130, 143].contains(&ended.code), "{}", ended.err);
         assert!(
             ended.err.contains("aborted") && ended.err.contains("iosonar record --cleanup rec"),
@@ -266,7 +265,7 @@ fn ends_at_once(lab: &Lab, device: &LoopDevice) -> bool {
     at_once
 }
 
-/// In a namespace of mounts without tracing: the recorder mounts it, and the last one that leaves takes it away.
+/// In a mount namespace without tracing: the recorder mounts it, and the last recorder to end unmounts it.
 const MOUNTS: &str = r#"
 set -e
 mount -t tmpfs none /run
@@ -320,7 +319,7 @@ fn what_the_buffers_cannot_hold_is_counted_exactly() {
     let (lab, device) = (lab(), LoopDevice::random(64));
     or_skip!(check_kernel(&lab, &device));
     let running = recorder(&lab, &device, "--buffer 64KiB", "rec");
-    // As long as nobody reads the buffers they fill.
+    // The buffers fill while the stopped recorder does not read them.
     running.signal("STOP");
     let input = format!("if={}", device.text());
     tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=16000", "iflag=direct", "status=none"]);
@@ -330,8 +329,8 @@ fn what_the_buffers_cannot_hold_is_counted_exactly() {
         serde_json::from_str(&std::fs::read_to_string(lab.path("rec/recording.json")).unwrap()).unwrap();
     let count = |name: &str| facts["counts"][name].as_u64().unwrap();
     assert!(count("lost_events") > 10_000, "{told}");
-    // One event when it was asked for and one when it ended; of bios that are no requests both ends are none.
-    // What else looks at a device, when it is opened for example, is a few requests more.
+    // One event per submission and one per completion; bios that are no requests have neither.
+    // Opening the device and the like adds a few requests.
     let all = count("events") + count("lost_events");
     assert!((32_000..32_500).contains(&all), "{facts}");
     assert!(
@@ -369,7 +368,7 @@ fn latencies_are_those_that_the_kernel_counts() {
 #[test]
 fn a_device_without_requests_is_recorded_where_they_are_asked_for() {
     needs!();
-    // The kernel makes a new one of these and tells its number.
+    // The kernel creates a new device and returns its number.
     let control = Path::new("/sys/class/zram-control");
     let made = std::fs::read_to_string(control.join("hot_add"));
     let number = or_skip!(made.map_err(|_| "this kernel has no zram".to_string()));
@@ -422,7 +421,7 @@ struct Seen {
     time: u64,
 }
 
-/// What a recording holds, in the order of places; `facts` are its own.
+/// The requests of a recording, sorted by place, and its `facts`.
 fn seen(lab: &Lab, name: &str) -> (Vec<Seen>, Value) {
     let facts = std::fs::read_to_string(lab.path(name).join("recording.json")).unwrap();
     let facts: Value = serde_json::from_str(&facts).unwrap();
@@ -474,7 +473,7 @@ fn through_blktraces_interface_the_same_is_seen() {
     let (other, other_facts) = seen(&lab, "tracepoints");
     assert_eq!((&facts["interface"], &other_facts["interface"]), (&"blktrace".into(), &"tracepoints".into()));
     assert_eq!((&facts["counts"]["lost_events"], &facts["counts"]["damaged_pages"]), (&0.into(), &0.into()));
-    // The interface has no word for writes of zeroes, which mkfs asks for: it tells of writes.
+    // The interface reports write zeroes, which mkfs issues, as plain writes.
     let place = |s: &Seen| (s.sector, s.length, s.is_write);
     let mut rest = through.iter();
     let mut apart: Vec<u64> = Vec::new();
@@ -486,7 +485,7 @@ fn through_blktraces_interface_the_same_is_seen() {
     assert_eq!(through.len(), other.len());
     let zeroed = lab.records("tracepoints").iter().filter(|r| r.op == iosonar_plan::Op::WriteZeroes).count();
     assert!(told("tracepoints").contains(&format!("{zeroed} write-zeroes")), "{}", told("tracepoints"));
-    // Both are of the same clock; in between others may have had the machine.
+    // Both use the same clock; other programs may have run in between.
     apart.sort_unstable();
     println!(
         "{} requests, {zeroed} of zeroes, times apart by {} ns in the middle",
@@ -494,7 +493,7 @@ fn through_blktraces_interface_the_same_is_seen() {
         apart[apart.len() / 2]
     );
     assert!(apart[apart.len() / 2] < 100_000_000, "{apart:?}");
-    // Who asked: the same names, though the interface tells each only once, on one CPU.
+    // Requesting processes: the same names, though the interface reports each only once, on one CPU.
     let names = |name: &str| -> Vec<String> {
         lab.expect(0, &format!("convert {name} {name}-of.load --split process"));
         let files =
@@ -511,7 +510,7 @@ fn through_blktraces_interface_the_same_is_seen() {
     assert!(answer("full buffers").contains("-- status 0"), "{}", ended.out);
     let (_, facts) = seen(&lab, "full");
     let count = |name: &str| facts["counts"][name].as_u64().unwrap();
-    // An event when it was asked for and one when it ended, and between them some that are not kept, but can be lost.
+    // One event per submission, one per completion, and between them some that are not kept, but can be lost.
     assert!(count("lost_events") > 0 && count("events") + count("lost_events") >= 8000, "{facts}");
 
     let killed = answer("killed");
@@ -527,7 +526,7 @@ fn through_blktraces_interface_the_same_is_seen() {
     assert_eq!(lab.records("killed").len(), 500);
     let theirs = answer("another's");
     assert!(theirs.contains("-- status 0\n-- still traced\n"), "{theirs}");
-    // What was there until the device went is kept.
+    // Requests until the device disappeared are kept.
     let vanished = answer("vanished");
     assert!(vanished.contains("-- status 0\n"), "{vanished}\n{}", told("vanished"));
     assert!(told("vanished").contains("/dev/sda is gone"), "{}", told("vanished"));
@@ -560,7 +559,7 @@ fn a_recorder_of_a_script_says_that_it_ignores_sigint_and_ends_by_sigterm() {
     assert_eq!(lab.records("rec").len(), 10, "{err}");
 }
 
-/// Nothing happens at the end of a recording: its pictures show that, and do not end with the last request.
+/// No request arrives at the end of a recording: its pictures show that, and do not end with the last request.
 #[test]
 fn the_idle_end_of_a_recording_is_in_its_pictures() {
     needs!("dd");

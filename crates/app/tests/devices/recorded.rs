@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const POLICIES: [&str; 4] = ["allow", "drop", "push-back", "order"];
 
-/// The records are the requests of the window, in the load's order, at their places on a device of `size` sectors.
+/// Asserts that the records are the requests of the window, in the load's order, at their places on a device of `size` sectors.
 fn assert_is_window(records: &[Record], window: &[Line], size: u64, asap: bool) {
     assert_eq!(records.len(), window.len());
     for (index, (record, line)) in records.iter().zip(window).enumerate() {
@@ -31,7 +31,7 @@ fn assert_is_window(records: &[Record], window: &[Line], size: u64, asap: bool) 
     }
 }
 
-/// What each policy promises, proved from the times in the records.
+/// Asserts the promise of each policy from the times in the records.
 fn assert_policy(records: &[Record], policy: &str, strong: u8) {
     let verdict = verdict(records, strong);
     let dropped = count(records, Outcome::Dropped);
@@ -53,7 +53,7 @@ fn assert_policy(records: &[Record], policy: &str, strong: u8) {
     }
 }
 
-/// A part of a load that is replayed at its own times.
+/// A part of a load that is replayed at its recorded times.
 struct Part {
     load: PathBuf,
     start: u64,
@@ -118,7 +118,7 @@ fn parts_of_recorded_loads_replay_in_time() {
     });
 }
 
-/// The whole load as fast as possible, under all policies and conflict tables.
+/// Replays the whole load as fast as possible, under all policies and conflict tables.
 fn whole(name: &str, device: &LoopDevice, size: u64) {
     let load = own_load(name);
     let window = read_load(&load);

@@ -1,11 +1,11 @@
-//! Samples of the machine's counters, beside the kernel's own files read by a script.
+//! Samples of the machine's counters, compared with the kernel's own files read by a script.
 
 use crate::common::*;
 use iosonar_archive::Archive;
 use iosonar_testkit::{Lab, LoopDevice, tool};
 use std::collections::BTreeMap;
 
-/// What `/proc/diskstats` and `/proc/stat` count: writes and sectors written of a device, interrupts, task switches, time in programs.
+/// Reads `/proc/diskstats` and `/proc/stat`: writes and sectors written of a device, interrupts, task switches, time in programs.
 fn counted(device: &LoopDevice) -> [f64; 5] {
     let script = format!(
         "awk '$3==\"{}\" {{print $8, $10}}' /proc/diskstats; awk '/^intr/ {{print $2}} /^ctxt/ {{print $2}} /^cpu / {{user=$2}} END \
@@ -29,8 +29,8 @@ fn ends(lab: &Lab, name: &str) -> BTreeMap<String, (f64, f64)> {
     ends
 }
 
-/// The first sample is not before what a script read before the run, and the last one not after what it read then. What nobody else
-/// uses is equal.
+/// The first sample is not below a script's reading before the run, and the last one not above its reading afterwards. Counters
+/// without other users are equal.
 #[test]
 fn samples_are_what_the_kernel_counts() {
     needs!("awk");
@@ -55,14 +55,14 @@ fn samples_are_what_the_kernel_counts() {
     let grown = |(first, last): (f64, f64)| last - first;
     assert_eq!((grown(of_device("write_ios")), grown(of_device("write_sectors"))), (1000.0, 16_000.0));
     assert_eq!((after[0] - before[0], after[1] - before[1]), (1000.0, 16_000.0));
-    // The picture has them, and its table adds up to the same.
+    // The picture shows them, and its table adds up to the same.
     lab.expect(0, "plot r --only machine --data --out pictures");
     assert!(lab.path("pictures/g60.machine.png").exists());
     let table = std::fs::read_to_string(lab.path("pictures/g60.machine.csv")).unwrap();
     let busy =
         table.lines().filter(|line| line.contains(&format!(",{},utilization_percent,", device.name())));
     assert!(busy.count() > 0, "{table}");
-    // The page has the same in its strips.
+    // The page shows the same in its strips.
     lab.expect(0, "report r -o page.html");
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     let meta = page.split_once("id=\"iosonar-meta\">").unwrap().1.split_once("</script>").unwrap().0;

@@ -1,12 +1,12 @@
-//! Figures that are not what they claim to be: each is told with one set-up, and not with the other. Everything here is so by
-//! definition; detectors of times are tested beside their code.
+//! Figures that misrepresent the target: each is reported with one set-up, and not with the other. Everything here is so by definition;
+//! detectors of times are tested beside their code.
 
 use crate::common::*;
 use iosonar_testkit::{ControlGroup, Ended, Image, Lab, LoopDevice, Mounted, Zram, tool};
 use serde_json::Value;
 use std::path::Path;
 
-/// What a detector says of a run.
+/// Level and text of a detector's report.
 #[derive(Debug, PartialEq)]
 pub struct Told {
     pub level: String,
@@ -23,7 +23,7 @@ impl Judged {
         Judged::under(lab, &[], words)
     }
 
-    /// The same, started by another program.
+    /// Runs under another program, and judges.
     #[track_caller]
     pub fn under(lab: &Lab, wrapper: &[&str], words: &str) -> Judged {
         let words = format!("run --no-progress --start-delay 0 {words} -o r");
@@ -44,7 +44,7 @@ impl Judged {
         Judged(judgement)
     }
 
-    /// What `judge r --json` has said, whose result is needed no more.
+    /// Parses the output of `judge r --json` and removes the result.
     #[track_caller]
     pub fn taken(lab: &Lab, judged: &Ended) -> Judged {
         let judgement = serde_json::from_str(&judged.out).unwrap_or_else(|_| panic!("{}", judged.err));
@@ -56,12 +56,12 @@ impl Judged {
         self.0["detections"].as_array().unwrap().iter().find(|one| one["id"] == id)
     }
 
-    /// A detection for [`comes_to_say`]; null where the detector does not apply.
+    /// Returns a detection for [`comes_to_say`]; null where the detector does not apply.
     pub fn detection(&self, id: &str) -> Value {
         self.found(id).cloned().unwrap_or_default()
     }
 
-    /// A number that a detection rests on.
+    /// Returns a number from the evidence of a detection.
     pub fn evidence(&self, id: &str, name: &str) -> Option<f64> {
         let evidence = self.found(id)?["evidence"].as_array()?;
         evidence.iter().find(|one| one["name"] == name)?["value"].as_f64()
@@ -73,7 +73,7 @@ impl Judged {
         Some(Told { level: text("level"), text: text("text") })
     }
 
-    /// `-`: the detector does not apply.
+    /// Returns the level; `-` if the detector does not apply.
     pub fn level(&self, id: &str) -> String {
         self.told(id).map_or("-".into(), |told| told.level)
     }
@@ -82,7 +82,7 @@ impl Judged {
         self.0["verdict"] == verdict && levels.iter().all(|(id, level)| self.level(id) == *level)
     }
 
-    /// [`Judged::is`] of one of a few runs: what others write to the disk meanwhile is counted, too.
+    /// Repeats [`Judged::is`] for a few runs: writes of others to the disk are counted, too.
     #[track_caller]
     fn comes_to_be(lab: &Lab, words: &str, verdict: &str, levels: &[(&str, &str)]) {
         comes_to_say(|judged| Judged(judged.clone()).is(verdict, levels), || Judged::of(lab, words).0);
@@ -96,7 +96,7 @@ impl Judged {
 
 const READ: &str = "--rw read --bs 128k --iodepth 4";
 
-/// A file of random bytes that are on the disk, and of which nothing is in the page cache.
+/// Creates a file of random bytes, which are on the disk and not in the page cache.
 pub fn full(lab: &Lab, name: &str, mebibytes: u64) {
     tool(
         "dd",
@@ -145,7 +145,7 @@ fn holes_and_extents_that_were_never_written_are_not_read() {
 fn a_new_file_system_has_discarded_what_was_there() {
     needs!("mkfs.ext4");
     let lab = lab();
-    // Few inodes and no journal: what is made of them is zeroed, and zeros take no space either.
+    // Few inodes and no journal: mkfs zeroes both, and zeros take no space either.
     let always = ["-q", "-F", "-i", "1048576", "-O", "^has_journal"];
     for (options, is_empty) in [(&[][..], true), (&["-E", "nodiscard"], false)] {
         let device = LoopDevice::random(64);
@@ -194,7 +194,7 @@ fn what_is_in_the_page_cache_is_told_before_it_is_read() {
     tool("cat", &[lab.path("f")]);
     let (code, cached) = told("--buffered --claim device");
     assert!(code == 4 && cached.is_some_and(|cached| nearly_all.contains(&cached)), "{code} {cached:?}");
-    // Not where memory may answer, nor where requests do not ask it, nor elsewhere in the file.
+    // Not reported where memory may answer, where requests bypass it, nor elsewhere in the file.
     assert_eq!(told("--buffered").1, None);
     assert_eq!(told("--claim device").1, None);
     // A long one does not start.
@@ -237,7 +237,7 @@ fn a_loop_device_without_direct_io_reads_its_file_through_the_page_cache() {
     let image = Image::random(32);
     let buffered = LoopDevice::buffered(&image.path());
     let read = format!("-t {} {READ}", buffered.text());
-    // Whether its bytes came from the disk below only shows where nobody else uses that, and other tests do.
+    // Whether its bytes came from the disk below only shows without other users of that disk, and other tests use it.
     assert_eq!(Judged::of(&lab, &read).level("page-cache-in-path"), "caution");
     let direct = LoopDevice::random(32);
     let read = format!("-t {} {READ}", direct.text());
@@ -283,7 +283,7 @@ fn others_on_the_device_are_told() {
     let lab = lab();
     let device = LoopDevice::random(64);
     let read = format!("-t {} --rw randread --bs 16k --size 16m --runtime 2 --time-based", device.text());
-    // Others may use the disk below, but nobody the device.
+    // Others may use the disk below, but not the device.
     let alone = Judged::of(&lab, &read).detection("foreign-io");
     assert!(alone["level"] == "ok" || !alone["text"].as_str().unwrap().contains(device.name()), "{alone:#}");
     let mut other = std::process::Command::new("sh");
@@ -299,7 +299,7 @@ fn others_on_the_device_are_told() {
     assert_eq!(judged.level("foreign-io"), "fail", "{:#}", judged.0);
 }
 
-/// Nobody else uses the device; on the disk below it somebody reads another file all the time.
+/// The device has no other user; on the disk below another program reads a file all the time.
 #[test]
 fn a_neighbour_on_the_disk_below_is_told_and_is_not_on_the_device() {
     let lab = lab();
@@ -338,7 +338,7 @@ fn a_file_system_whose_device_nobody_sees_is_not_called_fake() {
     judged.has("care", &[("not-observable", "caution"), ("reads-not-from-device", "unknown")]);
 }
 
-/// Lie 5 of docs/validity.md: cachestat through an overlay says that nothing is cached. It is not asked.
+/// Lie 5 of docs/validity.md: cachestat through an overlay reports that nothing is cached. It is not used.
 #[test]
 fn what_an_overlay_reads_from_memory_is_told() {
     let lab = lab();
@@ -352,7 +352,7 @@ fn what_an_overlay_reads_from_memory_is_told() {
     Judged::of(&lab, &read).has("fake", &[("reads-not-from-device", "fail")]);
 }
 
-/// Lie 6: to others than the owner mincore says that all of a file is in memory. It is not asked.
+/// Lie 6: mincore reports all of a file as cached to anyone but its owner. It is not used.
 #[test]
 fn a_cold_file_of_another_user_is_not_called_cached() {
     needs!("setpriv");
@@ -370,7 +370,7 @@ fn a_cold_file_of_another_user_is_not_called_cached() {
     Judged::under(&lab, &nobody, &read).has("fake", &[("reads-not-from-device", "fail")]);
 }
 
-/// A new btrfs. What is declared last is dropped first.
+/// A new btrfs. Variables drop in reverse order of declaration, so bind the device first.
 fn btrfs(options: &str) -> (LoopDevice, Mounted) {
     let device = LoopDevice::random(256);
     tool("mkfs.btrfs", &["-q", "-f", "-K", device.text()]);
@@ -378,7 +378,7 @@ fn btrfs(options: &str) -> (LoopDevice, Mounted) {
     (device, mounted)
 }
 
-/// Lie 7: what btrfs copied to make checksums of is no longer in the page cache afterwards.
+/// Lie 7: pages that btrfs copied to compute checksums are no longer in the page cache afterwards.
 #[test]
 fn btrfs_that_copies_to_make_checksums_is_told() {
     needs!("mkfs.btrfs");
@@ -433,7 +433,7 @@ fn btrfs_that_caches_what_is_no_whole_sector_is_told() {
 /// Lie 8: a page that is written in a large folio is counted as the whole folio for the process.
 #[test]
 fn small_overwrites_of_large_folios_are_no_amplification() {
-    // Nobody writes back what is to stay in memory.
+    // Keeps other tests from writing back the pages that must stay in memory.
     let _turn = turn();
     let lab = lab();
     tool(
@@ -468,7 +468,7 @@ fn pages_of_zeros_are_no_bytes_of_a_device() {
     read("full").has("care", &[("unmapped-target", "ok"), ("reads-not-from-device", "ok")]);
 }
 
-/// Lie 12: extents that have no address yet hold data nevertheless.
+/// Lie 12: extents that have no address yet do hold data.
 #[test]
 fn what_was_written_and_has_no_place_yet_is_no_hole() {
     let lab = lab();
@@ -479,7 +479,7 @@ fn what_was_written_and_has_no_place_yet_is_no_hole() {
     assert_eq!(Judged::of(&lab, &format!("-t sparse {READ}")).level("unmapped-target"), "fail");
 }
 
-/// Lie 14: XFS wants larger blocks for direct I/O once a file shares its blocks. It is asked at each start, for each file.
+/// Lie 14: XFS requires larger blocks for direct I/O once a file shares its blocks. Each start asks for each file.
 #[test]
 fn a_file_that_became_a_copy_by_reference_keeps_its_direct_io() {
     needs!("mkfs.xfs");
@@ -512,7 +512,7 @@ fn a_result_beside_the_file_that_is_measured_is_told() {
     let lab = lab();
     full(&lab, "f", 16);
     let read = "-t f --rw randread --bs 512 --number-ios 4000";
-    // A few percent fall silent where the level varies by more.
+    // A few percent are reported as info where the level varies by more.
     let told = Judged::of(&lab, read).told("archive-on-target").unwrap();
     assert!(told.level != "ok" && told.text.contains("which is measured: 3.1 %"), "{told:?}");
     let mounted = Mounted::tmpfs();
@@ -567,7 +567,7 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
     assert!(refused.err.contains("unmapped-target") && !lab.path("r").exists(), "{}", refused.err);
     let of_so_many = lab.run("run -t sparse --rw randread --bs 4k --rate-iops 10 --number-ios 701 -o r");
     assert!(of_so_many.code == 2 && of_so_many.err.contains("would take 01:10"), "{}", of_so_many.err);
-    // What is written before it is read, what is no claim of a device, and what takes no minute, starts.
+    // A run starts if it writes before it reads, claims no device, or takes less than a minute.
     let starts = |words: &str, said: &str| {
         let told = lab.run(&format!("run {words} -o r"));
         assert!(told.code == 0 || told.code == 4, "{words}: {} {}", told.code, told.err);
@@ -575,7 +575,7 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
         std::fs::remove_dir_all(lab.path("r")).unwrap();
     };
     starts("-t sparse --rw randread --bs 4k --number-ios 100 --no-progress", "told");
-    // A closed loop of ten requests ends before its minute does.
+    // A closed loop of ten requests ends within its minute.
     let closed = A_MINUTE.replace("--rate-iops 100", "--number-ios 10");
     assert_eq!(lab.run(&format!("run -t sparse {closed} -o r")).code, 2);
     starts(&format!("-t sparse {closed} --claim cache"), "");
@@ -583,7 +583,7 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
     starts(&format!("-t sparse {}", closed.replace("randread", "randrw")), "");
 }
 
-/// Processes find out the same before they start as threads do.
+/// Processes detect the same before they start as threads do.
 #[test]
 fn a_run_of_processes_is_looked_at_before_it_starts() {
     let lab = lab();
@@ -616,7 +616,7 @@ fn a_run_of_processes_is_looked_at_before_it_starts() {
     assert!(fine.code == 0 && !fine.err.contains("caution: "), "{}: {}", fine.code, fine.err);
 }
 
-/// Bytes that wait in memory to be written.
+/// Dirty bytes in memory.
 fn waiting() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap();
     let kib = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
@@ -624,8 +624,8 @@ fn waiting() -> u64 {
     text.lines().filter(is_meant).filter_map(kib).sum::<u64>() << 10
 }
 
-/// Writes into a directory until much waits to be written. The kernel may write it back at any time; ext4 does at once what replaces a
-/// file, and what is on a new loop device is written soon.
+/// Writes into a directory until much is dirty. The kernel may write it back at any time; ext4 does at once for replaced files, and data on
+/// a new loop device is written soon.
 fn make_dirt(directory: &Path) {
     let (file, data) = (directory.join("dirt"), vec![7; 192 << 20]);
     for _ in 0..5 {
@@ -654,7 +654,7 @@ fn what_waits_to_be_written_is_written_back_before_a_run() {
         let told = run(words);
         assert!(told.code == 0 && !told.err.contains("waited in memory"), "{words}: {}", told.err);
     }
-    // Where nothing is written back before, it is told.
+    // Without a writeback before the run, dirty pages are reported.
     comes_to_say(
         |said| said["level"] == "info",
         || {
@@ -662,7 +662,7 @@ fn what_waits_to_be_written_is_written_back_before_a_run() {
             Judged::of(&lab, "-t full --rw randread --bs 4k --number-ios 500").detection("dirty-at-start")
         },
     );
-    // The kernel writes back what this one has made, too, and may be faster.
+    // The kernel writes these dirty pages back, too, and may be faster.
     let mut tries = 10;
     let told = loop {
         make_dirt(&lab.path(""));
@@ -711,7 +711,7 @@ fn a_target_is_examined_without_a_run() {
     let memory = examined("/dev/shm", 4);
     assert_eq!(ids(&memory), ["memory-target"]);
     assert_eq!(memory["verdicts"]["cache"], "nothing speaks against it before a run");
-    // The file that was made in it is gone.
+    // The file created in it is gone.
     let before = std::fs::read_dir(lab.path("")).unwrap().count();
     assert_eq!(ids(&examined(".", 0)), [] as [&str; 0]);
     assert_eq!(std::fs::read_dir(lab.path("")).unwrap().count(), before);
@@ -749,7 +749,7 @@ fn what_others_do_is_seen_before_a_run_and_during_it() {
     );
     assert_eq!(signs(&lab.run(&format!("{run} -o alone"))), 0);
     let before = reads_in_kernel(&device);
-    // Without a thread its job is a process of its own, which would go on.
+    // Without `--thread` fio's job is a separate process, which would survive.
     let mut fio = std::process::Command::new("fio")
         .args(["--name=x", "--thread", "--rw=randread", "--bs=64k", "--direct=1"])
         .args(["--time_based", "--runtime=60"])
@@ -757,7 +757,7 @@ fn what_others_do_is_seen_before_a_run_and_during_it() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    // More than what looks at a device when it appears.
+    // More than the reads of programs that inspect a new device.
     until("the first reads of fio", || reads_in_kernel(&device) > before + 1_000);
     let (watched, ran) = (lab.run(&doctor), lab.run(&format!("{run} -o beside")));
     fio.kill().unwrap();
@@ -798,7 +798,7 @@ fn matrices_and_other_front_ends_end_with_a_verdict() {
     }
 }
 
-/// One of two targets is a hole: the other one is not called fake, and the result says whose fault it is.
+/// One of two targets is a hole: the other one is not called fake, and the result names the hole.
 #[test]
 fn a_target_that_makes_the_result_fake_is_named() {
     needs!();

@@ -1,4 +1,4 @@
-//! Verification on real targets, with faults that something else makes.
+//! Verification on real targets, with faults injected from outside.
 
 use crate::common::*;
 use iosonar_testkit::{Image, Lab, LoopDevice};
@@ -21,14 +21,14 @@ fn await_written(backing: &File, block: u64) -> [u8; 4096] {
     bytes
 }
 
-/// A loop device that goes past the page cache, and the file below it.
+/// A loop device with direct I/O, and the file below it.
 fn device_and_backing(mebibytes: u64) -> (LoopDevice, File) {
     let image = Image::sparse(mebibytes);
     let backing = File::options().read(true).write(true).open(image.path()).unwrap();
     (LoopDevice::of(image, &["--direct-io=on"]), backing)
 }
 
-/// Bytes change in the file below a loop device while the run goes on: each place is told with its kind.
+/// Bytes change in the file below a loop device during the run: each place is reported with its kind.
 #[test]
 fn changes_behind_a_loop_device_are_named() {
     needs!();
@@ -39,7 +39,7 @@ fn changes_behind_a_loop_device_are_named() {
         device.text()
     );
     let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
-    // Behind the header, a bit; in it, some bytes; all of it; the write of another place.
+    // Beyond the header, a bit; in it, some bytes; all of it; the write of another place.
     let mut bytes = await_written(&backing, 10);
     bytes[512 + 300] ^= 0x10;
     backing.write_all_at(&bytes, 10 * 4096).unwrap();
@@ -58,7 +58,7 @@ fn changes_behind_a_loop_device_are_named() {
     let expected = [
         ("flipped", at(10) + 512, 512),
         ("header-damaged", at(12), 512),
-        // The run has written the place only once: nobody knows what it held before.
+        // The run has written the place only once: its earlier content is unknown.
         ("lost", at(14), 4096),
         ("duplicated", at(18), 4096),
     ];
@@ -68,7 +68,7 @@ fn changes_behind_a_loop_device_are_named() {
     assert_eq!((&all[2]["note"], &all[3]["belongs_at"]), (&"foreign".into(), &at(16).into()));
 }
 
-/// Something else writes beside what the run writes, and far from it.
+/// Another writer writes beside the run's places, and far from them.
 #[test]
 fn changes_outside_what_the_run_writes_are_phantoms() {
     needs!();
@@ -80,7 +80,7 @@ fn changes_outside_what_the_run_writes_are_phantoms() {
     );
     let run = lab.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
     let block = |megabytes: u64| (megabytes << 20) / 4096;
-    // Before the region, behind it, and in the last sector of the device, with a write that belongs elsewhere. Zeros are there already.
+    // Before the region, after it, and in the last sector of the device, with a write that belongs elsewhere. Zeros are there already.
     let bytes = await_written(&backing, block(1) + 3);
     backing.write_all_at(&[0x77; 512], (1 << 20) - 512).unwrap();
     backing.write_all_at(&[0; 4096], 6 << 20).unwrap();
@@ -132,7 +132,7 @@ fn honest_devices_have_no_faults() {
     }
 }
 
-/// A device that cannot be written is read, and nothing is written there by checks.
+/// A device that cannot be written is read, and checks write nothing there.
 #[test]
 fn read_only_devices_are_only_read() {
     needs!();
@@ -147,8 +147,8 @@ fn read_only_devices_are_only_read() {
     assert!(ended.out.contains("verify: NOTHING was checked"), "{}", ended.out);
 }
 
-/// Two partitions share the state of their disk. Each is read through itself, in any order, and what changes beside the runs' writes
-/// is found in both.
+/// Two partitions share the state of their disk. Each is read through itself, in any order, and changes beside the runs' writes are found
+/// in both.
 #[test]
 fn partitions_of_one_disk_are_each_read_through_themselves() {
     needs!();
@@ -164,7 +164,7 @@ fn partitions_of_one_disk_are_each_read_through_themselves() {
         let ended = lab.expect(0, &args);
         assert!(ended.out.contains("every one holds a version that it may hold"), "{}", ended.out);
     }
-    // Beside the region of the second partition, while a run goes on.
+    // Beside the region of the second partition, during a run.
     let second = partitions[1].path().display();
     let args = format!(
         "run -t {} {second} --destroy --rw write --bs 4k --size 1M --rate-iops 50 --verify final,outside=50000 --no-progress -o out",
@@ -205,7 +205,7 @@ fn an_unreadable_area_is_one_fault_and_takes_few_reads() {
         assert!(tried < 1000 * 8, "{scan}");
         let told = lab.expect(5, "verify out --no-progress").out;
         assert!(told.contains("could not be read") && told.contains("not tried"), "{told}");
-        // What is there is checked all the same.
+        // The remaining data is checked anyway.
         assert!(json["verified"]["checked"].as_u64().unwrap() >= kept / 512, "{scan}");
         // Holes where the area was, for the next round.
         backing.set_len(image).unwrap();
@@ -215,7 +215,7 @@ fn an_unreadable_area_is_one_fault_and_takes_few_reads() {
     }
 }
 
-/// Many small writes lie in the area: what is read again does not grow with their number.
+/// Many small writes lie in the area: the number of rereads does not grow with theirs.
 #[test]
 fn an_unreadable_area_of_many_writes_is_read_again_as_one() {
     needs!();
@@ -233,13 +233,13 @@ fn an_unreadable_area_of_many_writes_is_read_again_as_one() {
         assert_eq!(fault["class"], "unreadable");
         assert_eq!(fault["again"], serde_json::json!(["failed", "failed", "failed"]));
     }
-    // What was written in the area is bad, and nothing else.
+    // Only writes in the area are bad.
     let bad: u64 = faults.iter().map(|fault| fault["length"].as_u64().unwrap()).sum();
     let checked = json["verified"]["checked"].as_u64().unwrap();
     assert!(bad / 512 + checked <= 8000 && bad / 512 > 6000, "{bad} {checked}");
 }
 
-/// Buffered requests smaller than a logical block: what reads past the page cache reads whole blocks and checks the sectors of interest.
+/// Buffered requests smaller than a logical block: direct reads read whole blocks and check the sectors of interest.
 #[test]
 fn reads_whole_logical_blocks_where_requests_are_smaller() {
     needs!();
@@ -284,7 +284,7 @@ fn reads_whole_logical_blocks_where_requests_are_smaller() {
     lab.expect(0, "verify crash --mode after-crash --no-progress");
 }
 
-/// A file that the run makes on a file system over such a device.
+/// A file that the run creates on a file system over such a device.
 #[test]
 fn reads_whole_blocks_of_files_that_the_run_has_made() {
     needs!("mkfs.ext4");

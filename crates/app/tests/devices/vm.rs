@@ -2,7 +2,7 @@
 
 use crate::common::*;
 
-/// Where the capital words of a reason are, and what they stand for.
+/// Capital words of a reason, and their values.
 type Words = &'static [(&'static str, &'static str)];
 
 /// Ways of being in use, by the name and with the reason that docs/safety.md gives, and its words in `vm.sh`.
@@ -36,7 +36,7 @@ const HELD: &str = "DEVICE carries the device HOLDER";
 const UNSEEN: &str =
     "DEVICE is claimed exclusively by the kernel or by a program that can't be seen from here";
 
-/// The same for the page on safety.
+/// The same ways, for the page on safety.
 pub const WAYS: [(&str, &str); USED.len()] = {
     let mut ways = [("", ""); USED.len()];
     let mut at = 0;
@@ -47,7 +47,7 @@ pub const WAYS: [(&str, &str); USED.len()] = {
     ways
 };
 
-/// What else is asked there: name, status, whether it is touched, and what is said.
+/// The other cases there: name, status, whether it is touched, and the message.
 const OTHERS: [(&str, i32, bool, &str); 5] = [
     (
         "a suspended device does not hold up the guard",

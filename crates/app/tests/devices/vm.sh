@@ -1,7 +1,7 @@
-# Runs in the machine of lab/vm.sh: one way of using a device after the other, and what iosonar says of it.
+# Runs in the machine of lab/vm.sh: one way of using a device after the other, and iosonar's answer.
 # The answers are judged by vm.rs.
 
-# Which devices a program has just made is known by the time it ends: there is no udev here.
+# The devices that a program made exist when it ends: there is no udev here.
 mkdir -p /etc/lvm
 cat >/etc/lvm/lvm.conf <<'CONF'
 devices { obtain_device_list_from_udev = 0  use_devicesfile = 0  multipath_component_detection = 0  md_component_detection = 0 }
@@ -13,7 +13,7 @@ cd /tmp
 case_number=0
 first_bytes() { head -c 2097152 "$1" | md5sum; }
 
-# What iosonar says of a target, whether it touched it, and how it ended.
+# Prints iosonar's answer on a target, whether it touched it, and how it ended.
 ask() { # NAME TARGET [OPTION]...
     name=$1 target=$2
     shift 2
@@ -26,10 +26,10 @@ ask() { # NAME TARGET [OPTION]...
     echo "-- status $status"
 }
 
-# A target in use is refused although the word is given.
+# A target in use is refused even with `--destroy`.
 used() { ask "$1" "$2" --destroy; }
 
-# What should work, and is only told of where it does not.
+# Runs a command that should work, and reports it only if it fails.
 must() { "$@" >/tmp/said 2>&1 || { echo "-- failed: $*"; cat /tmp/said; }; }
 
 sectors() { cat "/sys/class/block/$1/size"; }
@@ -81,7 +81,7 @@ must lvm lvcreate -q -y -Wn -Zn -L 12M -n home group
 must lvm lvcreate -q -y -Wn -Zn -L 12M -n free group
 must lvm vgmknodes
 used "a physical volume of LVM" /dev/vdb
-# Nothing is written behind our back: it would look as if we had.
+# No background initialisation: its writes would look like ours.
 must mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/group-home
 must mount -t ext4 /dev/mapper/group-home /mnt
 must mount -o remount,ro /mnt

@@ -1,5 +1,5 @@
-//! What a loss of power leaves, in a virtual machine with a stock kernel: a device with a cache whose power is cut under runs, and
-//! every state that another one has gone through, as device mapper has logged it.
+//! State after a loss of power, in a virtual machine with a stock kernel: a device with a cache whose power is cut under runs, and every
+//! state of another one, as logged by device mapper.
 
 use crate::common::*;
 use iosonar_archive::{Archive, ArchiveWriter, Marks, Outcome, Record};
@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 const MODULES: [&str; 4] = ["configfs", "null_blk nr_devices=0", "dm-mod", "dm-log-writes"];
-/// What the requests lie in, whose power is cut; and whose writes are logged.
+/// Bytes that the requests cover: of each device whose power is cut, and of the logged one.
 const CUT: u64 = 1 << 20;
 const LOGGED: u64 = 512 << 10;
-/// Devices whose power is cut under one run, each at a moment of its own.
+/// Devices in one run, each cut at a different moment.
 const DEVICES: u64 = 10;
 
 /// Writes of 4 KiB with one read among eight requests; a flush after each `flush_every` of them, and each `fua_every`-th write with
@@ -61,7 +61,7 @@ fn after_a_loss_of_power_all_that_was_flushed_is_there() {
     survives_at_each_flush(&lab, &told.out);
 }
 
-/// What `iosonar verify` says of devices after a crash, each with its image.
+/// Output of `iosonar verify` for devices after a crash, each with its image.
 #[track_caller]
 fn verified(lab: &Lab, result: &str, images: &[(String, String)], code: i32) -> Value {
     let targets: String =
@@ -75,7 +75,7 @@ fn number(json: &Value, path: &str) -> u64 {
     json.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {path} in {json:#}"))
 }
 
-/// The power is cut at many moments: what was flushed is there, and of the rest some is lost.
+/// The power is cut at many moments: all flushed writes are there, and some of the others are lost.
 fn survives_cuts(lab: &Lab, told: &str, rounds: u64) {
     let (mut durable, mut there, mut lost, mut in_flight) = (0, 0, 0, 0);
     for round in 0..rounds {
@@ -118,7 +118,7 @@ struct Entry<'a> {
 
 impl Entry<'_> {
     const FLUSH: u64 = 1;
-    /// Of device mapper itself, at the end.
+    /// A mark of device mapper itself, at the end.
     const MARK: u64 = 8;
 
     /// Number of the request that has written it: the run masks no headers.
@@ -129,7 +129,7 @@ impl Entry<'_> {
     }
 }
 
-/// The entries, in the order in which they became durable.
+/// Parses the entries, in the order in which they became durable.
 fn entries<'a>(log: &'a [u8], records: &[Record]) -> Vec<Entry<'a>> {
     let submitted: HashMap<u64, Nanos> =
         records.iter().filter_map(|r| Some((r.sequence, r.submitted?))).collect();
@@ -152,7 +152,7 @@ fn entries<'a>(log: &'a [u8], records: &[Record]) -> Vec<Entry<'a>> {
     (0..word(16)).map(&mut read).filter(|entry| entry.flags & Entry::MARK == 0).collect()
 }
 
-/// Before which moment of the run no entry from one on was logged, for each of them.
+/// For each index, a moment of the run before which no entry from that index on was logged.
 ///
 /// The n-th flush in the log was submitted no earlier than the n-th of the run. A write with force unit access is logged by itself,
 /// other writes by the next flush, before its own entry.
@@ -167,7 +167,7 @@ fn not_before(entries: &[Entry<'_>], records: &[Record]) -> Vec<Nanos> {
         .filter(|r| r.marks.has(Marks::FUA))
         .filter_map(|r| Some((r.sequence, r.submitted?)))
         .collect();
-    // Of the last entries, the end of the run.
+    // For the last entries, the end of the run.
     let mut earliest = Nanos(u64::MAX);
     let mut bounds = Vec::new();
     for entry in entries.iter().rev() {
@@ -182,7 +182,7 @@ fn not_before(entries: &[Entry<'_>], records: &[Record]) -> Vec<Nanos> {
     bounds
 }
 
-/// The result of a run whose device has failed at a moment: nothing was acknowledged after it.
+/// Writes the result of a run whose device fails at `moment`: nothing is acknowledged after it.
 fn cut_at(whole: &Archive, records: &[Record], moment: Nanos, dir: &Path) -> Vec<Record> {
     let cut = |record: &Record| match record.completed > Some(moment) {
         true => Record { outcome: Outcome::Failed, result: -5, ..*record },
@@ -197,7 +197,7 @@ fn cut_at(whole: &Archive, records: &[Record], moment: Nanos, dir: &Path) -> Vec
     records
 }
 
-/// A durable write among the first entries that nothing was written over, by its place in them.
+/// Index of the last durable write among these entries that no later write replaced.
 fn durable_entry(entries: &[Entry<'_>], records: &[Record]) -> Option<usize> {
     let is_done = |r: &&Record| r.outcome == Outcome::Completed;
     let last_flush =
@@ -214,8 +214,8 @@ fn durable_entry(entries: &[Entry<'_>], records: &[Record]) -> Option<usize> {
     })
 }
 
-/// What is on the device after these entries. A write with force unit access is logged at once, and an earlier one of its place by the
-/// next flush: it does not come back.
+/// Contents of the device after these entries. A write with force unit access is logged at once, and an earlier write of its place by the
+/// next flush: the older data does not return.
 fn image<'a>(entries: impl Iterator<Item = &'a Entry<'a>>) -> Vec<u8> {
     let mut image = vec![0; LOGGED as usize];
     let mut last: HashMap<u64, Nanos> = HashMap::new();
@@ -229,7 +229,7 @@ fn image<'a>(entries: impl Iterator<Item = &'a Entry<'a>>) -> Vec<u8> {
     image
 }
 
-/// Each state at a flush holds what was flushed before; of some that lack one of these writes it is told what is missing.
+/// Each state at a flush holds all writes flushed before; for some, a removed write is reported as missing.
 fn survives_at_each_flush(lab: &Lab, told: &str) {
     assert!(told.contains("== logged 0\n"));
     let log = std::fs::read(lab.path("runs/logged/log")).unwrap();

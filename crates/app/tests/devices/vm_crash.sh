@@ -4,10 +4,10 @@ rounds=$1 devices=$2
 mkdir -p /out/runs
 cd /out/runs
 
-# What should work, and is only told of where it does not.
+# Runs a command that should work, and reports it only if it fails.
 must() { "$@" >/tmp/said 2>&1 || { echo "-- failed: $*"; cat /tmp/said; }; }
 
-# What is needed of a result.
+# Removes the files of a result that are not needed.
 keep() { # NAME
     rm -f "$1/summary.json" "$1/histograms.hlog" "$1/series.parquet"
 }
@@ -30,7 +30,7 @@ make_devices() {
     done
 }
 
-# What they hold after the loss of power.
+# Saves their contents after the loss of power.
 keep_devices() { # DIRECTORY
     device=0
     while [ "$device" -lt "$devices" ]; do

@@ -1,5 +1,5 @@
-//! Verdicts on what the kernel of this machine lacks, in a virtual machine with a stock kernel: NFS, control groups of version 2, SCSI, NVMe,
-//! persistent memory, and another clock.
+//! Verdicts on features that the kernel of this machine lacks, in a virtual machine with a stock kernel: NFS, control groups of version 2,
+//! SCSI, NVMe, persistent memory, and another clock.
 
 use crate::common::*;
 use crate::validity::Judged;
@@ -29,7 +29,7 @@ const PERSISTENT_MEMORY: [&str; 6] = [
     "virtio-pmem-pci,memdev=memory",
 ];
 
-/// What a detector says of each run, by the names in `vm_judged.sh`.
+/// A detector's level for each run, by the names in `vm_judged.sh`.
 const SAYS: [(&str, &str, &str); 18] = [
     ("a clock of the CPU", "coarse-clock", "ok"),
     ("a clock of the board", "coarse-clock", "caution"),
@@ -39,7 +39,7 @@ const SAYS: [(&str, &str, &str); 18] = [
     ("a limit of the device", "own-limit", "fail"),
     ("a limit of the CPU", "cpu-disturbed", "fail"),
     ("NFS, direct reads", "reads-not-from-device", "ok"),
-    // That the server has a cache, too, is told where the client's own is used.
+    // The server's cache is reported where the client's own is used.
     ("NFS, cold reads", "reads-not-from-device", "caution"),
     ("NFS, warm reads", "reads-not-from-device", "fail"),
     ("NFS, writes", "writes-not-on-device", "fail"),

@@ -1,8 +1,8 @@
-# Runs in the machine of lab/vm.sh: runs with hardware, file systems and limits that the kernel of the tests' machine lacks, each with what
-# `judge` says of it. The answers are judged by vm_judged.rs.
+# Runs in the machine of lab/vm.sh: runs with hardware, file systems and limits that the kernel of the tests' machine lacks, each with the
+# output of `judge`. The answers are judged by vm_judged.rs.
 cd /tmp
 
-# What is said of a run, behind its name.
+# Runs a command, and prints its name and the judgement.
 judged() { # NAME COMMAND...
     echo "== $1"
     shift
@@ -53,7 +53,7 @@ limited "a limit of the device" io.max "$number rbps=2097152"
 echo "$number rbps=max" >/group/limited/io.max
 limited "a limit of the CPU" cpu.max "20000 100000"
 
-# --- NFS, from this machine to itself; what rpc.mountd would answer is written to the kernel before it asks ---
+# --- NFS, from this machine to itself; the answers of rpc.mountd are written to the kernel before it asks ---
 must ifconfig lo 127.0.0.1 up
 mkdir -p /srv /var/lib/nfs/v4recovery
 must mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 /dev/vda

@@ -1,5 +1,5 @@
-//! Verification in a virtual machine with a stock kernel: device mapper loses, refuses and changes what it is given, and what is found
-//! is compared with the records and with what is on the disk below it.
+//! Verification in a virtual machine with a stock kernel: device mapper loses, refuses and changes requests, and the faults found are
+//! compared with the records and with the disk below it.
 
 use crate::common::*;
 use iosonar_archive::{Fault, FaultClass, FaultWrite, FoundBy, Outcome, ReadAgain, Record, Verified};
@@ -20,7 +20,7 @@ const MODULES: [&str; 7] = [
 const DISK: &str = "16";
 const BLOCK: u64 = 4096;
 
-/// What came out of the machine.
+/// Output of the machine.
 struct Machine {
     lab: Lab,
     told: Ended,
@@ -31,7 +31,7 @@ struct Ran {
     records: Vec<Record>,
     verified: Verified,
     faults: Vec<Fault>,
-    /// What it told.
+    /// Its output.
     told: String,
 }
 
@@ -52,7 +52,7 @@ impl Machine {
         Ran { records: in_order(self.lab.records(&dir)), verified, faults, told }
     }
 
-    /// A moment of the script on a run's clock, in nanoseconds: it is told in hundredths of a second, cut off.
+    /// A moment of the script on a run's clock, in nanoseconds: the script prints hundredths of a second, truncated.
     fn moment(&self, run: &str, name: &str) -> u64 {
         let mark = format!("-- {run}-{name} ");
         let line = self.told.out.lines().find_map(|line| line.strip_prefix(&mark)).unwrap();
@@ -94,7 +94,7 @@ fn real_faults_are_named_in_a_virtual_machine() {
     has_no_faults(&machine);
 }
 
-/// In a window of a run, whose borders the script has told.
+/// A window of a run, with its borders as printed by the script.
 #[derive(Debug)]
 struct Window {
     before: u64,
@@ -114,7 +114,7 @@ impl Window {
         }
     }
 
-    /// Whether a request was in it; none: nobody knows.
+    /// Whether a request was in it; `None` if unknown.
     fn has(&self, record: &Record) -> Option<bool> {
         let (submitted, completed) = (record.submitted.unwrap().0, record.completed.unwrap().0);
         if submitted > self.begins && completed < self.ends {
@@ -135,7 +135,7 @@ fn by_block(records: &[Record]) -> BTreeMap<u64, Vec<Record>> {
     blocks
 }
 
-/// Phase and number of the request that has written what is on the disk, by the header at the begin of the block: the run masks none.
+/// Phase and number of the request whose write is on the disk, from the header at the start of the block: the run masks no headers.
 fn write_on(disk: &[u8], block: u64) -> (u16, u64) {
     let header = &disk[(block * BLOCK) as usize..][..64];
     let word = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().unwrap());
@@ -144,7 +144,7 @@ fn write_on(disk: &[u8], block: u64) -> (u16, u64) {
     ((word(48) >> 16) as u16, word(32))
 }
 
-/// Writes are lost in a window: those are told whose place was read before it was written again, and no others.
+/// Writes are lost in a window: exactly those whose place was read before its next write are reported.
 fn loses_for_a_while(machine: &Machine) {
     let name = "lost-for-a-while";
     let ran = machine.ran(name, 5);
@@ -165,7 +165,7 @@ fn loses_for_a_while(machine: &Machine) {
     let (mut lost, mut unclear) = (0, 0);
     for (block, requests) in by_block(&ran.records) {
         let writes: Vec<usize> = (0..requests.len()).filter(|i| requests[*i].op == Op::Write).collect();
-        // The last one before that is known to be there.
+        // The last earlier write that is known to be there.
         let mut there = None;
         for (n, at) in writes.iter().enumerate() {
             let write = &requests[*at];
@@ -179,7 +179,7 @@ fn loses_for_a_while(machine: &Machine) {
             };
             match is_lost {
                 Some(true) => {
-                    // One that no request read may have been found when an earlier fault's place was read again.
+                    // A loss that no request read may have been found when an earlier fault's place was read again.
                     let is_told = told.get(&id).map(|fault| fault.request.is_some() || is_last);
                     assert!(is_told.map_or(!is_read, |by_request| is_read || !by_request), "{write:?}");
                     if let (Some(fault), Some(there)) = (told.get(&id), there) {
@@ -208,7 +208,7 @@ fn write_of(write: &FaultWrite) -> (u16, u64) {
     (write.id.phase, write.id.sequence)
 }
 
-/// Requests fail in a window: nothing is wrong with what was acknowledged.
+/// Requests fail in a window: acknowledged requests have no fault.
 fn refuses_for_a_while(machine: &Machine) {
     let name = "refused-for-a-while";
     let ran = machine.ran(name, 1);
@@ -231,7 +231,7 @@ fn loses_one_of_two(machine: &Machine) {
     assert!(writes(0).count() > 50 && writes(1).count() > 50);
     let mut missing: Vec<u64> = writes(0).map(|r| r.sequence).collect();
     for fault in &ran.faults {
-        // The place held zeros before the run, which says it of its first write only.
+        // The place held zeros before the run, which is known of its first write only.
         let is_lost =
             fault.class == FaultClass::Lost && fault.note == "zeros" || fault.class == FaultClass::Zeroed;
         assert!(fault.target == 0 && is_lost, "{fault:?}");
@@ -243,7 +243,7 @@ fn loses_one_of_two(machine: &Machine) {
     println!("one-loses: {} faults", ran.faults.len());
 }
 
-/// One byte of each write changes: it is told with its place, and whether a header can still be read decides the name.
+/// One byte of each write changes: it is reported with its place, and named by whether a header is still readable.
 fn changes_bytes_of_writes(machine: &Machine) {
     // From 1, as device mapper counts.
     for (byte, class) in [
@@ -287,7 +287,7 @@ fn changes_bytes_of_reads(machine: &Machine) {
     for fault in &ran.faults {
         assert!(matches!(fault.class, FaultClass::Flipped | FaultClass::HeaderDamaged), "{fault:?}");
         assert_eq!((fault.damaged.unwrap().bytes, fault.length), (1, 512), "{fault:?}");
-        // What a second read itself found is not read again, and what was written over could not be.
+        // A fault found by a second read is not read again, and an overwritten one could not be.
         assert_eq!(fault.transient, fault.again.contains(&ReadAgain::Right), "{fault:?}");
     }
     let transient = ran.faults.iter().filter(|f| f.transient).count();
@@ -295,7 +295,7 @@ fn changes_bytes_of_reads(machine: &Machine) {
     assert!(transient * 2 > ran.faults.len());
 }
 
-/// Blocks that have become unreadable: each is told, and no other.
+/// Blocks that have become unreadable: each is reported, and no other.
 fn cannot_be_read(machine: &Machine) {
     assert_eq!(machine.ran("readable", 0).verified.total(), 0);
     assert!(machine.told.out.contains("== unreadable 5\n"));
@@ -312,13 +312,13 @@ fn cannot_be_read(machine: &Machine) {
 
 const HONEST: [&str; 7] = ["linear", "virtio", "nvme", "nvme-4096", "null", "scsi-512", "scsi-4096"];
 
-/// Devices that are all right, with discards, write zeroes and flushes, are called so.
+/// Devices without faults, with discards, write zeroes and flushes, are reported as such.
 fn has_no_faults(machine: &Machine) {
     for name in HONEST {
         let ran = machine.ran(&format!("honest-{name}"), 0);
         let verified = &ran.verified;
         assert_eq!((verified.total(), ran.faults.len(), verified.given_up), (0, 0, 0), "{name}");
-        // What was discarded may hold anything.
+        // Discarded blocks may hold anything.
         assert!(
             verified.checked + verified.checked_again > 2000
                 && verified.unknown < 2000

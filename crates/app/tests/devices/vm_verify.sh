@@ -3,7 +3,7 @@
 mkdir -p /out/runs
 cd /out/runs
 
-# What should work, and is only told of where it does not.
+# Runs a command that should work, and reports it only if it fails.
 must() { "$@" >/tmp/said 2>&1 || { echo "-- failed: $*"; cat /tmp/said; }; }
 
 sectors() { cat "/sys/class/block/$1/size"; }
@@ -63,7 +63,7 @@ workload = { kind = "generated", order = "random", block_size = "4KiB", read_per
 PLAN
 }
 
-# Waits until the device that is switched has had so many writes.
+# Waits until the switched device has had this many writes.
 until_writes() { # COUNT
     turns=0
     while read -r reads merged sectors ms writes rest </sys/block/dm-0/stat && [ "$writes" -lt "$1" ] && [ "$turns" -lt 300 ]; do
@@ -77,7 +77,7 @@ window() { # NAME NUMBER TABLE
     map switched "$(linear)"
     plan "$2" >/tmp/plan
     timeout 60 iosonar run /tmp/plan --no-progress -o "$1" >"$1.told" 2>&1 &
-    # The second phase goes on.
+    # During the second phase.
     until_writes 300
     moment "$1-before"
     remap switched "$3"
@@ -105,8 +105,8 @@ unmap losing
 unmap plain
 
 # --- bytes of writes change on the way ---
-# Byte 300 of a request is behind the header of its first sector, byte 2000 behind that of its fourth; 10 is in the magic
-# word of the header, 40 in the number of the request.
+# Byte 300 of a request lies after the header of its first sector, byte 2000 after that of its fourth; 10 is in the magic of the header, 40
+# in the number of the request.
 changed() { # NAME BYTE [OPTION]...
     map changing "$(flaky corrupt_bio_byte "$2" w 90 0)"
     name=$1

@@ -1,4 +1,4 @@
-//! XDD's command line on a real device: written only when told to, and never behind a loop device's back.
+//! XDD's command line on a real device: written only with `-destroy`, and never through a loop device's backing file.
 
 use crate::common::*;
 use iosonar_testkit::{Image, LoopDevice, tool};
@@ -23,7 +23,7 @@ fn a_device_is_written_only_with_destroy() {
     let refused = lab.expect(2, &example);
     assert!(refused.err.contains(name) && refused.err.contains("destroy"), "{}", refused.err);
     unchanged();
-    // What is in use is not written even then: the file behind the device, and the device that somebody holds.
+    // Targets in use are not written even then: the backing file of the device, and a device held open exclusively.
     let backing = image.path().display().to_string();
     lab.expect(2, &format!("xdd -op write -destroy -targets 1 {backing} -numreqs 4"));
     lab.expect(2, &format!("xdd -op write -destroy -targets 1 {name} -numreqs 4 -createnewfiles"));
@@ -31,7 +31,7 @@ fn a_device_is_written_only_with_destroy() {
     lab.expect(2, &format!("{example} -destroy"));
     drop(holder);
     unchanged();
-    // Reading needs no word.
+    // Reading needs no permission.
     lab.expect(0, &format!("xdd -op read -targets 1 {name} -numreqs 4"));
     unchanged();
     let ended = lab.expect(0, &format!("{example} -destroy -deletefile"));
@@ -61,7 +61,7 @@ fn a_device_is_written_only_with_destroy() {
     assert!(ended.out.contains("No errors reported in 32 requests checked"), "{}", ended.out);
 }
 
-// Found by reading: each of these once wrote, or deleted, what nobody had named.
+// Found by reading: each of these once wrote, or deleted, a file that the user had not named.
 #[test]
 fn nothing_is_written_or_deleted_behind_the_guard() {
     needs!();
@@ -69,7 +69,7 @@ fn nothing_is_written_or_deleted_behind_the_guard() {
     let device = LoopDevice::on(&image.path(), &[]);
     let before = device.bytes();
     let (lab, name) = (lab(), device.text());
-    // A series does not go on at the begin of a device where the device ends.
+    // A series does not wrap to the start of a device where the device ends.
     let beyond =
         lab.expect(2, &format!("xdd -op write -destroy -targets 1 {name} -startoffset 7168 -mbytes 4"));
     assert!(beyond.err.contains("writes up to byte"), "{}", beyond.err);
@@ -109,7 +109,7 @@ impl Drop for Swap<'_> {
     }
 }
 
-// A file needs no word to be written, but not everything that is a file is free.
+// A file needs no permission to be written, but not every file is free.
 #[test]
 fn a_swap_file_is_never_written() {
     needs!("mkswap");
