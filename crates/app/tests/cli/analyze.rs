@@ -1,4 +1,4 @@
-//! Figures and pictures of loads, results and runs, and of input that is none.
+//! Figures and pictures of loads, results and runs; input of other kinds is refused.
 
 use crate::*;
 use iosonar_testkit::Ended;
@@ -8,14 +8,14 @@ fn timed(rows: &[(&str, u64, u64, &str, &str, &str)]) -> String {
     rows.iter().map(|(t, s, l, op, d, lat)| format!("{t} ; {s} ; {l} ; {op} ; {d} ; {lat}\n")).collect()
 }
 
-/// What `iosonar analyze ARGS --json` prints.
+/// Runs `iosonar analyze ARGS --json` and parses the output.
 #[track_caller]
 fn analysis(lab: &Lab, args: &str) -> Value {
     let out = lab.expect(0, &format!("analyze {args} --json")).out;
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
 }
 
-/// Expects this exit code, and a sentence with `why` in it.
+/// Expects this exit code, and an error that contains `why`.
 #[track_caller]
 fn failing(lab: &Lab, code: i32, args: &str, why: &str) -> Ended {
     let ended = lab.expect(code, args);
@@ -34,7 +34,7 @@ fn number(value: &Value, pointer: &str) -> f64 {
 fn a_recorded_load_has_the_expected_figures() {
     let lab = lab();
     let load = recorded(&lab, "database");
-    // Made by a program of its own: analyze/tests/demand/fixtures/figures.py.
+    // Computed by an independent program: analyze/tests/demand/fixtures/figures.py.
     let fixture = include_str!("../../../analyze/tests/demand/fixtures/database.static.json");
     let expected: Value = serde_json::from_str(fixture).unwrap();
     let a = analysis(&lab, &format!("{load} --device-size 1GiB,4GiB"));
@@ -98,7 +98,7 @@ fn inputs_are_merged_on_one_axis_or_told_apart() {
     assert_eq!(number(&merged, "/demand/counts/all/requests"), 4.0);
     assert_eq!(number(&merged, "/demand/devices"), 2.0);
     assert_eq!(number(&merged, "/demand/frequency/all/distinct_pages"), 4.0);
-    // As one device the second request goes back: 0, 0, 80, 80.
+    // As one device the second request seeks backward: 0, 0, 80, 80.
     let one = analysis(&lab, "a.load b.load --one-device");
     assert_eq!(number(&one, "/demand/frequency/all/distinct_pages"), 2.0);
     let each = analysis(&lab, "a.load b.load --each");
@@ -120,7 +120,7 @@ fn a_run_its_export_and_its_load_agree() {
         assert_eq!(run["demand"][part], replay["demand"][part], "{part}");
     }
     assert_eq!(run["demand"]["counts"], analysis(&lab, "conflict400.load.gz")["demand"]["counts"]);
-    // Line 41: what is no storage result says so here, too.
+    // Line 41: a result that is no storage result says so here, too.
     assert!(!replay["summary"]["stamps"].as_array().unwrap().is_empty());
 }
 
@@ -287,7 +287,7 @@ fn what_cannot_be_read_is_told_line_by_line() {
     let a: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(number(&a, "/demand/counts/all/requests"), 2.0);
     lab.expect(3, "analyze mixed.load --strict");
-    // A negative delay is no time: the line counts as a request on time.
+    // A negative delay is ignored: the request counts as on time.
     lab.file("negative.replay", timed(&[("0", 0, 8, "R", "-0.5", "0.25"), ("1", 8, 8, "R", "0.5", "0.25")]));
     let a = analysis(&lab, "negative.replay");
     assert_eq!(number(&a, "/summary/delay/all/min_ns"), 0.0);
@@ -458,7 +458,7 @@ fn each_target_and_each_job_has_a_row() {
     }
 }
 
-/// Runs that are merged are called so, each with its date.
+/// Merged runs are reported as merged, each with its date.
 #[test]
 fn runs_that_are_merged_say_when_each_started() {
     let lab = lab();

@@ -1,5 +1,5 @@
-//! Acceptance of `iosonar blkreplay` through the binary: existing scripts run, and the front end asks the engine for what
-//! they mean. That the engine does it is shown by the tests of `iosonar replay`.
+//! Acceptance of `iosonar blkreplay` through the binary: existing scripts run, and the front end requests their meaning from the engine.
+//! The tests of `iosonar replay` show that the engine complies.
 
 use crate::live::Running;
 use crate::*;
@@ -33,14 +33,14 @@ fn feed(command: &mut Command, input: impl AsRef<[u8]>) -> Ended {
     let mut child = command.stdin(Stdio::piped()).spawn().expect("the binary starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     let input = input.as_ref().to_vec();
-    // Who has read enough closes it.
+    // A reader that needs no more closes the pipe.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let ended = Ended::of(child.wait_with_output().expect("it ends"));
     writer.join().expect("writing does not panic");
     ended
 }
 
-/// Replays `load` on `dev`; it must end with `code`, and nothing is left behind.
+/// Replays `load` on `dev`, asserts the exit code, and that no temporary file stays.
 #[track_caller]
 fn replay(lab: &Lab, code: i32, args: &str, load: impl AsRef<[u8]>) -> Ended {
     let ended = feed(&mut command(lab, &format!("{args} dev")), load).with_code(code, args);
@@ -48,7 +48,7 @@ fn replay(lab: &Lab, code: i32, args: &str, load: impl AsRef<[u8]>) -> Ended {
     ended
 }
 
-/// What is in the directory for temporary files.
+/// Names in the directory for temporary files.
 fn scratch(lab: &Lab) -> Vec<String> {
     let entries = std::fs::read_dir(lab.path("tmp")).expect("a directory");
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -69,7 +69,7 @@ struct Line {
     latency: u64,
 }
 
-/// What `grep ';' | tail -n +2` gives, column by column.
+/// Parses the lines of `grep ';' | tail -n +2`, column by column.
 #[track_caller]
 fn lines(result: &str) -> Vec<Line> {
     let time = |text: &str| {
@@ -138,7 +138,7 @@ fn options_ask_for_what_replay_is_asked_for() {
             let lines = plan.lines().filter(|line| !line.starts_with("run_id"));
             lines.map(String::from).collect::<Vec<_>>()
         };
-        // The original writes zeros where nothing else is asked for, and skips flushes and discards as comments.
+        // The original writes zeros by default, and skips flushes and discards as comments.
         let fill = if other.contains("--fill-random") { "" } else { "--fill-random 0" };
         let replay = shown(&format!(
             "replay - -t dev --start-grace 15 --anyway --flush drop --discard drop {fill} {other}"
@@ -223,7 +223,7 @@ fn half_a_second_is_half_a_second_and_nothing_is_early() {
     let result = replay(&lab, 0, "--simulate-io=0.5 --threads=1", load).out;
     let got: Vec<_> = lines(&result).iter().map(|l| (l.delay / MS, l.latency / MS)).collect();
     assert_eq!(got, [(0, 500), (500, 500), (1000, 500), (1500, 500)]);
-    // On the real clock a delay below 0 could not be written: it would have to be a request that is early.
+    // On the real clock a delay below 0 cannot be written: it would be an early request.
     let load = rows(&["0", "0.01", "0.02", "0.03"].map(|time| (time, 8, 8, 'R')));
     let result = replay(&lab, 0, "--threads=2", load).out;
     assert_eq!(lines(&result).len(), 4);
@@ -234,7 +234,7 @@ fn expected(load: &str, strong: usize, policy: &str) -> Value {
     all[load][format!("strong={strong}")][policy].clone()
 }
 
-/// Every request of the window has one counter.
+/// Asserts that the counters add up to all requests of the window.
 fn adds_up(result: &str) {
     let names = ["completed requests", "dropped   requests", "failed    requests", "skipped   requests"];
     let sum: u64 = names.iter().map(|name| tail(result, &format!("# {name}"))).sum();
@@ -296,7 +296,7 @@ fn an_archive_can_be_kept() {
     assert!(twice.err.contains("with-partial") && twice.out.is_empty(), "{}", twice.err);
 }
 
-/// A result that nobody keeps is judged as the same one that is kept, on standard error only.
+/// A result that is not kept gets the verdict of a kept one, on standard error only.
 #[test]
 fn a_result_that_is_not_kept_has_its_verdict() {
     let lab = device();
@@ -344,7 +344,7 @@ fn a_bottleneck_below_the_threads_limits_what_is_in_flight() {
     }
 }
 
-// 37: the kernel refuses writes behind the limit of a file's size.
+// 37: the kernel refuses writes beyond the limit of a file's size.
 #[test]
 fn failed_writes_are_told_counted_and_make_the_exit_code() {
     let lab = device();
@@ -472,7 +472,7 @@ fn the_result_of_a_run_that_is_stopped_is_written() {
     let load = std::fs::File::open(lab.file("long.load", rows(&load))).unwrap();
     let mut running = Running::of(command(&lab, "--dry-run dev").stdin(load));
     running.until(|line| line.starts_with("target dev"));
-    // What answers is listening.
+    // A progress line on SIGUSR1 shows that signals are handled.
     running.signal("USR1");
     running.until(|line| line.contains("IO/s"));
     assert_eq!(scratch(&lab).len(), 1);
@@ -490,7 +490,7 @@ fn who_waits_for_a_reader_that_reads_nothing_can_be_ended() {
     let lab = device();
     let load = rows(&[("0", 8, 8, 'R'); 20_000]);
     let load = std::fs::File::open(lab.file("long.load", load)).unwrap();
-    // The result is more than a pipe holds, and nobody reads it.
+    // The result is larger than a pipe, and has no reader.
     let mut running = Running::of(command(&lab, &format!("{SIM} dev")).stdin(load));
     running.until(|line| line.starts_with("target dev"));
     let is_over = || {
@@ -530,7 +530,7 @@ fn a_result_that_cannot_be_written_is_not_lost() {
 #[test]
 fn verification_has_the_lines_that_scripts_look_for() {
     let lab = device();
-    // Three writes to one place at once, which are pushed back: the original then reports 8 errors for each that was overtaken.
+    // Three writes to one place at once, which are pushed back: the original then reports 8 errors for each overtaken one.
     let load = rows(&[
         ("0.000", 0, 8, 'W'),
         ("0.000", 0, 8, 'W'),

@@ -1,4 +1,4 @@
-//! The cost of the program itself: what is measured is there, and nothing is left. No time is asserted.
+//! The cost of the program itself: all figures are there, and no file stays. No time is asserted.
 
 use crate::*;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! `iosonar check`: what was asked for against what was seen.
+//! `iosonar check`: requested against observed requests.
 
 use crate::*;
 
@@ -17,7 +17,7 @@ fn what_is_missing_is_named_and_order_and_letters_mean_nothing() {
     let lab = lab();
     lab.file("a.load", ROWS.join("\n") + "\n");
     let mut other: Vec<String> = ROWS.iter().map(|r| r.replace("; w ;", "; W ;")).collect();
-    // Times and the order of equal sectors are others.
+    // Times and the order of equal sectors differ.
     other.swap(2, 3);
     lab.file("b.load", other.join("\n") + "\n");
     let same = lab.expect(0, "check a.load b.load");
@@ -69,7 +69,7 @@ fn places_of_one_device_are_none_of_another() {
         json["missing"][1],
         serde_json::json!({"op": "read", "sector": 8, "sectors": 8, "device": "1"})
     );
-    // Nothing tells which of these is which.
+    // Both devices could be the same one.
     lab.file("c.csv", row(7, 8) + &row(8, 64) + &row(8, 72));
     assert!(lab.expect(2, "check a.csv c.csv").err.contains("--split device"));
     // A load has one device without a name.
@@ -98,7 +98,7 @@ fn times_of_two_starts_of_a_machine_are_not_compared() {
     let origin = |name: &str, ns: u64| {
         edit(&format!("{name}/run.json"), &|v| v["origin_monotonic_ns"] = ns.into());
     };
-    // A run an hour behind what the other clock tells: on one clock nothing was seen during the run.
+    // A run an hour after the recording: on one clock the recording saw nothing of it.
     origin("ran", 3_600 * S);
     origin("seen", S);
     let same = lab.expect(5, "check ran seen").out;
@@ -146,7 +146,7 @@ fn processes_are_chosen_of_the_recording_alone() {
     let json: Value =
         serde_json::from_str(&lab.expect(0, "check --json --process issue-0 ran seen.ftrace").out).unwrap();
     assert_eq!((&json["same"], &json["other_processes"]), (&2.into(), &2.into()));
-    // Nothing of a process that is not there: everything is missing.
+    // No event is of this process: everything is missing.
     assert!(lab.expect(5, "check --process dd ran seen.ftrace").out.contains("missing    2 requests"));
 }
 
@@ -158,7 +158,7 @@ fn reads_that_look_for_signatures_are_none_of_the_replay() {
     let event = |n: u64, name: &str, rwbs: &str, sector: u64| {
         format!("{name}-{n} [001] ..... 2.{n:06}: block_bio_queue: 7,0 {rwbs} {sector} + 8 [{name}]\n")
     };
-    // One of them lies where the replay reads, too.
+    // One of these reads lies where the replay reads, too.
     let look: String = [0, 8, 4096].iter().map(|sector| event(10, "signatures", "RA", *sector)).collect();
     let run = event(20, "issue-0", "R", 0) + &event(21, "issue-0", "WS", 72);
     lab.file("seen.ftrace", look + &run);
@@ -167,7 +167,7 @@ fn reads_that_look_for_signatures_are_none_of_the_replay() {
     assert!(same.contains("3 reads of this tool, which looks for signatures before it writes"), "{same}");
     let json: Value = serde_json::from_str(&lab.expect(0, "check --json ran seen.ftrace").out).unwrap();
     assert_eq!(json["own_reads"], 3);
-    // Reads of others are.
+    // Reads of others are counted.
     lab.file("other.ftrace", event(10, "blkid", "RA", 8) + &run);
     assert!(lab.expect(5, "check ran other.ftrace").out.contains("read at sector 8, 8 sectors"));
 }

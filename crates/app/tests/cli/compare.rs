@@ -68,7 +68,7 @@ fn conditions_fail_hold_or_are_refused() {
     assert_eq!(lab.run("compare a nowhere").code, 2);
 }
 
-/// A gate is not passed by the speed of memory.
+/// The speed of memory does not pass a gate.
 #[test]
 fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
     let lab = lab();
@@ -93,7 +93,7 @@ fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
     }
     let same = "fake fake";
     assert_eq!(fail_if(&lab, same, &["p50 > +20%"]).code, 2);
-    // What is left to refuse is the noise of a short run, which a busy machine may make too large for any answer.
+    // The remaining reason to refuse is the noise of a short run, which a busy machine may make too large for any answer.
     let anyway = fail_if(&lab, &format!("{same} --anyway"), &["p50 > +20%"]);
     assert!(!anyway.err.contains("FAKE"), "{}", anyway.err);
     assert!(
@@ -159,7 +159,7 @@ fn runs_that_are_not_whole_are_told() {
     lab.run(&format!("{RUN} --sim-errors 1 -o failing"));
     let nothing = lab.expect(1, "compare a failing");
     assert!(nothing.out.starts_with("Nothing to compare: none of the"), "{}", nothing.out);
-    // A damaged end: an error, and no figures.
+    // A truncated archive: an error, and no figures.
     run(&lab, "cut", "--seed 1");
     let records = lab.path("cut/records.parquet");
     let whole = std::fs::read(&records).unwrap();
@@ -180,7 +180,7 @@ fn what_is_said_about_stretches_is_no_contradiction() {
     assert!(text.starts_with("B is faster: latency.p50 -82"), "{text}");
     assert!(text.contains("Over time: not compared") && !text.contains("nowhere"), "{text}");
     assert!(text.contains("This says"), "{text}");
-    // Equal runs: their stretches are compared, and the text says what that means.
+    // Equal runs: their stretches are compared, and the text explains the result.
     run(&lab, "c", "--seed 1 --sim-service 100us");
     run(&lab, "d", "--seed 2 --sim-service 100us");
     let text = lab.expect(0, "compare c d").out;
@@ -192,7 +192,7 @@ fn what_is_said_about_stretches_is_no_contradiction() {
     assert!(text.contains("The farthest apart: latency.p"), "{text}");
 }
 
-/// `x64889` is no interval that says anything.
+/// `x64889` is an interval without information.
 #[test]
 fn an_interval_that_says_nothing_is_called_too_noisy() {
     let lab = lab();
@@ -264,7 +264,7 @@ fn several_runs_stand_in_one_table() {
     lab.expect(2, "compare a c --json --csv");
 }
 
-/// Flushes decide how long a commit takes: they are compared, and a condition may ask about them.
+/// Flushes determine how long a commit takes: they are compared, and a condition may refer to them.
 #[test]
 fn flushes_have_figures_of_their_own() {
     let lab = lab();

@@ -70,7 +70,7 @@ fn with_an_earlier_conflict(records: &[Record], strong: Strong) -> usize {
     records.iter().enumerate().filter(conflicts).count()
 }
 
-// 16, 18, 25: the counts are those that keep the order among conflicting requests: 99, 257, 295.
+// 16, 18, 25: the counts that preserve the order among conflicting requests: 99, 257, 295.
 #[test]
 fn push_back_loses_nothing_and_reverses_nothing() {
     for load in LOADS {
@@ -147,7 +147,7 @@ fn allow_completes_all_and_the_checker_sees_the_overlaps() {
     }
 }
 
-// 23: what completed is no conflict any more.
+// 23: a completed request no longer conflicts.
 #[test]
 fn a_read_after_the_write_completed_is_not_dropped() {
     let lab = lab();

@@ -1,4 +1,4 @@
-//! `iosonar convert` and `iosonar info`: traces of all forms, against what other programs made of the same traces.
+//! `iosonar convert` and `iosonar info`: traces of all forms, against the output of other programs for the same traces.
 
 use crate::*;
 use std::io::Write;
@@ -41,7 +41,7 @@ fn a_trace_of_blktrace_becomes_a_load() {
     assert_eq!(discards.count(), 1, "{}", ended.out);
     let (flush, fua) = ("# flush ;      0.005000000 ; 0.0 ; 0.0\n", " ;         5000 ;    8 ; WF ; ");
     assert!(ended.out.contains(flush) && ended.out.contains(fua), "{}", ended.out);
-    // The name's beginning stands for the files of all CPUs; of one CPU alone there are fewer.
+    // The prefix stands for the files of all CPUs; one CPU alone has fewer lines.
     assert_eq!(rows(&lab.expect(0, "convert tiny -").out).len(), 9);
     assert_eq!(rows(&lab.expect(0, "convert tiny.blktrace.0 -").out).len(), 5);
     let info: Value = serde_json::from_str(&lab.expect(0, "info --json tiny").out).unwrap();
@@ -342,7 +342,7 @@ fn of_a_compressed_trace_that_is_cut_off_its_whole_lines_are_kept() {
     assert!(ended.err.contains(&place), "{}", ended.err);
     lab.expect(3, "convert --strict cut.csv.gz cut.load");
     lab.expect(3, "info --strict cut.csv.gz");
-    // Where the checksum fails, nobody knows what is wrong.
+    // A wrong checksum does not locate the damage.
     let mut damaged = whole.clone();
     *damaged.iter_mut().nth_back(7).unwrap() ^= 1;
     lab.file("sum.csv.gz", damaged);
@@ -392,7 +392,7 @@ fn fio_replays_what_is_written() {
     }
 }
 
-/// What lies in the directory, in the order of names.
+/// File names in the directory, sorted.
 fn names(lab: &Lab) -> Vec<String> {
     let entries = std::fs::read_dir(lab.path("")).unwrap();
     let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -452,9 +452,9 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
         let mut killed =
             lab.command(&format!("convert - {out}")).stdin(std::process::Stdio::piped()).spawn().unwrap();
         let mut trace = killed.stdin.take().unwrap();
-        // More than is looked at to recognise the form.
+        // Longer than the part read to recognise the form.
         trace.write_all(LOAD.repeat(400).as_bytes()).unwrap();
-        // What is somebody's stays, whatever its name.
+        // A file of another program stays, whatever its name.
         lab.file(&format!(".{out}.partial"), "thesis");
         let dir = format!(".iosonar-convert-{}-0", killed.id());
         let begun = lab.path(&format!("{dir}/archive/records.parquet.tmp"));
@@ -471,8 +471,8 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
     assert!(theirs.iter().all(|file| std::fs::read(lab.path(file)).unwrap() == b"thesis"));
 }
 
-/// Three requests through io_uring, as tracefs tells them: the first one is tried twice, the second one at once, the third
-/// one fails and does not come again.
+/// Three requests through io_uring, in tracefs's form: the first one is tried twice, the second one at once, the third one fails and does
+/// not come again.
 pub const TRIED_TWICE: &str = "\
 fio-10 [001] ..... 2.000100: block_bio_queue: 7,0 R 0 + 1536 [fio]
 fio-10 [001] ..... 2.000105: block_bio_complete: 7,0 R 0 + 1536 [-11]
@@ -495,7 +495,7 @@ fn what_the_kernel_issued_twice_counts_once() {
     let seen: Vec<(u64, u64)> = rows(&ended.out).iter().map(|r| (r.0, r.1)).collect();
     assert_eq!(seen, [(100_000, 2048), (400_000, 0), (2_900_000, 4096)]);
     assert!(ended.err.contains(told), "{}", ended.err);
-    // With latencies: from the second try to the end of its last part. What never came again has failed.
+    // With latencies: from the second try to the end of the last part. A request that never came again has failed.
     let ended = lab.expect(0, "convert twice.ftrace ar");
     assert!(ended.err.contains(told), "{}", ended.err);
     let records = sorted(&lab, "ar");
@@ -506,7 +506,7 @@ fn what_the_kernel_issued_twice_counts_once() {
     let info: Value = serde_json::from_str(&lab.expect(0, "info --json twice.ftrace").out).unwrap();
     assert_eq!(info["requests"], 3);
     assert!(lab.expect(0, "info twice.ftrace").out.contains(told));
-    // The worker's name says nothing about who asked.
+    // The worker's name does not identify the requesting process.
     let of_fio = rows(&lab.expect(0, "convert twice.ftrace - --process fio").out);
     assert_eq!(of_fio.len(), 3);
     let checked = lab.expect(0, "check ar twice.ftrace");
@@ -544,7 +544,7 @@ fn a_recording_shows_no_delay() {
     lab.expect(0, "report ar -o page.html");
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(!page.contains("Delay: due to submission") && !page.contains("\"id\":\"delay.due\""));
-    // A result that tells delays keeps them.
+    // A result with delays keeps them.
     lab.file("r.load", "0.0 ; 8 ; 8 ; R ; 0.001 ; 0.002\n1.0 ; 16 ; 8 ; R ; 0.003 ; 0.002\n");
     lab.expect(0, "convert r.load known");
     let json: Value = serde_json::from_str(&lab.expect(0, "show known --json").out).unwrap();

@@ -1,4 +1,4 @@
-//! What is left after a crash: runs that are killed, with a journal and without.
+//! State after a crash: runs that are killed, with a journal and without.
 
 use crate::*;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn verified(lab: &Lab, code: i32, words: &str) -> Value {
     serde_json::from_str(&ended.out).unwrap()
 }
 
-/// Nothing but the process died, so all that was acknowledged is there: 200 moments (20 without IOSONAR_LONG).
+/// Only the process died, so all acknowledged writes are there: 200 moments (20 without IOSONAR_LONG).
 #[test]
 fn a_journal_tells_what_a_killed_run_had_written() {
     let lab = lab();
@@ -63,12 +63,12 @@ fn a_journal_tells_what_a_killed_run_had_written() {
         in_flight +=
             crash["in_flight"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
         beyond_the_log += u64::from(lab.records(&out).len() < crash["durable"].as_u64().unwrap() as usize);
-        // What was flushed is a part of that.
+        // The flushed writes are a part of these.
         let flushed = verified(&lab, 0, &format!("{out} --mode after-crash"));
         assert!(flushed["verified"]["crash"]["durable"].as_u64() <= crash["durable"].as_u64());
         let journal = lab.path(&format!("j{moment}"));
         if moment == 0 {
-            // A slot of a target that the plan has not: a write in flight, 4096 bytes long.
+            // A slot of a target that the plan lacks: a write in flight, 4096 bytes long.
             let words = [1u64 | 1 << 16 | 999 << 32, 0, 7, 0, 4096, 1, 0, 0].map(u64::to_le_bytes);
             let file = std::fs::File::options().write(true).open(&journal).unwrap();
             file.write_all_at(words.as_flattened(), file.metadata().unwrap().len() - 64).unwrap();
@@ -76,7 +76,7 @@ fn a_journal_tells_what_a_killed_run_had_written() {
         }
         std::fs::remove_file(journal).unwrap();
     }
-    // Runs whose log alone would have missed some of what was acknowledged.
+    // Number of runs whose log alone would have missed acknowledged writes.
     assert!(
         acknowledged > 100 && in_flight > 0 && beyond_the_log > 0,
         "{acknowledged}, {in_flight}, {beyond_the_log}"
@@ -103,7 +103,7 @@ fn without_a_journal_less_is_demanded_and_that_is_told() {
     }
 }
 
-/// A device that has lost what was flushed, or wrote only a part of a unit, is told so.
+/// A device that lost a flushed write, or wrote only a part of a unit, is reported.
 #[test]
 fn a_lost_flush_is_named() {
     let lab = lab();
@@ -126,7 +126,7 @@ fn a_lost_flush_is_named() {
     assert_eq!(found["verified"]["crash"]["missing"], 1);
     let told = lab.expect(5, "verify r --mode after-crash").out;
     assert!(told.contains("flush-violated") && told.contains("1 are MISSING"), "{told}");
-    // The same unflushed is allowed: sectors that were written by themselves, and no flush.
+    // The same loss without a flush is allowed, for sectors that were written separately.
     lab.target("b.img", 1 << 20);
     lab.expect(0, "run -t b.img --rw write --bs 4k --size 64k --no-progress -o unflushed");
     let file = std::fs::File::options().write(true).open(lab.path("b.img")).unwrap();
@@ -138,7 +138,7 @@ fn a_lost_flush_is_named() {
         "{crash}"
     );
     assert_eq!(crash["reordered"], 13);
-    // A file that is as short as before holds nothing behind its end.
+    // A file as short as before holds nothing beyond its end.
     let bytes = std::fs::read(lab.path("b.img")).unwrap();
     lab.file("short.img", &bytes[..32 << 10]);
     let short = verified(&lab, 0, "unflushed --mode after-crash --target b.img=short.img");
@@ -148,7 +148,7 @@ fn a_lost_flush_is_named() {
         (&7.into(), &9.into()),
         "{crash}"
     );
-    // Half of it may be there, but not where the device writes 4096 bytes as one.
+    // Half of it may be there, but not where the device writes 4096 bytes atomically.
     file.write_all_at(&[0; 512], 4096 + 1024).unwrap();
     let crash = &verified(&lab, 0, "unflushed --mode after-crash")["verified"]["crash"];
     assert_eq!(crash["not_durable"]["torn"], 1);
@@ -157,7 +157,7 @@ fn a_lost_flush_is_named() {
         (&torn["faults"][0]["class"], &torn["faults"][0]["offset"]),
         (&"torn-sector".into(), &5120.into())
     );
-    // All of it is demanded where nothing waits in a cache.
+    // With `--claim write-through` all of it is required.
     verified(&lab, 5, "unflushed --mode after-crash --claim write-through");
 }
 
@@ -185,7 +185,7 @@ fn what_cannot_be_asked_after_a_crash_is_refused_with_a_remedy() {
     assert!(ended.err.contains("--journal a.img: it is no journal"), "{}", ended.err);
 }
 
-/// A volatile cache that loses any part of what was not flushed, and one that ignores flushes.
+/// A volatile cache that loses any part of the unflushed writes, and one that ignores flushes.
 #[test]
 fn a_cache_that_obeys_flushes_is_never_blamed_and_one_that_ignores_them_always_is() {
     let lab = lab();

@@ -1,4 +1,4 @@
-//! What is written to a real file: whose it is, and how compressible. Acceptance 35.
+//! Data written to a real file: its writers, and its compressibility. Acceptance 35.
 
 use crate::*;
 use iosonar_content::{HEADER, SectorHeader};
@@ -16,7 +16,7 @@ fn load() -> String {
     rows(&load)
 }
 
-/// Replays the load and gives back what the file then holds.
+/// Replays the load and returns the file's contents.
 fn written(lab: &Lab, name: &str, options: &str) -> Vec<u8> {
     let path = lab.target(name, 2 * SECTORS * 512);
     lab.file("l.load", load());
@@ -51,7 +51,7 @@ fn sectors(bytes: &[u8]) -> &[[u8; 512]] {
     bytes.as_chunks::<512>().0
 }
 
-/// Every sector says rightly whose it is.
+/// Asserts that every sector's header names its writer.
 fn headers_are_right(lab: &Lab, name: &str, bytes: &[u8], run_id: u64) {
     let records = sorted(lab, &format!("{name}.result"));
     for (at, sector) in sectors(bytes).iter().enumerate() {
@@ -113,7 +113,7 @@ fn equal_run_ids_write_equal_bytes_and_others_do_not() {
     }
 }
 
-/// Whether no compressor finds anything, and no block of 4 KiB appears twice in all of `contents`.
+/// Asserts that no compressor saves space, and no block of 4 KiB appears twice in all of `contents`.
 fn is_incompressible_and_unique(contents: &[Vec<u8>]) {
     let mut blocks = std::collections::HashSet::new();
     for (number, bytes) in contents.iter().enumerate() {
@@ -123,7 +123,7 @@ fn is_incompressible_and_unique(contents: &[Vec<u8>]) {
     }
 }
 
-// Small requests, large ones that are made in slices, several loops, due times, and a mix with reads.
+// Small requests, large ones whose data is made in slices, several workers, due times, and a mix with reads.
 #[test]
 fn runs_write_incompressible_data_by_default_and_never_the_same_twice() {
     for (name, size, pattern) in [

@@ -1,5 +1,5 @@
-//! `iosonar derive` against its rules, computed once more in an obvious way, and against what another program made of loads
-//! of others (`transforms.expected.json`).
+//! `iosonar derive` against its rules, recomputed in a straightforward way, and against another program's output for loads of others
+//! (`transforms.expected.json`).
 
 use crate::filter::{Row, expected, read, sha256};
 use crate::*;
@@ -8,8 +8,8 @@ fn rows_of(lab: &Lab, file: &str) -> Vec<Row> {
     read(&lab.expect_args(0, &["filter", "shift:0", file]).out)
 }
 
-/// The load of a split by the rules of docs/derive.md: windows of `window`, the last one left out, the one with the most
-/// requests first and of equally many the one whose number comes last as text; each m-th of them, end to end.
+/// The load of a split by the rules of docs/derive.md: windows of `window` without the last one, the busiest first, ties by descending
+/// number as text; each m-th of them, end to end.
 fn dealt(rows: &[Row], window: u64, loads: usize, number: usize) -> (Vec<usize>, Vec<Row>) {
     let of = |row: &Row| (row.0 / window) as usize;
     let mut snippets = vec![Vec::new(); of(rows.last().unwrap()) + 1];

@@ -1,4 +1,4 @@
-//! Discards and write zeroes: generated, replayed, converted and told apart from reads and writes.
+//! Discards and write zeroes: generated, replayed, converted, and distinguished from reads and writes.
 
 use crate::*;
 use iosonar_archive::Outcome;
@@ -61,7 +61,7 @@ fn conversions_filters_and_checks_keep_them() {
     assert!(has_both(&plain_of(&lab.path("b.load.gz"))), "{:?}", lines(&plain_of(&lab.path("b.load.gz"))));
     lab.expect(0, "convert a.load made");
     assert!(has_both(&lab.expect(0, "convert made -").out));
-    // What changes places changes those of discards, too.
+    // Filters of places apply to discards, too.
     let shifted = lab.expect(0, "filter slip:1,8 a.load").out;
     assert!(shifted.contains("# discard ; ") && shifted.contains(" ; 24 ; 64 ; "), "{shifted}");
     let fio = lab.expect(0, "convert a.load c.iolog");
@@ -75,7 +75,7 @@ fn conversions_filters_and_checks_keep_them() {
     lab.expect(0, "check ran a.load");
     lab.file("fewer.load", LINES.replace("# discard ;", "# no ;"));
     assert!(lab.expect(5, "check ran fewer.load").out.contains("discard"));
-    // A result of ours that becomes blkreplay's text, and comes back.
+    // A result is exported to blkreplay's text, and imported again.
     lab.expect(0, "export ran --to replay -o ran.replay");
     lab.expect(0, "import ran.replay -o again");
     let ops = |name| sorted(&lab, name).iter().map(|r| (r.op, r.executed)).collect::<Vec<_>>();

@@ -1,8 +1,8 @@
-//! What pages and help texts show is true: their commands run as they stand, and the options they name exist.
+//! Pages and help texts are true: their commands run as they stand, and the options they name exist.
 //!
-//! Names in them belong to the reader. Each command runs in a directory in which files of these names exist, and image
-//! files stand for devices ([`STANDS_FOR`]); what would take minutes is shortened ([`SHORTENED`]). Recordings need real
-//! devices: `devices documented::` runs their commands.
+//! Names in them belong to the reader. Each command runs in a directory in which files of these names exist, and image files stand for
+//! devices ([`STANDS_FOR`]); long commands are shortened ([`SHORTENED`]). Recordings need real devices: `devices documented::` runs their
+//! commands.
 
 use iosonar_testkit::{Ended, Lab, Shown, in_help, in_markdown};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const STANDS_FOR: [(&str, &str); 6] = [
     ("perf script |", "zcat perf.txt.gz |"),
 ];
 
-/// The same in less time. Replays are exact, only faster.
+/// Shortened versions of commands. Replays are exact, only faster.
 const SHORTENED: [(&str, &str); 20] = [
     ("fill a.img", "fill a.img --size 1m"),
     ("fill sdx.img --destroy", "fill sdx.img --size 1m --destroy"),
@@ -84,7 +84,7 @@ fn help(lab: &Lab, command: &str) -> String {
     lab.expect(0, &format!("{command} --help")).out
 }
 
-/// Files of other tools, for the names that examples give them.
+/// Files of other tools, under the names that examples use.
 const TRACES: [(&str, &str); 6] = [
     ("blktrace/mixed.blktrace.0", "sda.blktrace.0"),
     ("blktrace/mixed.blktrace.1", "sda.blktrace.1"),
@@ -156,7 +156,7 @@ fn stage() -> Lab {
     lab
 }
 
-/// Makes the targets that examples name. They are sparse: what is not written takes no space.
+/// Makes the targets that examples name. They are sparse: unwritten parts take no space.
 fn images(dir: PathBuf) {
     for (name, gib) in
         [("a", 64), ("b", 64), ("disk", 64), ("sdw", 64), ("sdx", 16 * 1024 - 1), ("sdy", 64), ("sdz", 64)]
@@ -166,7 +166,7 @@ fn images(dir: PathBuf) {
     }
 }
 
-/// What a command makes: it must not exist yet.
+/// Files that a command creates: they must not exist yet.
 fn made(command: &str) -> Vec<&str> {
     let words: Vec<&str> = command.split(' ').take_while(|word| !["|", ";", "&"].contains(word)).collect();
     let named =
@@ -180,7 +180,7 @@ fn made(command: &str) -> Vec<&str> {
     named.chain(joined).chain(last.copied()).filter(|name| *name != "-").collect()
 }
 
-/// The live view, on a terminal and in a moment.
+/// Runs the live view briefly, on a terminal.
 fn on_a_terminal(command: &str) -> String {
     let fast = match command.contains("--speed") {
         true => command.to_string(),
@@ -236,7 +236,7 @@ fn every_shown_command_runs() {
     let wrong: Vec<String> = all
         .iter()
         .map(|shown| (shown, run(&stage, shown)))
-        // Images are sparse here: what is read of them alone is fake as a device result.
+        // Images are sparse here: reads of them are fake as a device result.
         .filter(|(_, ended)| ended.code != 0 && ended.code != 4)
         .map(|(shown, ended)| {
             format!("{}: {}\n  exit code {}: {}", shown.place, shown.command, ended.code, ended.err)
@@ -266,10 +266,10 @@ fn every_option_that_a_page_names_exists() {
     assert!(named > 5, "{named}");
 }
 
-/// What a detector, a caution or an answer advises can be typed: each option that a text names is one of some command.
+/// Advice in a detection, a caution or an answer can be typed: each option that a text names is one of some command.
 #[test]
 fn every_option_that_a_remedy_names_exists() {
-    /// Of other programs, which the text names beside them.
+    /// Options of other programs, which the text names with them.
     const OF_OTHERS: [&str; 4] = ["--direct-io", "--read-only", "--setrw", "--with-final-verify"];
     let lab = crate::lab();
     let helps: Vec<String> = subcommands(&lab).iter().map(|command| help(&lab, command)).collect();

@@ -1,4 +1,4 @@
-//! The engines with real I/O do the same, and what the machine does not allow or the plan limits is said.
+//! The engines with real I/O behave alike, and limits of the machine or the plan are reported.
 
 use crate::*;
 use iosonar_archive::{Marks, Outcome};
@@ -95,7 +95,7 @@ fn what_is_refused_is_said_and_the_run_goes_on() {
     assert!(refused.err.contains("--hipri") && refused.err.contains("--engine uring"), "{}", refused.err);
 }
 
-/// Engines that make calls of their own kind, with their options.
+/// Engines that use different system calls, with their options.
 const METHODS: [(&str, &str); 7] = [
     ("sync", ""),
     ("vsync", "--vectors 4"),
@@ -160,7 +160,7 @@ fn methods_make_the_calls_that_they_are_called_after() {
         assert_eq!(ended.code, 0, "{}", ended.err);
         let text = std::fs::read_to_string(&calls).unwrap();
         let own = format!("{}>", lab.path("f").display());
-        // Before the run, holes are looked for.
+        // Before the run, the program looks for holes.
         let is_looking = |line: &str| line.contains("SEEK_DATA") || line.contains("SEEK_HOLE");
         let is_of_file = |line: &str| line.contains(&own) && !is_looking(line);
         let is_own =

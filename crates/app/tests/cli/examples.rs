@@ -1,4 +1,4 @@
-//! The loads of `examples/loads`: each is read without a complaint, and its page tells of it what the tool tells.
+//! The loads of `examples/loads`: each is read without a complaint, and its page gives the tool's figures.
 
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,7 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The numbers of a page's table: what stands in the first column, and the number in the second. Rows whose second
-/// column begins with no number are left out.
+/// Maps the first column of a page's table to the number in the second. Rows whose second column starts with no number are skipped.
 fn numbers(page: &str) -> BTreeMap<&str, u64> {
     let row = |line| {
         let [_, name, cell, _] = <[&str; 4]>::try_from(str::split(line, '|').collect::<Vec<_>>()).ok()?;
@@ -89,7 +88,7 @@ fn every_load_has_a_page_a_line_in_the_table_and_is_small() {
     }
 }
 
-/// Nobody's data is in a load: two lines that the tool has written, and then numbers and R or W.
+/// Loads contain no private data: two lines written by the tool, and then numbers and R or W.
 #[test]
 fn loads_hold_nothing_but_times_places_lengths_and_operations() {
     for name in loads() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 const FAULTY: &str =
     "--engine sim --sim-service 200ms --sim-errors 7 --sim-short 11 --depth 512 --seed 3 --run-id 5";
 
-/// What blkreplay's form carries: not the command, not the name of the load, not the order of the source.
+/// Removes fields that blkreplay's form lacks: the command, the name of the load, the order of the source.
 fn comparable(mut summary: Value) -> Value {
     summary["run"]["command"] = Value::Null;
     for target in summary["targets"].as_array_mut().unwrap() {
@@ -110,12 +110,12 @@ fn what_a_result_does_not_tell_is_unknown() {
         assert_eq!(shown.contains("for a conflict unknown"), !waited, "{shown}");
         lab.expect(0, &format!("plot {name} --svg -o {name}.plots"));
         lab.expect(0, &format!("report {name} -o {name}.html"));
-        // The way back keeps what is not known unknown.
+        // The way back keeps unknown fields unknown.
         lab.expect(0, &format!("export {name} --to replay -o again.{name}"));
         let again = std::fs::read_to_string(lab.path(&format!("again.{name}"))).unwrap();
         assert_eq!(again.contains("max_pushback"), waited);
     }
-    // A simulation says so itself.
+    // A simulated result names its engine.
     lab.expect(0, "import whole.replay -o ours");
     assert_eq!(summary(&lab, "ours")["run"]["engine"], "sim");
 }

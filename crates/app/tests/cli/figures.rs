@@ -1,8 +1,8 @@
-//! One source for every number in a picture: what a PNG or SVG says is what `show --json` and `analyze --json` say.
+//! One source for every number in a picture: a PNG or SVG shows the figures of `show --json` and `analyze --json`.
 
 use crate::*;
 
-/// A text of an SVG: where, what, and the figures that it claims to show.
+/// A text of an SVG: its place, its words, and the figures that it claims to show.
 #[derive(Debug, Clone)]
 struct Shown {
     x: f64,
@@ -24,7 +24,7 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     Some(&tag[begin..begin + tag[begin..].find('"')?])
 }
 
-/// Every text of a picture. Neighbours with the same figures are the lines of one text.
+/// Returns every text of a picture. Neighbours with the same figures are lines of one text.
 fn texts(svg: &str) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
     for part in svg.split("<text ").skip(1) {
@@ -47,7 +47,7 @@ fn texts(svg: &str) -> Vec<Shown> {
     all
 }
 
-/// A number in a text: its value, how far rounding may have moved it, and the word behind it.
+/// A number in a text: its value, the possible rounding error, and the following word.
 fn numbers(text: &str) -> Vec<(f64, f64, String)> {
     let chars: Vec<char> = text.chars().collect();
     let digit = |i: usize| chars.get(i).is_some_and(char::is_ascii_digit);
@@ -75,7 +75,7 @@ fn numbers(text: &str) -> Vec<(f64, f64, String)> {
     found
 }
 
-/// How much one of a unit is in what JSON counts; `None` for a word that is no unit.
+/// Size of a unit in the JSON's unit; `None` for a word that is no unit.
 fn factor(unit: &str) -> Option<f64> {
     let bytes = |power: i32| 1024f64.powi(power);
     Some(match unit {
@@ -127,7 +127,7 @@ fn shows(shown: &Shown, path: &str, value: f64) -> bool {
     })
 }
 
-/// The documents of JSON that a path may lead into, by what the path begins with. The last one takes every path.
+/// The documents of JSON that a path may lead into, by path prefix. The last one takes every path.
 type Sources<'a> = [(&'a str, &'a Value)];
 
 fn looked_up<'a>(sources: &Sources<'a>, path: &str) -> Option<&'a Value> {
@@ -154,7 +154,7 @@ fn embedded(svg: &str, png: &[u8]) -> [Value; 2] {
     [unescape(line).as_bytes(), text].map(|json| serde_json::from_slice(json).expect("figures are JSON"))
 }
 
-/// Numbers beside a plot that are no figures of the run: what scales and marks mean.
+/// Whether a text beside a plot explains scales and marks: its numbers are no figures of the run.
 fn explains(text: &str) -> bool {
     let heads = ["p50", "p99", "p99.9", "p99.99", "blue: reads, red: writes"];
     let parts = [
@@ -177,7 +177,7 @@ fn explains(text: &str) -> bool {
     heads.contains(&text) || parts.iter().any(|p| text.contains(p))
 }
 
-/// Every picture of `what`, drawn by `plot WHAT`: each figure is that of `show` and `analyze`.
+/// Checks every picture of `what`, drawn by `plot WHAT`: each figure is that of `show` and `analyze`.
 #[track_caller]
 fn compare(lab: &Lab, what: &str, show: &Value) -> usize {
     let analysis: Value =
@@ -314,7 +314,7 @@ fn figures_of_creation_methods_are_those_of_their_answer() {
     assert_eq!((lines[1][0], lines[2][1], lines[0][20]), ("buffered+64k", "2", "scan_4"));
 }
 
-/// Whether a cell of a text shows a value of JSON in a unit; `-` shows that there is none.
+/// Whether a cell of a text shows a value of JSON in a unit; `-` stands for null.
 fn cell_shows(cell: &str, value: &Value, unit: f64) -> bool {
     let Some(value) = value.as_f64() else { return cell == "-" };
     let found = numbers(cell);
@@ -328,7 +328,7 @@ fn table<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// Cells of the same width behind a label.
+/// Cells of the same width after a label.
 fn cells(line: &str, label: usize, width: usize) -> Vec<String> {
     let line: Vec<char> = line.chars().collect();
     line[label.min(line.len())..]
@@ -337,7 +337,7 @@ fn cells(line: &str, label: usize, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Checks the table of times; gives the number of its figures.
+/// Checks the table of times; returns the number of its figures.
 fn check_times(text: &str, shown: &Value) -> usize {
     let table = table(text, "Times");
     let key = |head: &str| match head {
@@ -451,7 +451,7 @@ fn figures_of_the_gallery_are_those_of_their_summaries() {
     println!("{compared} figures of the gallery are those of the JSON");
 }
 
-/// Compares what a run or a conversion wrote while it encoded the records with what is computed from the records later.
+/// Compares the summary of a run or conversion, written while it encoded the records, with one computed from the records later.
 #[track_caller]
 fn is_as_analysed(lab: &Lab, result: &str) {
     let shown: Value = serde_json::from_str(&lab.expect(0, &format!("show --json {result}")).out).unwrap();
@@ -495,7 +495,7 @@ fn a_summary_made_by_a_late_conversion_is_that_of_a_later_analysis() {
     lab.until_logged("r", 200_000);
     run.kill().expect("it goes on");
     run.wait().expect("it was killed");
-    // As if only the conversion had not been possible: the log ends with the last whole frame.
+    // As if only the conversion had failed: the log ends with the last whole frame.
     let path = lab.path("r/run.json");
     let mut facts: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     facts["state"] = serde_json::json!({ "state": "unconverted", "why": "no space" });

@@ -1,4 +1,4 @@
-//! File operations around the requests of a pass, on real files: what the archive tells is what was done.
+//! File operations around the requests of a pass, on real files: the archive matches the operations.
 
 use crate::live::Running;
 use crate::*;
@@ -32,14 +32,14 @@ fn every_step_is_done_in_order_and_recorded() {
         let records = lab.records("r");
         let want = vec![Delete, Open, Allocate, Lock, Write, Flush, Fsync, Unlock, Close];
         assert_eq!((order(&records, 0), order(&records, 1)), (want.clone(), want), "{engine}");
-        // create and open are two openings.
+        // create and open each open the file.
         assert_eq!(records.iter().filter(|r| r.op == Open).count(), 4, "{engine}");
         assert!(records.iter().all(Record::is_completed));
         let file = std::fs::metadata(lab.path("f")).unwrap();
         assert_eq!((file.len(), file.blocks() * 512), (1 << 20, 2 << 20), "{engine}");
         let run: Value =
             serde_json::from_str(&std::fs::read_to_string(lab.path("r/run.json")).unwrap()).unwrap();
-        // A pass is its requests, without what comes before and after.
+        // A pass consists of its requests, without the steps before and after.
         let pass = &run["passes"][1];
         let time = |end: &str| pass[end].as_str().unwrap().parse::<Nanos>().ok();
         let of = |op: Op| records.iter().find(|r| r.pass == 1 && r.op == op).unwrap();
@@ -60,14 +60,14 @@ fn a_file_is_truncated_before_and_after() {
     );
     assert_eq!(std::fs::metadata(lab.path("f")).unwrap().len(), 4096);
     assert_eq!(order(&lab.records("r"), 0), [Truncate, Write, Truncate]);
-    // A reader sees the length that the steps leave, and what it cannot read is refused before anything is done.
+    // A reader sees the length after the steps, and a range beyond it is refused before any step.
     let read = "run --buffered --no-progress --engine threads -t f --rw read --bs 4k";
     let refused = lab.expect(2, &format!("{read} --before-pass truncate:0 -o r2"));
     assert!(refused.err.contains("target f") && !lab.path("r2").exists(), "{}", refused.err);
     assert_eq!(std::fs::metadata(lab.path("f")).unwrap().len(), 4096);
 }
 
-/// Lengths and blocks are those that `fallocate` makes; each call is a record of its own.
+/// Lengths and blocks are those that `fallocate` makes; each call has a separate record.
 #[test]
 fn space_is_allocated_with_and_without_a_length() {
     for (step, length) in [("allocate:2m", 1 << 20), ("extend:2m", 2 << 20), ("zero-range:2m", 2 << 20)] {
@@ -83,7 +83,7 @@ fn space_is_allocated_with_and_without_a_length() {
         assert_eq!(ended.code, 0, "{step}: {}", ended.err);
         let file = std::fs::metadata(lab.path("f")).unwrap();
         assert_eq!((file.len(), file.blocks() * 512), (length, 2 << 20), "{step}");
-        // A reader sees the length that the steps leave.
+        // A reader sees the length after the steps.
         let read = "run --buffered --no-progress --engine threads -t g --rw read --bs 64k --size 1m";
         lab.file("g", [1; 65_536]);
         lab.expect(if length == 1 << 20 { 2 } else { 0 }, &format!("{read} --before-pass {step} -o r2"));
@@ -99,13 +99,13 @@ fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
     lab.expect(0, &format!("{read} -o r"));
     let records = lab.records("r");
     assert_eq!(records.iter().filter(|r| r.op == Lock).count(), 4);
-    // Somebody else's lock for writing: the run waits, and a signal ends the waiting.
+    // With a write lock held by another process the run waits, and a signal ends the wait.
     let file = std::fs::File::options().read(true).write(true).open(lab.path("f")).unwrap();
     assert!(iosonar_os::try_lock(&file, iosonar_os::LockKind::Write).unwrap());
     let running = Running::of(&mut lab.command(&format!("{read} -o r2")));
     let log = lab.path("r2/records.log");
     iosonar_testkit::until("the run", || log.exists());
-    // The loops begin soon after that, and try once for their lock before they ask whether they should stop.
+    // The workers start soon after that, and try once for their lock before they check for a stop.
     std::thread::sleep(std::time::Duration::from_secs(1));
     running.signal("INT");
     let ended = running.end();

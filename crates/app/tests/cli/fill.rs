@@ -1,9 +1,9 @@
-//! Filling files, which needs no device: new ones, odd ones, parts of them, and what is refused.
+//! Filling files, which needs no device: new ones, odd ones, parts of them, and refusals.
 
 use crate::*;
 use std::collections::HashSet;
 
-/// Sectors that hold zeros only, and how many different ones there are.
+/// Number of sectors of zeros, and of distinct sectors.
 fn sectors(bytes: &[u8]) -> (usize, usize) {
     let all: Vec<&[u8]> = bytes.chunks(512).collect();
     let zero = all.iter().filter(|sector| sector.iter().all(|byte| *byte == 0)).count();
@@ -21,7 +21,7 @@ fn a_new_file_is_created_and_filled() {
     let names: Vec<_> =
         std::fs::read_dir(lab.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["new.img"]);
-    // Again: other data in the same file.
+    // A second fill writes other data into the same file.
     lab.expect(0, "fill new.img --no-progress");
     let again = std::fs::read(lab.path("new.img")).unwrap();
     assert_eq!(sectors(&[bytes, again].concat()), (0, 2 * 6144));
@@ -35,7 +35,7 @@ fn sizes_that_are_no_whole_blocks_go_through_the_page_cache() {
     assert!(filled.err.contains("odd.img is not made of whole blocks"), "{}", filled.err);
     let bytes = std::fs::read(lab.path("odd.img")).unwrap();
     assert_eq!((bytes.len(), sectors(&bytes)), ((1 << 20) + 1000, (0, 2050)));
-    // One that is smaller than a sector.
+    // A file smaller than a sector.
     lab.file("tiny.img", [0; 100]);
     lab.expect(0, "fill tiny.img --no-progress");
     assert_eq!(std::fs::read(lab.path("tiny.img")).unwrap().len(), 100);

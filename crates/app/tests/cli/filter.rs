@@ -1,4 +1,4 @@
-//! `iosonar filter` against what other programs made of the same loads (`transforms.expected.json`).
+//! `iosonar filter` against the output of other programs for the same loads (`transforms.expected.json`).
 
 use crate::*;
 
@@ -142,7 +142,7 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing_behind() {
     assert!(told.contains("filter 'select:1000s..2000s' removes every request of l.load.gz"), "{told}");
 }
 
-/// Pipelines in our words and in those of `filters.py`, which knows nothing of ours.
+/// Pipelines in the product's words and in those of `filters.py`, which is independent of it.
 const PIPELINES: [(&str, &str); 28] = [
     ("shift:0", r#"[]"#),
     ("select:300..600", r#"[["select", "300", "600"]]"#),
@@ -193,7 +193,7 @@ const PIPELINES: [(&str, &str); 28] = [
     ),
 ];
 
-/// What the script makes of a load, one list of rows for each pipeline.
+/// The script's output for a load, one list of rows for each pipeline.
 fn by_formula(lab: &Lab, load: &str) -> Vec<Vec<String>> {
     use std::io::Write;
     use std::process::{Command, Stdio};
@@ -202,7 +202,7 @@ fn by_formula(lab: &Lab, load: &str) -> Vec<Vec<String>> {
     python.arg(script).arg(load).current_dir(lab.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut python = python.spawn().expect("python3 is there");
     let pipelines: Vec<&str> = PIPELINES.iter().map(|(_, pipeline)| *pipeline).collect();
-    // All of it is read before anything is written.
+    // The script reads all of its input before it writes.
     python.stdin.take().unwrap().write_all(format!("[{}]", pipelines.join(",")).as_bytes()).unwrap();
     let output = python.wait_with_output().unwrap();
     assert!(output.status.success(), "filters.py {load}");
@@ -300,7 +300,7 @@ fn a_load_from_standard_input_goes_through_filters_too() {
         let mut replay = lab.command(&format!("replay - {SIM} -o {name} --filter"));
         let mut replay = replay.arg(steps).stdin(Stdio::piped()).spawn().unwrap();
         let text = rows(&[("0.5", 8, 8, 'R'), ("1", 16, 8, 'W'), ("2", 24, 8, 'W')]);
-        // Nobody reads what is refused.
+        // A refused command does not read its input.
         let _ = replay.stdin.take().unwrap().write_all(text.as_bytes());
         iosonar_testkit::Ended::of(replay.wait_with_output().unwrap())
     };

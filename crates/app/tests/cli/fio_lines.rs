@@ -1,9 +1,9 @@
-//! fio's command lines behind `run`: they run as typed, and issue as many requests as fio does.
+//! fio's command lines after `run`: they run as typed, and issue as many requests as fio does.
 
 use crate::*;
 use std::process::Command;
 
-/// What takes long in the page, in less time.
+/// A long runtime in the page, and its replacement.
 const SHORTENED: (&str, &str) = ("--runtime=60", "--runtime=1");
 
 /// The lines of `docs/patterns.md` that begin with `fio`.
@@ -24,7 +24,7 @@ fn target(lab: &Lab) {
     );
 }
 
-/// Reads and writes that fio issued; none if it is not installed.
+/// Reads and writes that fio issued; `None` if it is not installed.
 #[track_caller]
 fn of_fio(lab: &Lab, line: &str) -> Option<[u64; 2]> {
     let mut fio = Command::new("fio");
@@ -73,7 +73,7 @@ fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
     assert!(compared == 0 || compared >= 8, "{compared}");
 }
 
-/// Words that are another load here say so, and what they suggest is fio's.
+/// Options whose meaning differs here are reported, with the option that has fio's meaning.
 #[test]
 fn notes_say_what_fio_does() {
     let lab = lab();
@@ -169,7 +169,7 @@ fn words_that_change_no_request_are_accepted() {
         assert!(told.err.contains(note) && told.err.is_empty() == note.is_empty(), "{word}: {}", told.err);
     }
     assert!(!lab.path("o.txt").exists());
-    // What the notes name is there.
+    // The commands in the notes work.
     lab.expect(0, "run -t f --rw read --bs 64k --no-progress -o r");
     lab.expect(0, "export r --to csv");
     lab.expect(0, "convert r x.iolog");
@@ -200,7 +200,7 @@ fn readonly_is_honoured() {
     lab.expect(0, "run -t f --rw randread --readonly --number-ios 5 --no-progress -o r");
 }
 
-/// Each command that stands for a job is accepted as it is printed, and the words that it lacks are named.
+/// Each command printed for a job is accepted, and options without an equivalent are named.
 #[test]
 fn commands_for_a_job_file_are_accepted() {
     let lab = lab();
@@ -349,7 +349,7 @@ fn latency_logs_of_fio_are_imported() {
     assert!(["avg", "bw"].iter().all(|dir| !lab.path(dir).exists()));
 }
 
-/// fio verifies in a second run, or from a saved state: here that is a command of its own.
+/// fio verifies in a second run, or from a saved state: here a separate command does.
 #[test]
 fn words_for_a_later_verification_name_the_command_for_it() {
     let lab = lab();

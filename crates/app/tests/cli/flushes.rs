@@ -1,10 +1,10 @@
-//! Flushes of recorded loads, and FUA and preflush of their writes: from the load's lines to what is told of a run.
+//! Flushes of recorded loads, and FUA and preflush of their writes: from the load's lines to the report of a run.
 
 use crate::*;
 use iosonar_archive::{Marks, Outcome};
 use iosonar_plan::Op;
 
-/// Two commits of a journal, as it were, and a flush of its own.
+/// Two commits, as of a journal, and a separate flush.
 const LINES: &str = "\
     start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n\
     0.000000000 ; 16 ; 8 ; W ; 0.0 ; 0.0\n\
@@ -63,11 +63,11 @@ fn flushes_that_are_left_out_are_a_caution() {
     assert!(ids(&easier).contains(&"\"flushes-dropped\"".into()), "{easier}");
     assert!(!ids(&whole).contains(&"\"flushes-dropped\"".into()));
     assert_ne!(whole["targets"][0]["issued_hash"], easier["targets"][0]["issued_hash"]);
-    // A load without flushes is none the easier for it.
+    // A load without flushes is no easier with `--flush drop`.
     lab.file("plain.load", rows(&[("0", 8, 8, 'W')]));
     lab.expect(0, &format!("replay plain.load {SIM} --flush drop -o plain"));
     assert!(!ids(&summary(&lab, "plain")).contains(&"\"flushes-dropped\"".into()));
-    // What is left keeps its times, even if a flush came first.
+    // The remaining requests keep their times, even if a flush came first.
     lab.file("begins.load", format!("# flush ; 0.5\n{}", rows(&[("0.75", 8, 8, 'W')])));
     for policy in ["issue", "drop"] {
         lab.expect(0, &format!("replay begins.load {SIM} --flush {policy} -o begins-{policy}"));
@@ -122,7 +122,7 @@ fn conversions_and_filters_keep_them() {
     assert_eq!(lines(&lab.expect(0, "filter select:0..10 a.load").out), want);
     let shifted = lab.expect(0, "filter slip:1,8 a.load").out;
     assert_eq!(shifted.lines().filter(|line| line.starts_with("# flush")).count(), 2, "{shifted}");
-    // A log of fio has a word for flushes and none for FUA.
+    // A log of fio supports flushes, but not FUA.
     let fio = lab.expect(0, "convert a.load c.iolog");
     assert!(fio.err.contains("2 writes had FUA or a preflush"), "{}", fio.err);
     assert_eq!(std::fs::read_to_string(lab.path("c.iolog")).unwrap().matches(" sync ").count(), 2);
@@ -143,7 +143,7 @@ fn check_counts_flushes_and_fua() {
         same.out
     );
     assert!(same.out.contains("FUA writes 2 in the replay, 2 in the recording"), "{}", same.out);
-    // A load asks for no more and no less.
+    // A load records only these facts.
     lab.file("plain.load", LINES.replace("WPF", "WP").replace("WF", "W") + "# flush ; 1\n");
     let differs = lab.expect(5, "check ran plain.load").out;
     assert!(
@@ -165,7 +165,7 @@ fn blkreplays_front_end_reads_loads_as_blkreplay_does() {
     let lab = lab();
     commits(&lab);
     lab.expect(0, &format!("replay a.load {SIM} -o r"));
-    // In a result, a flush is a comment as in a load, and none of the requests that are counted.
+    // In a result, a flush is a comment as in a load, and not counted as a request.
     lab.expect(0, "export r --to replay -o r.replay");
     let text = std::fs::read_to_string(lab.path("r.replay")).unwrap();
     assert_eq!(text.lines().filter(|line| line.starts_with("# flush ; ")).count(), 2, "{text}");
@@ -181,7 +181,7 @@ fn blkreplays_front_end_reads_loads_as_blkreplay_does() {
 #[test]
 fn a_load_that_is_made_of_records_is_in_the_order_of_time() {
     let lab = lab();
-    // The first request takes longer than the ones behind it.
+    // The first request takes longer than the later ones.
     lab.file(
         "a.load",
         rows(&[("0", 0, 2000, 'W'), ("0.0001", 8000, 8, 'R'), ("0.0002", 9000, 8, 'R')])

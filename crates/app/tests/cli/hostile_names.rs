@@ -1,5 +1,5 @@
-//! Names that others chose: control characters, line ends and marks of the writing direction in the names of files, in traces, in
-//! archives, in what other programs print. Each command is run with them, and what it prints for people has none.
+//! Names chosen by others: control characters, line ends and marks of the writing direction in the names of files, in traces, in archives,
+//! in the output of other programs. No command prints them in its output for people.
 
 use crate::*;
 use iosonar_testkit::Ended;
@@ -12,7 +12,7 @@ const FORGED: &str = "verdict: trustworthy";
 /// ESC, OSC with its end, C1, a carriage return, marks and overrides of the direction, separators of lines, a tab.
 const ODD: &str = "\u{1b}[31m\u{1b}]0;pwned\u{7}\u{9b}2J\r\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\u{200b}\t\nverdict: trustworthy";
 
-/// A name with all of that, and bytes that are no UTF-8.
+/// A name with all of these, and bytes that are no UTF-8.
 fn hostile(start: &str) -> OsString {
     OsString::from_vec([start.as_bytes(), ODD.as_bytes(), b"\xff\xe2\x80"].concat())
 }
@@ -27,7 +27,7 @@ fn is_odd(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Nothing of a text can be obeyed, and none of its lines is forged.
+/// Asserts that a text contains no control sequence and no forged line.
 #[track_caller]
 fn assert_tame(text: &str, what: &str) {
     let odd = |c: char| is_odd(c) && c != '\n';
@@ -44,7 +44,7 @@ fn run(lab: &Lab, words: &[&OsStr]) -> Ended {
     ended
 }
 
-/// Runs a command in which `@` stands for a name.
+/// Runs a command with a name in place of `@`.
 #[track_caller]
 fn tame(lab: &Lab, line: &str, name: &OsStr) -> Ended {
     let words: Vec<OsString> = line
@@ -56,7 +56,7 @@ fn tame(lab: &Lab, line: &str, name: &OsStr) -> Ended {
         .collect();
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     let ended = run(lab, &words);
-    // IOzone's and XDD's forms have tabs of their own.
+    // IOzone's and XDD's forms contain tabs.
     let untabbed = |text: &str| {
         if line.starts_with("iozone") || line.starts_with("xdd") {
             text.replace('\t', " ")
@@ -128,7 +128,7 @@ fn escapes_names_in_errors_of_every_command() {
     }
 }
 
-/// A plan, a trace, a load, a matrix and an archive that others wrote.
+/// A plan, a trace, a load, a matrix and an archive from others.
 #[test]
 fn escapes_what_stands_in_files_of_others() {
     let lab = lab();
@@ -173,7 +173,7 @@ fn escapes_what_stands_in_files_of_others() {
     assert!(told.contains("\\u{1b}[31m"), "{told}");
 }
 
-/// Strings of an archive, all of them replaced.
+/// Replaces all strings of an archive.
 fn spoil(value: &mut Value, keep: &dyn Fn(&str) -> bool) {
     match value {
         Value::String(text) if !keep(text) => *text = hostile_text(text),
@@ -183,7 +183,7 @@ fn spoil(value: &mut Value, keep: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// An archive whose texts others have changed.
+/// An archive whose texts were changed by others.
 fn spoiled_archive(lab: &Lab) {
     lab.expect(0, &format!("run {SIM} --rw randrw --number-ios 200 --seed 3 -o o"));
     let path = lab.path("o/run.json");
@@ -236,7 +236,7 @@ fn escapes_texts_of_an_archive_in_every_view() {
     }
 }
 
-/// Pictures and pages: neither markup nor marks of a name are left, and embedded JSON ends where it should.
+/// Pictures and pages contain neither markup nor marks of a name, and embedded JSON ends where it should.
 #[test]
 fn escapes_names_in_pages_and_pictures() {
     let lab = lab();
@@ -267,7 +267,7 @@ fn escapes_names_in_pages_and_pictures() {
     assert!(pictures > 5);
 }
 
-/// The page without the program in it, which has its own tabs.
+/// The page without its embedded program, which contains tabs.
 fn without_viewer(page: &str) -> String {
     let (before, rest) = page.split_once("<script id=\"iosonar-viewer\">").expect("a viewer");
     let (_, after) = rest.split_once("</script>").expect("its end");
@@ -309,7 +309,7 @@ fn measures_files_with_odd_names_and_escapes_them() {
     }
 }
 
-/// What a command of a filter writes to its standard error is passed on in lines that name it.
+/// The standard error of a filter's command is passed on in lines that name it.
 #[test]
 fn escapes_what_other_programs_say() {
     let lab = lab();
@@ -323,7 +323,7 @@ fn escapes_what_other_programs_say() {
     assert_eq!(ended.out.lines().count(), 3, "{}", ended.out);
 }
 
-/// Cells that begin a formula are defused on request; numbers are numbers in either form.
+/// Cells that start a formula are defused on request; numbers are numbers in either form.
 #[test]
 fn defuses_formulas_in_csv_on_request() {
     let lab = lab();
@@ -372,7 +372,7 @@ fn cells_of(line: &str) -> Vec<String> {
     cells
 }
 
-/// A line of another machine without an end is refused at a limit that is stated, and names the machine.
+/// An endless line of another machine is refused at a stated limit, and the error names the machine.
 #[test]
 fn refuses_endless_lines_of_other_machines() {
     let lab = lab();
@@ -384,7 +384,7 @@ fn refuses_endless_lines_of_other_machines() {
     assert!(ended.err.contains("host alpha: a line has more than 64 MiB"), "{}", ended.err);
 }
 
-/// What the program creates for its ledger is private, and what exists stays as it is.
+/// A new ledger and its directories are private, and existing ones stay as they are.
 #[test]
 fn keeps_the_ledger_private() {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What IOzone printed or wrote, in all the ways in which people keep it.
+//! IOzone's output, printed or written, in all the forms in which people keep it.
 
 use crate::*;
 use std::process::Stdio;
@@ -55,7 +55,7 @@ fn standard_input_is_read() {
     assert_eq!(read("a.json"), read("b.json"));
 }
 
-/// The figures of `-O` and `-N` are no kB/s; the worksheet has the same as the table.
+/// The figures of `-O` and `-N` are no kB/s; the worksheet agrees with the table.
 #[test]
 fn units_and_worksheets_are_read() {
     let lab = lab();
@@ -86,7 +86,7 @@ fn units_and_worksheets_are_read() {
             let found =
                 by_text.iter().find(|c| (c.0.as_str(), c.1, c.2) == (name, file, record)).expect("a cell");
             let measured = cell["kib_per_second"].as_u64().unwrap() as f64;
-            // Whole operations and whole microseconds are as coarse as they are.
+            // Figures in whole operations or whole microseconds are that coarse.
             let record_ms = record as f64 / measured * 1e6;
             let coarse = match option {
                 "-O" => 0.01,

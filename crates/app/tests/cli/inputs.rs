@@ -1,4 +1,4 @@
-//! Inputs that come from pipes, and inputs that are read whole: what is kept of them, and what is too much.
+//! Inputs from pipes, and inputs that are read whole: storage and limits.
 
 use crate::*;
 use iosonar_testkit::{Ended, until};
@@ -19,7 +19,7 @@ fn long_load() -> String {
     })
 }
 
-/// The command with its temporary files in a directory of their own.
+/// The command with a separate directory for temporary files.
 fn command(lab: &Lab, args: &str) -> Command {
     std::fs::create_dir_all(lab.path("tmp")).unwrap();
     let mut command = lab.command(args);
@@ -31,7 +31,7 @@ fn temporary_files(lab: &Lab) -> usize {
     std::fs::read_dir(lab.path("tmp")).unwrap().count()
 }
 
-/// Feeds a command, which may end before it has read all of it.
+/// Feeds a command, which may end before it has read all input.
 fn fed(mut command: Command, input: &str) -> Ended {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -41,7 +41,7 @@ fn fed(mut command: Command, input: &str) -> Ended {
     })
 }
 
-/// Whether a process keeps something in an open file below `directory`.
+/// Whether a process has an open file below `directory`.
 fn keeps_something(child: &Child, directory: &Path) -> bool {
     let descriptors = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap();
     descriptors.flatten().any(|descriptor| {
@@ -108,7 +108,7 @@ fn what_is_imported_from_a_pipe_has_its_records() {
     assert_eq!(lab.records("imported").len(), 2);
 }
 
-/// Sparse files that are larger than what is read.
+/// Creates sparse files larger than the limits.
 fn large(lab: &Lab) {
     lab.target("text", (16 << 20) + 1);
     lab.target("list", (256 << 20) + 1);
@@ -134,7 +134,7 @@ fn what_is_read_whole_is_judged_before_it_is_read() {
         ("analyze FILE".to_string(), "/dev/zero", "a character device"),
     ] {
         let args = args.replace("FILE", file);
-        // What reads on for ever fails here, instead of filling the memory.
+        // A command that reads without end fails here, instead of filling the memory.
         let mut limited = lab.command_under(&["sh", "-c", r#"ulimit -v 4000000; exec "$0" "$@""#], &args);
         let ended = Ended::of(limited.output().unwrap());
         assert_eq!(ended.code, 2, "{args}: {}", ended.err);

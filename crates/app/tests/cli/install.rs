@@ -1,12 +1,12 @@
-//! What an installed program needs from its machine, and what it says about itself.
+//! Requirements of an installed program, and its own version output.
 
 use crate::*;
 use std::process::Command;
 
-/// The oldest C library that the program must start on: that of Debian 12 and RHEL 9 is not older.
+/// The oldest C library on which the program must start: those of Debian 12 and RHEL 9 are not older.
 const OLDEST_GLIBC: (u32, u32) = (2, 34);
 
-/// `GLIBC_2.34` as numbers. Of other libraries' versions, and of `GLIBC_PRIVATE`: nothing.
+/// Parses `GLIBC_2.34`; `None` for versions of other libraries, and for `GLIBC_PRIVATE`.
 fn glibc(version: &str) -> Option<(u32, u32)> {
     let (major, minor) = version.strip_prefix("GLIBC_")?.split_once('.')?;
     let minor = minor.split('.').next().unwrap_or(minor);
@@ -36,7 +36,7 @@ fn versions_are_compared_as_numbers() {
     assert_eq!((glibc("GLIBC_PRIVATE"), glibc("GCC_3.0")), (None, None));
 }
 
-// Which commit it is changes while a test runs: it must be one of this repository.
+// The commit may change while a test runs: it must be one of this repository.
 #[test]
 fn the_version_names_the_commit() {
     let said = lab().expect(0, "--version").out;

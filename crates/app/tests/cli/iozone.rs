@@ -122,7 +122,7 @@ fn run_phases(lab: &Lab, dir: &str) -> Vec<String> {
     phases.map(|phase| phase["name"].as_str().unwrap().to_string()).collect()
 }
 
-/// 11: every step has a record after the requests; what counts is what was asked.
+/// 11: every step has a record after the requests; flush and close count only with `-e` and `-c`.
 #[test]
 fn flushes_and_closing_count_if_asked() {
     let lab = lab();
@@ -215,7 +215,7 @@ fn streams_stop_with_the_first_or_finish() {
     assert_eq!(names, ["read", "write"]);
 }
 
-/// The mixed test has the readers that were asked for, and says what each half did.
+/// The mixed test has the requested number of readers, and reports each half.
 #[test]
 fn readers_and_writers_of_the_mix_are_told_apart() {
     let lab = lab();
@@ -275,7 +275,7 @@ fn all_forms_hold_the_same_numbers() {
     assert!(std::fs::read(lab.path("out.xlsx")).unwrap().starts_with(b"PK"));
 }
 
-/// 26: one line that names the option, and nothing was made.
+/// 26: one line names the option, and nothing is created.
 #[test]
 fn wrong_command_lines_are_refused() {
     let lab = lab();
@@ -311,7 +311,7 @@ fn wrong_command_lines_are_refused() {
     assert!(lab.expect(0, "iozone -h").out.contains("-+n"));
 }
 
-/// 28, and files that the tool did not make.
+/// 28, and files that the tool did not create.
 #[test]
 fn files_of_others_are_not_changed() {
     let lab = lab();
@@ -332,7 +332,7 @@ fn files_of_others_are_not_changed() {
     assert!(!lab.path("own").exists());
 }
 
-/// SIGINT: what was measured is printed, and the test file goes.
+/// SIGINT: completed measurements are printed, and the test file is removed.
 #[test]
 fn a_signal_keeps_what_was_measured() {
     let lab = lab();
@@ -349,7 +349,7 @@ fn a_signal_keeps_what_was_measured() {
     assert!(!lab.path("iozone.tmp").exists());
 }
 
-/// The plan says the same as the command line.
+/// The plan and the command line are equivalent.
 #[test]
 fn the_plan_runs_the_same_requests() {
     let lab = lab();
@@ -367,7 +367,7 @@ fn the_plan_runs_the_same_requests() {
     assert!(plan.contains("[phase.cell]\ntest = \"write\"") && plan.contains("must_be_new = true"), "{plan}");
 }
 
-/// Rates, pauses and delays are in the records; a stream that is paced has the rate that was asked for.
+/// Rates, pauses and delays are in the records; a paced stream has the requested rate.
 #[test]
 fn streams_are_paced_delayed_and_bound() {
     let lab = lab();
@@ -392,7 +392,7 @@ fn streams_are_paced_delayed_and_bound() {
     assert!(lab.expect(2, "iozone -d 5 -i 0").err.contains("-d has no effect without -t"));
 }
 
-/// CPU use is part of the report, and without one refused.
+/// CPU use is part of the report, and refused without one.
 #[test]
 fn cpu_use_is_reported() {
     let lab = lab();

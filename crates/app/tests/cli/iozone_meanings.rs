@@ -1,4 +1,4 @@
-//! What IOzone means by its words and figures: what its parent counts, where its figures stand, what its telemetry files name.
+//! Meaning of IOzone's words and figures: times of its parent, places of its figures, its telemetry files.
 
 use crate::live::Running;
 use crate::*;
@@ -44,7 +44,7 @@ fn names_of_old_spreadsheets_get_the_old_form() {
     }
 }
 
-/// Places of the figures in a row that IOzone 3.471 has printed.
+/// Positions of the figures in a row printed by IOzone 3.471.
 #[test]
 fn all_columns_stand_where_iozones_stand() {
     let lab = lab();
@@ -61,7 +61,7 @@ fn all_columns_stand_where_iozones_stand() {
     assert!(out.contains(head), "{out}");
 }
 
-/// What `-X` has written ends with the last byte of the trajectory.
+/// A file written with `-X` ends with the last byte of the trajectory.
 #[test]
 fn what_telemetry_has_written_is_read_by_it() {
     let lab = lab();
@@ -77,7 +77,7 @@ fn what_telemetry_has_written_is_read_by_it() {
         assert_eq!((tests, length("t")), (vec!["read"], 13_288), "{words}");
         assert_eq!(json["results"][0]["bytes"], 4096 + 4096 + 1000, "{words}");
     }
-    // Without a file, test 0 makes one that ends there, too.
+    // Without a file, test 0 creates one that ends there, too.
     lab.expect(0, "iozone -Y way -w -f new");
     assert_eq!(length("new"), 13_288);
     lab.file("short", vec![1u8; 13_000]);
@@ -122,7 +122,7 @@ fn json_says_how_a_measurement_ended() {
     assert_eq!((ended.code, &matrix["state"]), (130, &"interrupted".into()));
 }
 
-/// Whatever is written, and however it is read: the file, the place, how many bytes and records, and exit code 5.
+/// Damage is reported in every mode: the file, the place, how many bytes and records, and exit code 5.
 #[test]
 fn damage_is_told_in_every_mode() {
     let lab = lab();

@@ -2,7 +2,7 @@
 
 use crate::*;
 
-/// The calls that a command makes, one a line; none without strace.
+/// The system calls of a command, one a line; `None` without strace.
 fn calls(lab: &Lab, trace: &str, command: &str) -> Option<String> {
     let log = lab.path("calls").display().to_string();
     let filter = format!("trace={trace}");
@@ -16,7 +16,7 @@ fn calls(lab: &Lab, trace: &str, command: &str) -> Option<String> {
     Some(std::fs::read_to_string(&log).unwrap())
 }
 
-/// The offsets that `--trace-offsets` prints of a test, in records of 64 KiB.
+/// The offsets that `--trace-offsets` prints for a test, in records of 64 KiB.
 fn traced(out: &str, test: &str) -> Vec<u64> {
     let of_test = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let of_test = of_test.filter(|words| words.len() == 6 && words[0] == test);
@@ -55,7 +55,7 @@ fn random_orders_are_iozones_or_follow_the_seed() {
     assert!(refused.err.contains("33554432 blocks are more than 16777216"), "{}", refused.err);
 }
 
-/// How much of the bytes at equal places of two files is equal, in percent.
+/// Share of equal bytes at equal places of two files, in percent.
 fn equal_percent(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 * 100.0 / a.len() as f64
@@ -91,7 +91,7 @@ fn content_is_unique_or_as_equal_as_asked_for() {
         assert!((equal - percent).abs() < 1.0, "{words}: {equal}");
         assert!(words.contains("-+y") || pages(&a) == 256, "{words}");
     }
-    // Another seed of what is equal, another file; another skew, another unique part.
+    // Another seed of the shared data changes the file; another skew changes the unique part.
     let [a, b] = written("-+w 50");
     assert!(equal_percent(&a, &written("-+w 50 -+S 2")[0]) < 1.0);
     assert_eq!(written("-+w 50 -+W 1")[0], b);
@@ -99,7 +99,7 @@ fn content_is_unique_or_as_equal_as_asked_for() {
     assert_eq!(written("-+Z")[1], vec![0xa5; 1 << 20]);
 }
 
-/// Files with content to deduplicate are checked, by whichever test reads them, and a wrong byte is found.
+/// Files with deduplicable content are checked by every test that reads them, and a wrong byte is found.
 #[test]
 fn content_to_deduplicate_is_verified() {
     let lab = lab();
@@ -115,7 +115,7 @@ fn content_to_deduplicate_is_verified() {
     lab.expect(5, &format!("{run} --rw read {data} --verify contents -o bad"));
 }
 
-/// Files are opened with the flag that was asked for, in each front end, and without it with none.
+/// Files are opened with the requested flag in each front end, and otherwise without such flags.
 #[test]
 fn open_flags_reach_the_kernel() {
     let lab = lab();
@@ -150,7 +150,7 @@ fn open_flags_reach_the_kernel() {
     assert!(refused.err.contains("there is no flag 'often'"), "{}", refused.err);
 }
 
-/// Files of latencies, histograms and time stamps hold every request of their tests, and none that exists is touched.
+/// Files of latencies, histograms and time stamps hold every request of their tests, and existing files are not touched.
 #[test]
 fn files_with_names_of_their_own_hold_every_request() {
     let lab = lab();
@@ -198,7 +198,7 @@ fn files_with_names_of_their_own_hold_every_request() {
     let times: Vec<&str> = times.collect();
     assert!(times.len() == 16 && times.is_sorted(), "{stamps}");
 
-    // What is there stays, and nothing else is left.
+    // Existing files stay, and a refusal creates none.
     let refused = lab.expect(2, "iozone -s 64k -i 0 -+T");
     assert!(refused.err.contains("-+T Child_0.log"), "{}", refused.err);
     assert_eq!(read("Child_0.log"), stamps);
@@ -214,7 +214,7 @@ fn files_with_names_of_their_own_hold_every_request() {
     assert_eq!(read("Child_1.log").lines().count(), 4);
 }
 
-/// `-` is standard output, and nothing else is on it.
+/// `-` is standard output, and no other output is there.
 #[test]
 fn cells_go_to_standard_output() {
     let lab = lab();
@@ -230,7 +230,7 @@ fn cells_go_to_standard_output() {
     assert!(!lab.path("-").exists());
 }
 
-/// The old dense mode is that of `-a -z -i 0 -i 1`.
+/// The old dense mode equals `-a -z -i 0 -i 1`.
 #[test]
 fn the_old_dense_mode_is_a_matrix() {
     let lab = lab();
@@ -240,7 +240,7 @@ fn the_old_dense_mode_is_a_matrix() {
     assert!(ended.err.contains("-A is an old form of -a -z -i 0 -i 1"), "{}", ended.err);
 }
 
-/// Mapped files are used as the options say: advice, and the first page through the descriptor.
+/// Mapped files follow the options: advice, and the first page through the descriptor.
 #[test]
 fn mapped_files_are_advised_and_mixed() {
     let lab = lab();
@@ -313,7 +313,7 @@ fn flush_and_close_follow_the_writes_and_count_only_if_asked() {
     }
 }
 
-/// With `-m` each record has memory of its own, until all of it was used; without it, the same is used again.
+/// With `-m` each record has a separate buffer, until all are used; without it, the same one is reused.
 #[test]
 fn buffers_are_used_in_turn() {
     let lab = lab();
@@ -345,7 +345,7 @@ fn buffers_are_used_in_turn() {
     };
     let Some(many) = addresses("-m") else { return };
     assert_eq!(many, 16);
-    // The buffer of the request, and that of the next one, whose data is made ahead.
+    // The buffer of the request, and that of the next one, whose data is generated ahead.
     assert!(addresses("").unwrap() <= 2);
 }
 

@@ -1,4 +1,4 @@
-//! What IOzone's options add between and around the requests of a test.
+//! Operations that IOzone's options add between and around the requests of a test.
 
 use crate::iozone::cells;
 use crate::live::Running;
@@ -15,7 +15,7 @@ fn requests(lab: &Lab, dir: &str, phase: u16) -> Vec<Record> {
     found
 }
 
-/// From the end of a request to the start of the next one.
+/// Times from the end of a request to the start of the next one.
 fn gaps(records: &[Record]) -> Vec<u64> {
     records.windows(2).map(|pair| pair[1].submitted.unwrap().0 - pair[0].completed.unwrap().0).collect()
 }
@@ -42,7 +42,7 @@ fn think_time_separates_requests_and_counts_if_asked() {
     }
 }
 
-/// `-+b`: so much is written, then flushed; nothing happens for a while after it. Flushes count, pauses do not.
+/// `-+b`: each burst of writes is followed by a flush and a pause. Flushes count, pauses do not.
 #[test]
 fn bursts_are_flushed_and_followed_by_a_pause() {
     let lab = lab();
@@ -81,8 +81,8 @@ fn jitter_counts_with_its_time_and_without_its_bytes() {
     assert_eq!((requests(&lab, "run", 0).len(), requests(&lab, "run", 2).len()), (200, 200));
 }
 
-/// `-+l`, `-+L`, `-+V`: one file is written by all streams, stays until the end, and holds what each of them wrote. Each
-/// record's lock is taken and given back by its own calls.
+/// `-+l`, `-+L`, `-+V`: all streams write one file, which stays until the end with the data of each. Each record's lock is taken and
+/// released by separate calls.
 #[test]
 fn records_are_locked_and_streams_share_a_file() {
     let lab = lab();
@@ -113,7 +113,7 @@ fn records_are_locked_and_streams_share_a_file() {
     assert!(!lab.path("one").exists());
 }
 
-/// A lock that somebody else has on a record delays this record, and no other.
+/// A lock that another process holds on a record delays this record, and no other.
 #[test]
 fn the_wait_for_a_lock_is_part_of_the_request() {
     let lab = lab();
@@ -135,7 +135,7 @@ fn the_wait_for_a_lock_is_part_of_the_request() {
     assert!(longest.latency().unwrap().0 >= 300_000_000);
 }
 
-/// `-X`, `-Y`: requests go where the file says, in its order, with its sizes and pauses.
+/// `-X`, `-Y`: requests follow the places, order, sizes and pauses of the file.
 #[test]
 fn telemetry_files_name_every_request() {
     let lab = lab();
@@ -158,7 +158,7 @@ fn telemetry_files_name_every_request() {
     assert_eq!(bytes, [Some(12_800), Some(12_800), Some(4196), Some(4196)]);
     assert_eq!(lab.path("iozone.tmp").metadata().unwrap().len(), 65_536 + 8192);
     std::fs::remove_file(lab.path("iozone.tmp")).unwrap();
-    // Without one of writes the file is written in order first.
+    // Without a trajectory for writes the file is first written in order.
     std::fs::remove_file(lab.path("out.json")).unwrap();
     lab.expect(0, "iozone -Y reads -+n --json out.json");
     for (text, why) in [

@@ -1,5 +1,5 @@
-//! What is said of simulated runs: levels, stalls and rates of a device that behaves as it is told, from several seeds. Real devices
-//! are in `devices/validity.rs` and `devices/experiments.rs`, counts over many seeds in `./bench validity`.
+//! Verdicts on simulated runs: levels, stalls and rates of a device with prescribed behaviour, from several seeds. Real devices are in
+//! `devices/validity.rs` and `devices/experiments.rs`, counts over many seeds in `./bench validity`.
 
 use crate::*;
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn requests_that_are_dropped_because_they_conflict_are_told() {
     }
 }
 
-/// A verdict is "read with care" also without a caution: nobody knows whether the level of a short run stays.
+/// A verdict is "read with care" also without a caution: a short run does not show whether the level stays.
 #[test]
 fn strict_ends_with_3_for_every_verdict_of_care() {
     let lab = lab();

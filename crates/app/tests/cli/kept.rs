@@ -1,4 +1,4 @@
-//! What others have made stays, and permission is typed: outputs of front ends, continued matrices, plans of results, the ledger.
+//! Files of others stay, and permission is typed: outputs of front ends, continued matrices, plans of results, the ledger.
 
 use crate::live::Running;
 use crate::outputs::leaves_nothing;
@@ -42,7 +42,7 @@ fn iozone_overwrites_no_file_with_its_reports() {
     assert!(["j", "c", "w.xlsx"].iter().all(|file| lab.path(file).metadata().unwrap().len() > 100));
 }
 
-/// A run that is killed leaves no report, and one that ends takes the place of nothing that came meanwhile.
+/// A killed run leaves no report, and a run that ends replaces no file created meanwhile.
 #[test]
 fn reports_of_iozone_are_there_when_they_are_complete() {
     let lab = lab();
@@ -138,7 +138,7 @@ fn a_matrix_that_others_may_have_written_is_continued_by_typing_it() {
     leaves_nothing(&lab, 2, "matrix --resume m", &["--resume m: every user may write", "type FILE"]);
     let typed =
         "matrix t.f --sizes 64k..1m --records 64k --tests write --repeat 200 --resume m --no-progress";
-    // Nothing that such a directory holds proves a file.
+    // The contents of such a directory do not prove that it owns a file.
     let refused = lab.expect(2, typed).err;
     assert!(refused.contains("t.f"), "{refused}");
     holds(&lab, "t.f", THESIS);
@@ -180,7 +180,7 @@ fn numbers_of_a_matrix_have_bounds_wherever_they_stand() {
     assert!(lab.expect(2, &many).err.contains("200000 are the most"));
 }
 
-/// Pictures of a matrix replace those of an earlier part, and never what a link leads to.
+/// Pictures of a matrix replace those of an earlier part, and never the target of a link.
 #[test]
 fn pictures_of_a_matrix_follow_no_link() {
     let lab = lab();
@@ -202,7 +202,7 @@ fn the_plan_of_a_result_permits_nothing() {
     lab.file("t.f", THESIS);
     leaves_nothing(&lab, 2, "run r/plan.toml --no-progress -o again", &["t.f: the file exists"]);
     lab.expect(0, "run r/plan.toml --no-progress --destroy -o again");
-    // Whoever has written a plan has typed what it says.
+    // A plan that the user has written gives permission as if typed.
     lab.file("t.f", THESIS);
     lab.file("plan.toml", plan);
     lab.expect(0, "run plan.toml --no-progress -o third");
@@ -223,7 +223,7 @@ fn a_setup_file_of_xdd_permits_nothing() {
     lab.expect(0, &format!("{words} -setup outer -destroy"));
 }
 
-/// Lines of somebody else are neither added to nor dropped.
+/// Lines of another program are neither added to nor dropped.
 #[test]
 fn a_ledger_that_is_another_file_stays_as_it_is() {
     let lab = lab();

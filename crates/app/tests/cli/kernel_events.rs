@@ -1,4 +1,4 @@
-//! Traces of the kernel's block events: which completion ends which request, and what its letters mean.
+//! Traces of the kernel's block events: which completion ends which request, and the meaning of the letters.
 
 use crate::*;
 use iosonar_archive::{Marks, Outcome};
@@ -9,7 +9,7 @@ fn trace<'a>(lab: &Lab, name: &'a str) -> &'a str {
     name
 }
 
-/// The latencies of an archive in microseconds, in the order of the requests; `None` for one without an end.
+/// The latencies of an archive in microseconds, in the order of the requests; `None` without a completion.
 fn latencies_us(lab: &Lab, archive: &str) -> Vec<Option<u64>> {
     sorted(lab, archive).iter().map(|record| record.latency().map(|latency| latency.0 / 1000)).collect()
 }
@@ -53,7 +53,7 @@ fn a_flush_that_failed_has_failed() {
     lab.expect(0, "convert t a");
     let results: Vec<i64> = sorted(&lab, "a").iter().map(|record| record.result).collect();
     assert_eq!(results, [0, 0, 0, 0, -5]);
-    // blkparse prints an errno as 16 bits without sign; without completions of their own, flushes end with the device's.
+    // blkparse prints an errno as unsigned 16 bits; flushes without a completion end with the device's.
     let text = std::fs::read_to_string(fixture_path("traces/fsync-flush.blkparse")).unwrap();
     lab.file("u", text.replace("C  FN 0 [0]", "C  FN 0 [65531]"));
     lab.expect(0, "convert u b");
@@ -140,7 +140,7 @@ fn completions_whose_start_was_cut_off_are_no_requests() {
     assert_eq!(lab.records("x.archive").len(), 1);
 }
 
-// The driver gives a request back before it takes it.
+// The driver requeues a request before it takes it.
 #[test]
 fn info_and_conversions_count_a_requeued_request_once() {
     let lab = lab();
@@ -276,7 +276,7 @@ fn lines_without_a_direction_need_one() {
     assert!(ended.err.contains("leave the option out"), "{}", ended.err);
 }
 
-// What the recorded programs wrote is not known.
+// The data written by recorded programs is unknown.
 #[test]
 fn no_caution_speaks_of_the_data_of_a_recording() {
     let lab = lab();
@@ -285,7 +285,7 @@ fn no_caution_speaks_of_the_data_of_a_recording() {
     assert!(!lab.expect(0, "show a").out.contains("compressible"));
 }
 
-/// Nobody had set a depth or a rate: what a recording shows is what there was.
+/// A recording has no configured depth or rate, and shows the observed maximum in flight.
 #[test]
 fn a_recording_has_no_target_rate_and_tells_the_most_requests_in_flight() {
     let lab = lab();
@@ -305,7 +305,7 @@ fn a_recording_has_no_target_rate_and_tells_the_most_requests_in_flight() {
     assert!(text.contains("target rate   none (recorded)") && text.contains(", max 3 at 20.0 ms"), "{text}");
 }
 
-/// A storage engineer asks what a load consists of, and whose it is.
+/// A storage engineer asks which requests a load consists of, and from which processes.
 #[test]
 fn a_recording_tells_its_reads_and_sequential_requests_by_process() {
     let lab = lab();

@@ -1,5 +1,5 @@
-//! `iosonar knee` on simulated devices, whose capacity is known: channels ÷ mean service time, or depth ÷ mean service time
-//! where the depth is less.
+//! `iosonar knee` on simulated devices with known capacity: channels ÷ mean service time, or depth ÷ mean service time where the depth is
+//! less.
 
 use crate::*;
 
@@ -31,7 +31,7 @@ fn the_capacity_of_a_device_is_found() {
             assert_eq!(verdict["from_the_start"], false);
         }
     }
-    // What it kept: the answer, the picture, an archive of each ramp.
+    // Results kept: the answer, the picture, an archive of each ramp.
     let dir = lab.path("k0-1");
     let kept: Value = serde_json::from_slice(&std::fs::read(dir.join("knee.json")).unwrap()).unwrap();
     let names: Vec<&str> =
@@ -53,7 +53,7 @@ fn the_figures_are_told_with_the_evidence_and_the_original_s_own() {
     let told = lab.expect(0, &format!("knee {SIM} {device} --from 250 --to 750 --out k")).out;
     assert!(told.contains("\n  sustains 500 requests/s (95 % interval "), "{told}");
     assert!(told.contains("SIMULATED"), "{told}");
-    // Delays exceed a second: the original's figure is there, and near.
+    // Delays exceed a second: the original's figure is printed, and is close.
     let iops = told.split("IOPS=").nth(1).unwrap().split_whitespace().next().unwrap();
     assert!((iops.parse::<f64>().unwrap() / 500.0 - 1.0).abs() < 0.05, "{told}");
     let steps = told.lines().skip_while(|line| !line.contains("demanded/s")).skip(1);
@@ -92,7 +92,7 @@ fn a_very_slow_target_is_told_the_ramp_that_it_needs() {
     let device = "--sim-service 1s --sim-channels 1";
     let told = knee(&lab, 1, &format!("{device} --out slow"));
     assert_eq!(told["verdict"]["why"], "too_few");
-    // It is not asked for ever more.
+    // The rate is not raised without end.
     assert_eq!(told["ramps"].as_array().unwrap().len(), 1);
     let sentence = told["sentences"][1].as_str().unwrap();
     let (_, options) = sentence.split_once("iosonar knee -t dev ").unwrap_or_else(|| panic!("{sentence}"));
@@ -135,7 +135,7 @@ fn a_load_is_asked_for_in_its_order_at_the_times_of_the_ramp() {
     let want = crate::filter::read(&lab.expect(0, "filter shift:0 l.load.gz").out);
     let got = sorted(&lab, "k/ramp");
     assert!(got.len() == 15_000 && got.iter().zip(&want).all(|(record, row)| sector(record) == row.1));
-    // A load that is over before the ramp shows nothing, and says why.
+    // A load that ends before the ramp shows nothing, and the answer says why.
     lab.expect(0, "generate mixed few.load --rate 20 --duration 5s");
     let text = lab.expect(0, &format!("knee few.load {SIM} {device} --growth 50 --out few")).out;
     assert!(text.contains("the load was over before the ramp"), "{text}");

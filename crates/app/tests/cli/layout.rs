@@ -1,5 +1,5 @@
-//! Layout of files, as far as it needs no device: what is refused, names, directories, forms. Maps themselves are compared
-//! with other tools in `devices layout::`.
+//! Layout of files, as far as it needs no device: refusals, names, directories, forms. Maps themselves are compared with other tools in
+//! `devices layout::`.
 
 use crate::*;
 use iosonar_plan::Op;
@@ -32,7 +32,7 @@ fn what_is_no_regular_file_is_refused_without_being_opened() {
             ("nowhere", "No such file"),
         ] {
             let mut child = lab.command(&format!("layout {verb} {name}")).spawn().unwrap();
-            // One that blocks in open(2) would never end.
+            // A command that blocks in open(2) would never end.
             for _ in 0..500 {
                 if child.try_wait().unwrap().is_some() {
                     break;
@@ -211,7 +211,7 @@ fn a_picture_has_the_form_of_its_name_and_replaces_nothing() {
     }
     assert!(!lab.path("b.png").exists() && !lab.path("a.gif").exists());
     lab.expect(0, "layout map --picture a.png --force probe");
-    // A file that is mapped is never replaced by its picture.
+    // A mapped file is never replaced by its picture.
     std::fs::copy(lab.path("probe"), lab.path("probe.png")).unwrap();
     lab.expect(2, "layout map --picture probe.png --force probe.png");
     assert_eq!(std::fs::read(lab.path("probe.png")).unwrap().len(), 65_536);
@@ -247,7 +247,7 @@ fn a_file_has_exactly_the_size_that_was_asked_for() {
     );
     let orders = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["scan_orders"].clone();
     assert_eq!(orders(&same.out), orders(&again.out));
-    // Files are removed, also those of the directory of their own.
+    // Files are removed, and so are the directories created for them.
     lab.expect(0, "layout run . --size 64k --methods direct+4k+dirs=2 --rounds 1 --no-progress -o u");
     let left: Vec<_> =
         std::fs::read_dir(lab.path("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
@@ -265,7 +265,7 @@ fn a_file_has_exactly_the_size_that_was_asked_for() {
     assert!(!lab.path("iosonar-direct+4k+dirs=2-1.dir").exists());
 }
 
-/// A file that is opened again for each write is flushed after several of them, within the time of its creation.
+/// A file that is reopened for each write is flushed after several of them, within the time of its creation.
 #[test]
 fn a_file_is_flushed_after_several_openings() {
     let lab = lab();

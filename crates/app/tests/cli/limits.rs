@@ -1,4 +1,4 @@
-//! Limits of the machine and damaged results: each ends in order, with a message that names the path and what helps.
+//! Limits of the machine and damaged results: each ends in order, with a message that names the path and a remedy.
 
 use crate::*;
 use parquet::column::writer::ColumnCloseResult;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs with a limit of file sizes, in KiB.
+/// Runs a command with a limit of file sizes, in KiB.
 fn limited(lab: &Lab, kib: u64, args: &str) -> iosonar_testkit::Ended {
     // Blocks of `ulimit -f` are of another size in each shell; prlimit counts bytes.
     let limit = format!("--fsize={}", kib << 10);
@@ -63,7 +63,7 @@ fn more_targets_than_open_files_are_refused_at_once() {
         lab.command_under(&["prlimit", "--nofile=100:100"], &args).output().unwrap(),
     );
     assert_eq!(ended.code, 2, "{}", ended.err);
-    // The files do not even exist: nothing was looked at.
+    // The files do not even exist: none is opened.
     assert!(
         ended.err.contains("200 targets") && ended.err.contains("open files; this process may have 100"),
         "{}",
@@ -71,7 +71,7 @@ fn more_targets_than_open_files_are_refused_at_once() {
     );
 }
 
-/// CPU time in seconds that a run on so many targets takes.
+/// CPU time in seconds of a run on `count` targets.
 fn cpu_time(lab: &Lab, count: usize, kind: &str) -> f64 {
     let targets: String = (0..count).map(|n| format!(" -t f{n}")).collect();
     let args = format!(
@@ -90,7 +90,7 @@ fn cpu_time(lab: &Lab, count: usize, kind: &str) -> f64 {
     used.split_whitespace().map(seconds).sum()
 }
 
-/// The columns of a Parquet file, changed as `change` says: what it returns nothing for is dropped.
+/// Renames the columns of a Parquet file by `change`; a column with `None` is dropped.
 fn rewrite(path: &Path, change: impl Fn(usize, &str) -> Option<String>) {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let metadata: &ParquetMetaData = reader.metadata();
@@ -161,7 +161,7 @@ fn result() -> Lab {
     lab
 }
 
-/// What each command that reads results does, and its exit code where the samples of the machine cannot be read.
+/// Commands that read results, with their exit code if the samples of the machine cannot be read.
 const READERS: [(&str, i32); 8] = [
     ("show R", 0),
     ("show R --json", 0),

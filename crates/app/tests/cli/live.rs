@@ -1,5 +1,5 @@
-//! Runs that are stopped, aborted, killed or asked how they are. They go on the real clock with the null
-//! engine, and are waited for by what they say, never by time.
+//! Runs that are stopped, aborted, killed or asked for progress. They use the real clock with the null engine, and tests wait for their
+//! output, never for a time.
 
 use crate::*;
 use iosonar_archive::Outcome;
@@ -7,7 +7,7 @@ use iosonar_testkit::{Ended, signal};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
-/// A run that goes on. It is ended, by its own id, when a test fails.
+/// A run in progress. It is ended, by its process id, when a test fails.
 pub struct Running {
     child: Child,
     err: BufReader<ChildStderr>,
@@ -26,7 +26,7 @@ impl Running {
         Running { child, err, seen: String::new() }
     }
 
-    /// Reads what it says until a line is right.
+    /// Reads its output until a line matches.
     #[track_caller]
     pub fn until(&mut self, right: impl Fn(&str) -> bool) -> String {
         loop {
@@ -49,7 +49,7 @@ impl Running {
         completed(&line).expect("seen before")
     }
 
-    /// Waits until signals are listened to.
+    /// Waits until signals are handled.
     #[track_caller]
     fn until_progress(&mut self) {
         self.until(|line| line.starts_with('{'));
@@ -65,7 +65,7 @@ impl Running {
 
     pub fn end(mut self) -> Ended {
         let (mut out, mut stdout) = (Vec::new(), self.child.stdout.take().expect("it is piped"));
-        // Both at once: who fills one pipe while nobody reads it never ends the other.
+        // Both at once: a program blocked on one full pipe would never close the other.
         std::thread::scope(|scope| {
             scope.spawn(|| stdout.read_to_end(&mut out).expect("standard output can be read"));
             self.err.read_to_string(&mut self.seen).expect("standard error can be read");
@@ -103,7 +103,7 @@ fn state(lab: &Lab) -> Value {
         .clone()
 }
 
-/// What was stopped is a beginning of the load without gaps, and only what waited was cancelled.
+/// Asserts that the records are a prefix of the load without gaps, and only a waiting request was cancelled.
 fn is_a_beginning(records: &[Record]) {
     assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64));
     for r in records {
@@ -145,7 +145,7 @@ fn a_signal_stops_a_run_and_its_result_is_whole() {
     }
 }
 
-/// No figure covers what was due after the stop.
+/// No figure covers requests due after the stop.
 #[test]
 fn figures_of_a_stopped_run_end_at_the_stop() {
     let lab = lab();
@@ -192,7 +192,7 @@ fn a_signal_before_time_zero_ends_the_run_at_once() {
     lab.expect(0, "show r");
 }
 
-/// Gives a run three requests on a standard input that stays open: it waits for the fourth.
+/// Feeds a run three requests on a standard input that stays open: it waits for the fourth.
 fn fed(running: &mut Running) -> ChildStdin {
     let mut input = running.child.stdin.take().expect("it is piped");
     input
@@ -205,7 +205,7 @@ fn fed(running: &mut Running) -> ChildStdin {
 fn a_second_signal_aborts() {
     let lab = lab();
     let mut running = Running::start(&lab, &format!("replay - {NULL}"), Stdio::piped());
-    // Its load does not go on, so that the first signal cannot end it.
+    // The load waits for input, so that the first signal cannot end it.
     let input = fed(&mut running);
     running.until_progress();
     running.signal("INT");
@@ -258,7 +258,7 @@ fn a_killed_run_keeps_what_was_recorded() {
     *damaged.last_mut().unwrap() ^= 1;
     std::fs::write(&log, damaged).unwrap();
     assert!(lab.expect(0, "show r").err.contains("bytes of its log are damaged"));
-    // Damage in the middle costs its frame alone, and everybody says so, with its place.
+    // Damage in the middle costs its frame alone, and every command reports it, with its place.
     let mut damaged = whole.clone();
     damaged[16 + 12 + 20] ^= 1;
     std::fs::write(&log, damaged).unwrap();
@@ -275,7 +275,7 @@ fn a_killed_run_keeps_what_was_recorded() {
     std::fs::write(&log, &whole[..16]).unwrap();
     assert!(lab.expect(0, "show r").out.contains("No request completed"));
     std::fs::write(&log, &whole[..10]).unwrap();
-    // Killed at its very beginning: there is no record yet, and that is no damage.
+    // Killed at its very start: there is no record yet, and that is no damage.
     assert!(lab.expect(0, "show r").out.contains("No request completed"));
 }
 
@@ -345,7 +345,7 @@ fn a_producer_that_pauses_holds_nothing_up() {
     let mut producer = child.stdin.take().unwrap();
     producer.write_all(b"0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n").unwrap();
     producer.flush().unwrap();
-    // The record of the first request reaches the log although the source says nothing more.
+    // The record of the first request reaches the log although the source is silent.
     lab.until_records("r");
     // And a stop is not held up either.
     signal(child.id(), "INT");
@@ -355,7 +355,7 @@ fn a_producer_that_pauses_holds_nothing_up() {
     assert_eq!(lab.records("r").len(), 1);
 }
 
-/// Records in the whole frames of a log, as the form in `docs/archive.md` says: a count, a length, a checksum.
+/// Records in the whole frames of a log, in the form of `docs/archive.md`: a count, a length, a checksum.
 fn in_log(path: &std::path::Path) -> u64 {
     let bytes = std::fs::read(path).unwrap_or_default();
     let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
@@ -370,7 +370,7 @@ fn in_log(path: &std::path::Path) -> u64 {
     records
 }
 
-/// Interrupts a run once or twice at moments that follow from `seed`. Gives how it ended up.
+/// Interrupts a run once or twice at moments drawn from `seed`. Returns its final state.
 fn interrupted(seed: u64) -> String {
     let mut word = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut random = move |below: u64| {
@@ -387,7 +387,7 @@ fn interrupted(seed: u64) -> String {
     let mut seen = 0;
     for span in [400_000, 60_000].into_iter().take(1 + seed as usize % 2) {
         std::thread::sleep(std::time::Duration::from_micros(random(span)));
-        // Read before each signal: what is in the log must never be lost.
+        // Read before each signal: records in the log must never be lost.
         seen = in_log(&log).max(seen);
         if child.try_wait().unwrap().is_none() {
             signal(child.id(), "INT");
@@ -437,7 +437,7 @@ fn ctrl_c_at_any_moment_loses_no_record() {
     println!("{:?}", how.into_inner().unwrap());
 }
 
-/// Time from the start of the program to time zero, with so many files as targets.
+/// Time from the start of the program to time zero, with this many files as targets.
 fn start_of(lab: &Lab, targets: usize) -> u64 {
     let names: Vec<String> = (0..targets).map(|i| format!("file{i}")).collect();
     let args = format!(
@@ -455,14 +455,14 @@ fn start_of(lab: &Lab, targets: usize) -> u64 {
     run["origin_monotonic_ns"].as_u64().unwrap() - before
 }
 
-/// What is looked at once for a run must not be looked at once for each target.
+/// Checks made once per run must not be repeated for each target.
 #[test]
 fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
     let lab = lab();
     for i in 0..1000 {
         lab.file(&format!("file{i}"), [7; 16 << 10]);
     }
-    // Ten times the targets: what grows with their square would take a hundred times as long. Other tests run beside.
+    // Ten times the targets: quadratic work would take a hundred times as long. Other tests run beside.
     let grows_slowly = || {
         let (few, many) = (start_of(&lab, 100), start_of(&lab, 1000));
         println!("100 targets start in {} ms, 1000 in {} ms", few / MS, many / MS);
@@ -472,7 +472,7 @@ fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
     assert!((0..3).any(|_| grows_slowly()), "more than 50 times as long, three times");
 }
 
-/// A script without job control: what it starts in the background ignores SIGINT.
+/// A script without job control: background processes ignore SIGINT.
 #[test]
 fn a_run_that_ignores_sigint_says_so_and_ends_by_sigterm() {
     let lab = lab();
@@ -491,7 +491,7 @@ fn a_run_that_ignores_sigint_says_so_and_ends_by_sigterm() {
     assert_eq!(ended.err.matches("SIGINT is ignored").count(), 1, "{}", ended.err);
     assert_eq!(state(&lab), serde_json::json!({"state": "interrupted", "why": "SIGTERM"}));
     assert!(!sorted(&lab, "r").is_empty());
-    // Nobody is told who can press Ctrl-C: a shell that gives the signal back to its command.
+    // Not reported if Ctrl-C works: a shell that restores the signal for its command.
     let script = ["env", "--default-signal=INT"];
     let mut heard = lab.command_under(&script, "replay short.load --engine null --size 1GiB -t dev -o s");
     let heard = Ended::of(heard.output().expect("env starts"));

@@ -1,8 +1,8 @@
-//! The live view on a terminal: that it shows what happens, that it leaves the terminal as it was however it ends, that it
-//! obeys where escape codes are unwanted, and that a terminal that takes nothing holds nothing up.
+//! The live view on a terminal: it shows the run, restores the terminal however it ends, obeys where escape codes are unwanted, and is not
+//! held up by a terminal that takes nothing.
 //!
-//! Most tests give the program a pseudo-terminal; three compare what `tmux` makes of it with files in `fixtures/live`,
-//! which `BLESS=1 cargo test` writes anew.
+//! Most tests give the program a pseudo-terminal; three compare the screen of `tmux` with files in `fixtures/live`, which `BLESS=1 cargo
+//! test` rewrites.
 
 use crate::*;
 use iosonar_testkit::until;
@@ -22,7 +22,7 @@ const CURSOR: &str = "\x1b[?25h";
 const RUN: &str = "run -t dev --engine null --size 1GiB --rw randrw --rate-iops 2000 --iodepth 4 -o r --live";
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program on a pseudo-terminal: standard input and standard error are that, standard output is a pipe.
+/// A program on a pseudo-terminal: that is its standard input and standard error, and standard output is a pipe.
 struct OnTerminal {
     child: Child,
     master: File,
@@ -38,7 +38,7 @@ impl OnTerminal {
         terminal
     }
 
-    /// Nobody reads what the program writes to the terminal.
+    /// Starts a program without a reader of its terminal.
     fn without_reader(lab: &Lab, args: &str, env: &[(&str, &str)], input: Option<Stdio>) -> OnTerminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("it can be used");
@@ -59,7 +59,7 @@ impl OnTerminal {
         OnTerminal { child, master: File::from(master), slave, before, seen: Arc::default() }
     }
 
-    /// Keeps what the program writes.
+    /// Collects the output of the program.
     fn read(&self) {
         let (mut master, seen) = (self.master.try_clone().expect("one more handle"), self.seen.clone());
         std::thread::spawn(move || {
@@ -74,7 +74,7 @@ impl OnTerminal {
         String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
     }
 
-    /// Waits until `right` is, and says what was seen by then.
+    /// Waits until `right` holds, and returns the output until then.
     #[track_caller]
     fn until(&self, what: &str, right: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + PATIENCE;
@@ -88,8 +88,7 @@ impl OnTerminal {
         }
     }
 
-    /// The same for the view as it stands now: all of it is sent again and again (Ctrl-L), because otherwise only cells that
-    /// differ are.
+    /// Waits for the current view: all of it is sent repeatedly (Ctrl-L), because otherwise only cells that differ are.
     #[track_caller]
     fn until_view(&mut self, what: &str, right: impl Fn(&str) -> bool) {
         let end = Instant::now() + PATIENCE;
@@ -113,7 +112,7 @@ impl OnTerminal {
         iosonar_testkit::signal(self.child.id(), name);
     }
 
-    /// Waits for the end; gives the exit code and what was written to the terminal.
+    /// Waits for the end; returns the exit code and the output to the terminal.
     #[track_caller]
     fn end(mut self) -> (i32, String) {
         use std::os::unix::process::ExitStatusExt;
@@ -129,7 +128,7 @@ impl OnTerminal {
         };
         let text = text.join().unwrap().unwrap();
         assert!(!text.contains('\x1b'), "{text:?}");
-        // What the kernel still holds.
+        // Waits for output that the kernel still buffers.
         std::thread::sleep(Duration::from_millis(100));
         let after = tcgetattr(&self.slave).unwrap();
         assert_eq!(after.local_modes, self.before.local_modes, "the terminal's modes are not what they were");
@@ -149,7 +148,7 @@ fn size(terminal: &File, columns: u16, rows: u16) {
     tcsetwinsize(terminal, size).expect("a size");
 }
 
-/// The screen that was entered was left, and the cursor is there again.
+/// Asserts that the program has left the alternate screen, and the cursor is visible again.
 #[track_caller]
 fn is_restored(seen: &str) {
     assert_eq!(seen.matches(ENTER).count(), seen.matches(LEAVE).count(), "{seen:?}");
@@ -196,14 +195,14 @@ fn a_signal_leaves_the_terminal_as_it_was() {
 #[test]
 fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
     let lab = lab();
-    // Its load does not go on, so that the first signal cannot end it.
+    // The load waits for input, so that the first signal cannot end it.
     let args = "replay - -t dev --engine null --size 1GiB --start-grace 0 -o r --live";
     let mut terminal = OnTerminal::without_reader(&lab, args, &[], Some(Stdio::piped()));
     terminal.read();
     let mut producer = terminal.child.stdin.take().expect("it is piped");
     producer.write_all(rows(&[("0", 8, 8, 'R'), ("0", 16, 8, 'R'), ("0", 24, 8, 'R')]).as_bytes()).unwrap();
     terminal.until("the view", |seen| seen.contains("in flight"));
-    // Both are there before the run can end.
+    // Both signals are pending before the run can end.
     terminal.signal("INT");
     terminal.signal("TERM");
     let (code, seen) = terminal.end();
@@ -211,7 +210,7 @@ fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
     // Whichever of the two is handled last: both may wait at the same time.
     assert!([130, 143].contains(&code), "{code}: {seen:?}");
     is_restored(&seen);
-    // What was said under the view is said again where it stays.
+    // Messages under the view are repeated on the normal screen.
     let after = &seen[seen.rfind(LEAVE).unwrap()..];
     assert!(after.contains("stopping") && after.contains("aborted"), "{seen:?}");
 }
@@ -247,7 +246,7 @@ fn a_view_that_breaks_costs_neither_the_terminal_nor_the_run() {
     let (code, seen) = terminal.end();
     assert_eq!(code, 0, "{seen:?}");
     is_restored(&seen);
-    // What broke is said where it can be read.
+    // The panic message is readable afterwards.
     assert!(seen[seen.rfind(LEAVE).unwrap()..].contains("panicked"), "{seen:?}");
     assert_eq!(count(&summary(&lab, "r"), "all", "completed"), 4000);
 }
@@ -339,7 +338,7 @@ fn a_terminal_that_takes_nothing_holds_nothing_up() {
     for (name, args) in [("r", RUN.to_string()), ("r2", RUN.replace(" --live", "").replace("-o r", "-o r2"))]
     {
         let terminal = OnTerminal::without_reader(&lab, &format!("{args} --runtime 4"), &[], None);
-        // What others wrote there is not read either: the terminal is full.
+        // Other output in the terminal is not read either: the terminal is full.
         let full = "x".repeat(1 << 16);
         let slave = terminal.slave.try_clone().unwrap();
         rustix::io::ioctl_fionbio(&slave, true).unwrap();
@@ -363,7 +362,7 @@ fn simulated(lab: &Lab) {
     );
 }
 
-/// What a picture looks like must be what it was.
+/// Asserts that the screen equals the golden file.
 #[track_caller]
 fn is_golden(name: &str, text: &str) {
     let path = fixture_path("live").join(name);
@@ -407,12 +406,12 @@ fn an_archive_can_be_paused_sought_and_left() {
     let (code, seen) = terminal.end();
     assert_eq!(code, 130);
     is_restored(&seen);
-    // What is left of a result without its records cannot be shown.
+    // A result whose records are missing cannot be shown.
     std::fs::remove_file(lab.path("sim/records.parquet")).unwrap();
     assert!(lab.expect(2, "live sim --once").err.contains("records.log"));
 }
 
-/// `tmux` on a socket of its own; it is ended with this.
+/// `tmux` on a separate socket, ended on drop.
 struct Tmux(String);
 
 impl Tmux {
@@ -455,7 +454,7 @@ fn a_real_terminal_shows_what_was_drawn() {
             dir.display()
         );
         let size = [columns.to_string(), rows.to_string()];
-        // The shell stays until it is ended, so that what the program leaves behind can be seen.
+        // The shell stays, so that the final screen can be captured.
         tmux.command(&["new-session", "-d", "-x", &size[0], "-y", &size[1], "env PS1= sh"]);
         tmux.command(&["send-keys", &command, "Enter"]);
         let until = |what: &str, right: &dyn Fn(&str) -> bool| {
@@ -484,7 +483,7 @@ fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
     let lab = lab();
     let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
     tmux.command(&["new-session", "-d", "-x", "100", "-y", "30", "env PS1= sh"]);
-    // Not in one line with `cd`: the shell itself must stay, and the program be a job of its own.
+    // Not in one line with `cd`: the shell itself must stay, and the program be a separate job.
     for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 10 & echo $! > id")] {
         tmux.command(&["send-keys", &line, "Enter"]);
     }
@@ -494,7 +493,7 @@ fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
     signal("TSTP");
     let stat = format!("/proc/{id}/stat");
     until("the stop", || std::fs::read_to_string(&stat).unwrap().contains(") T "));
-    // Who changes a terminal from the background is stopped for it, again and again.
+    // A background process that changes the terminal's modes is stopped each time.
     signal("CONT");
     until("the end", || lab.path("r/summary.json").exists());
 }
@@ -519,10 +518,10 @@ fn a_run_that_goes_on_is_followed() {
     assert!(once.contains("unfinished") && once.contains("in flight  -"), "{once}");
     let mut terminal = OnTerminal::start(&lab, "live r", &[]);
     terminal.until("a first time", |seen| seen.contains("00:0") && seen.contains("in flight"));
-    // Its clock goes on: that is the run's.
+    // Its clock advances: it is the run's.
     terminal
         .until_view("a later time", |view| (4..60).any(|second| view.contains(&format!("00:{second:02}"))));
-    // What was chosen stays although more and more comes: it has come several times within a second.
+    // The selection stays while new records arrive, several times within a second.
     let later = Duration::from_secs(1);
     terminal.press("-w");
     std::thread::sleep(later);
@@ -553,7 +552,7 @@ fn long_reading_shows_how_far_it_is() {
     let lab = lab();
     lab.expect(0, "run -t dev --engine sim --size 1GiB --rw randread --number-ios 300000 --no-progress -o r");
     let (code, seen) = OnTerminal::start(&lab, "analyze r", &[]).end();
-    // It may be over before anything is worth saying.
+    // The run may end before there is anything to report.
     assert!(
         code == 0 && seen.rsplit('\r').next().unwrap().trim_start_matches("\x1b[K").is_empty(),
         "{seen:?}"

@@ -1,4 +1,4 @@
-//! What is read from loads: forms, windows, order, and who gets which.
+//! Reading loads: forms, windows, order, and their assignment to targets.
 
 use crate::*;
 use iosonar_plan::Op;
@@ -97,7 +97,7 @@ fn plain_gzip_members_and_stdin_give_the_same_records() {
     let text = plain("conflict400.load.gz");
     fixture(&lab, "conflict400.load.gz");
     lab.file("plain.load", &text);
-    // The name says nothing: what counts is the content.
+    // The form is detected from the content, not the name.
     lab.file("gzip.load", gzip(text.as_bytes()));
     let middle = text[..text.len() / 2].len();
     let members = [gzip(&text.as_bytes()[..middle]), gzip(&text.as_bytes()[middle..])].concat();
@@ -270,7 +270,7 @@ fn every_request_of_the_window_ends_in_one_counter() {
     assert_eq!(run["targets"][0]["max_requested_end"], 4_096 * 512);
 }
 
-/// Sector, bytes and operation of each record, sorted: what was asked for, whatever the order.
+/// Sector, bytes and operation of each requested access, sorted.
 fn multiset(records: &[Record]) -> Vec<(u64, u64, Op)> {
     let mut all: Vec<_> = records.iter().map(|r| (r.requested.offset, r.requested.length, r.op)).collect();
     all.sort_unstable();

@@ -1,4 +1,4 @@
-//! Plans that make files in certain ways: in pieces, by file operations alone, several in turn.
+//! Plans that create files in certain ways: in pieces, by file operations alone, several in turn.
 
 use crate::live::Running;
 use crate::*;
@@ -25,7 +25,7 @@ fn writer(target: usize, options: &str, workload: &str) -> String {
     )
 }
 
-/// Each eight bytes hold their place.
+/// Asserts that each eight bytes hold their place.
 #[track_caller]
 fn is_sequenced(lab: &Lab, name: &str, bytes: u64) {
     let found = std::fs::read(lab.path(name)).unwrap();
@@ -45,8 +45,8 @@ fn cells_of(lab: &Lab, result: &str) -> Vec<CellStats> {
 const PIECES: &str = "pass_offset = \"64KiB\", stop = { bytes = \"64KiB\" }";
 const REOPENED: &str = "before = [\"open\"], after = [\"close\"]";
 
-/// A file that is opened again every 64 KiB. `file.create` makes it once, before the first pass; `must_be_new` refuses one that
-/// is there. `before = ["create"]` would delete it in each pass.
+/// A file that is reopened every 64 KiB. `file.create` creates it once, before the first pass; `must_be_new` refuses an existing one.
+/// `before = ["create"]` would delete it in each pass.
 #[test]
 fn a_file_is_written_in_pieces_and_reopened_for_each() {
     let lab = lab();
@@ -71,13 +71,13 @@ fn a_file_is_written_in_pieces_and_reopened_for_each() {
     let closed = records.iter().filter(|r| r.op == Op::Close).map(|r| r.latency().unwrap().0).sum::<u64>();
     assert_eq!((stream.elapsed_ns, stream.close_ns), (in_flight, closed));
     assert!(stream.span_ns >= stream.elapsed_ns + closed * 15 / 16, "{stream:?}");
-    // Once more: it is there now.
+    // The second run finds an existing file.
     let refused = lab.expect(2, "run plan.toml --no-progress -o r2");
     assert!(refused.err.contains("the file exists"), "{}", refused.err);
     is_sequenced(&lab, "f", 1 << 20);
 }
 
-/// A file that is there is replaced by a phase without requests; the phase after it opens what that made.
+/// An existing file is replaced by a phase without requests; the next phase opens the new one.
 #[test]
 fn a_phase_of_file_operations_alone_writes_nothing() {
     let lab = lab();
@@ -153,7 +153,7 @@ fn a_signal_ends_files_that_are_written_in_turn() {
     lab.file("plan.toml", forever);
     let words = "run plan.toml --progress json --progress-every 50ms -o r";
     let mut running = Running::of(lab.command(words).stdin(std::process::Stdio::null()));
-    // A slow machine may have completed one request only when it first says so.
+    // A slow machine may have completed only one request at its first report.
     while running.until_records() < 4 {}
     running.signal("INT");
     let ended = running.end();
@@ -164,7 +164,7 @@ fn a_signal_ends_files_that_are_written_in_turn() {
     );
 }
 
-/// Passes with files of their own: those that are there already belong to somebody, because nobody has named them.
+/// Passes with separate files: existing files are not overwritten, because the user has not named them.
 #[test]
 fn files_of_passes_that_nobody_named_stay() {
     let run = "run -t t --rw write --steps sequential --bs 4k --io-size 16k --create --between-passes new-file --passes 3 --no-progress --unlink -o o";
@@ -178,7 +178,7 @@ fn files_of_passes_that_nobody_named_stay() {
             assert!(refused.err.contains(name) && refused.err.contains(option), "{}", refused.err);
             assert_eq!(std::fs::read(lab.path(name)).unwrap(), b"somebody's");
             assert!(!lab.path("t.00000002").exists() && !lab.path("o").exists());
-            // It is typed: the file is overwritten, and not deleted, because the run has not made it.
+            // With the option typed the file is overwritten, but not deleted, because the run has not created it.
             lab.expect(0, &format!("{command} {option}"));
             assert_eq!(lab.path(name).metadata().unwrap().len(), 16 << 10);
             assert!(!lab.path("t.00000002").exists() && lab.path("t").exists());
@@ -186,7 +186,7 @@ fn files_of_passes_that_nobody_named_stay() {
     }
 }
 
-/// A file that takes the place of one that the run has made is somebody's.
+/// A file that replaces a target of the run belongs to its creator.
 #[test]
 fn file_that_takes_the_place_of_a_target_is_not_deleted() {
     let lab = lab();

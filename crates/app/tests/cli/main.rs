@@ -1,7 +1,7 @@
 //! Acceptance through the binary, for everything that needs no special device: simulated engine, null engine,
 //! regular files. Numbers in comments are those of the acceptance checks in `spec/blkreplay.md`, section 8.
 //!
-//! The simulated engine has a clock of its own, so times there are exact; times of real I/O are never asserted.
+//! The simulated engine has a simulated clock, so its times are exact; times of real I/O are never asserted.
 
 mod analyze;
 mod blkreplay;
@@ -96,7 +96,7 @@ fn recorded(lab: &Lab, name: &str) -> String {
     file
 }
 
-/// The same for a load of others, where it lies beside the repository.
+/// Copies a load of others into the lab; `None` if it does not lie beside the repository.
 fn of_others(lab: &Lab, name: &str) -> Option<String> {
     let path = iosonar_testkit::load_of_others(name)?;
     let file = format!("{name}.load.gz");
@@ -157,7 +157,7 @@ fn sorted(lab: &Lab, result: &str) -> Vec<Record> {
     records
 }
 
-/// The twin oracle: records of a command, and of the plan that it shows. The archive knows the plan, too.
+/// The twin oracle: returns the records of a command and asserts that its shown plan gives the same. The archive knows the plan, too.
 #[track_caller]
 fn twins(lab: &Lab, number: usize, command: &str) -> [Vec<Record>; 2] {
     let shown = lab.expect(0, &format!("{command} --show-plan -o never")).out;
@@ -172,13 +172,13 @@ fn twins(lab: &Lab, number: usize, command: &str) -> [Vec<Record>; 2] {
     records
 }
 
-/// First sector of what the load asked for.
+/// First requested sector.
 fn sector(record: &Record) -> u64 {
     record.requested.offset / 512
 }
 
-/// Most records in flight at the same time on one target, from their times alone. What completes at the
-/// moment of another's submission has made room for it.
+/// Maximum number of records in flight on one target, from their times alone. A completion at the moment of another's submission makes room
+/// for it.
 fn most_in_flight<'a>(records: impl IntoIterator<Item = &'a Record>) -> i64 {
     let both = |r: &Record| Some([(r.submitted?.0, 1), (r.completed?.0, -1)]);
     let mut events: Vec<(u64, i64)> = records.into_iter().filter_map(both).flatten().collect();

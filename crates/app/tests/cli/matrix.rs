@@ -100,12 +100,12 @@ fn a_matrix_that_was_interrupted_is_continued() {
     lab.expect(0, &format!("{words} --resume m --no-records"));
     let found = repetitions(&lab, "m");
     assert!(found.len() == 12 && found.values().all(|repeats| repeats.len() == 40), "{found:?}");
-    // What was measured before was not measured again, unless its part was not whole.
+    // Cells measured before were not measured again, unless their part was incomplete.
     let after = results(&lab, "m");
     let kept = before.iter().filter(|cell| after.contains(cell)).count();
     assert!(kept + 2 >= before.len(), "{kept} of {}", before.len());
     assert!(lab.path("m/part-1").exists() && !lab.path("m/part-2").exists());
-    // Nothing is missing: nothing is measured.
+    // No cell is missing: nothing is measured.
     lab.expect(0, "matrix --resume m");
     assert_eq!(results(&lab, "m"), after);
 }
@@ -156,13 +156,13 @@ fn mistakes_are_named_and_nothing_is_created() {
     assert_eq!(std::fs::read(lab.path("mine")).unwrap(), b"precious");
 }
 
-/// The cells of finished phases come from the log, and what the killed part left of its test file is no obstacle.
+/// The cells of finished phases come from the log, and the test file of the killed part is no obstacle.
 #[test]
 fn a_matrix_that_was_killed_is_continued() {
     let lab = lab();
     let words = "matrix t.tmp --sizes 64k..4m --records 4k --tests write,read --repeat 60";
     let running = Running::of(&mut lab.command(&format!("{words} -o m")));
-    // Some phases are over.
+    // Some phases have finished.
     lab.until_logged("m/part-1", 40_000);
     running.signal("KILL");
     assert_ne!(running.end().code, 0);
@@ -170,7 +170,7 @@ fn a_matrix_that_was_killed_is_continued() {
     let listed = lab.expect(0, "matrix --resume m --dry-run").out;
     let missing: usize = listed.lines().last().unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(missing > 0 && missing < 840, "{listed}");
-    // A file of somebody else stays, whatever its name.
+    // A file of another program stays, whatever its name.
     let own = std::fs::read(&left).unwrap_or_default();
     lab.file("t.tmp", "precious");
     let refused = lab.expect(2, "matrix --resume m").err;
@@ -186,7 +186,7 @@ fn a_matrix_that_was_killed_is_continued() {
     let found = repetitions(&lab, "m");
     assert!(found.len() == 14 && found.values().all(|repeats| repeats.len() == 60), "{found:?}");
     assert!(!left.exists());
-    // Nobody has kept the CPU time of the part that was killed.
+    // The CPU time of the killed part is unknown.
     let cells = results(&lab, "m");
     let unknown = cells.iter().filter(|cell| cell["cpu_ns"].is_null()).count();
     assert!(
@@ -211,7 +211,7 @@ fn a_matrix_is_measured_by_one_process() {
     running.end();
 }
 
-/// The share that is done and the time that is left are those of the whole matrix.
+/// Progress and remaining time are those of the whole matrix.
 #[test]
 fn progress_is_that_of_the_whole_matrix() {
     let lab = lab();
@@ -280,7 +280,7 @@ fn matrices_are_compared_cell_by_cell() {
 
     lab.expect(0, "compare a.json b.json c.json --html change.html");
     let page = std::fs::read_to_string(lab.path("change.html")).unwrap();
-    // Of each comparison two tests with three maps.
+    // For each comparison two tests with three maps.
     assert_eq!(page.matches("<figure>").count(), 2 * 2 * 3);
     assert!(page.contains("+50 %") && page.contains("-50 %") && !page.contains("<script"));
     let csv = lab.expect(0, "compare a.json b.json c.json --csv").out;
@@ -326,7 +326,7 @@ fn a_regression_is_told_by_the_exit_code() {
     }
 }
 
-/// What IOzone printed becomes a table, which is compared with another one: half as fast in each cell.
+/// IOzone's output is imported as a table, and compared with another one: half as fast in each cell.
 #[test]
 fn tables_of_iozone_are_imported_and_compared() {
     let lab = lab();
@@ -353,7 +353,7 @@ fn tables_of_iozone_are_imported_and_compared() {
     // Each cell, and each test over its cells.
     assert_eq!(compared.matches(",-50.0000,").count(), 8 + 4, "{compared}");
     lab.expect(0, "compare old.json old.json");
-    // Neither is replaced, and what is no text of IOzone is refused.
+    // Neither is replaced, and text that is not IOzone's is refused.
     assert!(lab.expect(2, "import iozone old.txt -o new.json").err.contains("--out new.json"));
     lab.file("other.txt", "nothing of IOzone\n");
     assert!(lab.expect(2, "import iozone other.txt").err.contains("there are no figures of IOzone"));

@@ -33,7 +33,7 @@ fn verifies_from_any_directory() {
     assert!(ended.err.contains("w.img is another file of this name"), "{}", ended.err);
     let ended = lab.expect(5, "verify a/written --target w.img=w.img");
     assert!(!ended.err.contains("another file"), "{}", ended.err);
-    // The usual case needs no words.
+    // The usual case needs no options.
     assert_eq!(within(&lab, &dir, 0, "verify written --no-progress").err, "");
     let json: Value = serde_json::from_str(&lab.expect(0, "verify a/written --json").out).unwrap();
     assert_eq!(json["targets"][0], file.as_str());
@@ -73,7 +73,7 @@ fn rejects_journals_that_are_missing() {
     let dir = written(&lab, "a");
     let ended = within(&lab, &dir, 2, "verify written --mode after-crash --journal gone/j");
     assert!(ended.err.contains("--journal gone/j: No such file"), "{}", ended.err);
-    // The run was killed, and the journal that it has written is needed.
+    // The run was killed, and its journal is needed.
     let kill = "run -t w.img --rw write --bs 4k --size 1M --rate-iops 100 --time-based --runtime 60s --no-progress \
                 --journal j -o killed";
     let mut running = lab.command(kill).current_dir(&dir).spawn().unwrap();

@@ -1,8 +1,8 @@
-//! What is named where a load or a run is expected, and is neither.
+//! Inputs that are neither a load nor a run, where one is expected.
 
 use crate::*;
 
-/// A text without a request was drawn as an empty load before.
+/// A text without a request used to be drawn as an empty load.
 #[test]
 fn a_text_without_a_request_is_no_load_and_nothing_is_drawn() {
     let lab = lab();
@@ -16,7 +16,7 @@ fn a_text_without_a_request_is_no_load_and_nothing_is_drawn() {
         );
     }
     assert!(!lab.path("users.plots").exists() && !lab.path("users.html").exists());
-    // A load without a request is one.
+    // A load form without a request is a load.
     lab.file(
         "empty.load",
         "# nothing was recorded\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n",

@@ -1,4 +1,4 @@
-//! Standard output and standard error as others meet them: pipes that close, full disks, help, generated files.
+//! Standard output and standard error as users meet them: pipes that close, full disks, help, generated files.
 
 use crate::*;
 use iosonar_testkit::Ended;
@@ -7,7 +7,7 @@ use std::process::Stdio;
 const COMMANDS: [&str; 10] =
     ["replay", "run", "compare", "analyze", "show", "plot", "report", "export", "import", "generate"];
 
-/// The writing end of a pipe that nobody reads any more.
+/// The writing end of a pipe whose reader is closed.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -46,7 +46,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(lab.records("again"), lab.records("r"));
     assert!(lab.path("again/summary.json").exists() && lab.path("r/report.html").exists());
     assert!(lab.path("r/plots/sheet.svg").exists());
-    // What the run came to still counts.
+    // The exit code of the run still counts.
     let ended = with_stdout(&lab, &format!("{replay} --sim-errors 1 -o failing"), closed());
     assert_eq!(ended.code, 1, "{}", ended.err);
 }
@@ -99,7 +99,7 @@ fn a_full_disk_is_told_with_what_could_not_be_written_and_what_helps() {
     }
 }
 
-/// The options of a help text with what it says about each.
+/// The options of a help text with their descriptions.
 fn options(help: &str) -> Vec<(String, String)> {
     let lines: Vec<&str> = help.lines().collect();
     let option = |(i, line): (usize, &&str)| {
@@ -195,7 +195,7 @@ fn a_run_that_cannot_begin_leaves_nothing_behind() {
     let targets: Vec<String> = (0..60).map(|i| format!("t{i}.img")).collect();
     targets.iter().for_each(|name| drop(lab.target(name, 1 << 20)));
     let (binary, targets) = (env!("CARGO_BIN_EXE_iosonar"), targets.join(" "));
-    // Each target can be opened, but not all of them together: that is found before any is looked at.
+    // Each target can be opened, but not all of them together: this is detected before any is examined.
     let run = format!(
         "ulimit -n 40 && exec {binary} replay conflict7.load.gz -t {targets} --buffered --depth 1 --no-progress -o r"
     );

@@ -1,4 +1,4 @@
-//! Files that users name for output: what is refused, what is replaced, and what stays of a command that fails.
+//! Files that users name for output: which are refused or replaced, and which stay after a failed command.
 //! Devices and mounted images: `tests/devices/outputs.rs`.
 
 use super::*;
@@ -29,7 +29,7 @@ fn with_run() -> Lab {
     lab
 }
 
-/// The command ends with `code`, says these words, and changes nothing.
+/// Asserts that the command ends with `code`, prints these words, and changes nothing.
 #[track_caller]
 pub fn leaves_nothing(lab: &Lab, code: i32, command: &str, words: &[&str]) {
     let before = listing(&lab.path("."));
@@ -144,7 +144,7 @@ fn a_command_that_fails_leaves_no_output() {
     ] {
         leaves_nothing(&lab, code, command, &[]);
     }
-    // A damaged archive is found out while it is exported.
+    // A damaged archive is detected during the export.
     let records = lab.path("run/records.parquet");
     let mut bytes = std::fs::read(&records).unwrap();
     let middle = bytes.len() / 2;
@@ -156,7 +156,7 @@ fn a_command_that_fails_leaves_no_output() {
     }
 }
 
-/// Everything that a command reads is forbidden to its outputs, whatever it is called there.
+/// No output may replace an input of its command, whatever its name.
 #[test]
 fn what_a_command_reads_is_no_output_of_it() {
     let lab = with_run();

@@ -1,5 +1,5 @@
-//! What commands need only while they run: private, removed at the end, and by the next start of the command where one was killed.
-//! What belongs to others stays, whatever its name is.
+//! Temporary directories of commands: private, removed at the end, or by the next start of the command where one was killed. Files of
+//! others stay, whatever their name.
 
 use crate::live::Running;
 use crate::*;
@@ -24,14 +24,14 @@ fn command(lab: &Lab, args: &str) -> Command {
     command
 }
 
-/// Kills a command as soon as it has a directory of its own, and starts another one.
+/// Kills a command as soon as it has a temporary directory, and starts another one.
 #[track_caller]
 fn next_start_removes_what_a_killed_one_has_left(kind: &str, args: &str, next: &str, code: i32) {
     let lab = lab();
     let tmp = lab.path("tmp");
     std::fs::create_dir(&tmp).unwrap();
     lab.target("t", 1 << 20);
-    // Somebody's, with a similar name.
+    // A directory of another program, with a similar name.
     std::fs::create_dir_all(tmp.join(format!(".iosonar-{kind}-1-0/run"))).unwrap();
     let foreign = tmp.join(format!(".iosonar-{kind}-notes"));
     std::fs::create_dir(&foreign).unwrap();
@@ -89,7 +89,7 @@ fn doctor_removes_what_a_killed_doctor_has_left() {
     assert_eq!(hidden(&lab.path("dir")), [".iosonar-doctor-1"]);
 }
 
-/// `derive` and `convert` make their results beside the place that these get.
+/// `derive` and `convert` create their results beside the final place.
 #[test]
 fn partial_results_of_others_stay() {
     let lab = lab();
@@ -107,7 +107,7 @@ fn partial_results_of_others_stay() {
     assert_eq!(hidden(&lab.path("o")).len(), 1);
 }
 
-/// A file that somebody has put into the directory of a result stays when the run is refused after all.
+/// An existing file at the journal's path stays when the run is refused.
 #[test]
 fn journal_of_a_refused_run_goes_and_one_of_others_stays() {
     let lab = lab();
@@ -137,7 +137,7 @@ fn second_layout_run_in_a_directory_leaves_the_files_of_the_first() {
     assert!(!lab.path("iosonar-buffered+64k").exists());
 }
 
-/// A file that appears after the run has looked: the engine refuses it, and it stays.
+/// A file that appears after the run's check: the engine refuses it, and it stays.
 #[test]
 fn file_that_appears_while_free_space_is_aged_stays() {
     let lab = lab();
@@ -164,7 +164,7 @@ fn files_for_aged_free_space_of_a_killed_run_are_removed_by_the_next() {
     until("some files", || hidden(&lab.path("")).len() > 50);
     running.kill().unwrap();
     running.wait().unwrap();
-    // Somebody's, with such a name.
+    // A file of another program, with such a name.
     lab.file(".iosonar-age-x", "somebody's");
     lab.file(".iosonar-age-900000", "somebody's");
     assert!(hidden(&lab.path("")).len() > 50);

@@ -1,4 +1,4 @@
-//! Patterns in fio's words: what the words ask for is what is issued, and a plan that says the same is the same run.
+//! Patterns in fio's words: the issued requests match the words, and the equivalent plan is the same run.
 
 use crate::*;
 use iosonar_plan::{Nanos, Op};
@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The simulated engine without a plan; --size pretends the target, too.
 const RUN: &str = "run --engine sim --no-progress -t dev";
 
-/// Runs a pattern and gives back its records in the order of the source.
+/// Runs a pattern and returns its records in the order of the source.
 #[track_caller]
 fn run(lab: &Lab, name: &str, words: &str) -> Vec<Record> {
     lab.expect(0, &format!("{RUN} {words} -o {name}"));
     sorted(lab, name)
 }
 
-/// What was asked for, without what the target made of it.
+/// The requested accesses, before the target's rounding.
 fn asked(records: &[Record]) -> Vec<(u64, Op, u64, u64)> {
     records.iter().map(|r| (r.sequence, r.op, r.requested.offset, r.requested.length)).collect()
 }
@@ -132,7 +132,7 @@ fn several_jobs_are_planned_with_the_policy_that_they_need() {
     assert_eq!(policy("--rw randwrite --numjobs 4 --overlap allow"), "\"allow\"");
 }
 
-// What is issued is the plan's, whatever carries it out.
+// The issued requests are those of the plan, whatever executes it.
 #[test]
 fn neither_depth_nor_engine_nor_pace_change_what_is_asked_for() {
     let lab = lab();
@@ -156,7 +156,7 @@ fn neither_depth_nor_engine_nor_pace_change_what_is_asked_for() {
     assert_ne!(asked(&run(&lab, "d", &format!("{words} --randseed 2"))), base);
 }
 
-/// The hash of what a result's first target was asked for.
+/// The hash of the requests issued to a result's first target.
 #[track_caller]
 fn issued_hash(lab: &Lab, result: &str) -> String {
     let text = std::fs::read_to_string(lab.path(result).join("run.json")).expect("a run");
@@ -200,7 +200,7 @@ fn each_job_has_the_mix_when_time_ends_the_run() {
         "--rw randrw --rwmixread 50 --size 64m --runtime 0.5 --numjobs 2 --iodepth 2 --sim-service 200us";
     let records = run(&lab, "r", words);
     let reads = records.iter().filter(|r| r.op == Op::Read).count();
-    // Two jobs, two in flight each, 200 us: 10 000 requests; which half a job gets is chance, half a request a round.
+    // Two jobs, two in flight each, 200 us: 10 000 requests; each job's share is random, within half a request per round.
     assert_eq!(records.len(), 10_000);
     assert!(reads.abs_diff(5000) < 300, "{reads}");
 }
@@ -239,7 +239,7 @@ fn a_ramp_ends_without_a_spike() {
     let lab = lab();
     let words = "--rw randread --size 1g --rate-iops 1000 --runtime 2 --ramp-time 1 --iodepth 8";
     let records = run(&lab, "r", words);
-    // Runtime counts from the end of the ramp on, and the timetable goes on as if there were none.
+    // Runtime counts from the end of the ramp, and the timetable ignores the ramp.
     assert_eq!(records.len(), 3000);
     assert!(records.iter().enumerate().all(|(i, r)| r.due.0 == i as u64 * MS && r.delay().unwrap().0 == 0));
 }
@@ -268,7 +268,7 @@ fn hot_spots_are_where_they_were_asked_for() {
     assert!((f64::from(hottest) - 4000.0 / sum).abs() < 6.0 * (4000.0 / sum).sqrt(), "{hottest}");
 }
 
-/// `run` with these words is refused with all of `expected`, and nothing is made.
+/// Asserts that `run` with these words is refused with all of `expected`, and creates nothing.
 #[track_caller]
 fn refuses(words: &str, expected: &[&str]) {
     let lab = lab();

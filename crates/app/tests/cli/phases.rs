@@ -12,7 +12,7 @@ fn documented() -> String {
     plan.split("```").next().expect("its end").to_string()
 }
 
-/// On a file system that need not have direct I/O.
+/// Adapts the plan to a file system that may lack direct I/O.
 fn buffered(plan: &str) -> String {
     plan.replace("seed = 1\n", "seed = 1\naccess = { buffered = true }\nengine = { kind = \"threads\" }\n")
 }
@@ -47,14 +47,14 @@ fn a_file_is_written_and_read_in_phases() {
     let parts = &summary(&lab, "r")["parts"];
     assert_eq!(parts["phases"].as_array().unwrap().len(), 3);
     assert_eq!(parts["passes"][2]["name"], "read, pass 2");
-    // What is read later is what the run said; pictures and the page know the phases.
+    // Later commands agree with the run; pictures and the page know the phases.
     assert!(lab.expect(0, "show r").out.contains("Each phase"));
     lab.expect(0, "plot r -o pictures --svg --only sonar");
     let picture = std::fs::read_dir(lab.path("pictures")).unwrap().find_map(|f| {
         let path = f.unwrap().path();
         (path.extension()? == "svg").then(|| std::fs::read_to_string(path).unwrap())
     });
-    // As many names as there is room for, which depends on how long each phase took.
+    // As many names as fit, which depends on how long each phase took.
     let picture = picture.expect("a picture");
     assert!([">read<", ">random read<"].iter().any(|name| picture.contains(name)));
     lab.expect(0, "report r -o r.html");
@@ -132,7 +132,7 @@ fn the_first_job_that_is_done_ends_its_phase() {
     let records = lab.records("r");
     let of = |phase, target| records.iter().filter(|r| (r.phase, r.target) == (phase, target)).count();
     assert_eq!((of(0, 0), of(1, 1)), (200, 100));
-    // The other one had come about as far.
+    // The other one had progressed about as far.
     assert!((100..5_000).contains(&of(0, 1)), "{}", of(0, 1));
     assert_eq!(facts(&lab, "r")["state"], serde_json::json!({ "state": "finished" }));
 }
@@ -205,7 +205,7 @@ fn a_phase_reads_what_is_there_and_not_what_was_to_be_written() {
     assert!((1..=40).contains(&blocks), "{blocks}");
     assert_eq!((of(0).count() as u64, of(1).count() as u64), (blocks, blocks));
     assert!(of(1).all(|r| r.is_completed() && r.executed.length == 1 << 16));
-    // A phase that asks for more than there is by then is not begun, and the other one is kept.
+    // A phase that requests more than there is by then does not start, and the other one is kept.
     let far = "read_percent = 100, offset = \"1GiB\", region = \"1GiB\", stop = { requests = 5 }";
     let plan = plan.replacen(whole, far, 1);
     lab.file("far.toml", plan.replace("new.img", "other.img"));

@@ -1,4 +1,4 @@
-//! Plans: what `--show-plan` prints is the same run, and what only a plan can ask for: patterns and passes.
+//! Plans: the output of `--show-plan` is the same run, and features that only a plan has: patterns and passes.
 
 use crate::*;
 use iosonar_plan::Op;
@@ -18,7 +18,7 @@ fn plan(head: &str, model: &str, targets: &[&str]) -> String {
 
 const CLOSED: &str = "pace = { kind = \"closed\" }";
 
-/// Runs a plan and gives back its records in the order of the source.
+/// Runs a plan and returns its records in the order of the source.
 #[track_caller]
 fn run(lab: &Lab, name: &str, plan: &str) -> Vec<Record> {
     lab.file(&format!("{name}.toml"), plan);
@@ -56,7 +56,7 @@ fn a_shown_plan_is_the_same_run() {
         let typed = sorted(&lab, &format!("typed{i}"));
         assert!(!typed.is_empty());
         assert!(typed == sorted(&lab, &format!("planned{i}")), "{args}");
-        // And the archive knows the plan, so that the run can be done again from it alone.
+        // And the archive contains the plan, so that the run can be repeated from it alone.
         assert_eq!(lab.expect(0, &format!("show planned{i} --show-plan")).out, shown, "{args}");
         assert_eq!(lab.expect(0, "run plan.toml --show-plan").out, shown);
         lab.file("again.toml", lab.expect(0, &format!("show typed{i} --show-plan")).out);
@@ -222,7 +222,7 @@ fn a_load_can_be_replayed_in_passes() {
     );
 }
 
-/// Plans of version 1, with the hash of what that version issued: `fixtures/plans-1`.
+/// Plans of version 1, with the hash of the requests that version issued: `fixtures/plans-1`.
 #[test]
 fn plans_of_version_1_issue_the_same_requests() {
     let lab = lab();
@@ -263,7 +263,7 @@ fn issuing_cpu(lab: &Lab, result: &str) -> Vec<(u64, f64)> {
     issuing
 }
 
-/// What counters count while a run waits for its start is not told as a part of its first interval.
+/// Counts during the wait for the start are not part of the first interval.
 #[test]
 fn the_first_sample_is_that_of_time_zero_and_the_second_follows_an_interval_later() {
     let lab = lab();

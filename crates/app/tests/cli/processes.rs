@@ -1,4 +1,4 @@
-//! Plans that several processes execute: streams of IOzone's command line, which are processes as they are there.
+//! Plans executed by several processes: streams of IOzone's command line, which are processes there, too.
 
 use crate::live::Running;
 use crate::*;
@@ -7,7 +7,7 @@ use iosonar_testkit::{signal, tool, until};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Of each target of a result: a hash of what was issued.
+/// Hash of the issued requests, for each target of a result.
 fn issued(lab: &Lab, dir: &str) -> Vec<String> {
     let info = run_info(lab, dir);
     let targets = info["targets"].as_array().unwrap().iter();
@@ -18,7 +18,7 @@ fn run_info(lab: &Lab, dir: &str) -> Value {
     serde_json::from_slice(&std::fs::read(lab.path(&format!("{dir}/run.json"))).unwrap()).unwrap()
 }
 
-/// How a run came to its end.
+/// Final state of a run.
 fn state(lab: &Lab, dir: &str) -> String {
     run_info(lab, dir)["state"]["state"].as_str().unwrap().into()
 }
@@ -31,11 +31,11 @@ fn children(pid: u32) -> Vec<u32> {
 }
 
 fn is_there(pid: u32) -> bool {
-    // One that has ended and was not waited for has no command line any more.
+    // An ended process that was not waited for has no command line any more.
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| !words.is_empty())
 }
 
-/// A run of two processes that goes on for long, and their ids.
+/// A long run of two processes, and their ids.
 fn long_run(lab: &Lab, words: &str) -> (Running, Vec<u32>) {
     let running = Running::of(&mut lab.command(&format!("iozone -t 2 -s 4g -r 4k -+O 2000 {words}")));
     let writes = |file: &str| lab.path(file).metadata().is_ok_and(|file| file.len() >= 64 << 10);
@@ -49,7 +49,7 @@ fn has_no_files(lab: &Lab) -> bool {
     !lab.path("iozone.DUMMY.0").exists() && !lab.path("iozone.DUMMY.1").exists()
 }
 
-/// The same requests, whoever executes them: by processes, by threads, and from the plan that is printed.
+/// Processes, threads and the printed plan issue the same requests.
 #[test]
 fn processes_and_threads_issue_the_same_requests() {
     let lab = lab();
@@ -97,7 +97,7 @@ fn processes_start_together() {
     }
 }
 
-/// Readers stop when the first is done, also one that has not begun; writers do not.
+/// Readers stop when the first has finished, even before they start; writers do not.
 #[test]
 fn the_first_process_ends_a_test_that_reads() {
     let lab = lab();
@@ -138,14 +138,14 @@ fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
     assert!(!is_there(found[0]));
     let records = lab.records("r");
     assert!(records.iter().any(|r| r.target == 0 && r.op == Op::Write));
-    // The signal is how the run ended, and does not hide what had ended before.
+    // The signal is the final state of the run, and does not hide an earlier failure.
     let lost = "process for iozone.DUMMY.1: its process ended before the run did (signal: 9";
     assert!(ended.code == 130 && ended.err.contains(lost), "{}", ended.err);
     assert_eq!(state(&lab, "r"), "interrupted");
     let shown = lab.expect(0, "show r").out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("process for iozone.DUMMY.1: its process ended"), "{shown}");
 
-    // Without a signal: the other stream ends its test, and the reason is said.
+    // Without a signal: the other stream finishes its test, and the reason is reported.
     let lab = crate::lab();
     let words = "iozone -t 2 -s 8m -r 4k -+O 500 -i 0 -+n";
     let running = Running::of(&mut lab.command(words));
@@ -178,7 +178,7 @@ fn what_one_process_refuses_is_begun_by_none() {
     }
 }
 
-/// What comes before any machine is asked.
+/// Checks before any machine is contacted.
 #[test]
 fn clients_that_cannot_be_are_refused() {
     let lab = lab();
@@ -202,7 +202,7 @@ fn clients_that_cannot_be_are_refused() {
     assert!(plan.contains("name = \"beta\"") && plan.contains("path = \"b.tmp\""), "{plan}");
 }
 
-/// The program that should speak to us is something else.
+/// The remote program is another one.
 #[test]
 fn a_remote_shell_that_does_not_work_is_said() {
     let lab = lab();
@@ -222,7 +222,7 @@ fn a_remote_shell_that_does_not_work_is_said() {
     assert!(!Path::new(&lab.path("iozone.DUMMY.0")).exists());
 }
 
-/// A plan of a phase in which each of these targets is a process of its own.
+/// A plan of a phase in which each of these targets has a separate process.
 fn plan_of_processes(head: &str, targets: &[(&str, &str)]) -> String {
     let target = |(path, rest): &(&str, &str)| {
         format!("[[target]]\npath = \"{path}\"\nexecutor = \"process\"\n{rest}\n")
@@ -231,7 +231,7 @@ fn plan_of_processes(head: &str, targets: &[(&str, &str)]) -> String {
     format!("version = 2\nrun_id = 1\nseed = 1\n{head}\n{}", targets.concat())
 }
 
-/// As in a run of one process: where every target gave up, the run could not go on.
+/// As in a run of one process: if every target ended early, the run aborts.
 #[test]
 fn a_run_whose_targets_all_ended_early_is_broken() {
     let lab = lab();
@@ -258,7 +258,7 @@ fn a_run_whose_targets_all_ended_early_is_broken() {
     }
 }
 
-/// Ctrl-C while processes read their loads: they read no further, nothing is made, and the exit code is that of the signal.
+/// Ctrl-C while processes read their loads: they stop reading, nothing is created, and the exit code is that of the signal.
 #[test]
 fn a_signal_ends_preparation_in_order() {
     let lab = lab();
@@ -294,7 +294,7 @@ fn a_signal_ends_the_wait_for_a_machine() {
     assert_eq!(ended.code, 130, "{}", ended.err);
 }
 
-/// A connection that breaks while records come costs those that did not come, and no others. They stay where they were.
+/// A connection that breaks during the transfer loses only the records not yet received. They stay on the other machine.
 #[test]
 fn a_connection_that_breaks_costs_no_record_of_the_others() {
     let lab = lab();
@@ -323,14 +323,14 @@ fn a_connection_that_breaks_costs_no_record_of_the_others() {
     assert_eq!(all.iter().filter(|r| r.op == Op::Write).count(), 256);
 }
 
-/// Two signals while records are merged: no log that looks whole is left, and what is left is named.
+/// Two signals while records are merged: no log that looks complete stays, and the remaining files are named.
 #[test]
 fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
     let lab = lab();
     let mut running = Running::of(&mut lab.command("iozone -t 2 -s 512k -r 4k -+O 25 -i 0 -+n --out r"));
     let log = lab.path("r/parts/1/records.log");
     until("the second process records", || log.exists());
-    // The process goes on with its open file. Merging waits for a writer of this one.
+    // The process keeps its open file. The merge waits for a writer of the FIFO.
     std::fs::rename(&log, lab.path("records")).unwrap();
     tool("mkfifo", &[log.to_str().unwrap()]);
     until("records are merged", || lab.path("r/records.log.tmp").exists());
@@ -351,7 +351,7 @@ fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
     assert_eq!(lab.records("r/parts/0").iter().filter(|r| r.op == Op::Write).count(), 128);
 }
 
-/// What another machine says is shown in lines that name it, and a terminal obeys none of it.
+/// Texts of another machine are shown in lines that name it, and without control characters.
 #[test]
 fn texts_of_other_machines_are_harmless() {
     let lab = lab();

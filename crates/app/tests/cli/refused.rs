@@ -1,5 +1,5 @@
-//! What is refused: with exit code 2, with what is wrong, where, and what to do; and nothing is created or
-//! changed. Every case runs with the engine that would really write.
+//! Refusals: with exit code 2, the error, its place and a remedy; nothing is created or changed. Every case runs with the engine that would
+//! really write.
 
 use crate::*;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn ready() -> Lab {
     lab
 }
 
-/// Runs `args` and expects a refusal that contains all of `words`, and everything as it was.
+/// Asserts that `args` are refused with all of `words`, and change nothing.
 #[track_caller]
 fn refuses(lab: &Lab, args: &str, words: &[&str]) {
     let before = snapshot(&lab.path(""));
@@ -45,7 +45,7 @@ fn refuses(lab: &Lab, args: &str, words: &[&str]) {
 
 const REPLAY: &str = "-t t.img --start-grace 0 -o out";
 
-/// A load with these bytes, replayed.
+/// Replays a load with these bytes.
 #[track_caller]
 fn refuses_load(bytes: impl AsRef<[u8]>, words: &[&str]) {
     let lab = ready();
@@ -77,7 +77,7 @@ fn a_load_that_can_be_read_only_once() {
     refuses(&lab, &format!("replay /dev/zero {REPLAY}"), &["/dev/zero", "no regular file"]);
     let made = std::process::Command::new("mkfifo").arg(lab.path("fifo")).status();
     if made.is_ok_and(|status| status.success()) {
-        // Read by the snapshot it would block, so it is looked at on its own.
+        // The snapshot would block on reading it, so it is checked separately.
         let ended = lab.expect(2, &format!("replay fifo {REPLAY}"));
         assert!(
             ended.err.contains("fifo") && ended.err.contains("standard input and name -"),
@@ -116,7 +116,7 @@ fn compressed_loads_that_are_broken_or_foreign() {
     };
     refuses_load(damaged_at(10), &["gzip", "damaged", "copy or make"]);
     refuses_load([&whole[..], b"more"].concat(), &["trailing garbage follows the gzip stream", "gzip -dc"]);
-    // Damage in the middle may still decompress to something; then it is its checksum that does not match.
+    // Damage in the middle may still decompress to something; then its checksum does not match.
     let lab = ready();
     lab.file("bad.load", damaged_at(whole.len() / 2));
     refuses(&lab, &format!("replay bad.load {REPLAY}"), &["bad.load"]);
@@ -176,7 +176,7 @@ fn time_that_runs_backward() {
     );
 }
 
-// 38, and other targets that are none.
+// 38, and other invalid targets.
 #[test]
 fn targets_that_are_none() {
     let lab = ready();
@@ -245,8 +245,8 @@ fn loads_and_targets_that_do_not_match() {
     refuses(&lab, "replay -t t.img", &["LOAD"]);
 }
 
-// Two replays on one target would know nothing of each other's requests: overlaps without end. Block devices are
-// claimed, so the second is refused anyway; files have to be compared.
+// Two replays on one target would not know of each other's requests: overlaps without end. Block devices are claimed, so the second is
+// refused anyway; files have to be compared.
 #[test]
 fn one_target_under_two_names() {
     let lab = ready();
@@ -256,7 +256,7 @@ fn one_target_under_two_names() {
         let args = format!("replay good.load -t t.img {other} --start-grace 0 -o out");
         refuses(&lab, &args, &["t.img", other, "the same"]);
     }
-    // Without I/O nothing can overlap, and reading alone harms nobody.
+    // Without I/O nothing can overlap, and reading alone is harmless.
     let sim = "--engine sim --start-grace 0 --no-progress -o sim";
     lab.expect(0, &format!("replay good.load -t t.img t.img {sim}"));
     lab.file("reads.load", rows(&[("0", 8, 8, 'R')]));

@@ -1,4 +1,4 @@
-//! The report page as a file: what is in it, and what it is asked for. What a browser makes of it is tested in `web/`.
+//! The report page as a file: its contents and options. Its behaviour in a browser is tested in `web/`.
 
 use crate::*;
 
@@ -133,7 +133,7 @@ fn what_is_read_is_never_overwritten() {
     }
     assert_eq!(std::fs::read(lab.path("leg.trace")).unwrap(), before);
     lab.expect(0, "show a");
-    // A page that is already there is replaced on request.
+    // An existing page is replaced on request.
     lab.expect(0, "report a");
     lab.expect(0, "report a --side-car --force");
     let left: Vec<_> = std::fs::read_dir(lab.path("a")).unwrap().flatten().map(|e| e.file_name()).collect();
@@ -199,7 +199,7 @@ fn places_have_the_names_that_are_told() {
         assert!(told.contains("--places") && told.contains(why), "{told}");
     }
     assert!(!lab.path("x.html").exists());
-    // Which target a place belongs to cannot be told.
+    // The target of a place is ambiguous.
     lab.expect(0, &format!("{} -t other -o two", RUN.replace("--runtime 10", "--runtime 1")));
     let told = lab.expect(2, "report two --places names -o x.html").err;
     assert!(told.contains("--places") && told.contains("several targets"), "{told}");

@@ -1,12 +1,12 @@
-//! `run --steps`: series at exact locations in plain words, on real files. What the plan fields behind them do is tested
-//! with XDD's command line, which says the same in other words (`xdd/`).
+//! `run --steps`: series at exact locations in plain words, on real files. The effect of their plan fields is tested with XDD's command
+//! line, which has other words for them (`xdd/`).
 
 use crate::*;
 use iosonar_plan::Op;
 
 const RUN: &str = "run --no-progress";
 
-/// Runs a series and gives back its records in the order of the source.
+/// Runs a series and returns its records in the order of the source.
 #[track_caller]
 fn run(lab: &Lab, name: &str, words: &str) -> Vec<Record> {
     lab.expect(0, &format!("{RUN} {words} -o {name}"));
@@ -117,7 +117,7 @@ fn files_are_made_filled_checked_and_removed() {
     assert_eq!(std::fs::metadata(lab.path("new.img")).unwrap().len(), 1 << 20);
     let checked = &summary(&lab, "r")["targets"][0]["checked"];
     assert_eq!((checked["requests"].as_u64(), checked["miscompared"].as_u64()), (Some(32), Some(0)));
-    // Read later: every byte is where it was put, until one is not.
+    // Read later: every byte is at its place, until one is changed.
     let read = "-t new.img --steps random --rw read --bs 4k --size 1m --number-ios 300 --data sequenced --verify contents";
     lab.expect(0, &format!("{RUN} {read} -o r2"));
     lab.expect(0, &format!("{RUN} {} -o r3", read.replace("contents", "location")));
@@ -160,7 +160,7 @@ fn triggers_start_and_stop_others() {
     let of = |target: u16| records.iter().filter(move |r| r.target == target);
     let began = of(1).filter_map(|r| r.submitted).min().expect("target 1 began");
     assert!(of(0).filter(|r| r.completed.is_some_and(|t| t <= began)).count() >= 50);
-    // A leader that never comes so far: the follower fails with its reason, nobody hangs.
+    // A leader that never gets there: the follower fails with its reason, and no target hangs.
     let words = "-t a.img b.img --steps sequential --rw read --bs 4k --number-ios 200 \
                  --start-when leader=0,follower=1,when=ops:5000";
     let ended = lab.expect(1, &format!("{RUN} {words} -o r2"));
@@ -179,7 +179,7 @@ fn rates_are_told_for_the_time_in_which_all_targets_were_active() {
     let shown = lab.expect(0, "show r --deskew").out;
     assert_eq!(told(&shown), told(&ended.out));
     assert!(!lab.expect(0, "show r").out.contains("Deskewed"));
-    // The window, from the records: from the last target's begin to the first one's end.
+    // The window, from the records: from the last target's start to the first one's end.
     let records = sorted(&lab, "r");
     let of = |target: u16| records.iter().filter(move |r| r.target == target && r.pass == 0);
     let begin = |t: u16| of(t).filter_map(|r| r.submitted).min().unwrap().0;
@@ -188,7 +188,7 @@ fn rates_are_told_for_the_time_in_which_all_targets_were_active() {
     assert!(told(&shown)[0].ends_with(&format!(" in {}", units(window))), "{shown}");
 }
 
-/// A time as the text tells it.
+/// Formats a time as the text does.
 fn units(ns: u64) -> String {
     iosonar_view::units::duration(ns, iosonar_view::units::Charset::Ascii)
 }
@@ -317,7 +317,7 @@ fn steps_between_passes_are_records_with_their_times() {
     assert_eq!((&counts["all"]["completed"], &counts["other"]["completed"]), (&24.into(), &7.into()));
 }
 
-/// What only exact places had before: files, data, verification, waiting for each other, in fio's patterns too.
+/// Features that only exact series had before work with fio's patterns, too: files, data, verification, couplings.
 #[test]
 fn patterns_have_files_data_checks_and_couplings_too() {
     let lab = files();
@@ -336,7 +336,7 @@ fn patterns_have_files_data_checks_and_couplings_too() {
     bytes[300_000] ^= 1;
     lab.file("new.img", bytes);
     lab.expect(5, &format!("{RUN} {check} -o v2"));
-    // A region is gone through again and again, though the file could grow.
+    // A region is traversed repeatedly, though the file could grow.
     let again = run(
         &lab,
         "g",

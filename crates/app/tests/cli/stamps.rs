@@ -1,4 +1,4 @@
-//! A result that is no storage result says so wherever it is shown. Acceptance 41.
+//! A result that is no storage result is stamped wherever it is shown. Acceptance 41.
 
 use crate::*;
 
@@ -6,7 +6,7 @@ const DRY: &str = "DRY RUN -- NOT A STORAGE RESULT";
 const SIMULATED: &str = "SIMULATED -- NOT A STORAGE RESULT";
 const CACHE: &str = "PAGE CACHE -- NOT A STORAGE RESULT";
 
-/// Everything that is shown of a result: text, JSON, page, and each SVG, with its name.
+/// All outputs for a result: text, JSON, page, and each SVG, with its name.
 fn shown(lab: &Lab, result: &str) -> Vec<(String, String)> {
     let read = |name: String| (name.clone(), std::fs::read_to_string(lab.path(&name)).unwrap());
     let mut all = vec![

@@ -1,4 +1,4 @@
-//! `TMPDIR` that leads nowhere: each command that needs a temporary file names it, and changes nothing.
+//! `TMPDIR` of a missing directory: each command that needs a temporary file names it, and changes nothing.
 
 use crate::*;
 use iosonar_testkit::Ended;

@@ -42,14 +42,14 @@ fn pick<'a>(dice: &mut SplitMix, words: &[&'a str]) -> &'a str {
     words[dice.below(words.len() as u64) as usize]
 }
 
-/// Loop devices of a thread, made when the first trial wants them.
+/// Loop devices of a thread, created for the first trial that needs them.
 #[derive(Default)]
 struct Targets {
     devices: Vec<(u64, LoopDevice)>,
 }
 
 impl Targets {
-    /// A target, and bytes of its logical blocks for direct requests.
+    /// Draws a target; returns it with the size of its logical blocks for direct requests.
     fn any(&mut self, lab: &Lab, dice: &mut SplitMix) -> (String, u64) {
         let has_devices = iosonar_testkit::lacks(&["losetup"]).is_none();
         if !has_devices || dice.below(3) > 0 {
@@ -100,9 +100,8 @@ fn workload(dice: &mut SplitMix, (target, block): &(String, u64)) -> (String, &'
     (args, engine)
 }
 
-/// Whether no fault was found; figures are fake where the target is none of a device. Nothing may have been checked: a run was
-/// killed before its first write, a sample has chosen none of the few places, or the order of overlapping writes is unknown
-/// in all of them.
+/// Whether no fault was found; figures are fake where the target is no device. A run may have checked nothing: it was killed before its
+/// first write, a sample has chosen none of the few places, or the order of overlapping writes is unknown in all of them.
 fn is_fine(ended: &iosonar_testkit::Ended) -> bool {
     let has_checked_nothing =
         || [&ended.out, &ended.err].iter().any(|text| text.contains("NOTHING was verified"));
@@ -186,7 +185,7 @@ fn changed_file(lab: &Lab, dice: &mut SplitMix, seed: u64) {
     );
 }
 
-/// A lie of the target: each must be found that a read of the run can see.
+/// A lie of the target: each one that a read of the run can see must be found.
 fn told_lie(lab: &Lab, dice: &mut SplitMix, seed: u64) {
     lab.target("f", 1 << 20);
     let engine = pick(dice, &["uring", "threads", "sync", "pvsync", "aio", "sim"]);

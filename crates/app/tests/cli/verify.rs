@@ -1,4 +1,4 @@
-//! Verification through the command: what is told, kept and refused.
+//! Verification through the command: reports, kept files and refusals.
 
 use crate::*;
 use iosonar_testkit::Ended;
@@ -56,10 +56,10 @@ fn faults_are_named_kept_and_end_with_5() {
     assert!(!faults.is_empty() && faults.iter().all(|fault| fault["class"] == "lost"));
     let verified = &json(&lab, "r/run.json")["verified"];
     assert_eq!(verified["faults"]["lost"]["faults"], faults.len());
-    // The result says the same later.
+    // The result repeats the report later.
     let shown = lab.expect(0, "show r").out;
     assert!(shown.contains("verify:") && shown.contains("lost"), "{shown}");
-    // All that was injected and stayed was found.
+    // All injected faults that stayed were found.
     let ledger = std::fs::read_to_string(lab.path("r/injected.jsonl")).unwrap();
     let stays = |line: &&str| line.contains("\"applied\":true") && line.contains("\"superseded_at_ns\":null");
     assert!(faults.len() >= ledger.lines().filter(stays).count());
@@ -84,7 +84,7 @@ fn a_sample_of_the_places_can_be_scanned() {
     assert!(read > 0 && read < all / 2, "{read} of {all}");
 }
 
-/// What lies next to written places, and elsewhere, is compared on every engine; a load's places are known from its scan.
+/// Sectors next to written places, and elsewhere, are compared on every engine; a load's places are known from its scan.
 #[test]
 fn what_is_not_written_must_not_change() {
     let lab = lab();
@@ -107,7 +107,7 @@ fn what_is_not_written_must_not_change() {
     lab.expect(0, &format!("{replay} --verify outside -o all"));
     let all = outside("all")["compared"].as_u64().unwrap();
     assert!((10_000..=10_004).contains(&all), "{all}");
-    // Standard input is read once: what will be written is not known.
+    // Standard input is read once: the places of writes are not known in advance.
     let mut piped = lab.command(&format!("{} --verify outside=100 -o piped", replay.replace("l.load", "-")));
     let ended = Ended::of(piped.stdin(std::fs::File::open(lab.path("l.load")).unwrap()).output().unwrap());
     assert_eq!((ended.code, &outside("piped")["remembered"]), (0, &100.into()), "{}", ended.err);
@@ -189,7 +189,7 @@ fn a_result_is_verified_later_from_its_records() {
     lab.expect(0, &format!("{writes} -o first"));
     let ended = lab.expect(0, "verify first");
     assert!(ended.out.contains("every one holds a version that it may hold"), "{}", ended.out);
-    // On a copy, of which a byte changed and a block was taken from elsewhere.
+    // On a copy with a changed byte and a block from elsewhere.
     let mut bytes = std::fs::read(&target).unwrap();
     let is_written = |block: &usize| bytes[block * 4096..][..8] != [0; 8];
     let written: Vec<usize> = (0..bytes.len() / 4096).filter(is_written).collect();
@@ -266,14 +266,14 @@ fn the_bytes_of_faults_are_kept() {
         assert_eq!(fault["damaged"]["bits"], bits);
     }
     assert!(!lab.path("r/faults/fault-101.found").exists());
-    // A result with them is one.
+    // A result with these files is valid.
     lab.expect(0, "show r");
     lab.expect(0, &format!("{} -o s", writes.replace(" --inject flipped:every=5", " --verify-dump")));
     assert!(!lab.path("s/faults").exists());
     assert!(lab.expect(2, "run -t a.img --rw read --bs 4k --verify-dump").err.contains("--verify"));
 }
 
-/// A device that stops writing loses everything since: one sentence says so.
+/// A device that stops writing loses everything since: one sentence reports it.
 #[test]
 fn all_writes_since_a_moment_are_told_in_one_sentence() {
     let lab = lab();
@@ -286,7 +286,7 @@ fn all_writes_since_a_moment_are_told_in_one_sentence() {
     assert_eq!(verified["missing"][0]["after"], records[99].completed.unwrap().to_string(), "{verified}");
     let text = words(&ended.out);
     assert!(text.contains("all writes after") && text.contains("are missing: 28"), "{text}");
-    // A write after them is there.
+    // A write after them is stored.
     let ended = lab.expect(5, &format!("{} lost:at={}", writes.replace("-o r", "-o s"), at[..27].join("+")));
     assert!(!ended.out.contains("are missing"), "{}", ended.out);
 }

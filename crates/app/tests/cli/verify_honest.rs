@@ -21,12 +21,12 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether strace can stand between a program and the kernel here.
+/// Whether strace can trace programs here.
 fn has_strace() -> bool {
     Command::new("strace").args(["-qq", "true"]).output().is_ok_and(|ended| ended.status.success())
 }
 
-/// Runs a command line of which one system call on a file succeeds without an effect; its exit code and its messages.
+/// Runs a command line in which one system call on a file succeeds without an effect; returns its exit code and messages.
 fn with_one_lie(lab: &Lab, file: &str, call: &str, (result, when): (u64, u32), args: &str) -> (i32, String) {
     let (trace, path) = (format!("trace={call}"), lab.path(file));
     let inject = format!("inject={call}:retval={result}:when={when}");
@@ -46,7 +46,7 @@ fn with_one_lie(lab: &Lab, file: &str, call: &str, (result, when): (u64, u32), a
     ];
     let ended = lab.command_under(&strace, args).output().unwrap();
     let injected = std::fs::read_to_string(&log).unwrap().matches("INJECTED").count();
-    // Each thread counts its calls for itself.
+    // Each thread counts its calls separately.
     assert!(injected > 0, "{args}: {}", String::from_utf8_lossy(&ended.stderr));
     let text = [ended.stdout, ended.stderr].concat();
     (ended.status.code().unwrap_or(-1), words(&String::from_utf8_lossy(&text)))
@@ -83,7 +83,7 @@ fn finds_damage_in_mapped_files_where_nothing_overlapped() {
     assert!(ended.out.contains("flipped"), "{}", ended.out);
 }
 
-/// What a killed process was copying is there up to any byte; what was there before and is damaged is found.
+/// A copy cut off by a kill is accepted at any byte; damage in older data is found.
 #[test]
 fn accepts_copies_that_a_kill_has_cut_and_finds_damage_beside_them() {
     let lab = lab();
@@ -99,7 +99,7 @@ fn accepts_copies_that_a_kill_has_cut_and_finds_damage_beside_them() {
         run.wait().unwrap();
         lab.expect(0, &format!("verify k{round} --mode after-crash --no-progress"));
     }
-    // Of the 16 places at most one was in flight: of two that are far apart one was not.
+    // Of the 16 places at most one was in flight: of two distant ones at least one was not.
     let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
     for at in [3 << 16, 11 << 16] {
         let mut bytes = [0; 1];
@@ -131,7 +131,7 @@ fn refuses_to_verify_streams_that_share_a_file() {
     assert!(ended.err.contains("--engine stdio"), "{}", ended.err);
 }
 
-/// What the program's buffer still holds is written out before the file is read back.
+/// Data in the program's buffer is written out before the file is read back.
 #[test]
 fn reads_back_what_a_stream_has_buffered() {
     let lab = lab();
@@ -218,7 +218,7 @@ fn names_the_position_of_bad_data_in_the_words_of_iozone() {
     file.write_all_at(b"XXXXXXXX", 524_288).unwrap();
     let ended = lab.expect(5, "iozone -i 1 -s 1m -r 64k -f t -w");
     assert!(ended.err.contains("Error in file t: Position 524288"), "{}", ended.err);
-    // What IOzone did not write has no headers, and is not checked.
+    // A file not written by IOzone has no headers, and is not checked.
     lab.target("foreign", 1 << 20);
     lab.expect(0, "iozone -i 1 -s 1m -r 64k -f foreign -+E");
 }
@@ -239,7 +239,7 @@ fn says_that_nothing_was_verified_and_what_would_be() {
     let writes = "run -t v.img --rw write --bs 16k --no-progress --verify read -o w";
     let ended = lab.expect(3, writes);
     assert!(words(&ended.out).contains("Add final"), "{}", ended.out);
-    // A result that has written nothing, data by name that nobody reads, and other front ends.
+    // A result without writes, data by name that is not read back, and other front ends.
     lab.expect(3, "verify r --no-progress");
     lab.expect(3, "run -t v.img --rw write --bs 16k --data byte:1 --verify contents --no-progress -o d");
     let ended =
@@ -307,7 +307,7 @@ fn counts_what_reads_had_found_in_the_final_pass_of_blkreplay() {
     assert!(text.contains("found 8 errors"), "{text}");
 }
 
-/// Turns a sector without a mask into one of version 1.
+/// Converts a sector without a mask into one of version 1.
 fn to_version_1(sector: &mut [u8]) {
     let (phase, length) = (sector[50..52].to_vec(), 512);
     assert_eq!((&sector[..8], &sector[8..16]), (&[0; 8][..], &b"iosonar2"[..]));

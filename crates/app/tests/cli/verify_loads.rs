@@ -3,7 +3,7 @@
 
 use crate::*;
 
-/// What a run found that checked at least one sector and has no fault.
+/// Asserts that a run checked at least one sector and found no fault; returns its verification.
 #[track_caller]
 fn assert_honest(lab: &Lab, command: &str, result: &str) -> Value {
     let ended = lab.expect(0, &format!("{command} --no-progress -o {result}"));
@@ -63,7 +63,7 @@ fn buffered_runs_are_checked() {
     for modes in ["read,final", "read,before-write,after-write,final"] {
         assert_honest(&lab, &format!("{run} --verify {modes}"), modes);
     }
-    // Sectors that a request covers in part have no header that could be looked for.
+    // Partly covered sectors have no header to check.
     let odd = "run -t a.img --buffered --rw randrw --bs 1000 --size 8M --number-ios 2000 --iodepth 4 --verify read,final";
     lab.expect(3, &format!("{odd} --no-progress -o odd"));
     assert_eq!(summary(&lab, "odd")["verified"]["faults"], serde_json::json!({}));
@@ -86,7 +86,7 @@ fn files_that_grow_and_are_made_again_are_checked() {
     let verified = assert_honest(&lab, "run grows.toml", "grows");
     // Every place was written, so each read was checked.
     assert!(verified["unwritten"] == 0 && verified["scan"]["bytes"] == 8 << 20, "{verified}");
-    // What an earlier run has left is no fault: the file is made again.
+    // Data of an earlier run is no fault: the file is created again.
     lab.file("again.toml", plan("", "create = true, delete = true").replace("run_id = 7", "run_id = 8"));
     assert_honest(&lab, "run again.toml", "again");
 }

@@ -1,4 +1,4 @@
-//! What a verification costs: memory of its state and of simulated devices, and what its scan reads.
+//! Costs of a verification: memory of its state and of simulated devices, and bytes read by its scan.
 
 use crate::*;
 
@@ -29,7 +29,7 @@ fn reads_at_the_end_only_what_a_sparse_run_has_written() {
         let written = 4000 * sectors;
         assert!((1..=written).contains(&number("given_up")), "{target} {block} {memory}: {verified}");
         assert!(number("checked") > 0 && number("checked") + number("unknown") <= written, "{verified}");
-        // Whole blocks are read, and what lies between two that are close together.
+        // Whole blocks are read, and so are small gaps between them.
         let read = verified["scan"]["bytes"].as_u64().unwrap();
         assert!(read > 0 && read <= 2 * 4000 * 4096.max(sectors * 512), "{target} {block} {memory}: {read}");
     }

@@ -1,4 +1,4 @@
-//! How much is done: sizes, amounts, passes, and what the rate table says of them.
+//! Amounts: sizes, passes, and their figures in the rate table.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn amounts_become_bytes_and_operations() {
     assert_eq!(moved(&lab, "-op read -targets 1 F -blocksize 100 -reqsize 3 -numreqs 7"), (2100, 7));
 }
 
-// Check 2, and what of the three amounts holds.
+// Check 2, and which of the three amounts holds.
 #[test]
 fn numreqs_goes_before_the_others_and_of_those_the_last_one_holds() {
     let lab = lab();
@@ -42,7 +42,7 @@ fn the_last_request_is_as_short_as_the_amount_asks() {
     let second = records[1].executed;
     assert_eq!((second.offset, second.length), (65_536, 36_864));
     assert_eq!(stamps(&lab, 0)[1].location, 64);
-    // So is what is written.
+    // Writes are counted alike.
     assert_eq!(moved(&lab, "-op write -targets 1 N -reqsize 64 -kbytes 100 -queuedepth 2"), (102_400, 2));
     assert_eq!(lab.path("N").metadata().unwrap().len(), 102_400);
 }
@@ -63,7 +63,7 @@ fn passes_average_and_combined_agree() {
         assert!(near(row.rate * row.time * 1e6, row.bytes as f64), "{row:?}");
         assert!(near(row.iops * row.time, row.ops as f64), "{row:?}");
         assert!(near(row.latency * row.iops, 1.0), "{row:?}");
-        // The throttle lets no more go.
+        // The throttle allows no more.
         assert!(row.iops < 204.0, "{row:?}");
     }
     let sum: f64 = all[..3].iter().map(|row| row.time).sum();

@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// So long no run here may take: one that waits for ever is ended and fails.
+/// Time limit of a run here: one that waits for ever is ended and fails.
 const WITHIN: [&str; 2] = ["timeout", "60"];
 
-/// Runs with time stamps, which must end with `code`, and must end at all.
+/// Runs with time stamps, asserts the exit code, and that the run ends at all.
 #[track_caller]
 fn ended(lab: &Lab, code: i32, args: &str) -> Ended {
     let output = lab.command_under(&WITHIN, &format!("xdd {TS} {args}")).output().expect("timeout starts");
@@ -14,14 +14,14 @@ fn ended(lab: &Lab, code: i32, args: &str) -> Ended {
     ended
 }
 
-/// The time stamps of the first targets after a run that must end well.
+/// The time stamps of the first targets after a successful run.
 #[track_caller]
 fn run<const N: usize>(lab: &Lab, args: &str) -> [Vec<Stamp>; N] {
     ended(lab, 0, args);
     std::array::from_fn(|target| stamps(lab, target as u32))
 }
 
-/// Small requests that go nowhere else: what is looked at is their order.
+/// Small requests without seeks: only their order is checked.
 const SMALL: &str = "-reqsize 1 -seek none";
 
 #[track_caller]
@@ -31,7 +31,7 @@ fn each_follows(leader: &[Stamp], follower: &[Stamp]) {
     }
 }
 
-// Check 51: each operation of the slave comes after that of the master, and finds what that has written.
+// Check 51: each operation of the slave follows that of the master, and reads the master's data.
 #[test]
 fn a_reader_in_lockstep_follows_its_writer() {
     let lab = lab();
@@ -122,7 +122,7 @@ fn a_start_trigger_holds_back_each_pass() {
         }
         assert!(times > 0);
     }
-    // By time: not before the leader's pass is so old.
+    // By time: not before the leader's pass has reached that age.
     let args =
         format!("-op read -targets 2 F G {SMALL} -numreqs 200 -throttle target 0 ops 1000 -reallyverbose");
     let ended = ended(&lab, 0, &format!("{args} -starttrigger 0 1 time 0.1"));
@@ -144,7 +144,7 @@ fn a_trigger_that_never_comes_is_told() {
     });
 }
 
-// Section 1.6: the follower stops after its current operation, and what it did counts.
+// Section 1.6: the follower stops after its current operation, and completed operations count.
 #[test]
 fn a_stop_trigger_ends_the_pass() {
     let lab = lab();
@@ -156,14 +156,14 @@ fn a_stop_trigger_ends_the_pass() {
         let (leader, follower) = (stamps(&lab, 0), stamps(&lab, 1));
         assert_eq!(leader.len(), 100);
         assert!(follower.len() < 1_000_000);
-        // One was allowed before, perhaps; no other.
+        // At most one was allowed before.
         let late = follower.iter().filter(|stamp| stamp.start > leader[20].start).count();
         assert!(late <= 1, "{late} operations after the trigger");
         assert_eq!(labelled(&rows(&ended.out), "T PASS0001")[1].ops, follower.len() as u64);
     });
 }
 
-// Section 1.3: whoever is through leaves; the real program waits for ever.
+// Section 1.3: finished targets leave the barrier; the real program waits for ever.
 #[test]
 fn all_meet_every_so_many_operations() {
     let lab = lab();
@@ -224,7 +224,7 @@ fn passes_wait_for_each_other_unless_told_not_to() {
     assert_eq!(all.last().unwrap().ops, 400);
 }
 
-// Check 60: each target begins so much later than the first one did.
+// Check 60: each target starts one delay after the previous one.
 #[test]
 fn targets_begin_one_after_the_other() {
     let lab = lab();
@@ -238,7 +238,7 @@ fn targets_begin_one_after_the_other() {
     for target in 0..3 {
         assert!(first(&lab, "run", target) >= began + u64::from(target) * 500_000_000, "target {target}");
     }
-    // On top of what all have.
+    // In addition to the common delay.
     ended(&lab, 0, &format!("{args}2 -startdelay 0.2 -targetstartdelay 0.1"));
     for target in 0..3 {
         assert!(

@@ -1,4 +1,4 @@
-//! What is written, and whether it is found again.
+//! Data patterns, and their verification.
 
 use super::*;
 
@@ -124,7 +124,7 @@ fn a_pattern_without_verify_is_no_check_and_that_is_said() {
     assert!(ended.err.contains("nothing is read here"), "{}", ended.err);
 }
 
-// -align and -sharedmemory change where data lies, not what it is.
+// -align and -sharedmemory change the place of data in memory, not its content.
 #[test]
 fn memory_elsewhere_holds_the_same_data() {
     let lab = lab();

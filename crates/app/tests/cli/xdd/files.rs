@@ -1,4 +1,4 @@
-//! Files that are made, made anew, opened again, allocated, deleted; and directories in front of their names.
+//! Files that are created, recreated, reopened, allocated, deleted; and directories prepended to their names.
 
 use super::*;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ fn files_are_made_anew_or_opened_again_between_passes() {
     let lab = lab();
     let inode = || lab.path("N").metadata().unwrap().ino();
     lab.file("N", [1; 100_000]);
-    // A hard link keeps the old inode from being used again.
+    // A hard link keeps the old inode from being reused.
     std::fs::hard_link(lab.path("N"), lab.path("old")).unwrap();
     let before = inode();
     let ended =
@@ -75,7 +75,7 @@ fn files_are_deleted_at_the_end_where_asked_for() {
     xdd(&lab, 0, "-op write -targets 1 N -reqsize 8 -numreqs 2 -passes 2 -createnewfiles -deletefile");
     let left: Vec<String> = snapshot(&lab).into_keys().filter(|name| name.contains("/N")).collect();
     assert!(left.is_empty(), "{left:?}");
-    // Also where passes were added, and the last of them came too late.
+    // Also with added passes, the last of which came too late.
     xdd(
         &lab,
         0,
@@ -83,7 +83,7 @@ fn files_are_deleted_at_the_end_where_asked_for() {
     );
     let left: Vec<String> = snapshot(&lab).into_keys().filter(|name| name.contains("/N")).collect();
     assert!(left.is_empty(), "{left:?}");
-    // What is refused deletes nothing.
+    // A refused command deletes nothing.
     xdd(&lab, 2, "-op read -targets 1 H -deletefile");
     assert!(lab.path("H").exists());
 }
@@ -124,7 +124,7 @@ fn space_is_allocated_before_writing() {
         }
         code => assert!(code == 2 && ended.err.contains("allocat"), "{}", ended.err),
     }
-    // It means nothing for reads.
+    // It has no effect on reads.
     let blocks = lab.path("F").metadata().unwrap().blocks();
     xdd(&lab, 0, "-preallocate 1000 -op read -targets 1 F -numreqs 4 -reqsize 8");
     assert_eq!(lab.path("F").metadata().unwrap().blocks(), blocks);
@@ -139,12 +139,12 @@ fn direct_io_is_that_or_refused() {
             assert!(ended.out.contains("Direct I/O, enabled"), "{}", ended.out);
             assert!(std::fs::read(lab.path("N")).unwrap() == [b'x'; 32_768]);
         }
-        // File systems in memory may not have it.
+        // File systems in memory may lack it.
         code => assert!(code == 2 && ended.err.contains("direct"), "{}", ended.err),
     }
 }
 
-// Section 1: character devices need no word; they keep nothing, so the result is stamped.
+// Section 1: character devices need no permission; they store nothing, so the result is stamped.
 #[test]
 fn a_device_that_keeps_nothing_is_read_and_written() {
     let lab = lab();

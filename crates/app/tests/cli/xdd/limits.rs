@@ -1,4 +1,4 @@
-//! What ends a pass or a run early: time, errors, the end of a file.
+//! Early ends of a pass or a run: time, errors, the end of a file.
 
 use super::*;
 use std::io::{BufRead, BufReader, Read};
@@ -39,7 +39,7 @@ fn time_alone_is_enough() {
     assert!((2..=52).contains(&run[0].ops), "{run:?}");
 }
 
-// Section 4.6: bytes and operations of what is there count, the pass ends at the end of the file.
+// Section 4.6: bytes and operations before EOF count, the pass ends at EOF.
 #[test]
 fn a_short_file_ends_the_pass_and_the_run_with_1() {
     let lab = lab();
@@ -51,12 +51,12 @@ fn a_short_file_ends_the_pass_and_the_run_with_1() {
     let ended = xdd(&lab, 1, "-op read -targets 1 SHORT -reqsize 8 -numreqs 6 -passes 2 -verbose");
     let all = rows(&ended.out);
     assert_eq!(labelled(&all, "T PASS0002")[0].bytes, 20_480);
-    // The other target is not concerned.
+    // The other target is not affected.
     let ended = xdd(&lab, 1, "-op read -targets 2 SHORT F -reqsize 8 -numreqs 6 -verbose");
     assert_eq!(labelled(&rows(&ended.out), "T PASS0001")[1].ops, 6);
 }
 
-// Check 46, and what -maxerrors says: of a pass, on a target.
+// Check 46, and the scope of -maxerrors: a pass, on a target.
 #[test]
 fn errors_and_delays_are_read_anywhere_on_the_line() {
     let lab = lab();
@@ -67,7 +67,7 @@ fn errors_and_delays_are_read_anywhere_on_the_line() {
     ] {
         assert_eq!(moved(&lab, args), (49_152, 6), "{args}");
     }
-    // Three requests lie behind the end; the first two of a pass are told, and then it ends.
+    // Three requests lie beyond EOF; the first two of a pass are reported, and then it ends.
     let list = |locations: &[u64]| -> String {
         locations.iter().enumerate().map(|(i, at)| format!("{i:010} {at:012} 8 r 0 0\n")).collect()
     };
@@ -80,7 +80,7 @@ fn errors_and_delays_are_read_anywhere_on_the_line() {
     assert_eq!(labelled(&all, "T PASS0001")[0].ops, 6, "{all:?}");
 }
 
-// Ctrl-C ends a run with all its reports, and with what it was to do at the end.
+// Ctrl-C ends a run with all its reports, and with its final actions.
 #[test]
 fn an_interrupted_run_reports_what_it_did() {
     let lab = lab();

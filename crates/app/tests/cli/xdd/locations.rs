@@ -1,4 +1,4 @@
-//! Where requests go, as the reports of time stamps and saved lists tell it.
+//! Locations of requests, from the reports of time stamps and saved lists.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ fn sequential_starts_where_the_offsets_say() {
         locations(&lab, &format!("{READ} -numreqs 2 -startoffset 100 -passes 3 -passoffset 10")),
         [100, 108, 110, 118, 120, 128]
     );
-    // Target k moves by k times so many blocks.
+    // Target k is moved by k times this many blocks.
     xdd(
         &lab,
         0,
@@ -86,7 +86,7 @@ fn random_is_in_its_range_and_the_same_again() {
     assert_eq!(changed[..200], first[..]);
     assert_ne!(changed[200..], first[..]);
     assert_eq!(locations(&lab, &format!("{random} -passes 2 -randomize")), changed);
-    // Without a range it is the amount of a pass.
+    // Without a range the amount of a pass is the range.
     let small = locations(&lab, &format!("{READ} -seek random -numreqs 50"));
     assert!(small.iter().all(|at| *at <= 50 * 8 - 8), "{small:?}");
     let ended = xdd(&lab, 0, &format!("{READ} -seek random -numreqs 50"));
@@ -110,7 +110,7 @@ fn a_saved_list_is_loaded_as_it_was() {
     assert_eq!(list(&lab, "a.T0Q0.txt").len(), 50);
     let locations = |stamps: &[Stamp]| stamps.iter().map(|stamp| stamp.location).collect::<Vec<_>>();
     assert_eq!(locations(&stamps(&lab, 0)), locations(&first));
-    // All threads together go through it once.
+    // All threads together traverse it once.
     let ended = xdd(&lab, 0, &format!("{TS} {READ} -numreqs 50 -seek load a.T0Q0.txt -queuedepth 4"));
     assert_eq!(total(&ended).1, 50);
     let mut all: Vec<u64> = (0..4).flat_map(|thread| locations(&stamps_of(&lab, 0, thread))).collect();
@@ -118,7 +118,7 @@ fn a_saved_list_is_loaded_as_it_was() {
     all.sort_unstable();
     want.sort_unstable();
     assert_eq!(all, want);
-    // And it needs no other amount.
+    // And the list needs no other amount.
     assert_eq!(moved(&lab, "-op read -targets 1 F -seek load a.T0Q0.txt"), (50 * 8192, 50));
     // The format.
     xdd(&lab, 0, &format!("{READ} -numreqs 4 -throttle ops 100 -seek save c"));
@@ -155,7 +155,7 @@ fn a_list_says_operation_and_size_and_may_be_shorter() {
     let bytes = std::fs::read(lab.path("G")).unwrap();
     assert_eq!(bytes.iter().filter(|b| **b == b'x').count(), 4 * 1024);
     assert!(bytes[5 * 1024..8 * 1024].iter().chain(&bytes[10 * 1024..11 * 1024]).all(|b| *b == b'x'));
-    // And are refused where it is not, before anything is touched.
+    // And are refused where writing is not allowed, before anything is touched.
     for (name, text) in [
         ("mixed", "0 10 1 r 0 0\n1 20 2 w 0 0\n"),
         ("torn", "0 10 1 r 0\n"),
@@ -182,7 +182,7 @@ fn histograms_count_each_location() {
     let saved = std::fs::read_to_string(lab.path("h.T0Q0.txt")).unwrap();
     assert_eq!(counts(&saved, "#SeekHist"), [25, 25, 25, 25]);
     assert_eq!(counts(&saved, "#DistHist").iter().sum::<u64>(), 99);
-    // Without a file they go where errors go.
+    // Without a file the histogram goes to the error output.
     let ended = xdd(&lab, 0, &format!("{READ} -numreqs 100 -seek seekhist 4"));
     assert_eq!(counts(&ended.err.replace("xdd: ", ""), "#SeekHist"), [25, 25, 25, 25]);
 }

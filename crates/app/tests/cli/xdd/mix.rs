@@ -1,4 +1,4 @@
-//! Reads and writes: which operation is meant, and how they are mixed.
+//! Reads and writes: the operation of each request, and how they are mixed.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn reads_and_writes_are_spread_evenly() {
     ] {
         assert_eq!(reads(&format!("-rwratio {percent} -numreqs {ops}")), want, "{percent}");
     }
-    // Spread: no ten in a row have more than one more than any other ten.
+    // Spread: the counts of any two groups of ten differ by at most one.
     let all = letters(&lab, "-rwratio 30 -numreqs 100");
     let tens: Vec<usize> =
         all.as_bytes().windows(10).map(|ten| ten.iter().filter(|b| **b == b'r').count()).collect();

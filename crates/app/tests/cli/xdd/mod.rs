@@ -24,7 +24,7 @@ use std::path::Path;
 /// Size of the targets `F`, `G` and `H`.
 const FILE: u64 = 16 << 20;
 
-/// What makes the report of time stamps that [`stamps`] reads.
+/// Options for the report of time stamps that [`stamps`] reads.
 const TS: &str = "-ts detailed -ts output ts";
 
 /// A directory with the fixtures of the spec: `F`, `G`, `H` of zeros, `SHORT` of 20480 bytes; `N` does not exist.
@@ -43,7 +43,7 @@ fn xdd(lab: &Lab, code: i32, args: &str) -> Ended {
     lab.expect(code, &format!("xdd {args}"))
 }
 
-/// Runs it, and it must end well: bytes and operations of the combined line.
+/// Runs it successfully; returns bytes and operations of the combined line.
 #[track_caller]
 fn moved(lab: &Lab, args: &str) -> (u64, u64) {
     total(&xdd(lab, 0, args))
@@ -72,12 +72,12 @@ struct Row {
     latency: f64,
     kind: String,
     request_size: u64,
-    /// What stands behind the usual columns.
+    /// Words after the usual columns.
     more: Vec<String>,
 }
 
 impl Row {
-    /// From words, as text and comma-separated rows have them behind the label.
+    /// Parses the words after the label, which text and comma-separated rows share.
     #[track_caller]
     fn new(label: String, words: &[&str]) -> Row {
         let number = |n: usize| words[n].parse().unwrap_or_else(|_| panic!("{label} {words:?}"));
@@ -183,14 +183,14 @@ fn read_stamps(report: &str) -> Vec<Stamp> {
     .collect()
 }
 
-/// Where a run's only queue thread goes, in blocks.
+/// Locations of a run's only queue thread, in blocks.
 #[track_caller]
 fn locations(lab: &Lab, args: &str) -> Vec<u64> {
     xdd(lab, 0, &format!("{TS} {args}"));
     stamps(lab, 0).iter().map(|stamp| stamp.location).collect()
 }
 
-/// All files below a directory, with what they hold.
+/// All files below a directory, with their contents.
 fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir).expect("a directory") {
@@ -203,12 +203,12 @@ fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// What a run must not change: everything in the lab.
+/// All files in the lab, to be compared after a run that must not change them.
 fn snapshot(lab: &Lab) -> BTreeMap<String, Vec<u8>> {
     contents(&lab.path(""))
 }
 
-/// Runs a check twenty times, as the spec wants it of whatever depends on the order of threads.
+/// Runs a check twenty times, which the spec requires for everything that depends on the order of threads.
 fn often(mut check: impl FnMut()) {
     (0..20).for_each(|_| check());
 }

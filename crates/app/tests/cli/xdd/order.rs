@@ -1,4 +1,4 @@
-//! The order of options: the later one holds, also from setup files, and whatever way it is spelled.
+//! The order of options: the later one holds, also from setup files, in any spelling.
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn the_last_throttle_holds() {
     assert_eq!(times, ["0000008192000000", "0000016384000000", "0000024576000000"]);
 }
 
-// Section 1.1: what the manual's text and the program call otherwise.
+// Section 1.1: names that differ between the manual's text and the program.
 #[test]
 fn other_spellings_mean_the_same() {
     let lab = lab();

@@ -1,4 +1,4 @@
-//! Where output goes, what a run is called, and archives and plans of XDD's runs.
+//! Destinations of output, names of runs, and archives and plans of XDD's runs.
 
 use super::*;
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn each_kind_of_output_has_its_file() {
         let ended = xdd(&lab, 1, args);
         assert!(ended.out.is_empty(), "{}", ended.out);
         let read = |name: &str| std::fs::read_to_string(lab.path(name)).unwrap();
-        // Files of an earlier run are written anew.
+        // Files of an earlier run are replaced.
         assert_eq!(read("o").matches("\nCombined  ").count(), 1);
         assert!(read("o").ends_with('\n') && read("o").contains("Ending time for this run, "));
         let csv = read("c");
@@ -71,7 +71,7 @@ fn version_and_help_name_everything() {
     let lab = crate::lab();
     assert!(xdd(&lab, 0, "-version").out.contains("6.5"));
     let help = xdd(&lab, 0, "-fullhelp").out;
-    // Whatever stands behind them is not even read.
+    // Options after them are not even parsed.
     assert_eq!(xdd(&lab, 0, "-op read -fullhelp -nonsense").out, help);
     let words: Vec<&str> = help.split([' ', ',', ':', '\n']).collect();
     for option in "align blocksize combined createnewfiles csvout datapattern delay deletefile deskew devicefile dio errout \
@@ -91,7 +91,7 @@ fn version_and_help_name_everything() {
     assert!(xdd(&lab, 0, "-h").out == help);
 }
 
-/// `run.json` of a result: the hash of what was issued to each target.
+/// Hashes of the requests issued to each target, from a result's `run.json`.
 fn hashes(lab: &Lab, result: &str) -> Vec<String> {
     let text = std::fs::read_to_string(lab.path(result).join("run.json")).expect("a result");
     let run: Value = serde_json::from_str(&text).expect("it is JSON");
@@ -120,7 +120,7 @@ fn a_shown_plan_is_the_same_run() {
         assert!(before == snapshot(&lab), "{args}");
         lab.file("plan.toml", &shown);
         xdd(&lab, 0, &format!("{args} -out typed{i}"));
-        // Passes with files of their own replace none.
+        // Passes with separate files replace none.
         ["N.00000001", "N.00000002"].into_iter().for_each(|name| drop(std::fs::remove_file(lab.path(name))));
         lab.expect(0, &format!("run plan.toml --no-progress --out planned{i}"));
         let typed = hashes(&lab, &format!("typed{i}"));
@@ -140,12 +140,12 @@ fn an_archive_is_kept_where_asked_for() {
     assert_eq!(lab.records("run").len(), 80);
     assert_eq!(crate::count(&crate::summary(&lab, "run"), "all", "completed"), 80);
     assert!(!lab.expect(0, "show run").out.is_empty());
-    // It is never written over.
+    // An existing result is never overwritten.
     xdd(&lab, 2, "-op read -targets 1 F -reqsize 8 -numreqs 20 --out run");
     assert_eq!(lab.records("run").len(), 80);
 }
 
-/// The verdict is on standard error only: no report has it, whatever takes the place of standard output and error.
+/// The verdict is on standard error only: no report has it, even where files replace standard output and error.
 #[test]
 fn a_run_that_keeps_nothing_has_its_verdict_beside_the_reports() {
     let lab = lab();
@@ -165,7 +165,7 @@ fn a_run_that_keeps_nothing_has_its_verdict_beside_the_reports() {
     for name in ["o", "e", "c", "k"] {
         assert!(!std::fs::read_to_string(lab.path(name)).unwrap().contains("verdict"), "{name}");
     }
-    // The page cache is what XDD measures without -dio: that is never fake. A hole is nobody's device.
+    // XDD without -dio measures the page cache: that is never fake. A hole is not a device's data.
     std::fs::File::create(lab.path("hole")).unwrap().set_len(8 << 20).unwrap();
     let read_hole =
         |more: &str| lab.run(&format!("xdd -op read -targets 1 hole -reqsize 8 -numreqs 64 {more}"));

@@ -1,9 +1,9 @@
-//! What cannot be carried out is refused before anything is touched: exit 2, one line that names the option as it was
-//! typed, every file as it was, and no new one.
+//! Unsupported commands are refused before anything is touched: exit 2, one line that names the option as typed, every file unchanged, and
+//! no new one.
 
 use super::*;
 
-/// Small files with data in them, and what could be touched by mistake.
+/// Small files with data in them, and others that an error could touch.
 fn full_lab() -> Lab {
     let lab = crate::lab();
     for name in ["F", "G"] {
@@ -23,7 +23,7 @@ fn full_lab() -> Lab {
     lab
 }
 
-/// What would write wherever it can, if it went.
+/// Options that write every possible output, if the command ran.
 const EAGER: &str = "-op write -reqsize 8 -numreqs 4 -datapattern x -recreatefiles -output o -csvout c -errout e \
     -combined k -ts detailed -ts output ts -ts dump d -seek save s -out run";
 
@@ -41,7 +41,7 @@ fn assert_refused(lab: &Lab, code: i32, args: &str, named: &str) {
     assert!(before == after, "{shown}\n{:?}", after.keys());
 }
 
-// Check 47, and every other argument that is wrong; before and behind what would write.
+// Check 47, and every other wrong argument; before and after the options that would write.
 #[test]
 fn bad_options_are_named_and_nothing_is_touched() {
     let lab = full_lab();
@@ -204,7 +204,7 @@ fn targets_that_wait_for_each_other_must_make_sense() {
     }
 }
 
-// Checks 9, 14, 35, 43 and 48, and what does not fit together.
+// Checks 9, 14, 35, 43 and 48, and incompatible options.
 #[test]
 fn what_makes_no_run_is_refused() {
     let lab = full_lab();
@@ -254,7 +254,7 @@ fn what_is_refused_last_leaves_nothing_behind() {
         ("-op write -targets 1 N -numreqs 4 -createnewfiles -csvout nodir/c", "-csvout nodir/c"),
         ("-op write -targets 1 N -numreqs 4 -out d -output o -csvout c -errout e -combined k", "d"),
         ("-op read -targets 1 F -numreqs 2 -output o -csvout nodir/c", "-csvout nodir/c"),
-        // What is a target holds no results.
+        // A target cannot hold results.
         ("-op read -targets 2 G F -numreqs 2 -output ./F", "-output ./F"),
         ("-op write -targets 1 N -numreqs 2 -combined N", "-combined N"),
         ("-op read -targets 1 F -numreqs 2 -output o -csvout c -errout nodir/e", "-errout nodir/e"),

@@ -1,4 +1,4 @@
-//! The sections in front of the results, rows of the rate table, thresholds, signs of life.
+//! The sections in front of the results, rows of the rate table, thresholds, heartbeats.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn without_verbose_there_is_one_row() {
     }
 }
 
-// Section 2.2 and 2.3: what was understood is what is printed.
+// Section 2.2 and 2.3: the sections print the parsed options.
 #[test]
 fn the_sections_say_what_was_understood() {
     let lab = lab();
@@ -81,7 +81,7 @@ fn the_sections_say_what_was_understood() {
     let places: Vec<usize> =
         order.iter().map(|text| out.find(text).unwrap_or_else(|| panic!("{text}"))).collect();
     assert!(places.is_sorted(), "{places:?}");
-    // Each queue thread has a section of its own where asked for.
+    // With -qthreadinfo each queue thread has a section.
     let out = xdd(&lab, 0, "-op read -targets 1 F -reqsize 8 -numreqs 6 -queuedepth 3 -qthreadinfo").out;
     assert_eq!(out.matches("Target[0] Q[").count(), 3);
 }
@@ -115,7 +115,7 @@ fn a_heartbeat_shows_how_far_the_targets_are() {
     assert!(!ended.out.contains("Op/AvgRate"));
 }
 
-// Section 2.8: nobody is stopped for it.
+// Section 2.8: no target is stopped for it.
 #[test]
 fn deskew_adds_the_rate_of_the_time_that_all_share() {
     let lab = lab();
@@ -132,7 +132,7 @@ fn deskew_adds_the_rate_of_the_time_that_all_share() {
     assert!(window.time < labelled(&all, "T PASS0001")[1].time, "{out}");
 }
 
-// Section 1.7: what a machine may not allow is no reason to end.
+// Section 1.7: the run continues if the machine does not allow these.
 #[test]
 fn processors_memory_and_priority_change_no_result() {
     let lab = lab();

@@ -1,4 +1,4 @@
-//! Reports of time stamps: their columns, where they go, which operations are in them, and their binary form.
+//! Reports of time stamps: their columns, their files, the operations in them, and their binary form.
 
 use super::*;
 use iosonar_dialect_xdd::read_dump;
@@ -57,7 +57,7 @@ fn the_columns_are_what_their_formulas_say() {
             assert_eq!(count, 90);
         }
     }
-    // Real numbers of the manual are those of 1970, not of a boot.
+    // Absolute times, as in the manual, count from 1970, not from boot.
     assert!(stamps(&lab, 0)[0].start > 1_700_000_000_000_000_000_000);
 }
 
@@ -99,7 +99,7 @@ fn a_dump_holds_the_same_rows() {
             assert_eq!((entry.number, entry.offset / 1024), (row.number, row.location));
             assert_eq!((entry.length, entry.result, times), (8192, 8192, (row.start, row.end)));
         }
-        // And any change is seen.
+        // And every change is detected.
         for at in [0, 9, 40, bytes.len() / 2, bytes.len() - 1] {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
