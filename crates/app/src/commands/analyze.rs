@@ -11,7 +11,7 @@ use iosonar_text::csv::{Cell, Form, table};
 use iosonar_view::Needs;
 use serde_json::Value;
 
-/// Prints what the inputs come to.
+/// Prints the figures of the inputs.
 pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
@@ -53,7 +53,7 @@ fn text(args: &AnalyzeArgs, analyses: &[Analysis]) -> String {
     texts.join("\n\n")
 }
 
-/// Every number and word of `value` as a line, named by its way from the top.
+/// Lists every number and word of `value` as a line, named by its path from the top.
 fn flatten(name: &str, value: &Value, lines: &mut Vec<[Cell<'static>; 2]>) {
     let below = |key: &str| if name.is_empty() { key.to_string() } else { format!("{name}.{key}") };
     let mut line = |cell| lines.push([Cell::Word(name.to_string().into()), cell]);

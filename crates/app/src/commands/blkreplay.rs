@@ -26,8 +26,8 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
-/// blkreplay's arguments, if the program was called as `blkreplay`, or with that command: they are none that other commands
-/// know. Scripts of the original call `blkreplay.exe`.
+/// Returns blkreplay's arguments if the program was called as `blkreplay`, or with that command: other commands do not know them. Scripts
+/// of the original call `blkreplay.exe`.
 pub fn as_blkreplay(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     called_as(&["blkreplay", "blkreplay.exe"], args)
 }
@@ -39,7 +39,7 @@ pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
         args.map_err(|arg| Failure::refused(anyhow!("{arg:?} is no UTF-8, and a plan holds nothing else")))?;
     match parse(&args).map_err(Failure::refused)? {
         Command::Run(settings) => execute(&settings),
-        // Where a result is expected on standard output, help is none.
+        // Help is no result for standard output: print it to standard error.
         Command::Usage if args.is_empty() => {
             print_lines(help::fill(&usage(), help::width()).trim_end());
             Ok(Exit::Refused)
@@ -76,7 +76,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
 /// Where the archive of a run is.
 struct Place {
     kept: Option<PathBuf>,
-    /// Removed with this value.
+    /// Removed when dropped.
     scratch: OnceCell<OwnDir>,
 }
 
@@ -85,12 +85,12 @@ impl Place {
         Place { kept: out.map(PathBuf::from), scratch: OnceCell::new() }
     }
 
-    /// Makes room, not before everything else was found right: until then a signal ends the program at once.
+    /// Creates the scratch directory, once everything else was found right: until then a signal ends the program at once.
     fn make(&self) -> Result<(), Failure> {
         if self.kept.is_some() {
             return Ok(());
         }
-        // What a killed run has left is not removed: its records can be read.
+        // The directory of a killed run is not removed: its records can be read.
         let made = temporary::directory("blkreplay").map_err(|error| {
             Failure::refused(anyhow!("no place for the records of the run: {error}, or give --out=DIR"))
         })?;
@@ -107,10 +107,10 @@ impl Place {
         self.kept.clone().or_else(scratch).unwrap_or_default()
     }
 
-    /// Lets the archive stay.
+    /// Keeps the archive; returns its directory.
     fn keep(self) -> PathBuf {
         let dir = self.dir();
-        // With a mark that stays, it is kept all the same.
+        // Even if its mark cannot be removed, the directory is kept.
         let _ = self.scratch.into_inner().map(OwnDir::keep);
         dir
     }
@@ -123,7 +123,7 @@ fn show_progress(settings: &Settings, scene: &Scene<'_>) {
     progress::show(&ProgressOptions { progress: &progress, live: false, late_limit }, scene);
 }
 
-/// What the engine refuses with a remedy in words of another command line.
+/// Rewords errors of the engine whose remedy names options of another command line.
 fn in_own_words(device: &str, failure: Failure) -> Failure {
     let text = match failure.error.downcast_ref::<PrepareError>() {
         Some(PrepareError::NoDirectIo(_)) => format!(
@@ -144,12 +144,12 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
     Failure::refused(anyhow!(text))
 }
 
-/// Writes the result. What cannot be written is not lost.
+/// Writes the result; if that fails, the records are kept.
 fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timings) -> Result<Exit, Failure> {
     let mut info = ended.info.clone();
     info.means.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(ended.archive.dir())?;
-    // Where no result is kept, writing it is what reads the records.
+    // Without a kept result, writing it is the only pass over the records.
     let mut seen = place.kept.is_none().then(|| Passing::new(info.targets.len(), &Limits::default()));
     let counts = match write(&stored, settings.replay_out, seen.as_mut()) {
         Ok(counts) => counts,
@@ -174,7 +174,7 @@ fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timings) 
     Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false, is_fake))
 }
 
-/// Keeps the records of a run whose result nobody took.
+/// Keeps the records of a run whose result could not be written.
 fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit, Failure> {
     let is_closed = matches!(&error, ExportError::Write(error) if error.kind() == ErrorKind::BrokenPipe);
     let dir = place.keep();
@@ -194,7 +194,7 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
     Ok(session::exit(stored.run(), counts.failed > 0 || counts.completed == 0, false, false))
 }
 
-/// Writes blkreplay's form to standard output. `seen` sees each record, too.
+/// Writes blkreplay's form to standard output. `seen` observes each record.
 fn write(stored: &Archive, later: Nanos, mut seen: Option<&mut Passing>) -> Result<Exported, ExportError> {
     let mut observer = |record: &Record| {
         if let Some(seen) = &mut seen {

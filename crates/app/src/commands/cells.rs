@@ -1,4 +1,4 @@
-//! The cells of a matrix that was measured, as `iozone` and `matrix` need them.
+//! The measured cells of a matrix, as `iozone` and `matrix` need them.
 
 use crate::exit::Failure;
 use iosonar_analyze::{CellStats, CountUntil, Records, cells};
@@ -10,19 +10,19 @@ use iosonar_plan::Cell;
 /// Bad records of a file that are reported one by one.
 const MOST_ERRORS: usize = 10;
 
-/// What the phases with a cell amount to.
+/// Computes the statistics of all phases with a cell.
 pub fn stats_of(archive: Archive, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Failure> {
     let input = Input::of_archive(archive).map_err(anyhow::Error::from)?;
     let (plan, _) = input.run();
     Ok(cells(&input, &plan, info, until)?)
 }
 
-/// Up to when streams count, where the first of them ends a test or does not.
+/// Moment up to which streams count: with `stonewall` the first end of a stream.
 pub fn count_until(stonewall: bool) -> CountUntil {
     if stonewall { CountUntil::FirstEnd } else { CountUntil::OwnEnd }
 }
 
-/// Hands over each completed read and write of a phase with a cell, in the order of completion.
+/// Calls `f` for each completed read and write of a phase with a cell, in the order of completion.
 pub fn for_each_transfer(archive: Archive, mut f: impl FnMut(&Cell, &Record)) -> anyhow::Result<()> {
     let input = Input::of_archive(archive)?;
     let (plan, _) = input.run();
@@ -40,7 +40,7 @@ pub fn for_each_transfer(archive: Archive, mut f: impl FnMut(&Cell, &Record)) ->
     Ok(())
 }
 
-/// Why a cell has no figure, where requests failed.
+/// Reason why a cell has no figure, if requests failed.
 pub fn failure_of(stats: &CellStats) -> Option<String> {
     let cell = &stats.cell;
     let why = stats.error.map_or("a request stayed short".into(), |number| {
@@ -54,7 +54,7 @@ pub fn failure_of(stats: &CellStats) -> Option<String> {
     })
 }
 
-/// What is bad in the data that was read, in IOzone's words: a line for each of the first records, and how many there are.
+/// Describes miscompares in IOzone's words: a line for each of the first records, and their number.
 pub fn errors_in_files(info: &RunInfo) -> Vec<String> {
     let of_target = |target: &TargetInfo| {
         let checks = target.checks.as_ref().filter(|checks| checks.miscompared > 0)?;

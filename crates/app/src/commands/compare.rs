@@ -48,7 +48,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     exit(&judged, args)
 }
 
-/// Each input after the first, beside the first.
+/// Compares each input after the first with the first.
 pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
     inputs.iter().try_for_each(Input::scan).map_err(Failure::refused)?;
     if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
@@ -77,7 +77,7 @@ fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
         records: input,
         plan: input.is_run().then_some(plan),
         environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment_json()),
-        // A recording has times at which requests were issued, and none at which they were due.
+        // A recording has issue times, but no due times.
         has_timetable: plan.has_timetable() && input.is_run() && info.recorded.is_none(),
         phases: &info.phases,
         incomplete: None,
@@ -85,13 +85,13 @@ fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
     }
 }
 
-/// The verdict that is kept with a run. A run without a summary was not judged yet.
+/// The verdict kept with a run. A run without a summary has not been judged yet.
 fn verdict(input: &Input) -> Option<RunVerdict> {
     let judgement = input.summary(&Limits::default())?.judgement?;
     Some(RunVerdict { verdict: judgement.verdict, sentence: judgement.sentence })
 }
 
-/// Reads all runs at the same time.
+/// Reads all runs concurrently.
 fn read_all(runs: &[Run]) -> io::Result<Vec<Blocks>> {
     std::thread::scope(|scope| {
         let readers: Vec<_> = runs
@@ -106,7 +106,7 @@ fn read_all(runs: &[Run]) -> io::Result<Vec<Blocks>> {
     })
 }
 
-/// A condition that failed counts more than one that cannot be judged. On figures that are not what they claim to be none is judged.
+/// A condition that failed takes precedence over one that cannot be judged. Conditions on fake figures are not judged.
 fn exit(judged: &[Judged], args: &CompareArgs) -> Result<Exit, Failure> {
     let conditions = || judged.iter().flat_map(|j| &j.conditions);
     let mut fakes = judged.iter().flat_map(|j| j.comparison.fakes());

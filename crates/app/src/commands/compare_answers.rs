@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// What a reader must know of every such comparison.
+/// Caution for every such comparison.
 const ONCE: &str = "Each side was measured once. An interval is of what was repeated within it; whole measurements may lie \
                     farther apart: repeat them before a difference is believed.";
 
-/// The answers of 'knee' or of 'layout run', if all inputs are such; `None` if there is no such one among them.
+/// The answers of 'knee' or of 'layout run', if all inputs are such; `None` if no input is.
 pub fn answers(paths: &[PathBuf]) -> Result<Option<Vec<Study>>, Failure> {
     let found = |path: &PathBuf| Study::of(path).filter(|study| study.kind != StudyKind::Matrix);
     let studies: Vec<Study> = paths.iter().filter_map(found).collect();
@@ -30,20 +30,20 @@ pub fn answers(paths: &[PathBuf]) -> Result<Option<Vec<Study>>, Failure> {
     Ok(Some(studies))
 }
 
-/// A figure that both have.
+/// A figure of both sides.
 struct Pair {
     a: Figure,
     b: Figure,
 }
 
 impl Pair {
-    /// Of B against A; `None` where a side has only a lower bound.
+    /// Change of B against A; `None` where a side has only a lower bound.
     fn change_percent(&self) -> Option<f64> {
         let is_known = !self.a.is_at_least && !self.b.is_at_least && self.a.value > 0.0;
         is_known.then(|| (self.b.value / self.a.value - 1.0) * 100.0)
     }
 
-    /// Whether their intervals have nothing in common; `None` without two intervals.
+    /// Whether their intervals are disjoint; `None` without two intervals.
     fn intervals_are_apart(&self) -> Option<bool> {
         let ((low_a, high_a), (low_b, high_b)) = (self.a.interval?, self.b.interval?);
         Some(high_a < low_b || high_b < low_a)
@@ -61,11 +61,11 @@ impl Pair {
     }
 }
 
-/// An answer beside the first one.
+/// An answer compared with the first one.
 struct Compared<'a> {
     b: &'a Study,
     pairs: Vec<Pair>,
-    /// Names of figures that only one of them has.
+    /// Names of figures that only one side has.
     only_in_a: Vec<String>,
     only_in_b: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Compared<'_> {
     }
 }
 
-/// Prints each answer after the first beside the first.
+/// Compares each answer after the first with the first.
 pub fn compare(args: &CompareArgs, studies: &[Study]) -> Result<Exit, Failure> {
     let command = studies[0].kind.command();
     let is_given = [

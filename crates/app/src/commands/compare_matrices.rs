@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 /// Cells in the directory of a matrix.
 const CELLS: &str = "cells.json";
 
-/// A table with the name that it was given by.
+/// A table with its path as typed.
 type Named = (String, Table);
 
-/// The tables, where all inputs are matrices; none where none is.
+/// Returns the tables if all inputs are matrices; `None` if no input is.
 pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<Named>>, Failure> {
     let files: Vec<Option<PathBuf>> = paths.iter().map(|path| cells_of(path)).collect();
     let is_there = |file: &Option<PathBuf>| file.is_some();
@@ -55,7 +55,7 @@ pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<Named>>, Failure> {
     paths.iter().zip(files.into_iter().flatten()).map(read).collect::<Result<_, _>>().map(Some)
 }
 
-/// The file with the cells of a matrix: in its directory, or JSON itself.
+/// The file with the cells of a matrix: in its directory, or the JSON file itself.
 fn cells_of(path: &Path) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path.join(CELLS)).filter(|cells| cells.exists());
@@ -147,7 +147,7 @@ fn maps(grid: ComparedGrid) -> ComparedMaps {
         grid.changes.iter().map(row).collect::<Vec<Vec<Option<f64>>>>()
     };
     let is_shown = |cell: &Option<(f64, Verdict)>| {
-        // What cannot be told has its change for a figure all the same.
+        // An undecided change is shown nevertheless.
         cell.is_some_and(|(_, verdict)| verdict != Verdict::NoDifferenceShown)
     };
     ComparedMaps {
@@ -158,7 +158,7 @@ fn maps(grid: ComparedGrid) -> ComparedMaps {
     }
 }
 
-/// A condition that failed counts more than one that cannot be judged.
+/// A condition that failed takes precedence over one that cannot be judged.
 fn exit(compared: &[MatrixComparison], conditions: &[MatrixCondition]) -> Result<Exit, Failure> {
     let judged = || {
         compared.iter().flat_map(|c| conditions.iter().map(move |condition| (condition, condition.judge(c))))

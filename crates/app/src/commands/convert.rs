@@ -10,9 +10,9 @@ use iosonar_trace::kernel::Timing;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Converts; says what was written and what was skipped.
+/// Converts; reports how much was written and skipped.
 pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
-    // Not clap's `num_args = 2..`: it counts the files on each side of an option apart.
+    // Not clap's `num_args = 2..`: it counts the files on each side of an option separately.
     let (out, inputs) = match args.files.split_last() {
         Some((out, inputs)) if !inputs.is_empty() => (out, inputs),
         _ => {
@@ -63,7 +63,7 @@ fn form(to: ToArg) -> Form {
     }
 }
 
-/// Where the requests come from, as a line of the output tells it.
+/// The source of the requests, for a line of the output.
 fn origin(trace: &Trace) -> String {
     let names: Vec<String> = trace.name.split(", ").map(base_name).collect();
     let counted = trace.at.map(|(at, timing)| format!("; {}", counted_as(at, timing))).unwrap_or_default();
@@ -83,7 +83,7 @@ fn counted_as(at: iosonar_trace::kernel::At, timing: Timing) -> String {
     format!("a request is an event {} ({}), {ends}", at.letter(), at.word())
 }
 
-/// Lines of text of a load, and lines that open files, are nothing to speak of.
+/// Text lines of a load, and lines that open files, are not reported.
 fn is_worth_telling((what, count): &(String, u64)) -> bool {
     let begins = ["requests", "lost events", "bytes of", "gzip streams"];
     *count > 0 && begins.iter().any(|begin| what.starts_with(begin))
@@ -94,7 +94,7 @@ fn sentence((what, count): (String, u64)) -> String {
 }
 
 fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<u64, Failure> {
-    // By number, because names are dear to compare for each request.
+    // By number, because comparing names for each request is slow.
     let mut is_written: Vec<bool> = Vec::new();
     let bad = trace.each(|request, device| match args.split {
         None => {
@@ -112,14 +112,14 @@ fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<
     Ok(bad)
 }
 
-/// The names of those that were written, each once: several numbers may have the same.
+/// Names of the written devices, each once: several numbers may share a name.
 fn written_devices(names: Vec<String>, is_written: &[bool]) -> Vec<String> {
     let mut known = HashSet::new();
     let written = names.into_iter().zip(is_written).filter(|(_, is_written)| **is_written);
     written.map(|(name, _)| name).filter(|name| known.insert(name.clone())).collect()
 }
 
-/// Several devices in one load would be taken for one.
+/// Refuses several devices in one load, which would be treated as one.
 fn refuse_mixture(args: &ConvertArgs, devices: &[String]) -> Result<(), Failure> {
     let out = args.files.last().map_or_else(|| Form::Load, |out| Form::of_name(out));
     let keeps_devices = args.to.map_or(out, form).has_times();

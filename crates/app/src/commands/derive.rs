@@ -22,7 +22,7 @@ use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_request};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
-/// Makes loads of loads.
+/// Makes loads from loads.
 pub fn derive(args: &DeriveArgs) -> Result<Exit, Failure> {
     match &args.what {
         Derive::Overload(args) => overload(args),
@@ -31,7 +31,7 @@ pub fn derive(args: &DeriveArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The requests of a file, by time. What is skipped or shifted is told, if anybody wants to know.
+/// Reads the requests of a file, by time. Skipped or shifted requests are reported if `is_told`.
 fn read(
     path: &Path,
     text: Box<dyn BufRead + Send>,
@@ -52,7 +52,7 @@ fn read(
     in_time(Text::once(text), backward, args.skip_bad, notice).map_err(Failure::refused)
 }
 
-/// Standard input can be read once.
+/// Refuses a second use of standard input.
 fn check_stdin(loads: &[PathBuf]) -> Result<(), Failure> {
     match loads.iter().filter(|path| path.as_os_str() == "-").count() {
         0 | 1 => Ok(()),
@@ -77,7 +77,7 @@ fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
         written.push((split, partial));
         lines += &line;
     }
-    // All directories, or none.
+    // Publishes all directories, or none.
     for (split, partial) in written {
         partial.remove_leftovers();
         rename_new(&filled(&partial), &split.dir)
@@ -88,7 +88,7 @@ fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// The directories that will be made; refused where one is there already.
+/// The directories to be created; existing ones are refused.
 fn splits(args: &OverloadArgs) -> Result<Vec<Split>, Failure> {
     let base = base_of(&args.loads[0]);
     let mut numbers = args.split.clone();
@@ -133,7 +133,7 @@ fn cut(args: &OverloadArgs) -> Result<Snippets, Failure> {
     }))
 }
 
-/// Most snippets that are told one by one.
+/// Maximum number of snippets listed one by one.
 const TOLD: usize = 20;
 
 fn words(args: &OverloadArgs, snippets: &Snippets) -> String {
@@ -166,8 +166,7 @@ struct Split {
 }
 
 impl Split {
-    /// Writes its loads; the directory of the complete ones, and a line about it. Where there are fewer snippets, so are the
-    /// loads.
+    /// Writes its loads; returns the directory of the complete ones, and a line about it. With fewer snippets there are fewer loads.
     fn write(&self, snippets: &Snippets) -> Result<(OwnDir, String), Failure> {
         let dir = shown(&self.dir);
         let cannot = || format!("cannot make {dir}");
@@ -191,7 +190,7 @@ impl Split {
     }
 }
 
-/// The directory of loads that is being filled. It gets its own name when it is complete.
+/// The directory that is being filled with loads. It gets its final name when it is complete.
 fn filled(partial: &OwnDir) -> PathBuf {
     partial.path().join("loads")
 }
@@ -218,7 +217,7 @@ fn write_part(
 
 fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
     check_stdin(&args.loads)?;
-    // Each is read twice: for what it touches, and in time.
+    // Each is read twice: for the blocks it touches, and in time.
     let mut kept = Vec::new();
     let mut all = Vec::new();
     for path in &args.loads {

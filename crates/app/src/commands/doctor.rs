@@ -1,4 +1,4 @@
-//! `iosonar doctor`: what is known of a target before anything is measured on it.
+//! `iosonar doctor`: facts about a target before anything is measured on it.
 
 use super::judge::about;
 use crate::args::DoctorArgs;
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes of the file that stands for those of a directory.
+/// Bytes of the sample file of a directory.
 const SAMPLE_BYTES: usize = 1 << 16;
 
 /// Examines a target.
@@ -33,12 +33,12 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let place = Place::of(&args.target)?;
     let ready = prepare(place.path())?;
     let mut environment = ready.environment(&Root::default());
-    // Its holes are looked for once. Then what was made in a directory is needed no more.
+    // Holes are looked up once. Then the sample file is no longer needed.
     ready.prepared().info("", "");
     place.remove_sample();
     let time = Duration::from_nanos(args.quiet.0);
     let others = if time.is_zero() { Vec::new() } else { foreign_io::watch(&environment.targets, time) };
-    // After the look at what others do: its reads would be taken for theirs.
+    // After watching the use by others: its reads would be counted as theirs.
     if place.is_file() {
         probe::probe(ready.prepared(), &mut environment, &|| false);
     }
@@ -52,7 +52,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let verdicts: Vec<(String, String)> = [Claim::Device, Claim::Filesystem, Claim::Cache]
         .into_iter()
         .map(|claim| {
-            // No device is crossed by what is claimed of memory.
+            // A claim on memory involves no device.
             let others = if claim == Claim::Cache { &[] } else { others.as_slice() };
             (claim.to_string(), verdict(&of(claim), others))
         })
@@ -90,13 +90,13 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// What is examined: a target, or a file that is made in a directory to find out what files in it can do.
+/// The examined target, or a sample file created in a directory to examine its file system.
 enum Place {
     Target(PathBuf),
     Directory(Sample),
 }
 
-/// A file in a directory of its own, which goes when this is dropped.
+/// A file in a new directory, removed on drop.
 struct Sample {
     path: PathBuf,
     dir: RefCell<Option<OwnDir>>,
@@ -109,7 +109,7 @@ impl Sample {
         let path = dir.path().join("sample");
         let mut file = iosonar_os::create::new_file(&path)?;
         let sample = Sample { path, dir: RefCell::new(Some(dir)) };
-        // Without data it would be called a hole.
+        // Without data it would be reported as a hole.
         file.write_all(&[1; SAMPLE_BYTES])?;
         file.sync_all()?;
         Ok(sample)
@@ -131,7 +131,7 @@ impl Place {
         Sample::create(path).with_context(no_file).map(Place::Directory).map_err(Failure::refused)
     }
 
-    /// Removes what was made, which is needed no more.
+    /// Removes the sample file when it is no longer needed.
     fn remove_sample(&self) {
         if let Place::Directory(sample) = self {
             sample.remove();
@@ -160,7 +160,7 @@ impl Place {
     }
 }
 
-/// Prepares reads of the whole target, without a run: directly where that can be done, otherwise through the page cache.
+/// Prepares reads of the whole target, without a run: with direct I/O if possible, otherwise through the page cache.
 fn prepare(path: &Path) -> Result<Ready, Failure> {
     let plan = |buffered| {
         let generator = Generator { pace: Pace::Closed, ..Generator::new(Order::Sequential, ByteSize(4096)) };
@@ -173,7 +173,7 @@ fn prepare(path: &Path) -> Result<Ready, Failure> {
     ready(false).or_else(|_| ready(true)).map_err(Failure::refused)
 }
 
-/// What would become of the result of a claim, as far as that is known now.
+/// Predicts the verdict on a claim, as far as known now.
 fn verdict(found: &[Detection], others: &[OthersUse]) -> String {
     let names = |is_meant: &dyn Fn(&Detection) -> bool| {
         let ids: Vec<&str> = found.iter().filter(|one| is_meant(one)).map(|one| one.id.name()).collect();
@@ -191,7 +191,7 @@ fn verdict(found: &[Detection], others: &[OthersUse]) -> String {
     }
 }
 
-/// Whether a run may write to it.
+/// Whether a run may write to the target.
 fn writing(facts: &TargetFacts) -> String {
     match guard::check(facts, Intent::Write, false, &Root::default()) {
         Ok(Permit::Write(permit)) => format!("allowed: {}", permit.statement()),
@@ -201,7 +201,7 @@ fn writing(facts: &TargetFacts) -> String {
     }
 }
 
-/// What others do on its devices; none where nobody has watched.
+/// Reports the use of its devices by others; `None` if they were not watched.
 fn quiet_text(others: &[OthersUse], time: Duration) -> Option<String> {
     if time.is_zero() {
         return None;
@@ -220,7 +220,7 @@ fn other_json(other: &OthersUse) -> serde_json::Value {
            "disturbs": other.disturbs()})
 }
 
-/// What the target lies on, a line each. The file that stands for a directory is left out.
+/// Lists the layers below the target, a line each. The sample file of a directory is not named.
 fn layers(facts: &TargetFacts, is_named: bool) -> Vec<String> {
     let mut lines = Vec::new();
     match &facts.kind {

@@ -1,4 +1,4 @@
-//! `iosonar export`: the records in another form.
+//! `iosonar export`: converts records to another form.
 
 use super::open;
 use crate::args::{ExportArg, ExportArgs};
@@ -55,7 +55,7 @@ fn write(
     Ok(())
 }
 
-/// The one target that is wanted; none: all of them, in a form that tells them apart.
+/// The requested target; `None` means all, in a form that distinguishes them.
 fn target(args: &ExportArgs, archive: &Archive) -> Result<Option<u16>, Failure> {
     let targets = archive.plan().targets.len();
     match args.target {

@@ -11,7 +11,7 @@ use iosonar_text::shown;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_request};
 use std::path::Path;
 
-/// Writes the new load; says how many requests it has.
+/// Writes the new load; reports its number of requests.
 pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     let name = shown(&args.load);
     let refused = |error: LoadError| Failure::refused(anyhow::Error::from(error).context(name.to_string()));
@@ -35,7 +35,7 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-/// A file can be read again, where a step comes back to its start.
+/// A file can be read again, where a step restarts it.
 fn text(load: &Path) -> Result<Text, Failure> {
     let opened = iosonar_inputs::text(load)?;
     let is_file = load.as_os_str() != "-" && load.is_file();

@@ -7,10 +7,10 @@ use anyhow::anyhow;
 use iosonar_load::generate::{Shape, Spec, generate as write_load};
 use iosonar_plan::SECTOR;
 
-/// Least region: two of the largest requests that are made.
+/// Minimum region: two of the largest generated requests.
 const MIN_SECTORS: u64 = 128;
 
-/// Makes a load; says how many requests it has.
+/// Makes a load; reports its number of requests.
 pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
     let sectors = args.size.0 / SECTOR;
     if sectors < MIN_SECTORS {

@@ -1,5 +1,5 @@
-//! `iosonar import`: an archive from a result in blkreplay's form, from a latency log of fio, or from a dump of time stamps
-//! (`iosonar xdd -ts dump`); a table of cells from what IOzone printed.
+//! `iosonar import`: an archive from a result in blkreplay's form, from a latency log of fio, or from a dump of time stamps (`iosonar xdd
+//! -ts dump`); a table of cells from IOzone's output.
 
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
@@ -20,12 +20,12 @@ use iosonar_trace::Format;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes by which a form is recognised: the table of IOzone follows a banner.
+/// Bytes examined to recognise a form: the table of IOzone follows a banner.
 const LOOKED_AT: u64 = 1 << 16;
-/// Records that are appended at once.
+/// Records appended at once.
 const TOGETHER: usize = 1024;
 
-/// Makes the archive; says where it is.
+/// Makes the archive; reports its path.
 pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     match &args.words[..] {
         [file] => import_by_content(file, &args),
@@ -41,11 +41,11 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The content tells which program a file is from.
+/// Detects the source program from the content.
 fn import_by_content(file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
     let source = Source::open(file, args.spool.spool_limit)?;
     let mut head = Vec::new();
-    // An error is reported by what reads all of it.
+    // An error is reported by the reader of the whole file.
     if let Ok(text) = source.text() {
         let _ = text.take(LOOKED_AT).read_to_end(&mut head);
     }
@@ -55,7 +55,7 @@ fn import_by_content(file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure>
     }
 }
 
-/// What IOzone printed, as a table of cells.
+/// Imports IOzone's output as a table of cells.
 fn import_cells(source: &Source, file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
     let name = shown(&file);
     let refuse = |why: String| Failure::refused(anyhow!("iozone {name}: {why}"));
@@ -81,10 +81,10 @@ fn import_cells(source: &Source, file: &Path, out: Option<&Path>) -> Result<Exit
     Ok(Exit::Fine)
 }
 
-/// A file of requests, as an archive.
+/// Imports a file of requests as an archive.
 fn import_requests(source: Source, head: &[u8], file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
     let name = shown(file).to_string();
-    // These are read by their name, and what can be read only once is a result.
+    // These are read by name, and input that can be read only once is a result.
     let is_file = file.is_file();
     if is_file && is_dump(head) {
         return import_dump(file, args, &name);
@@ -92,7 +92,7 @@ fn import_requests(source: Source, head: &[u8], file: &PathBuf, args: &ImportArg
     if is_file && Format::recognise(head) == Some(Format::FioLatency) {
         return import_latencies(file, args, &name);
     }
-    // The plan stands before the records, and what it is made from after them: the file is read twice.
+    // The plan is written before the records, but derived from all of them: the file is read twice.
     let imported = read(source.text()?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
     print_imported(&imported, &name);
     let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
@@ -104,7 +104,7 @@ fn import_requests(source: Source, head: &[u8], file: &PathBuf, args: &ImportArg
     conclude(archive, &imported.run, |log| copy(&source, &name, log))
 }
 
-/// Writes the records, sums up, and reports where the archive is. Nothing is left of one that does not become complete.
+/// Writes the records, sums up, and reports the path. An incomplete archive is removed.
 fn conclude(
     archive: ArchiveWriter,
     run: &RunInfo,
@@ -126,7 +126,7 @@ fn conclude(
     Ok(Exit::Fine)
 }
 
-/// A latency log of fio: the same as a conversion of it.
+/// Imports a latency log of fio: the same as a conversion of it.
 fn import_latencies(file: &PathBuf, args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
     let mut trace = open(std::slice::from_ref(file), &Reading::plain())?;
     let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
@@ -179,7 +179,7 @@ fn copy(source: &Source, name: &str, log: &mut LogWriter) -> Result<(), Failure>
     Ok(())
 }
 
-/// What could not be read, or does not fit together.
+/// Reports unreadable lines and inconsistencies.
 fn print_imported(imported: &Imported, name: &str) {
     for bad in &imported.bad_lines {
         output::print_message_now(format_args!("{name}: {bad}: skipped"));

@@ -1,4 +1,4 @@
-//! `iosonar info`: what a trace is, and its shape.
+//! `iosonar info`: the format and the shape of a trace.
 
 use crate::convert_args::InfoArgs;
 use crate::exit::{Exit, Failure};
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Prints what there is to know.
+/// Prints all facts.
 pub fn info(args: &InfoArgs) -> Result<Exit, Failure> {
     let reading = Reading::of(&args.reading, Timing::Exact)?;
     let mut trace = open(&args.files, &reading)?;
@@ -26,7 +26,7 @@ pub fn info(args: &InfoArgs) -> Result<Exit, Failure> {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a trace holds.
+/// Contents of a trace.
 struct Shape {
     kinds: [u64; Kind::ALL.len()],
     pairings: [u64; 5],
@@ -38,7 +38,7 @@ struct Shape {
     busiest: Busiest,
 }
 
-/// Processes whose requests are counted apart; those of further ones are counted together.
+/// Processes whose requests are counted separately; those of further ones are counted together.
 const MOST_PROCESSES: usize = 4_096;
 /// Processes that the text names; JSON has all of them.
 const SHOWN_PROCESSES: usize = 10;
@@ -48,13 +48,13 @@ const SHOWN_PROCESSES: usize = 10;
 struct Processes(HashMap<String, (u64, u64)>);
 
 impl Processes {
-    /// Counts a request, if the trace names its process.
+    /// Counts a request if the trace names its process.
     fn add(&mut self, name: &str, bytes: u64) {
         if name.is_empty() {
             return;
         }
         let name = if self.0.len() < MOST_PROCESSES || self.0.contains_key(name) { name } else { "(others)" };
-        // Most requests are of a process that is known already.
+        // Most requests are of a known process.
         if !self.0.contains_key(name) {
             self.0.insert(name.to_string(), (0, 0));
         }
@@ -75,7 +75,7 @@ impl Processes {
         self.busiest_first().into_iter().map(one).collect()
     }
 
-    /// A line for each of the busiest ones.
+    /// Formats a line for each of the busiest ones.
     fn lines(&self) -> Vec<String> {
         let all = self.busiest_first();
         let line = |(name, requests, bytes): &(&str, u64, u64)| {
@@ -90,7 +90,7 @@ impl Processes {
     }
 }
 
-/// The second with most requests, of requests in the order of time.
+/// Finds the second with most requests, for requests in the order of time.
 #[derive(Default)]
 struct Busiest {
     second: u64,
@@ -132,8 +132,7 @@ impl Shape {
         Ok(Shape { kinds, pairings, devices, processes, besides, bad, demand: tally.finish(), busiest })
     }
 
-    /// Most requests in a second. Of a trace that is longer than three days the analysis takes longer windows, whose
-    /// rates are none of a second.
+    /// Most requests in a second. For traces longer than three days the analysis uses longer windows, so their rates are not per second.
     fn peak(&self) -> f64 {
         let throughput = &self.demand.facts.throughput;
         let is_exact = throughput.window_ns == SECOND_NS;

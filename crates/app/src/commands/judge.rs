@@ -1,4 +1,4 @@
-//! `iosonar judge` and `iosonar explain`: what the figures of a result are worth, in short and at length.
+//! `iosonar judge` and `iosonar explain`: trustworthiness of the figures of a result, in short and at length.
 
 use super::open;
 use crate::args::{ExplainArgs, JudgeArgs};
@@ -15,7 +15,7 @@ use std::path::Path;
 pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
     let judgement = judgement(&args.dir)?;
     print(&match args.json {
-        // It is made of numbers, texts and lists.
+        // It consists of numbers, texts and lists.
         true => format!("{:#}\n", serde_json::to_value(&judgement)?),
         false => iosonar_view::show_judgement(&judgement),
     })?;
@@ -52,7 +52,7 @@ fn judgement(dir: &Path) -> Result<Judgement, Failure> {
     figures.summary.judgement.ok_or_else(nothing)
 }
 
-/// Why what a detector finds matters.
+/// Why a detector's finding matters.
 pub(super) fn about(id: DetectorId) -> &'static str {
     let known = DETECTORS.iter().find(|detector| detector.id == id).map(|detector| detector.about);
     known.unwrap_or(

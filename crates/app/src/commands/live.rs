@@ -1,4 +1,4 @@
-//! `iosonar live`: a run as it went, or as it goes on, in the live view.
+//! `iosonar live`: a finished or running run in the live view.
 
 use super::open;
 use crate::args::LiveArgs;
@@ -18,17 +18,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long it takes to show a whole run, where nobody says.
+/// Default duration of showing a whole run, in seconds.
 const WHOLE: f64 = 20.0;
 /// Time between two frames.
 const FRAME: Duration = Duration::from_millis(100);
-/// How often a run that goes on is looked at.
+/// How often a running run is polled.
 const FOLLOW: Duration = Duration::from_millis(250);
 
 /// Shows an archive.
 pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
     let archive = open(&args.dir)?;
-    // Who wants a certain time or speed wants to see what is there, not what comes.
+    // A chosen time or speed shows existing records, not new ones.
     let is_followed = args.once || (args.at.is_none() && args.speed.is_none());
     let mut source = Source::open(&archive, is_followed)?;
     if args.once {
@@ -129,16 +129,16 @@ impl Source {
         Ok(Source { slices, log })
     }
 
-    /// Whether more may come.
+    /// Whether more records may come.
     fn is_growing(&self) -> bool {
         self.log.is_some()
     }
 
-    /// Reads what has come; says whether anything has.
+    /// Reads new records; returns whether there is any change.
     fn read_on(&mut self, dir: &Path) -> Result<bool, Failure> {
         let Source { slices, log } = self;
         let Some(follower) = log else { return Ok(false) };
-        // First asked, then read: what is there when it is over is all.
+        // Check the state before reading: records present at the end of the run are all.
         let is_over = Archive::open(dir).is_ok_and(|archive| archive.run().state != RunState::Running);
         let records = follower.read_new(&mut |record| slices.add(record)).map_err(Failure::broke)?;
         if is_over {
@@ -148,7 +148,7 @@ impl Source {
     }
 }
 
-/// What is being shown.
+/// State of the view.
 struct Show<'a> {
     /// Seconds on the run's clock.
     position: f64,
@@ -171,8 +171,8 @@ impl Show<'_> {
             if source.is_growing() && followed.elapsed() >= FOLLOW {
                 followed = Instant::now();
                 if source.read_on(self.dir)? {
-                    // What was in flight is seen only now, and belongs before: again from the start, in slices that may
-                    // have become longer. How it is shown stays what was chosen.
+                    // Requests completed since then change earlier slices: replay from the start, in slices that may have become longer.
+                    // The chosen settings stay.
                     self.player = Player::default();
                     view.state.set_base(source.slices.length());
                     view.state.rewind();
@@ -208,7 +208,7 @@ impl Show<'_> {
         self.position = self.position.clamp(0.0, end);
     }
 
-    /// What keys do; false: it ends.
+    /// Handles keys; returns false to quit.
     fn keys(&mut self, keys: &[u8], source: &Source, view: &mut LiveView) -> bool {
         let step = source.slices.end().as_secs_f64() / 20.0;
         let mut rest = keys;

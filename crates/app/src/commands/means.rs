@@ -1,4 +1,4 @@
-//! What options say about the means of a run: engine, pacing, memory, faults.
+//! Translates options into the resolved setup of a run: engine, pacing, memory, faults.
 
 use crate::args::IoArgs;
 use crate::exit::Failure;
@@ -64,7 +64,7 @@ fn vectors(args: &EngineArgs) -> Vectors {
     args.vectors.map_or(Vectors::default(), |count| Vectors { count })
 }
 
-/// The engine that the options ask for.
+/// The engine selected by the options.
 pub(super) fn engine(args: &EngineArgs) -> Engine {
     match args.engine {
         _ if args.dry_run => Engine::Null,
@@ -105,7 +105,7 @@ pub(super) fn engine(args: &EngineArgs) -> Engine {
     }
 }
 
-/// A plan with what the options say about engine, access, data and machine.
+/// A plan with the options' engine, access, data and machine.
 pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phase) -> Plan {
     Plan {
         seed: io.seed,

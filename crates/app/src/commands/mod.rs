@@ -75,8 +75,8 @@ use iosonar_inputs::open_archive;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The arguments of a command line in another program's words, if the program was called by one of its names, or with the
-/// first of them as command.
+/// The arguments of a command line in another program's words, if the program was called by one of its names, or with the first of them as
+/// command.
 fn called_as(names: &[&str], mut args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     let program = args.next()?;
     if Path::new(&program).file_name().is_some_and(|file| names.iter().any(|name| file == *name)) {
@@ -86,7 +86,7 @@ fn called_as(names: &[&str], mut args: impl Iterator<Item = OsString>) -> Option
     names.first().is_some_and(|name| command == *name).then(|| args.collect())
 }
 
-/// Opens the archive of a run; what is none is refused.
+/// Opens the archive of a run; anything else is refused.
 fn open(dir: &Path) -> Result<Archive, Failure> {
     open_archive(dir).map_err(Failure::refused)
 }
@@ -97,12 +97,12 @@ impl From<&LimitArgs> for Limits {
     }
 }
 
-/// How many processors this process may use.
+/// Number of processors that this process may use.
 fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
-/// Kernel and the first target's scheduler, as pictures carry it.
+/// Kernel and the first target's scheduler, for pictures.
 pub fn headline(archive: &Archive) -> iosonar_view::Headline {
     let environment = archive.environment();
     let kernel = environment.kernel.release.known();

@@ -1,5 +1,4 @@
-//! A workload in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
-//! were typed.
+//! Translates a workload in fio's words into a plan. Contradictions and options without effect are refused in the typed words.
 
 use super::coordination::{check_options, coordination, file_lifecycle, options};
 use super::means::{self, engine};
@@ -15,7 +14,7 @@ use iosonar_plan::{
 use iosonar_runner::new_run_id;
 use std::path::PathBuf;
 
-/// The plan that the options ask for.
+/// The plan selected by the options.
 pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     let Some(rw) = args.pattern.rw.filter(|_| !args.targets.is_empty()) else {
         let missing = if args.targets.is_empty() { "--target" } else { "--rw" };
@@ -52,7 +51,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
 }
 
 fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>, phase: Phase) -> Plan {
-    // A delay of single targets is told apart from one of the whole run only where there are exact places.
+    // Only series at exact places distinguish a delay of single targets from one of the whole run.
     let start_grace = if args.steps.steps.is_some() { Nanos(0) } else { args.pace.start_delay };
     let run_id = args.io.run_id.unwrap_or_else(new_run_id);
     let overlap = Overlap { policy, ..Overlap::default() };
@@ -63,7 +62,7 @@ pub(super) fn refuse<T>(why: impl std::fmt::Display) -> Result<T, Failure> {
     Err(Failure::refused(anyhow!("{why}")))
 }
 
-/// Refuses the first whose words hold.
+/// Refuses with the text of the first case that holds.
 pub(super) fn refuse_first(cases: impl IntoIterator<Item = (bool, String)>) -> Result<(), Failure> {
     cases.into_iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, why)| refuse(why))
 }
@@ -120,7 +119,7 @@ fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     ])
 }
 
-/// What says where requests go.
+/// Checks options for the places of requests.
 fn check_order(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let (p, kind) = (&args.pattern, rw.word());
     let skewed = matches!(p.random_distribution, Some(Distribution::Skewed(_)));
@@ -190,7 +189,7 @@ fn discard_percent(args: &RunArgs, rw: RwArg) -> u8 {
     }
 }
 
-/// Flushes between writes; 0 is none, as in fio.
+/// Flushes between writes; 0 means never, as in fio.
 fn flush(args: &RunArgs) -> Option<FlushRule> {
     let rule = |op, every: Option<u64>| {
         every.filter(|writes| *writes > 0).map(|after_writes| FlushRule { after_writes, op })
@@ -199,7 +198,7 @@ fn flush(args: &RunArgs) -> Option<FlushRule> {
     rule(FlushOp::Fsync, p.fsync).or(rule(FlushOp::Flush, p.fdatasync))
 }
 
-/// Pauses between requests; a time of 0 is none, as in fio.
+/// Pauses between requests; a time of 0 means no pause, as in fio.
 fn think_time(args: &PaceArgs) -> Option<ThinkTime> {
     let time = args.thinktime.filter(|time| *time > Nanos(0))?;
     let (spin, blocks) = (args.thinktime_spin.unwrap_or_default(), args.thinktime_blocks.unwrap_or(1));
@@ -235,7 +234,7 @@ fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
     Ok(Generator { order, stop, ..generator })
 }
 
-/// Whether addresses repeat although nobody has asked for that: blocks of different lengths cannot be visited once each.
+/// Whether addresses repeat without being requested: blocks of different lengths cannot be visited once each.
 pub fn draws_independently(args: &RunArgs) -> bool {
     let p = &args.pattern;
     let is_uniform = !matches!(p.random_distribution, Some(Distribution::Skewed(_)));
@@ -264,7 +263,7 @@ fn exact(args: &RunArgs, order: &Order, generator: Generator) -> Result<Generato
         time_limit: args.steps.time_limit,
         ramp: args.pace.ramp_time,
     };
-    // Without an amount, once through the region, or as long as the run lasts; places that are spread evenly need one.
+    // Without an amount: once through the region, or as long as the run lasts; evenly spread places need an amount.
     let is_endless = args.pace.runtime.is_some() || stop.time_limit.is_some();
     let has_amount = stop.requests.is_some() || stop.bytes.is_some();
     let once = size.filter(|_| !has_amount && (!is_endless || *order == Order::Staggered));
@@ -336,7 +335,7 @@ fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Stop {
     }
 }
 
-/// Several jobs that write cannot keep out of each other's way, and what overlaps at exact places was requested.
+/// Several writing jobs cannot avoid each other, and overlaps at exact places are requested.
 fn policy(args: &RunArgs, generator: &Generator) -> Result<OverlapPolicy, Failure> {
     let shared = generator.jobs > 1 && generator.writes();
     match args.pattern.overlap.map(overlap_policy) {

@@ -19,7 +19,7 @@ use iosonar_view::{
 };
 use std::path::PathBuf;
 
-/// Draws the pictures; says where they are.
+/// Draws the pictures; reports their paths.
 pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let only = args.only.iter().map(|name| picture(name)).collect::<Result<Vec<_>, _>>()?;
     let options = PlotOptions { formats: formats(args), only, style: style(args)? };
@@ -57,13 +57,13 @@ fn concluded(analysis: &Analysis) -> Exit {
     if analysis.requests() == 0 { Exit::Failed } else { Exit::Fine }
 }
 
-/// Names of the files that may be written.
+/// Names of the possible output files.
 fn names<'a>(args: &PlotArgs, options: &'a PlotOptions) -> impl Iterator<Item = String> + 'a {
     let tables = args.data.then(|| data_files(&options.only)).into_iter().flatten();
     picture_files(options).chain(tables)
 }
 
-/// What has to be known: for a few pictures less than for all of them, and their numbers, or a text.
+/// Required data: for a few pictures less than for all of them, their numbers, or a text.
 fn needs(args: &PlotArgs, only: &[Picture]) -> Needs {
     if only.is_empty() || args.data || args.text {
         return Needs::EVERYTHING;
@@ -71,7 +71,7 @@ fn needs(args: &PlotArgs, only: &[Picture]) -> Needs {
     Needs::of(only.iter().copied())
 }
 
-/// Whether there was anything to draw.
+/// Draws; returns whether there was anything to draw.
 fn draw(
     args: &PlotArgs,
     material: &Material<'_>,
@@ -88,15 +88,15 @@ fn draw(
     for path in &written {
         print(&format!("{}\n", shown(&path)))?;
     }
-    // Simulated runs and foreign results have no samples, devices no maps, most runs no faults: nobody misses the picture who
-    // has not named it.
+    // Simulated runs and foreign results have no samples, devices no maps, most runs no faults: the missing picture is reported only if it
+    // was named.
     let rare = [Picture::MACHINE, Picture::EXTENTS, Picture::FAULT_MAP, Picture::FAULT_STRIP];
     let missed = |(picture, _): &&(Picture, _)| !rare.contains(picture) || options.only.contains(picture);
     tell_skipped(plotted.skipped.iter().filter(missed));
     Ok(!written.is_empty())
 }
 
-/// A range beyond the end would show nothing, and replace pictures that show something.
+/// Refuses a range beyond the end, which would show nothing and overwrite useful pictures.
 fn check_range(args: &PlotArgs, analysis: &Analysis) -> Result<(), Failure> {
     let Some((from, to)) = args.range else { return Ok(()) };
     let end = Nanos(analysis.end_ns());
@@ -106,7 +106,7 @@ fn check_range(args: &PlotArgs, analysis: &Analysis) -> Result<(), Failure> {
     Err(Failure::refused(anyhow!("--range {from}..{to}: everything is over at {end}")))
 }
 
-/// Each reason once, with the pictures that it kept from being drawn.
+/// Reports each reason once, with the pictures that it concerns.
 fn tell_skipped<'a>(skipped: impl Iterator<Item = &'a (Picture, String)>) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (picture, why) in skipped {
@@ -180,7 +180,7 @@ fn style(args: &PlotArgs) -> Result<Style, Failure> {
     Ok(Style { theme, range, scale: args.scale })
 }
 
-/// Where the pictures go: beside the records of a run, else in a directory named after the input.
+/// Folder of the pictures: beside the records of a run, otherwise a directory named after the input.
 fn folder<'a>(args: &PlotArgs, gate: &'a Gate<'a>) -> Result<PictureFolder<'a>, Failure> {
     PictureFolder::open(gate, &directory(args), existing(args.force))
 }

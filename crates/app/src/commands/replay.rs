@@ -43,7 +43,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
     Ok(Plan { start_grace, overlap, ..means::plan(&args.io, run_id, targets, phase) })
 }
 
-/// Refuses a directory: a recording and a result become a load first.
+/// Refuses a directory: recordings and results have to be converted to a load first.
 pub(super) fn check_is_load(load: &Path) -> Result<(), Failure> {
     if !load.is_dir() {
         return Ok(());
@@ -67,7 +67,7 @@ pub(super) fn check_is_load(load: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Refuses options that would have no effect, and windows that hold nothing, in the words that were typed.
+/// Refuses options without effect, and empty windows, in the typed words.
 fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     let (io, window) = (&args.io, &args.window);
     means::check(&io.engine)?;
@@ -134,8 +134,8 @@ pub(super) fn overlap_policy(word: OverlapArg) -> OverlapPolicy {
     }
 }
 
-/// A window that was moved by --delta must lie inside its load, or the load would silently be less than the
-/// others' (blkreplay manual, `replay_delta`).
+/// A window that was moved by --delta must lie inside its load, or the load would silently be shorter than the others (blkreplay manual,
+/// `replay_delta`).
 fn check_delta(args: &ReplayArgs, prepared: &Prepared) -> Result<(), Failure> {
     for (index, target) in prepared.targets().iter().enumerate().skip(1) {
         let load = load(args, index);

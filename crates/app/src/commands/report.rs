@@ -21,12 +21,12 @@ use iosonar_view::{Material, Needs, TextOptions, report};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Requests of which a page has all the facts.
+/// Runs up to this number of requests are embedded in the page completely.
 const ALL_POINTS: u64 = 1_000_000;
-/// Requests that a page of a longer run has.
+/// Number of requests embedded in the page of a longer run.
 const SOME_POINTS: u64 = 200_000;
 
-/// Writes the page; says where it is.
+/// Writes the page; reports its path.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
     if args.text {
@@ -92,10 +92,10 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(if nothing { Exit::Failed } else { Exit::Fine })
 }
 
-/// Sizes of pages are guessed from the size of the one before; after so many guesses single requests are skipped.
+/// The size of a page is estimated from the one before; after this many pages single requests are skipped.
 const GUESSES: usize = 4;
 
-/// The page with as many of the wanted requests as `--max-html` allows.
+/// The page with as many of the requested points as `--max-html` allows.
 fn fitting<'a>(
     largest: u64,
     mut points: Option<u64>,
@@ -123,7 +123,7 @@ fn fitting<'a>(
     unreachable!("a page without single requests is kept whatever its size")
 }
 
-/// About as many requests as fit: what else is in the page stays.
+/// Number of requests that fit approximately: the rest of the page stays.
 fn fewer(details: &[Detail], embedded: u64, size: u64, largest: u64) -> u64 {
     // In base64, three bytes are four.
     let bytes: u64 =
@@ -132,12 +132,12 @@ fn fewer(details: &[Detail], embedded: u64, size: u64, largest: u64) -> u64 {
     (embedded as f64 * room as f64 / bytes.max(1) as f64 * 0.9) as u64 / details.len() as u64
 }
 
-/// Where all requests of A, and of B, go.
+/// Paths of the side-cars of A and of B.
 fn side_car_paths(out: &Path) -> [PathBuf; 2] {
     ["trace", "b.trace"].map(|extension| out.with_extension(extension))
 }
 
-/// Where the page and its side-cars go.
+/// Paths of the page and its side-cars.
 struct Place {
     gate: Gate<'static>,
     existing: Existing,
@@ -178,7 +178,7 @@ fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Where the page goes: into the directory of a result, or beside a file.
+/// Path of the page: in the directory of a result, or beside a file.
 fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
     if let Some(out) = &args.out {
         return Ok(out.clone());
@@ -194,8 +194,7 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(format!("{name}.html")))
 }
 
-/// Of each input, which parts of its target have names: those of `--places` before those that the run has recorded. Several
-/// inputs that are merged have no places in common.
+/// Named parts of each input's target: those of `--places` before those that the run has recorded. Merged inputs have no common places.
 fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::Place>>, Failure> {
     let is_merged = inputs.len() > 1 && !args.compare;
     if let Some(path) = &args.places {
@@ -213,7 +212,7 @@ fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::Plac
     Ok(inputs.iter().map(known).collect())
 }
 
-/// The requests that stand in the page.
+/// The requests contained in the page.
 fn detail(
     points: Option<u64>,
     facts: Facts,
@@ -245,7 +244,7 @@ fn chosen(input: &Input, run: &Run, facts: Facts, wanted: u64) -> io::Result<Det
     Ok(detail)
 }
 
-/// Writes all requests, where anything is known about them; the name of the file, which is published with the page.
+/// Writes all requests of a single run; returns the file, which is published with the page.
 fn side_car(
     inputs: &[Input],
     analysis: &Analysis,
@@ -267,7 +266,7 @@ fn write_side_car(input: &Input, run_id: &str, file: Output) -> io::Result<Outpu
     file.finish(run_id)
 }
 
-/// Hands every record on, until one cannot be taken.
+/// Calls `f` for every record, until one fails.
 fn for_each(input: &Input, mut f: impl FnMut(&Record) -> io::Result<()>) -> io::Result<()> {
     let mut result = Ok(());
     input.for_each(&mut |record| {
@@ -278,18 +277,18 @@ fn for_each(input: &Input, mut f: impl FnMut(&Record) -> io::Result<()>) -> io::
     result
 }
 
-/// Everything that a page is made of.
+/// Contents of a page.
 struct Page<'a> {
     inputs: &'a [Input],
     analyses: &'a [Analysis],
     details: Vec<Detail>,
-    /// Of each input, parts of the space that have names.
+    /// Named parts of the space, for each input.
     places: &'a [Vec<report::Place>],
     comparison: Option<&'a Comparison>,
 }
 
 impl Page<'_> {
-    /// Writes it; its size, and what is left to be published.
+    /// Writes the page; returns its size, and the file to be published.
     fn write(&self, place: &Place) -> Result<(u64, Output), Failure> {
         let cannot = || format!("cannot write {}", shown(&place.page));
         let mut file = place.create(&place.page).map_err(Failure::refused)?;

@@ -1,4 +1,4 @@
-//! `iosonar run`: executes a plan file, or a pattern that was typed in fio's words.
+//! `iosonar run`: executes a plan file, or a pattern typed in fio's words.
 
 use super::pattern;
 use crate::args::{Cli, Command, SessionArgs};
@@ -48,7 +48,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Refuses a plan that changes anything, as far as a plan tells; loads are read later.
+/// Refuses a plan that writes, as far as the plan shows; loads are read later.
 fn check_reads_only(plan: &Plan) -> Result<(), Failure> {
     let changes = |job: &Job| match &job.workload {
         Workload::Generated(generator) => generator.writes() || job.options.changes_file(),
@@ -68,7 +68,7 @@ fn not_readonly(what: String) -> Failure {
     ))
 }
 
-/// Where the result goes, if the words say so.
+/// Path of the result, if given.
 fn out(args: &RunArgs) -> Option<PathBuf> {
     let named = |label: &String| {
         let label: String = label.chars().map(|c| if " %/".contains(c) { '_' } else { c }).collect();
@@ -78,7 +78,7 @@ fn out(args: &RunArgs) -> Option<PathBuf> {
     args.session.out.clone().or_else(|| args.name.as_ref().map(named))
 }
 
-/// Says which commands of the shell a plan file is about to run: who starts it may not have written it.
+/// Prints the shell commands of a plan file before the run: its user may not be its author.
 fn tell_commands(plan: &Plan) {
     let filters = plan.jobs().filter_map(|(_, job)| match &job.workload {
         Workload::Trace(load) => Some(&load.filter),
@@ -90,7 +90,7 @@ fn tell_commands(plan: &Plan) {
     }
 }
 
-/// Fields whose options go with a plan.
+/// Options that are allowed beside a plan.
 const WITH_PLAN: [&str; 19] = [
     "plan",
     "readonly",
@@ -131,13 +131,13 @@ fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
     })
 }
 
-/// Whether nobody has written this plan: it is the one that a result keeps, and permits nothing.
+/// Whether this is the plan kept in a result: it was not written by a user, and permits nothing.
 fn is_of_result(file: &Path) -> bool {
     let beside = |path: PathBuf| path.with_file_name("run.json").exists();
     file.file_name().is_some_and(|name| name == "plan.toml") && file.canonicalize().is_ok_and(beside)
 }
 
-/// A job file of fio is told as such, with the words that say the same.
+/// Reports a job file of fio as such, with equivalent commands.
 fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
     let name = shown(&file);
     match suggestions_for_job_file(text, &is_accepted) {
@@ -149,7 +149,7 @@ fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Whether the words of a command make a plan; nothing is opened.
+/// Whether the words of a command result in a plan; nothing is opened.
 fn is_accepted(words: &[OsString]) -> Result<(), String> {
     let cli: Cli = crate::parse(words.to_vec()).map_err(|error| error.to_string())?;
     match cli.command {
@@ -161,7 +161,7 @@ fn is_accepted(words: &[OsString]) -> Result<(), String> {
     }
 }
 
-/// Whoever names a device means the target.
+/// A device in place of the plan file was meant as the target.
 fn not_read(file: &Path, unread: &Unread) -> anyhow::Error {
     let name = shown(&file);
     match unread {

@@ -1,4 +1,4 @@
-//! `iosonar show`: what a run came to.
+//! `iosonar show`: the summary of a run.
 
 use super::{open, study_answer};
 use crate::analysis::{Run, deskew};
@@ -11,7 +11,7 @@ use iosonar_inputs::{Figures, Input, Study};
 use iosonar_runner::conclude_late;
 use iosonar_text::shown;
 
-/// Prints the summary, computed again from the records, and what was found in them.
+/// Prints the summary, computed again from the records, and the findings.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     if let Some(study) = Study::of(&args.dir) {
         print(&if args.json { study_answer::json(&study)? } else { study_answer::text(&study)? })?;
@@ -43,7 +43,7 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Finishes what a full disk left unfinished; where that is still not possible, the records are read from their log.
+/// Completes a result that a full disk left incomplete; if still impossible, the records are read from their log.
 fn finished(archive: Archive) -> Result<Archive, Failure> {
     match conclude_late(&archive) {
         Ok(archive) => {

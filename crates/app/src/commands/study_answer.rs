@@ -1,4 +1,4 @@
-//! Answers of studies, read from their directories: what `show` prints, and the figures that `compare` sets side by side.
+//! Answers of studies, read from their directories: the text for `show`, and the figures for `compare`.
 
 use super::matrix;
 use crate::exit::Failure;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// The file with the answer, as it is.
+/// The file with the answer, unchanged.
 pub fn json(study: &Study) -> Result<String, Failure> {
     let path = study.file();
     read_text(&path, ARCHIVE_LIMIT)
@@ -21,7 +21,7 @@ pub fn json(study: &Study) -> Result<String, Failure> {
         .map_err(Failure::refused)
 }
 
-/// The answer for people, and where its files are.
+/// The answer for people, and the path of its files.
 pub fn text(study: &Study) -> Result<String, Failure> {
     let answer = match study.kind {
         StudyKind::Matrix => matrix::answer_of(study.dir(), &json(study)?)?,
@@ -37,10 +37,10 @@ pub fn text(study: &Study) -> Result<String, Failure> {
 /// A figure of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What it is, with its unit.
+    /// Name, with its unit.
     pub name: String,
     pub value: f64,
-    /// Ends of its 95 % interval, where it was measured several times.
+    /// Bounds of its 95 % interval, if measured several times.
     pub interval: Option<(f64, f64)>,
     /// A lower bound: the limit was not found.
     pub is_at_least: bool,
@@ -51,7 +51,7 @@ impl Figure {
         Figure { name, value, interval: None, is_at_least: false }
     }
 
-    /// With three significant digits, as its unit is shown.
+    /// Formats it with three significant digits, in its unit.
     pub fn shown(&self) -> String {
         let value =
             if self.name.ends_with("requests/s") { request_rate(self.value) } else { number(self.value) };
@@ -59,7 +59,7 @@ impl Figure {
     }
 }
 
-/// The figures of an answer; none of a matrix, which is compared cell by cell.
+/// The figures of an answer; empty for a matrix, which is compared cell by cell.
 pub fn figures(study: &Study) -> Result<Vec<Figure>, Failure> {
     match study.kind {
         StudyKind::Matrix => Ok(Vec::new()),
@@ -82,7 +82,7 @@ fn sentences(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| one_line(sentence) + "\n").collect()
 }
 
-/// What is read of `knee.json`.
+/// Fields read from `knee.json`.
 #[derive(Deserialize)]
 struct KneeAnswer {
     sentences: Vec<String>,
@@ -106,7 +106,7 @@ impl KneeAnswer {
     }
 }
 
-/// What is read of `layout.json`.
+/// Fields read from `layout.json`.
 #[derive(Deserialize)]
 struct LayoutAnswer {
     methods: Vec<LayoutMethod>,
@@ -132,7 +132,7 @@ struct LaterScans {
 }
 
 impl LayoutMethod {
-    /// Fragments of a file in the mean; none where a map has no such count.
+    /// Mean number of fragments of a file; `None` if a map lacks the count.
     fn fragments(&self) -> Option<f64> {
         let counts: Option<Vec<f64>> = self.files.iter().map(|file| file["fragments"].as_f64()).collect();
         let counts = counts.filter(|counts| !counts.is_empty())?;

@@ -1,4 +1,4 @@
-//! Why a plan is refused, in the words of somebody who typed options and has never seen the plan.
+//! Explains why a plan is refused in terms of the typed options: their user has never seen the plan.
 
 use crate::exit::Failure;
 use anyhow::anyhow;
@@ -113,12 +113,12 @@ const REPLAY: &[(&str, &str)] = &[
     ("filter", "--filter"),
 ];
 
-/// Refuses a plan that options of `run` make and that cannot be executed.
+/// Refuses a plan from options of `run` that cannot be executed.
 pub fn check_run(plan: &Plan) -> Result<(), Failure> {
     check(plan, RUN)
 }
 
-/// The same for `replay`.
+/// Refuses a plan from options of `replay` that cannot be executed.
 pub fn check_replay(plan: &Plan) -> Result<(), Failure> {
     check(plan, REPLAY)
 }

@@ -1,4 +1,4 @@
-//! `iosonar verify`: what a run has written, verified later from its result.
+//! `iosonar verify`: later verification of a run's writes from its result.
 
 use crate::exit::{Exit, Failure};
 use crate::later_args::{LaterArgs, LaterMode};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const REWRITE: Duration = Duration::from_millis(250);
 const LINES: Duration = Duration::from_secs(10);
 
-/// Verifies what a run has written.
+/// Verifies the writes of a run.
 pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     let archive = super::open(&args.result)?;
     let mut missing = None;
@@ -38,7 +38,7 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     });
     let later = later.map_err(|error| match error {
         LaterError::Archive(error) => error.into(),
-        // Where the target was looked for says more.
+        // The paths that were searched say more.
         LaterError::Target(error) => {
             Failure::refused(missing.map_or_else(|| anyhow!(error), |why| anyhow!(why)))
         }
@@ -56,7 +56,7 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// What was said of a crash; options that only make sense then are refused without one.
+/// Options for verification after a crash; in the other mode they are refused.
 fn crash(args: &LaterArgs) -> Result<Option<CrashOptions>, Failure> {
     let LaterArgs { mode, journal, claim, atomic, .. } = args;
     if *mode == LaterMode::AfterCrash {
@@ -97,7 +97,7 @@ fn tell(args: &LaterArgs, targets: &[PathBuf], later: &Later) -> Result<(), Fail
     Ok(())
 }
 
-/// Where the targets of the run are now. One that is `missing` ends the command only if the result is one that can be verified.
+/// Current paths of the run's targets. A `missing` one ends the command only if the result can be verified.
 fn targets(
     archive: &Archive,
     args: &LaterArgs,
@@ -131,7 +131,7 @@ fn targets(
     Ok(known.iter().zip(named).map(|(path, named)| named.unwrap_or_else(|| find(path))).collect())
 }
 
-/// Finds a target that was not named, and says which file is used where that may not be clear.
+/// Finds a target that was not named, and reports the file used if that may be unclear.
 fn find(archive: &Archive, target: &Path) -> Result<PathBuf, String> {
     let name = shown(&target);
     let Located { path, place, other } = archive
@@ -154,7 +154,7 @@ fn is_here(path: &Path, name: &Path) -> bool {
     path.canonicalize().ok() == name.canonicalize().ok()
 }
 
-/// Does something while a thread shows how far it is.
+/// Calls `work` while a thread shows its progress.
 fn with_progress<T: Send>(args: &LaterArgs, work: impl FnOnce(&ScanProgress) -> T + Send) -> T {
     let (progress, is_over) = (ScanProgress::default(), AtomicBool::new(false));
     let is_terminal = std::io::stderr().is_terminal();
@@ -178,7 +178,7 @@ fn show(progress: &ScanProgress, is_over: &AtomicBool, is_terminal: bool) {
         shown = Instant::now();
         let Some(moment) = progress.moment() else { continue };
         match is_terminal {
-            // A terminal that is gone must not end the command.
+            // A closed terminal must not end the command.
             true => drop(write!(std::io::stderr(), "\r\x1b[K{}", scan_line(moment))),
             false => print_message(scan_line(moment)),
         }

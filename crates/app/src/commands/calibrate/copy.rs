@@ -1,4 +1,4 @@
-//! How fast memory is copied: within the CPU's caches, and from memory to memory.
+//! Rates of memory copies: within the CPU's caches, and from memory to memory.
 
 use super::Spread;
 use iosonar_os::monotonic_ns;
@@ -6,9 +6,9 @@ use std::hint::black_box;
 
 /// Bytes that fit into every cache.
 const SMALL: usize = 4096;
-/// Bytes that fit into hardly any.
+/// Bytes that exceed nearly every cache.
 const LARGE: usize = 64 << 20;
-/// What is copied in a round.
+/// Bytes copied in a round.
 const AMOUNT: usize = 128 << 20;
 
 /// Rates in bytes per second, one of each round.
@@ -20,11 +20,11 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Measures one more round.
+    /// Measures another round.
     pub fn measure(&mut self) {
         let [from, to] = self.memory.get_or_insert_with(|| {
             let mut memory = [vec![0xa5; LARGE], vec![0x5a; LARGE]];
-            // A CPU that was idle is slow at first.
+            // An idle CPU is slow at first.
             let [from, to] = &mut memory;
             rate(from, to, SMALL);
             memory
@@ -33,7 +33,7 @@ impl Copies {
         self.large.push(rate(from, to, LARGE));
     }
 
-    /// Bytes of a copy and the rates, of small ones and of large ones.
+    /// Bytes of a copy and the rates, for small and for large copies.
     pub fn rows(&self) -> impl Iterator<Item = (u64, Spread)> {
         let of = |size: usize, rates: &[f64]| Some((size as u64, Spread::of(rates.iter().copied())?));
         [of(SMALL, &self.small), of(LARGE, &self.large)].into_iter().flatten()

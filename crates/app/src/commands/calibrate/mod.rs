@@ -1,4 +1,4 @@
-//! `iosonar calibrate`: what this program itself costs on this machine.
+//! `iosonar calibrate`: measures the program's own cost on this machine.
 //!
 //! The engine measures itself: each round is a plan that runs as any other does, and its figures are taken from its records.
 
@@ -27,18 +27,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// Where files are memory.
+/// Directory of a file system in memory.
 const MEMORY: &str = "/dev/shm";
-/// How the names of its directories begin.
+/// Prefix of its directories' names.
 const KIND: &str = "calibrate";
 /// Size of the file that is read.
 const FILE: u64 = 64 << 20;
-/// In flight, of engines that can have several.
+/// Requests in flight, for engines that support several.
 const DEPTH: u32 = 32;
 /// The shortest and the longest round.
 const LENGTHS: [Nanos; 2] = [Nanos(10_000_000), Nanos::SECOND];
 
-/// Measures, and prints what was measured.
+/// Measures, and prints the figures.
 pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let length = args.duration;
     if !(LENGTHS[0]..=LENGTHS[1]).contains(&length) {
@@ -88,11 +88,11 @@ fn check(end: &AtomicI32) -> Result<(), Failure> {
     }
 }
 
-/// Directories of our own, which go at the end.
+/// Temporary directories, removed at the end.
 struct Places {
-    /// For the file that is read.
+    /// Holds the file that is read.
     file: OwnDir,
-    /// For the records of each round: in memory where possible, so that the disk has no work.
+    /// Holds the records of each round: in memory where possible, so that the disk is idle.
     records: OwnDir,
 }
 
@@ -110,7 +110,7 @@ impl Places {
         Ok(Places { file, records })
     }
 
-    /// Removes both, also where a signal ends the program at once.
+    /// Returns a function that removes both, for a signal that ends the program at once.
     fn remover(&self) -> impl Fn() + Send + 'static {
         let both = [&self.file, &self.records].map(OwnDir::remover);
         move || both.iter().for_each(|remove| remove())
@@ -124,7 +124,7 @@ fn fill(path: &Path) -> std::io::Result<()> {
     (0..FILE >> 20).try_for_each(|_| file.write_all(&block))
 }
 
-/// All engines but the simulated one, which has a clock of its own; with how many requests in flight.
+/// All engines but the simulated one, whose clock is simulated, with their numbers of requests in flight.
 fn engines() -> Vec<(Engine, u32)> {
     vec![
         (Engine::Null, DEPTH),
@@ -141,7 +141,7 @@ fn engines() -> Vec<(Engine, u32)> {
     ]
 }
 
-/// The clock that takes the times of runs here.
+/// The clock that runs use here.
 fn clock() -> ClockFacts {
     const READINGS: u32 = 20_000;
     let clock = Clock::from_origin(monotonic_ns());

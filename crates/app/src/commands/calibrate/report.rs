@@ -1,4 +1,4 @@
-//! What was measured: a table, and JSON.
+//! Report of the measurements: a table, and JSON.
 
 use super::round::BLOCK;
 use super::{Copies, Lateness, Speed, Spread};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Everything that was measured, and where.
+/// All measurements, and the machine they are from.
 pub struct Report {
     pub environment: Environment,
     pub rounds: u32,
     pub length: Nanos,
-    /// Where the file was.
+    /// Directory of the file.
     pub dir: PathBuf,
     pub clock: ClockFacts,
     pub engines: Vec<EngineRow>,
@@ -28,13 +28,13 @@ pub struct Report {
 /// The clock of runs.
 pub struct ClockFacts {
     pub source: &'static str,
-    /// Of one reading, in picoseconds.
+    /// Cost of one reading, in picoseconds.
     pub cost_ps: u64,
-    /// Of one reading of the kernel's clock.
+    /// Cost of one reading of the kernel's clock.
     pub system_cost_ps: u64,
-    /// The least difference of two readings that differ.
+    /// Clock resolution: smallest non-zero difference.
     pub step_ns: Option<u64>,
-    /// Of how many.
+    /// Number of readings.
     pub readings: u32,
 }
 
@@ -49,7 +49,7 @@ pub struct EngineRow {
 
 /// A way to wait for a due time and its rounds.
 pub struct TimerRow {
-    /// How long to spin before a due time; none: as runs do it here.
+    /// How long to spin before a due time; `None`: the default of runs here.
     pub spin: Option<Nanos>,
     rounds: Vec<Lateness>,
     /// Why it could not be measured.
@@ -68,7 +68,7 @@ impl EngineRow {
         }
     }
 
-    /// Of the clock and of the CPU, for each request; none of an engine that could not be measured.
+    /// Clock time and CPU time of each request; `None` if the engine could not be measured.
     fn spreads(&self) -> Option<[Spread; 2]> {
         let of = |ns: fn(&Speed) -> f64| Spread::of(self.rounds.iter().map(ns));
         Some([of(|round| round.ns)?, of(|round| round.cpu_ns)?]).filter(|_| self.failed.is_none())
@@ -125,13 +125,13 @@ impl TimerRow {
         }
     }
 
-    /// Median and 99th percentile of the lateness; none where it could not be measured.
+    /// Median and 99th percentile of the lateness; `None` if it could not be measured.
     fn spreads(&self) -> Option<[Spread; 2]> {
         let of = |ns: fn(&Lateness) -> u64| Spread::of(self.rounds.iter().map(|round| ns(round) as f64));
         Some([of(|round| round.p50_ns)?, of(|round| round.p99_ns)?]).filter(|_| self.failed.is_none())
     }
 
-    /// How long it really spun.
+    /// Actual spin time.
     fn spun(&self) -> Nanos {
         self.rounds.first().map_or(Nanos(0), |round| round.spin)
     }
@@ -205,7 +205,7 @@ impl Report {
         failed.flatten().next().is_none()
     }
 
-    /// For people.
+    /// Formats the report for people.
     pub fn text(&self) -> String {
         let mut text = self.machine();
         let clock = &self.clock;
@@ -254,14 +254,14 @@ impl Report {
         if cfg!(debug_assertions) {
             text += "caution  this is a development build, with checks that a release build does without\n";
         }
-        // Our own threads are one of them, and the CPUs that are left over serve the kernel.
+        // Own threads need one CPU, and the remaining CPUs serve the kernel.
         if load.zip(machine.cpu.count.known()).is_some_and(|(load, count)| load > *count as f64) {
             text += "caution  other programs use the CPUs: repeat it on an idle machine\n";
         }
         text
     }
 
-    /// For programs.
+    /// Formats the report for programs.
     pub fn json(&self) -> Value {
         let machine = &self.environment;
         let copies = self.copies.rows();

@@ -1,4 +1,4 @@
-//! One round: a plan that runs as any other, and what its records say.
+//! One round: a plan that runs as any other, and the figures from its records.
 
 use crate::session::command_line;
 use anyhow::{Context, anyhow};
@@ -15,23 +15,23 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of a request.
 pub const BLOCK: ByteSize = ByteSize(4096);
-/// Requests in a second that the timer is looked at with.
+/// Requests per second in the timer's rounds.
 const TIMED: u64 = 2_000;
 
-/// So many rounds may end before their thread got a CPU, until that is told.
+/// Rounds without a completed request, before that is reported as an error.
 const TRIES: u32 = 5;
 
-/// How fast an engine was.
+/// Speed of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed {
     pub requests: u64,
-    /// Of the clock, for each request.
+    /// Clock time of each request.
     pub ns: f64,
-    /// Of the issuing thread's CPU, for each request.
+    /// CPU time of the issuing thread, for each request.
     pub cpu_ns: f64,
 }
 
-/// How late requests were.
+/// Lateness of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lateness {
     pub requests: u64,
@@ -49,15 +49,15 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Rounds of a length on a file; their results are in `dir` for a moment.
+    /// Prepares rounds of a length on a file; their results are in `dir` temporarily.
     pub fn new(dir: &Path, file: PathBuf, length: Nanos) -> Rounds {
         Rounds { dir: dir.to_path_buf(), file, length }
     }
 
-    /// A closed loop of random reads.
+    /// Measures a closed loop of random reads.
     ///
     /// # Errors
-    /// Why the engine cannot be measured here.
+    /// The reason why the engine cannot be measured here.
     pub fn speed(&self, engine: Engine, depth: u32) -> anyhow::Result<Speed> {
         for _ in 0..TRIES {
             let mut completed = 0;
@@ -73,7 +73,7 @@ impl Rounds {
         Err(anyhow!("no request completed in {TRIES} rounds of {}: give a longer --duration", self.length))
     }
 
-    /// Requests at fixed times that go nowhere.
+    /// Measures requests at fixed times with the null engine.
     ///
     /// # Errors
     /// They cannot be issued here.
@@ -106,7 +106,7 @@ impl Rounds {
         }
     }
 
-    /// Executes a plan, and lets each of its records be seen. Nothing of its result is left.
+    /// Executes a plan, passes each of its records to `see`, and removes its result.
     fn run(&self, plan: Plan, see: &mut dyn FnMut(&Record)) -> anyhow::Result<RunInfo> {
         plan.validate()?;
         let (root, dir) = (Root::default(), self.dir.join("run"));
@@ -131,7 +131,7 @@ fn speed(passes: &[PassTimes], requests: u64) -> anyhow::Result<Speed> {
 
 fn lateness(mut late: Vec<u64>, spin: Nanos) -> Option<Lateness> {
     late.sort_unstable();
-    // The least value that such a share of all does not exceed.
+    // Nearest-rank percentile.
     let at = |percent: usize| late.get((late.len() * percent).div_ceil(100).max(1) - 1).copied();
     Some(Lateness { requests: late.len() as u64, spin, p50_ns: at(50)?, p99_ns: at(99)? })
 }

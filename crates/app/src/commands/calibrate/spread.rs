@@ -1,4 +1,4 @@
-//! The middle of a few rounds, and how far they lie apart.
+//! Median and range of a few rounds.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// None of no rounds.
+    /// `None` without values.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Spread> {
         let mut sorted: Vec<f64> = values.collect();
         sorted.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
-//! Flushes, and writes with FUA or a preflush, of a replay and of what it is compared with. Their number is compared; their
-//! places in the order of requests are not.
+//! Flushes, and writes with FUA or a preflush, of a replay and of the trace it is compared with. Their number is compared; their places in
+//! the order of requests are not.
 
 use iosonar_archive::Archive;
 use iosonar_host::{TargetFacts, TargetKind};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many there are on one side.
+/// Counts of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FlushCounts {
     flushes: u64,
@@ -18,7 +18,7 @@ pub struct FlushCounts {
 }
 
 impl FlushCounts {
-    /// Counts what a request has of it; whether that is all that there is to compare of the request.
+    /// Counts the request's flags; returns whether it is a flush, which needs no further comparison.
     pub fn add(&mut self, request: &Traced) -> bool {
         let durability = request.durability();
         self.fua += u64::from(durability.has(Durability::FUA));
@@ -27,17 +27,17 @@ impl FlushCounts {
         request.kind == Kind::Flush
     }
 
-    /// Flushes of their own, and those before writes: a replay issues these apart from the write.
+    /// Separate flushes and preflushes: a replay issues preflushes apart from the write.
     fn all(self) -> u64 {
         self.flushes + self.preflush
     }
 
-    /// How many more than the other side.
+    /// Excess over the other side.
     fn beyond(self, other: FlushCounts) -> Gap {
         Gap { flushes: self.all().saturating_sub(other.all()), fua: self.fua.saturating_sub(other.fua) }
     }
 
-    /// How many of its flushes belong to writes, in words; nothing where none do.
+    /// Number of preflushes, in words; empty without any.
     fn preflushes(self) -> String {
         if self.preflush == 0 { String::new() } else { format!(" ({} before a write)", self.preflush) }
     }
@@ -47,10 +47,10 @@ impl FlushCounts {
     }
 }
 
-/// What one side has beyond the other.
+/// Excess of one side over the other.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Gap {
-    /// Those before writes, too.
+    /// Including preflushes.
     flushes: u64,
     fua: u64,
 }
@@ -61,18 +61,18 @@ impl Gap {
     }
 }
 
-/// What the other side can tell of flushes.
+/// Which flushes the other side records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Visibility {
     /// All: it is a load or a result.
     All,
-    /// What reached the device: where it has no FUA, the kernel flushes after the write instead.
+    /// Only those that reached the device: where it has no FUA, the kernel flushes after the write instead.
     ByKernel,
-    /// Nothing: the kernel drops them before a device that has no volatile write cache.
+    /// None: the kernel drops them before a device that has no volatile write cache.
     Nothing,
 }
 
-/// Those of both sides.
+/// Counts of both sides.
 #[derive(Debug, Clone, Copy)]
 pub struct Flushes {
     replay: FlushCounts,
@@ -81,7 +81,7 @@ pub struct Flushes {
 }
 
 impl Flushes {
-    /// Of the replay at a path, and of what it is compared with.
+    /// Counts of the replay at a path and of the other side.
     pub fn of(path: &Path, replay: FlushCounts, by_kernel: bool, recording: FlushCounts) -> Flushes {
         let visibility = match by_kernel {
             true if recording == FlushCounts::default() && is_written_through(path) => Visibility::Nothing,
@@ -91,7 +91,7 @@ impl Flushes {
         Flushes { replay, recording, visibility }
     }
 
-    /// Flushes and FUA writes of the replay that the other side has nothing for.
+    /// Flushes and FUA writes of the replay that the other side lacks.
     fn missing(&self) -> Gap {
         let (replay, recording) = (self.replay, self.recording);
         let gap = replay.beyond(recording);
@@ -105,7 +105,7 @@ impl Flushes {
         }
     }
 
-    /// Flushes and FUA writes that the replay should have issued. The kernel's own recording may have those of others.
+    /// Flushes and FUA writes that the replay should have issued. The kernel's own recording may contain those of others.
     fn left_out(&self) -> Gap {
         match self.visibility {
             Visibility::All => self.recording.beyond(self.replay),
@@ -123,7 +123,7 @@ impl Flushes {
         [self.replay, self.recording].iter().any(|counts| *counts != FlushCounts::default())
     }
 
-    /// What the reader should know.
+    /// Remark for the reader.
     pub fn note(&self) -> Option<String> {
         (self.visibility == Visibility::Nothing && self.replay != FlushCounts::default()).then(|| {
             "the device has no volatile write cache (queue/write_cache: write through), so the kernel drops flushes and \
@@ -132,7 +132,7 @@ impl Flushes {
         })
     }
 
-    /// How many there are on each side; nothing where there are none.
+    /// Counts of each side; empty without any.
     pub fn text(&self) -> String {
         let (replay, recording) = (self.replay, self.recording);
         let mut text = String::new();
@@ -156,7 +156,7 @@ impl Flushes {
         text
     }
 
-    /// What is missing on a side.
+    /// Counts that are missing on a side.
     pub fn difference(&self) -> String {
         let line = |(what, gap): (&str, Gap)| {
             let parts = [(gap.flushes, "flushes"), (gap.fua, "FUA writes")];
@@ -167,7 +167,7 @@ impl Flushes {
         [("missing", self.missing()), ("not issued", self.left_out())].map(line).concat()
     }
 
-    /// All of it.
+    /// All counts, as JSON.
     pub fn json(&self) -> Value {
         json!({
             "replay": self.replay.json(),
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(of((2, 3, 3), Visibility::ByKernel, (8, 0, 0)), [(0, 0), (0, 0)]);
         assert_eq!(of((2, 3, 3), Visibility::ByKernel, (7, 0, 0)), [(0, 1), (0, 0)]);
         assert_eq!(of((2, 3, 3), Visibility::ByKernel, (4, 3, 0)), [(1, 0), (0, 0)]);
-        // Flushes of others are nothing that this replay lacks.
+        // Flushes of others are not missing in this replay.
         assert_eq!(of((0, 0, 0), Visibility::ByKernel, (9, 2, 0)), [(0, 0), (0, 0)]);
         assert_eq!(of((2, 3, 3), Visibility::Nothing, (0, 0, 0)), [(0, 0), (0, 0)]);
     }

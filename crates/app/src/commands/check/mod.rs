@@ -1,4 +1,4 @@
-//! `iosonar check`: whether what was replayed is what the kernel saw (blkreplay manual, C.1).
+//! `iosonar check`: compares a replay with the kernel's recording of it (blkreplay manual, C.1).
 
 mod flushes;
 
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Compares; 5 if they differ.
+/// Compares both; exits with 5 if they differ.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let reading = || Ok::<_, Failure>(Reading::of(&args.reading, Timing::None)?.keeping_nameless());
     // A replay names no processes.
@@ -69,7 +69,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// What was recorded and not compared.
+/// Recorded requests and events that are not compared.
 struct Aside {
     /// Events that the recording lost.
     lost: u64,
@@ -127,12 +127,12 @@ impl Aside {
     }
 }
 
-/// What is told beside the comparison.
+/// Remarks beside the comparison.
 struct Beside {
     aside: Aside,
-    /// Names of the devices, by number; empty where all are taken for one.
+    /// Names of the devices, by number; empty where all are treated as one.
     devices: Vec<String>,
-    /// What the reader should know, as sentences.
+    /// Remarks for the reader, as sentences.
     notes: Vec<String>,
     /// How the clocks of both compare.
     clock: Option<&'static str>,
@@ -148,18 +148,18 @@ impl Beside {
 /// From the time zero of a run to its end, on the clock of a recording.
 type Span = (Nanos, Nanos);
 
-/// Whether the times of a run and of a recording can be compared. What looks at a device before a run is none of it.
+/// Whether the times of a run and of a recording can be compared. Requests before a run are not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clock {
-    /// One of them tells no times of a clock that both could have.
+    /// One of them has no times of a clock that both could share.
     Apart,
-    /// Both are of one start of one machine.
+    /// Both are of one boot of one machine.
     Same(Span),
-    /// Both are of one start, and the recording had ended before the run began. It has not seen the run: it is taken for its load.
+    /// Both are of one boot, and the recording had ended before the run started. It has not seen the run: it is taken for its load.
     Later,
-    /// Of different ones.
+    /// They are of different boots or machines.
     Different,
-    /// One of them is of a version that did not tell.
+    /// One of them is of a version that did not record the boot.
     Untold(Span),
 }
 
@@ -229,19 +229,19 @@ impl Clock {
 /// The reads and writes of a trace.
 struct Seen {
     keys: Vec<Key>,
-    /// Names of the devices that they are of, which the keys have as numbers.
+    /// Names of the devices, which the keys contain as numbers.
     devices: Vec<String>,
-    /// What was damaged.
+    /// Number of damaged entries.
     bad: u64,
-    /// Reads and writes that are outside of the span.
+    /// Reads and writes outside of the span.
     outside: u64,
-    /// Reads of threads that were not wanted.
+    /// Reads of the excluded threads.
     own: u64,
     flushes: FlushCounts,
 }
 
 impl Seen {
-    /// What lies within the span, without the reads of `own` threads.
+    /// Collects requests within the span, without the reads of `own` threads.
     fn of(trace: &mut Trace, span: Option<Span>, own: &[&str]) -> Result<Seen, Failure> {
         let (mut keys, mut devices, mut outside, mut own_reads) = (Vec::new(), Devices::default(), 0, 0);
         let is_own = |request: &Traced| !own.is_empty() && own.contains(&&*request.process.name());
@@ -269,16 +269,16 @@ impl Seen {
     }
 }
 
-/// Devices that have reads or writes, numbered as they are met.
+/// Devices that have reads or writes, numbered in the order of appearance.
 #[derive(Default)]
 struct Devices {
-    /// By the trace's own number.
+    /// Keyed by the trace's own number.
     numbers: HashMap<u32, u16>,
     names: Vec<String>,
 }
 
 impl Devices {
-    /// A trace that is joined of several has no more names than a number holds: those beyond are taken for the last one.
+    /// Returns the number of a device. A joined trace may have more names than numbers: the excess ones share the last number.
     fn number(&mut self, device: Device<'_>) -> u16 {
         *self.numbers.entry(device.number).or_insert_with(|| {
             if self.names.len() < usize::from(u16::MAX) {

@@ -38,7 +38,7 @@ use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// IOzone's options, if the program was called as `iozone`, or with that command: they are none that other commands know.
+/// Returns IOzone's options if the program was called as `iozone`, or with that command: other commands do not know them.
 pub fn as_iozone(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     called_as(&["iozone"], args)
 }
@@ -69,7 +69,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     );
     let settings = &finding_file(Settings { telemetry, ..settings })?;
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
-    // Files of other machines are judged there.
+    // Files of other machines are examined there.
     let is_device = settings.cluster.is_none() && matrix.files.iter().any(|file| is_block_device(file));
     let cpus = settings.cpus(processors()).map_err(Failure::refused)?;
     let purge_cpu_cache = match settings.purge && settings.cpu_cache.is_none() {
@@ -97,7 +97,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
         Ok(performed) => performed,
         Err(failure) => {
             if dir.join(PARTS).exists() {
-                // The error says that records are there.
+                // The error names the records.
                 let _ = scratch.keep();
             }
             return Err(failure);
@@ -107,7 +107,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     report(settings, &matrix, ended, reservations, &timings)
 }
 
-/// Carries the plan out, by one process or several. All outputs are tested before the first I/O.
+/// Executes the plan in one process or several. All outputs are tested before the first I/O.
 fn perform(
     settings: &Settings,
     matrix: &Matrix,
@@ -139,7 +139,7 @@ fn perform(
     Ok((ended, reservations, listener))
 }
 
-/// The settings with what the file of `-+m` says.
+/// Adds the contents of the file of `-+m` to the settings.
 fn with_clients(settings: &Settings) -> Result<Settings, Failure> {
     let Some(file) = &settings.cluster else { return Ok(settings.clone()) };
     let text = read_text(Path::new(file), TEXT_LIMIT)
@@ -148,7 +148,7 @@ fn with_clients(settings: &Settings) -> Result<Settings, Failure> {
     Ok(Settings { clients, ..settings.clone() })
 }
 
-/// The settings of `-Y` where the test file is there: nothing writes it then.
+/// Adapts `-Y` to an existing test file, which is not written then.
 fn finding_file(settings: Settings) -> Result<Settings, Failure> {
     if !settings.may_find_file() {
         return Ok(settings);
@@ -164,12 +164,12 @@ fn finding_file(settings: Settings) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// Size of the largest CPU cache; none where the machine does not say it.
+/// Size of the largest CPU cache; `None` if unknown.
 fn cpu_cache() -> Option<ByteSize> {
     cache_bytes(&Root::default()).known().map(|bytes| ByteSize((*bytes).min(1 << 30)))
 }
 
-/// What a telemetry file holds; nothing where none is named.
+/// Reads a telemetry file; empty if none is named.
 fn telemetry_of(option: &str, file: Option<&str>) -> Result<TelemetryFacts, Failure> {
     let Some(file) = file else { return Ok(TelemetryFacts::default()) };
     let refuse = |why: String| Failure::refused(anyhow!("{option} {file}: {why}"));
@@ -186,7 +186,7 @@ fn is_block_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.file_type().is_block_device())
 }
 
-/// The cells that would be measured, a line for each pair of sizes.
+/// Lists the cells of the matrix, a line for each pair of sizes.
 fn cells_of(matrix: &Matrix) -> String {
     let tests: Vec<&str> = matrix.tests.iter().map(|test| test.name).collect();
     let mut text = String::from("streams  file kB  record kB  tests\n");
@@ -198,7 +198,7 @@ fn cells_of(matrix: &Matrix) -> String {
     text + &format!("{units} pairs of sizes, {} cells\n", units * tests.len())
 }
 
-/// What somebody should know before the run.
+/// Notices before the run.
 fn notices_of(matrix: &Matrix) -> impl Iterator<Item = String> + '_ {
     let is_listed = matrix.telemetry != Telemetry::default();
     let cut = matrix.pairs.iter().filter(|pair| !is_listed && pair.bytes() != pair.file);
@@ -220,7 +220,7 @@ fn notices_of(matrix: &Matrix) -> impl Iterator<Item = String> + '_ {
     all.into_iter()
 }
 
-/// Files that no test makes have to be there, and long enough.
+/// Checks that files which no test creates exist and are long enough.
 fn check_files(matrix: &Matrix) -> Result<(), Failure> {
     let is_elsewhere = matrix.executors.iter().any(|executor| matches!(executor, Executor::Host(_)));
     if matrix.makes_files() || is_elsewhere {
@@ -256,12 +256,12 @@ fn machine(archive: &Archive) -> String {
     format!("Linux {} {} {}", word(&environment.hostname), word(&kernel.release), word(&kernel.version))
 }
 
-/// Why a run could not continue.
+/// Reason why the run aborted.
 fn broken(state: &RunState) -> Option<&str> {
     if let RunState::Broken(why) | RunState::Unconverted(why) = state { Some(why) } else { None }
 }
 
-/// What goes to standard output.
+/// Text for standard output.
 fn printed(settings: &Settings, matrix: &Matrix, table: &Table, machine: &str) -> String {
     let mut text = banner(settings, matrix, TOOL, machine);
     text += &match settings.is_throughput() {
@@ -319,7 +319,7 @@ fn report(
         .cache_cautions(matrix)
         .iter()
         .for_each(|caution| print_message(format_args!("iozone: caution: {caution}")));
-    // Cells on standard output are for a program, which the table would disturb.
+    // The table would disturb a program that reads the cells from standard output.
     let is_taken = reservations.takes_standard_output();
     if settings.trace_offsets {
         let out: Box<dyn Write> =

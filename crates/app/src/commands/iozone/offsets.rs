@@ -1,4 +1,4 @@
-//! The offsets of requests, as they were issued (`--trace-offsets`).
+//! The offsets of requests, as issued (`--trace-offsets`).
 
 use super::super::cells::for_each_transfer;
 use iosonar_archive::Archive;
@@ -17,7 +17,7 @@ pub fn print_offsets(archive: Archive, out: impl Write) -> anyhow::Result<()> {
         }
     })?;
     match written.and_then(|()| out.flush()) {
-        // A reader that has seen enough is no failure.
+        // A reader that closes the pipe is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }

@@ -1,4 +1,4 @@
-//! Files that IOzone's reports go to.
+//! Output files of IOzone's reports.
 
 use super::super::cells::for_each_transfer;
 use crate::exit::Failure;
@@ -11,13 +11,13 @@ use iosonar_text::csv;
 use std::io::Write;
 use std::path::Path;
 
-/// Every file that output goes to, tested before the run: none exists, is a target or is read, and none is named twice.
+/// All output files, tested before the run: none exists, is a target or an input, and none is named twice.
 pub struct Reservations {
     json: Option<Reserved>,
     csv: Option<Reserved>,
-    /// With the form that the name asks for.
+    /// With the form selected by the name.
     workbook: Option<(Reserved, Form)>,
-    /// Files that have names of their own.
+    /// Log files, whose names are fixed.
     logs: Vec<(LogName, Reserved)>,
 }
 
@@ -38,7 +38,7 @@ enum Form {
 }
 
 impl Form {
-    /// Spreadsheets that know neither form of a name open the old one.
+    /// Spreadsheets open names of neither form as the old one.
     fn of(name: &str) -> Form {
         let extension = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
         if extension == "xls" || extension == "wks" { Form::Biff2 } else { Form::Xlsx }
@@ -66,7 +66,7 @@ impl Reservations {
         let json = reserve("--json", &settings.json)?;
         let csv = reserve("--csv", &settings.csv)?;
         let workbook = reserve("-b", &settings.workbook)?.zip(form);
-        // Nobody has typed their names, so not even a pipe is taken.
+        // The user has not typed these names, so not even a pipe is taken.
         let mut reserve = |log: LogName| {
             let name = OutputName::new(log.option, &log.file);
             gate.check_absent(&name)?;
@@ -82,7 +82,7 @@ impl Reservations {
         [&self.json, &self.csv].into_iter().flatten().any(Reserved::is_standard_output)
     }
 
-    /// Fills the files that have names of their own from the requests of a run.
+    /// Fills the log files from the requests of a run.
     pub fn write_logs(&mut self, archive: Archive, started_unix_ns: u64) -> Result<(), Failure> {
         if self.logs.is_empty() {
             return Ok(());

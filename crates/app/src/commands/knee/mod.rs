@@ -1,4 +1,4 @@
-//! `iosonar knee`: a demand that rises until a target cannot follow.
+//! `iosonar knee`: a target rate that rises until a target cannot follow.
 
 mod ramp;
 mod report;
@@ -20,11 +20,11 @@ use std::path::PathBuf;
 
 /// Where the search starts, in requests per second.
 const BEGIN: u64 = 10;
-/// A ramp of the search ends so many times as high as it starts.
+/// Final rate of a search ramp, as a multiple of its first.
 const DECADE: u64 = 10;
-/// How long that takes.
+/// Duration of such a ramp.
 const COARSE: Nanos = Nanos::from_secs(4);
-/// So often the slow ramp is tried, each time where the one before says.
+/// Maximum number of slow ramps, each around the rate found by the one before.
 const FINE: u32 = 3;
 
 /// Looks for the highest rate that a target sustains.
@@ -60,7 +60,7 @@ fn check(args: &KneeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The one ramp that was requested, if one was.
+/// The explicitly requested ramp, if any.
 fn told(demand: &DemandArgs) -> Option<Rising> {
     let from = demand.from.unwrap_or(1);
     let risen = |growth: u64| (growth as f64 * demand.duration.as_secs_f64()) as u64;
@@ -69,10 +69,10 @@ fn told(demand: &DemandArgs) -> Option<Rising> {
     Some(Rising { from, to: to.max(from + 1), over: demand.duration, shape: RisingShape::Linear })
 }
 
-/// The directory of the results. It is created when the first ramp starts, and goes if nothing is in it.
+/// The directory of the results. It is created when the first ramp starts, and removed if empty.
 struct Folder {
     path: PathBuf,
-    /// Directories that were created: only those that are empty can be removed.
+    /// Created directories: only empty ones can be removed.
     made: RefCell<Undo>,
 }
 
@@ -86,11 +86,11 @@ impl Folder {
     }
 }
 
-/// Ramps, each of which tells what the next one is.
+/// A search by ramps, each chosen by the verdict on the one before.
 struct Search<'a> {
     args: &'a KneeArgs,
     out: &'a Folder,
-    /// The number that written blocks carry; of all ramps the same.
+    /// The run number in written blocks, the same for all ramps.
     run_id: Option<u64>,
     ramps: Vec<Ramp>,
 }
@@ -107,7 +107,7 @@ impl Search<'_> {
         Ok(self.ramps)
     }
 
-    /// Carries one out; what it shows, or none if it did not come to its end.
+    /// Executes a ramp; returns its verdict, or `None` if it was ended from outside.
     fn ramp(&mut self, name: &str, rising: Rising) -> Result<Option<KneeVerdict>, Failure> {
         let shape = if rising.shape == RisingShape::Linear { "evenly" } else { "exponentially" };
         print_message(format_args!(
@@ -120,7 +120,7 @@ impl Search<'_> {
         Ok(verdict)
     }
 
-    /// Roughly where the knee is: by ramps that are ten times as high as the one before, until one shows it.
+    /// Finds the knee roughly: by ramps to ten times the rate of the one before, until one shows it.
     fn coarse(&mut self) -> Result<Option<f64>, Failure> {
         let demand = &self.args.demand;
         let mut from = demand.from.unwrap_or(BEGIN);
@@ -131,7 +131,7 @@ impl Search<'_> {
                 None => return Ok(None),
                 Some(KneeVerdict::Found(knee)) => return Ok(Some(knee.sustained_per_second)),
                 Some(_) if to >= demand.most => return Ok(None),
-                // Asking ten times as much of a target that hardly answers shows nothing.
+                // Ten times the rate shows nothing if the target hardly responds.
                 Some(KneeVerdict::Unclear { why: Doubt::TooFew, .. })
                     if self.ramps.last().is_some_and(Ramp::is_far_behind) =>
                 {
@@ -143,7 +143,7 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// From half of a rate to half as much again, slowly.
+    /// Ramps slowly from half of a rate to half above it.
     fn fine(&mut self, mut rate: f64) -> Result<(), Failure> {
         for number in 1..=FINE {
             let from = (rate * 0.5).max(1.0) as u64;
@@ -167,7 +167,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a signal ended a run, and not what was seen in it.
+/// Whether a signal ended a run, rather than a clear answer.
 fn is_signal(state: &RunState) -> bool {
     matches!(state, RunState::Interrupted(name) if name.starts_with("SIG"))
 }

@@ -28,7 +28,7 @@ const ROWS: usize = 400;
 const PICTURE: usize = 100;
 const TABLE: usize = 20;
 
-/// A ramp that is over.
+/// A finished ramp.
 pub struct Ramp {
     pub name: String,
     pub dir: PathBuf,
@@ -36,21 +36,21 @@ pub struct Ramp {
     pub info: RunInfo,
     pub summary: Summary,
     pub verdict: KneeVerdict,
-    /// For the picture, and for the table.
+    /// Rows for the picture and the table.
     pub rows: Vec<RampRow>,
     pub steps: Vec<RampRow>,
     pub overload: RampedOverload,
-    /// The load had fewer requests than the ramp.
+    /// The load ended before the ramp.
     pub load_was_over: bool,
 }
 
 impl Ramp {
-    /// Whether it came to an end that tells something: its own, or that of a clear answer.
+    /// Whether the ramp ended by itself or by a clear answer.
     pub fn is_whole(&self) -> bool {
         is_whole(&self.info.state)
     }
 
-    /// What ended it from outside: a signal, or why it broke.
+    /// Why it was ended from outside: a signal, or the reason of an abort.
     pub fn stopped_by(&self) -> Option<&str> {
         match &self.info.state {
             RunState::Interrupted(why) | RunState::Broken(why) if !self.is_whole() => Some(why),
@@ -58,13 +58,13 @@ impl Ramp {
         }
     }
 
-    /// Requests that ended, in a second.
+    /// Completed and failed requests per second.
     pub fn delivered_per_second(&self) -> f64 {
         let seconds = self.rows.iter().map(RampRow::seconds).sum::<f64>();
         self.delivered() / seconds.max(1e-9)
     }
 
-    /// Whether far less ended than was requested, of however few requests.
+    /// Whether far fewer requests ended than the ramp demanded, even if that is few.
     pub fn is_far_behind(&self) -> bool {
         self.delivered() < FAR_BEHIND * self.rows.iter().map(|row| row.demanded).sum::<f64>()
     }
@@ -78,7 +78,7 @@ fn is_whole(state: &RunState) -> bool {
     !is_signal(state) && !matches!(state, RunState::Broken(_))
 }
 
-/// Carries a ramp out. `run_id` is that of the first one.
+/// Executes a ramp. `run_id` is set by the first one.
 pub fn execute(
     args: &KneeArgs,
     out: &Folder,
@@ -99,7 +99,7 @@ pub fn execute(
     };
     let show = |scene: &Scene<'_>| {
         std::thread::scope(|scope| {
-            // The clock of a simulation is over before anybody looks.
+            // A simulation ends before its clock could be watched.
             is_timed.then(|| scope.spawn(|| stop_when_clear(scene, rising, args.demand.depth)));
             progress::show(&wish, scene);
         });
@@ -121,7 +121,7 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
     }
     let (workload, policy) = match &args.load {
         Some(file) => (Workload::Trace(load(args, file, rising)), OverlapPolicy::PushBack),
-        // What a pattern asks for is meant, overlaps too.
+        // A pattern is issued as specified, overlaps included.
         None => (Workload::Generated(pattern(args, rising)), OverlapPolicy::Allow),
     };
     let size = means::pretended_size(io)?;
@@ -154,19 +154,18 @@ fn pattern(args: &KneeArgs, rising: Rising) -> Generator {
     }
 }
 
-/// How often a ramp is looked at.
+/// How often a running ramp is checked.
 const LOOK: Duration = Duration::from_millis(50);
-/// So many requests have to end meanwhile.
+/// Minimum number of requests that must end meanwhile.
 const ENOUGH: u64 = 500;
-/// Above this part of the demand the target keeps up.
+/// The target keeps up above this share of the target rate.
 const KEEPS_UP: f64 = 0.95;
 
-/// Below this part of the demand a target is far behind.
+/// Below this share of the target rate a target hardly follows.
 const FAR_BEHIND: f64 = 0.5;
 
-/// Ends a ramp when it has been clear for some time that the target cannot follow: more waits than may be in flight, and
-/// less is delivered than demanded. What is still not done when as much time again has passed is not waited for: it may be
-/// hours.
+/// Ends a ramp when it has been clear for some time that the target cannot follow: more requests wait than may be in flight, and the
+/// achieved rate is below the target rate. A ramp that takes twice its time is ended, too: the remaining requests may take hours.
 fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
     let hold = match rising.shape {
         RisingShape::Linear => Nanos(rising.over.0 / 4).max(Nanos::from_secs(4)),
@@ -192,7 +191,7 @@ fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
     }
 }
 
-/// What the records show, which are read twice.
+/// Judges a ramp by its records, which are read twice.
 fn judge(name: &str, dir: PathBuf, rising: Rising, info: RunInfo, summary: Summary) -> Result<Ramp, Failure> {
     let archive = Archive::open(&dir)?;
     let (mut records, mut last_due, mut last_submitted) = (0u64, Nanos(0), Nanos(0));

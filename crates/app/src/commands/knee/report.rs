@@ -1,4 +1,4 @@
-//! What a search came to: text, JSON, a picture.
+//! The result of a search: text, JSON, a picture.
 
 use super::is_signal;
 use super::ramp::Ramp;
@@ -22,7 +22,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Tells what was found, keeps it in `out`, and draws it.
+/// Reports the result, keeps it in `out`, and draws it.
 pub fn report(args: &KneeArgs, out: &Path, ramps: &[Ramp]) -> Result<Exit, Failure> {
     let Some(ramp) = answer(ramps) else { return Ok(Exit::Failed) };
     let json = to_json(args, ramp, ramps);
@@ -38,7 +38,7 @@ pub fn report(args: &KneeArgs, out: &Path, ramps: &[Ramp]) -> Result<Exit, Failu
     Ok(how_it_ended(ramp, ramps))
 }
 
-/// The ramp that has the answer: the last one that found it, or else the last one.
+/// The ramp with the answer: the last one that found it, otherwise the last one.
 fn answer(ramps: &[Ramp]) -> Option<&Ramp> {
     let found = |ramp: &&Ramp| matches!(ramp.verdict, KneeVerdict::Found(_)) && ramp.is_whole();
     ramps.iter().rfind(found).or(ramps.last())
@@ -68,7 +68,7 @@ fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
     if is_clear && failed == 0 { Exit::Fine } else { Exit::Failed }
 }
 
-/// Whether a verdict says that the figures are those of another place. A ramp goes beyond what the target can, and finds limits of this
+/// Whether a verdict says that the figures are those of another place. A ramp exceeds the target's capacity, and finds limits of this
 /// machine on purpose: nothing else in its verdict counts.
 fn is_of_another_place(summary: &Summary) -> bool {
     let proofs = summary.judgement.iter().flat_map(|judgement| &judgement.detections);
@@ -119,7 +119,7 @@ fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {
     })
 }
 
-/// What was found, what stopped the search, and what to type where a target is too slow for it.
+/// The findings, the reason for a stop, and a command for targets that are too slow.
 fn sentences(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Vec<String> {
     let mut sentences = knee_sentences(&ramp.verdict);
     if let Some(last) = ramps.last().filter(|last| last.name != ramp.name) {
@@ -140,11 +140,11 @@ fn sentences(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Vec<String> {
     sentences
 }
 
-/// The ramp that a target needs which ends so few requests in a second.
+/// Suggests a ramp for a target that completes only `per_second` requests.
 fn slow(per_second: f64, command: &str) -> String {
     let rate = per_second.max(0.01);
     let (from, to) = ((rate / 2.0).floor().max(1.0), (rate * 3.0).ceil().max(2.0));
-    // Two thirds of the ramp ask for more than the target can do, and some of that is lost in finding out.
+    // Two thirds of the ramp exceed the target's capacity, and some of that is lost before it is detected.
     let seconds = (3.0 * FEWEST_REQUESTS as f64 / rate).ceil();
     format!(
         "it ends about {} requests/s, and a rate is measured with {FEWEST_REQUESTS} at least: {command} --from {from} --to {to} \
@@ -181,7 +181,7 @@ fn text(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp], out: &Path, pictures: &[Pa
     text
 }
 
-/// Demand, delivery and times in some steps of the ramp.
+/// Target rate, achieved rate and times in some intervals of the ramp.
 fn table(ramp: &Ramp) -> String {
     let mut text = format!(
         "\n  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n",

@@ -1,4 +1,4 @@
-//! `iosonar layout cached`: how much of files is in the page cache.
+//! `iosonar layout cached`: the share of files in the page cache.
 
 use super::files::open;
 use super::{TOOL, visit};
@@ -16,20 +16,20 @@ use std::path::{Path, PathBuf};
 /// Version of the JSON.
 const VERSION: u32 = 1;
 
-/// Why the kernel does not say what is cached.
+/// Why the number of cached pages is unknown.
 pub const NOT_TOLD: &str = "the kernel tells only the owner of the file and those who may write to it";
 
-/// What is known about the pages of a file.
+/// Cached pages of a file, where known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// What the kernel counted.
+    /// The kernel's counts.
     Known(CachedPages),
-    /// The kernel does not tell this user.
+    /// The kernel does not answer this user.
     Unknown,
 }
 
 impl Answer {
-    /// Of an open file.
+    /// Asks the kernel about an open file.
     pub fn of(file: &File) -> std::io::Result<Answer> {
         match cached_pages(file) {
             Ok(pages) => Ok(Answer::Known(pages)),
@@ -38,7 +38,7 @@ impl Answer {
         }
     }
 
-    /// `cold` and `cached` are said only where it is known. Of `pages` pages.
+    /// `cold` and `cached` only where known. `pages` is the total.
     fn state(self, pages: u64) -> &'static str {
         match self {
             Answer::Unknown => "unknown",
@@ -48,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// Its counts, for JSON; each is null where it is not known.
+    /// Its counts, for JSON; each is null if unknown.
     pub fn json(self) -> Value {
         let known = match self {
             Answer::Known(pages) => Some(pages),
@@ -62,7 +62,7 @@ impl Answer {
     }
 }
 
-/// A file and what is cached of it.
+/// A file and its cached pages.
 struct Residency {
     path: PathBuf,
     size: u64,
@@ -105,7 +105,7 @@ impl Residency {
     }
 }
 
-/// Prints what is cached of files.
+/// Prints the cached pages of files.
 pub fn cached(args: &CachedArgs) -> Result<Exit, Failure> {
     let visited = visit(&args.files, &args.progress, Residency::of);
     let found = &visited.found;

@@ -19,12 +19,12 @@ const VERSION: u32 = 1;
 /// Pages that other CPUs are about to use stay at the first attempt.
 const ATTEMPTS: usize = 3;
 
-/// What became of a file.
+/// Result for a file.
 struct Eviction {
     path: PathBuf,
     before: Answer,
     after: Answer,
-    /// Why something stays, or why it is not known.
+    /// Why pages stay, or why it is unknown.
     reason: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl Eviction {
         Ok(Eviction { path: path.into(), before, after, reason })
     }
 
-    /// Whether nothing is cached any more, where that is known.
+    /// Whether no page is cached any more; `None` if unknown.
     fn is_cold(&self) -> Option<bool> {
         match self.after {
             Answer::Known(pages) => Some(pages.cached == 0),
@@ -109,7 +109,7 @@ impl Eviction {
     }
 }
 
-/// The reason that can be found out.
+/// The reason, as far as it can be found.
 fn why_it_stays(path: &Path, inode: u64, pages: CachedPages) -> String {
     if let Fact::Known(found) = file_system_of(path, &Root::default())
         && ["tmpfs", "ramfs"].contains(&found.kind.as_str())
@@ -125,7 +125,7 @@ fn why_it_stays(path: &Path, inode: u64, pages: CachedPages) -> String {
     }
 }
 
-/// A process that has mapped the file, with its name, among those that this user may look at.
+/// A process that has mapped the file, with its name, among those whose maps this user may read.
 fn mapped_by(path: &Path, inode: u64) -> Option<String> {
     let root = Root::default();
     let resolved = path.canonicalize().ok()?;

@@ -1,22 +1,22 @@
-//! The regular files among what was named: files as they are, directories walked.
+//! The regular files among the named paths: files themselves, and walked directories.
 
 use iosonar_os::{open_to_inspect, statx};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Opens a regular file for looking at it; nothing else is ever opened, because that could block or change it.
+/// Opens a regular file to examine it; no other type is ever opened, because that could block or change it.
 pub fn open(path: &Path) -> Result<(File, Metadata), String> {
     let text = |error: std::io::Error| error.to_string();
     let check = |facts: Metadata| refusal(&facts).map_or(Ok(facts), Err);
     check(path.metadata().map_err(text)?)?;
     let file = open_to_inspect(path).map_err(text)?;
-    // Another file can have the name by now.
+    // Another file may have the name by now.
     let facts = check(file.metadata().map_err(text)?)?;
     Ok((file, facts))
 }
 
-/// Why what is no regular file is refused.
+/// The reason to refuse a file that is not regular.
 fn refusal(facts: &Metadata) -> Option<String> {
     let kind = facts.file_type();
     let what = match () {
@@ -36,9 +36,9 @@ fn refusal(facts: &Metadata) -> Option<String> {
     Some(format!("it is {what} and no regular file: name regular files or directories"))
 }
 
-/// What is still to be looked at.
+/// Paths still to be visited.
 enum Pending {
-    /// As it was named: symbolic links are followed.
+    /// As named: symbolic links are followed.
     Named(PathBuf),
     /// A regular file in a directory.
     File(PathBuf),
@@ -59,19 +59,19 @@ impl Mount {
     }
 }
 
-/// All files, in the order of the names; those of a directory sorted by name. Symbolic links, devices, pipes and sockets
-/// in directories are skipped, and so is what is mounted there.
+/// All files, in the order of the names; those of a directory sorted by name. Symbolic links, devices, pipes, sockets and mount points in
+/// directories are skipped.
 pub struct Walk(Vec<Pending>);
 
 impl Walk {
-    /// Of files and directories.
+    /// Walks files and directories.
     pub fn of(named: &[PathBuf]) -> Walk {
         Walk(named.iter().rev().cloned().map(Pending::Named).collect())
     }
 
     fn enter(&mut self, directory: &Path, mount: Mount) -> std::io::Result<()> {
         let mut entries = directory.read_dir()?.collect::<std::io::Result<Vec<_>>>()?;
-        // What comes first is taken last from a stack.
+        // Reverse order: the last entry pushed is visited first.
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.file_name()));
         for entry in entries {
             let kind = entry.file_type()?;

@@ -7,19 +7,19 @@ use iosonar_layout::{Map, fragments, left_after};
 use std::ops::Range;
 use std::path::Path;
 
-/// So many free ranges are kept: 16 MiB. Where there are more, only their figures are known.
+/// Maximum number of free ranges kept: 16 MiB. Beyond it only their figures are known.
 const MOST_KEPT: usize = 1 << 20;
 
 /// The free space of each file system.
 pub struct FreeMaps {
-    /// As it is reported.
+    /// As reported.
     pub states: FreeStates,
-    /// The ranges of each file system, ascending; absent where they are not known.
+    /// The ranges of each file system, ascending; absent if unknown.
     ranges: Vec<Option<Vec<Range<u64>>>>,
 }
 
 impl FreeMaps {
-    /// Reads that of each method's own file system, or of the one that all methods share.
+    /// Reads the free space of each method's scratch file system, or of the one that all methods share.
     pub fn read(stage: &Stage) -> FreeMaps {
         let dirs = stage.files.iter().filter_map(|files| files.first()?.parent());
         if stage.image_direct().is_none() {
@@ -31,7 +31,7 @@ impl FreeMaps {
         FreeMaps { states: FreeStates { of_methods, shared: None }, ranges }
     }
 
-    /// The ranges that a method found.
+    /// The ranges before a method's files were created.
     pub fn of(&self, method: usize) -> Option<&[Range<u64>]> {
         let number = if self.states.shared.is_some() { 0 } else { method };
         self.ranges.get(number)?.as_deref()
@@ -49,7 +49,7 @@ fn read(dir: &Path) -> (FreeBefore, Option<Vec<Range<u64>>>) {
     }
 }
 
-/// What the fragments of a file leave of the free ranges in which they lie.
+/// Free space that remains after the fragments of a file, in the ranges in which they lie.
 pub fn left_by(map: &Map, ranges: Option<&[Range<u64>]>) -> Option<Vec<Option<u64>>> {
     let (_, fragments) = fragments(map.rows.as_deref()?);
     Some(left_after(&fragments, ranges?))

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Prints latencies by place.
 pub fn latency(args: &LatencyArgs) -> Result<Exit, Failure> {
-    // A result of `layout run` holds two archives; its question is how files are read.
+    // A result of `layout run` holds two archives; the scan shows how files are read.
     let parts = ["scan", "create"].map(|part| args.result.join(part));
     let is_archive = |dir: &&PathBuf| dir.join("run.json").exists();
     let dir = [&args.result].into_iter().chain(&parts).find(is_archive).unwrap_or(&args.result);

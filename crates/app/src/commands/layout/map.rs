@@ -21,7 +21,7 @@ pub fn map(args: &MapArgs) -> Result<Exit, Failure> {
     let keeps = if keeps_extents { Keep::Extents } else { Keep::Figures };
     let mut reader = MapReader::new(!args.no_sync, keeps);
     let mut visited = visit(&args.files, &args.progress, |path| map_of(&mut reader, path));
-    // Where one file is as fragmented as another, the order stays that of the names.
+    // Equally fragmented files stay in the order of the names.
     visited.found.sort_by_key(|map| Reverse((map.figures.least_fragments(), map.figures.records)));
     if let (Some(picture), Some(map)) = (picture, visited.found.first_mut()) {
         picture.draw(map)?;
@@ -39,7 +39,7 @@ pub fn map(args: &MapArgs) -> Result<Exit, Failure> {
     Ok(visited.exit())
 }
 
-/// The map of a file that was named or found, or why it has none.
+/// Maps a file that was named or found, or returns the reason of a failure.
 pub fn map_of(reader: &mut MapReader, path: &Path) -> Result<Map, String> {
     let (file, _) = files::open(path)?;
     reader.read(path, &file).map_err(|error| error.to_string())

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// Name and version of the program, for JSON.
 const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 
-/// Looks at the layout of files.
+/// Examines the layout of files.
 pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
     match &args.what {
         Layout::Run(args) => run::run(args),
@@ -39,15 +39,15 @@ pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// What became of the files of a command.
+/// Results for the files of a command.
 struct Visited<T> {
-    /// Of those where it worked, in the order in which they were found.
+    /// Results of the successful files, in the order in which they were found.
     found: Vec<T>,
-    /// The others, and why. Each was told already.
+    /// The failed files, and why. Each was reported already.
     errors: Vec<(String, String)>,
 }
 
-/// Does something with each file, names those where it fails, goes on with the others, and shows how far it is.
+/// Calls `work` for each file, reports failures, continues with the others, and shows progress.
 fn visit<T>(
     named: &[PathBuf],
     progress: &ProgressArgs,
@@ -72,7 +72,7 @@ fn visit<T>(
 }
 
 impl<T> Visited<T> {
-    /// 2 where nothing worked, 1 where something did not.
+    /// 2 if every file failed, 1 if some did.
     fn exit(&self) -> Exit {
         match (self.found.is_empty(), self.errors.is_empty()) {
             (_, true) => Exit::Fine,
@@ -87,10 +87,10 @@ impl<T> Visited<T> {
     }
 }
 
-/// So long nothing is said: most commands are over by then.
+/// No progress before this time: most commands have ended by then.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// How many files are done, now and then.
+/// Shows the number of finished files at intervals.
 struct Ticker {
     form: Form,
     every: Option<Duration>,

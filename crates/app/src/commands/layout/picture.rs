@@ -11,7 +11,7 @@ use iosonar_text::shown;
 use iosonar_view::{Format, Style, Subject, layout_picture};
 use std::io::Write;
 
-/// A picture that may be written.
+/// A picture whose path has passed the gate.
 pub struct Picture<'a> {
     gate: &'a Gate<'a>,
     name: OutputName,
@@ -20,7 +20,7 @@ pub struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// Of `--picture`, checked before anything is read.
+    /// The picture of `--picture`, checked before anything is read.
     pub fn of(args: &MapArgs, is_single: bool, gate: &'a Gate<'a>) -> Result<Option<Picture<'a>>, Failure> {
         let Some(path) = &args.picture else { return Ok(None) };
         let refused = |why: &str| Err(Failure::refused(anyhow!("--picture {}: {why}", shown(&path))));

@@ -1,4 +1,4 @@
-//! `iosonar layout run`: creates files in several ways, scans them, and says where they are and what that costs.
+//! `iosonar layout run`: creates files in several ways, scans them, and reports where they are and what that costs.
 
 use super::free_before::{FreeMaps, left_by};
 use super::map::map_of;
@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// Whether a signal asked for the end.
+/// Whether a signal requested the end.
 pub struct Stop(Arc<AtomicI32>);
 
 impl Stop {
@@ -47,7 +47,7 @@ impl Stop {
         Ok(Stop(end))
     }
 
-    /// An error that says so, if it did.
+    /// Returns an error if a signal arrived.
     pub fn check(&self) -> Result<(), Failure> {
         match self.0.load(Relaxed) {
             0 => Ok(()),
@@ -56,18 +56,18 @@ impl Stop {
     }
 }
 
-/// Does the experiment.
+/// Executes the experiment.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let experiment = experiment(args)?;
     let out = args.out.clone().unwrap_or_else(|| unused_dated("layout"));
     check_absent("--out", &out)?;
-    // What no plan can say is refused before anything is made.
+    // Refuses impossible plans before anything is created.
     let names: Vec<_> = experiment.methods.iter().map(|method| stage::names(method, &args.dir)).collect();
     experiment.creation(&names).map_err(Failure::refused)?;
     let stop = Stop::listen()?;
     let stage = Stage::build(args, &experiment, &stop)?;
     let measured = measure(args, &experiment, &stage, &stop, &out);
-    // First what was made is removed: an answer that cannot be printed must not keep it.
+    // Remove created files first: an answer that cannot be printed must not keep them.
     let removed = stage.remove();
     let exit = measured?;
     removed?;
@@ -143,12 +143,12 @@ fn measure(
     Ok(scanned.exit)
 }
 
-/// A plan that was executed.
+/// An executed plan.
 struct Part {
-    /// What it was measured on, in words.
+    /// The machine, in words.
     machine: String,
     stats: Vec<CellStats>,
-    /// What devices read meanwhile, by their names.
+    /// Reads of devices meanwhile, by device name.
     reads: BTreeMap<String, DeviceReads>,
     exit: Exit,
 }
@@ -173,7 +173,7 @@ fn perform_part(
     Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false, is_fake) })
 }
 
-/// What the devices of all methods read. A scratch file system has its own, which nobody else uses; all others are in one directory.
+/// Device reads of all methods. Each scratch file system has a device to itself; otherwise all files are in one directory.
 fn scan_reads(stage: &Stage, reads: &BTreeMap<String, DeviceReads>) -> ScanReads {
     let of = |files: &Vec<PathBuf>| reads.get(&device_of(files.first()?)?).copied();
     match stage.image_direct() {
@@ -182,7 +182,7 @@ fn scan_reads(stage: &Stage, reads: &BTreeMap<String, DeviceReads>) -> ScanReads
     }
 }
 
-/// The device below the file system of a file; none where it has several, or none.
+/// The device below the file system of a file; `None` if it has several or none.
 fn device_of(file: &Path) -> Option<String> {
     let found = file_system_of(file, &Root::default());
     match found.known()?.below.as_slice() {
@@ -199,7 +199,7 @@ fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
     files.iter().map(|files| files.iter().map(&mut read).collect()).collect()
 }
 
-/// Maps of a method's files before and after the scans, and the free ranges that it found.
+/// Maps of a method's files before and after the scans, and the free ranges before their creation.
 fn answers(before: &[Map], after: &[Map], free: Option<&[Range<u64>]>) -> Vec<FileAnswer> {
     let answer = |(before, after): (&Map, &Map)| FileAnswer {
         unchanged_by_scans: before.rows == after.rows,

@@ -1,5 +1,5 @@
-//! Where the files of `layout run` are: in a directory, or each method's on a file system of its own. Everything is removed at
-//! the end, also where a signal ends the program.
+//! The places of `layout run`'s files: a directory, or one scratch file system for each method. Everything is removed at the end, also
+//! where a signal ends the program.
 
 use super::run::Stop;
 use crate::exit::Failure;
@@ -20,19 +20,19 @@ use std::path::{Path, PathBuf};
 
 /// The places of files.
 pub struct Stage {
-    /// Of each method, in the order of methods.
+    /// Files of each method, in the order of methods.
     pub files: Vec<Vec<PathBuf>>,
     scratch: Option<Scratch>,
     aged: Option<Aged>,
-    /// Directories that were made, unless a scratch file system holds them.
+    /// Created directories, unless a scratch file system holds them.
     made: Vec<Made>,
-    /// Files that the run has made.
+    /// Files created by the run.
     made_files: RefCell<Vec<MadeFiles>>,
     keep: bool,
 }
 
 impl Stage {
-    /// Makes file systems and free space as wanted, and the directories of methods that have several.
+    /// Creates file systems and free space as requested, and the directories of methods that have several.
     pub fn build(args: &RunArgs, experiment: &Experiment, stop: &Stop) -> Result<Stage, Failure> {
         let dir = args.dir.canonicalize().with_context(|| shown(&args.dir).to_string());
         let dir = dir.map_err(Failure::refused)?;
@@ -47,7 +47,7 @@ impl Stage {
         let leftovers = Leftovers::find(&dir).map_err(Failure::refused)?;
         has_room(&dir, leftovers.bytes(), args, experiment)?;
         spec.iter().try_for_each(Spec::check).map_err(Failure::refused)?;
-        // Not before everything else was found right: a command that is refused changes nothing.
+        // After all checks: a refused command changes nothing.
         remove(leftovers, &dir);
         let mut stage = Stage {
             files: Vec::new(),
@@ -69,7 +69,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Notes files that the run has made: they go at the end.
+    /// Notes files created by the run: they are removed at the end.
     pub fn note_made(&self, made: Vec<MadeFiles>) {
         self.made_files.borrow_mut().extend(made);
         self.undo_on_abort();
@@ -98,7 +98,7 @@ impl Stage {
             let name = format!("fs-{}", number + 1);
             let point = scratch.add(&name, spec).map_err(Failure::refused)?;
             aged(args, &point)?;
-            // Without this, an allocator may pass over what was freed a moment ago.
+            // Without this, an allocator may skip recently freed blocks.
             scratch.remount(&name).map_err(Failure::refused)?;
             self.files.push(names(method, &point));
         }
@@ -134,13 +134,13 @@ impl Stage {
         self.scratch.as_ref().map(Scratch::is_direct)
     }
 
-    /// Removes what was made.
+    /// Removes everything created.
     pub fn remove(mut self) -> Result<(), Failure> {
         let removed = self.clear();
         removed.map_err(Failure::broke)
     }
 
-    /// What cannot be removed does not hinder the rest; the first error is returned.
+    /// Removes as much as possible; returns the first error.
     fn clear(&mut self) -> anyhow::Result<()> {
         let (scratch, aged) = (self.scratch.take(), self.aged.take());
         let files: Vec<Made> = self.made_files.take().iter().flat_map(MadeFiles::list).collect();
@@ -165,10 +165,10 @@ impl Drop for Stage {
     }
 }
 
-/// Name of a file in a directory of its own; no other file has it.
+/// Name of a file in a directory created for it; no other file has it.
 const APART: &str = "file";
 
-/// Refuses a file that exists, and one whose own directory does.
+/// Refuses an existing file, and an existing directory for it.
 fn check_unused(file: &Path) -> Result<(), Failure> {
     match [own_dir(file), Some(file)].into_iter().flatten().find(|path| path.symlink_metadata().is_ok()) {
         Some(path) => Err(Failure::refused(anyhow!(
@@ -179,12 +179,12 @@ fn check_unused(file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The directory of a file that has one of its own.
+/// The directory created for a file, if any.
 fn own_dir(file: &Path) -> Option<&Path> {
     file.parent().filter(|_| file.ends_with(APART))
 }
 
-/// Where the files of a method are.
+/// Paths of a method's files.
 pub fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
     let name = |number: u32| match method.files {
         Files::One => dir.join(format!("iosonar-{method}")),
@@ -194,7 +194,7 @@ pub fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
     (1..=method.files.count()).map(name).collect()
 }
 
-/// The file systems that are made.
+/// Specification of the scratch file systems.
 fn spec(args: &RunArgs, size: ByteSize) -> Spec {
     Spec {
         kind: args.fs,
@@ -204,7 +204,7 @@ fn spec(args: &RunArgs, size: ByteSize) -> Spec {
     }
 }
 
-/// Prepares free space, if that is wanted.
+/// Prepares free space, if requested.
 fn aged(args: &RunArgs, dir: &Path) -> Result<Option<Aged>, Failure> {
     let aged = args.age.as_ref().map(|age| age.apply(dir)).transpose();
     aged.context("--age").map_err(Failure::refused)
@@ -220,7 +220,7 @@ fn words(text: Option<&str>) -> Vec<String> {
     text.unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
-/// Removes what runs that were killed have left in a directory. What cannot be removed hinders nobody.
+/// Removes remains of killed runs in a directory, best effort.
 fn remove(leftovers: Leftovers, dir: &Path) {
     for (path, removed) in leftovers.remove() {
         let path = shown(&path);
@@ -243,7 +243,7 @@ fn remove(leftovers: Leftovers, dir: &Path) {
     }
 }
 
-/// Whether the files fit, so that nothing is begun that ends with a full disk. `freed`: bytes that leftovers take.
+/// Whether the files fit, to avoid runs that end with a full disk. `freed`: bytes taken by leftovers.
 fn has_room(dir: &Path, freed: u64, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
     let cannot = || shown(&dir).to_string();
     let file = open_to_inspect(dir).with_context(cannot).map_err(Failure::refused)?;

@@ -1,4 +1,4 @@
-//! What a matrix came to: text, JSON, CSV.
+//! The result of a matrix: text, JSON, CSV.
 
 use super::mib;
 use super::pictures::PAGE;
@@ -13,7 +13,7 @@ use iosonar_text::{one_line, shown};
 use iosonar_view::units;
 use std::path::Path;
 
-/// The cells that would be measured, a line for each part.
+/// Lists the cells to be measured, a line for each part.
 pub fn listing(matrix: &Matrix, units: &[Unit]) -> String {
     let tests: Vec<&str> = matrix.tests.iter().map(|test| test.name).collect();
     let mut text = String::from("repetition  streams  method         file      record  tests\n");
@@ -30,7 +30,7 @@ pub fn listing(matrix: &Matrix, units: &[Unit]) -> String {
     text + &format!("{} cells\n", units.len() * tests.len())
 }
 
-/// Prints what was asked for.
+/// Prints the requested forms.
 pub fn show(args: &MatrixArgs, study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     let text = match (args.result.json, args.result.csv) {
         (true, _) => study.table.to_json(),
@@ -50,7 +50,7 @@ fn text(study: &Study, matrix: &Matrix) -> String {
     )
 }
 
-/// The answer in a directory, from the text of its cells. What it was to measure says what to know of them.
+/// The answer in a directory, from the text of its cells. The question determines the cautions.
 pub fn answer_of(dir: &Path, cells: &str) -> Result<String, Failure> {
     let path = dir.join(CELLS);
     let table =
@@ -96,7 +96,7 @@ fn grid_text(grid: &Grid) -> String {
     text + &precision(grid) + "\n"
 }
 
-/// How exact the figures are: half of the 95 % intervals, of the cell in the middle and of the worst one.
+/// Precision of the figures: half widths of the 95 % intervals, of the median cell and of the worst one.
 fn precision(grid: &Grid) -> String {
     let cells = grid.cells.iter().flatten();
     let halves = cells.filter_map(|cell| rates(cell)).filter_map(|found: Repeated| found.half_percent());
@@ -112,7 +112,7 @@ fn precision(grid: &Grid) -> String {
     }
 }
 
-/// Half of an interval in percent of the mean, as long as it says anything.
+/// Half of an interval in percent of the mean, if it is meaningful.
 fn half_width(percent: f64) -> String {
     match percent {
         wide if wide > 1000.0 => "above ±1000 % (use more repetitions)".into(),

@@ -1,7 +1,7 @@
-//! Test files that a matrix left behind when it was killed. They are removed where they are proved to be its own.
+//! Test files of killed parts of a matrix. They are removed if they are proved to be its own.
 //!
-//! The proof is what they hold: each sector that a matrix writes says which run wrote it. Sectors may be zeros where a write did
-//! not come so far. A file of zeros only, or an empty one, was its own if it was made while a part of the matrix ran.
+//! The proof is their content: each sector that a matrix writes names the run that wrote it. Sectors not reached by a write may be zeros. A
+//! file of zeros only, or an empty one, is its own if it was created while a part of the matrix ran.
 
 use super::study::Study;
 use crate::exit::Failure;
@@ -21,17 +21,16 @@ use std::time::{Duration, SystemTime};
 /// A part that was killed.
 struct Killed {
     run_id: RunId,
-    /// From its start to the last record that it kept, and as long as records may wait for that.
+    /// From its start to the last kept record, extended by the time that records may wait in memory.
     lasted: (SystemTime, SystemTime),
 }
 
-/// How long a writer may have had records that it had not written.
+/// Maximum time for which a writer holds records in memory.
 const UNWRITTEN: Duration = Duration::from_secs(1);
 
-/// Removes test files that are in the way of the next part, and that killed parts left behind. Any other file stays, for the
-/// plan to refuse it.
+/// Removes test files of killed parts that are in the way of the next part. Any other file stays, for the plan to refuse it.
 pub fn remove(study: &Study) -> Result<(), Failure> {
-    // What others have written proves nothing: the plan refuses files that exist.
+    // Files of other users prove nothing: the plan refuses existing test files.
     if study.question.destroy || !study.is_own {
         return Ok(());
     }
@@ -59,7 +58,7 @@ pub fn remove(study: &Study) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A part whose run did not end. One that still goes on would have its matrix locked.
+/// A part whose run did not end. A running one would have its matrix locked.
 fn killed(part: &Path) -> Option<Killed> {
     let archive = Archive::open(part).ok()?;
     let run = archive.run();
@@ -72,7 +71,7 @@ fn killed(part: &Path) -> Option<Killed> {
     Some(Killed { run_id: archive.plan().run_id, lasted: (start - UNWRITTEN, last + UNWRITTEN) })
 }
 
-/// The file that was found, if a killed part made it.
+/// The file at the path, if a killed part created it.
 fn own(path: &Path, found: &Metadata, killed: &[Killed]) -> io::Result<Option<Made>> {
     let file = File::open(path)?;
     let opened = file.metadata()?;
@@ -80,7 +79,7 @@ fn own(path: &Path, found: &Metadata, killed: &[Killed]) -> io::Result<Option<Ma
     if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) || made.id() != FileId::of(&file)? {
         return Ok(None);
     }
-    // Where the file system does not keep the time, only the content can tell.
+    // Without a birth time from the file system, the content decides.
     let born = opened.created().ok();
     let lasted = |part: &Killed, born| (part.lasted.0..=part.lasted.1).contains(&born);
     let is_of_run = |run: RunId| killed.iter().any(|part| part.run_id == run);
@@ -92,7 +91,7 @@ fn own(path: &Path, found: &Metadata, killed: &[Killed]) -> io::Result<Option<Ma
     Ok(is_own.then_some(made))
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, PartialEq)]
 enum Content {
     /// Sectors of the matrix, and perhaps zeros.

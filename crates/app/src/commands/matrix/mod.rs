@@ -27,7 +27,7 @@ use study::Study;
 
 pub use answer::answer_of;
 
-/// Measures the cells that are missing, and shows all.
+/// Measures the missing cells, and shows all.
 pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
     let mut study = match &args.result.resume {
         Some(dir) => Study::open(dir, typed(args)?.as_ref())?,
@@ -63,7 +63,7 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What was asked for, where a question was typed beside `--resume`.
+/// The question typed with `--resume`, if any.
 fn typed(args: &MatrixArgs) -> Result<Option<Question>, Failure> {
     (!args.files.is_empty()).then(|| question(args)).transpose()
 }
@@ -95,7 +95,7 @@ fn question(args: &MatrixArgs) -> Result<Question, Failure> {
     })
 }
 
-/// As many names as there are streams, complete, so that a matrix can be continued from another directory.
+/// As many absolute names as there are streams, so that a matrix can be continued from another directory.
 fn files(named: &[PathBuf], streams: usize) -> Result<Vec<PathBuf>, Failure> {
     let names: Vec<PathBuf> = match named {
         [file] if streams > 1 => (0..streams)
@@ -117,7 +117,7 @@ fn files(named: &[PathBuf], streams: usize) -> Result<Vec<PathBuf>, Failure> {
     names.iter().map(complete).collect()
 }
 
-/// Does these parts of the matrix, and keeps what came of them; none if only the plan was wanted.
+/// Measures these parts of the matrix, and keeps the results; `None` if only the plan was requested.
 fn measure(
     args: &MatrixArgs,
     study: &mut Study,
@@ -138,7 +138,7 @@ fn measure(
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let created = |_: &Prepared| study.create();
     let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &timings)?;
-    // Nothing but cells is shown of a part: who wants its requests has its archive.
+    // Only cells of a part are shown: its requests are in its archive.
     let (info, is_fake) = match args.result.no_records {
         true => (ended.info, false),
         false => {

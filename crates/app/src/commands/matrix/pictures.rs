@@ -24,7 +24,7 @@ pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     let drawn: Vec<MatrixGrid> =
         grids.iter().map(|grid| picture_of(grid, study, grid.is_cached(matrix))).collect();
     let cautions = study.table.cautions(matrix).into_iter();
-    // Every one of them says that figures are those of the page cache, or may be.
+    // Every picture says that figures are those of the page cache, or may be.
     let caution = |text| Caution { id: CautionId::NotDirect, severity: Severity::Warning, text };
     let subject = Subject {
         cautions: cautions.map(caution).collect(),
@@ -74,7 +74,7 @@ fn cells_of(grid: &Grid) -> Vec<Vec<Option<MatrixCell>>> {
     grid.files.iter().zip(&grid.cells).map(row).collect()
 }
 
-/// What the page says of a cell; none if it was not measured.
+/// Text of the page on a cell; `None` if it was not measured.
 fn cell_of(grid: &Grid, file: u64, record: u64, repetitions: &[&CellResult]) -> Option<MatrixCell> {
     let found = rates(repetitions)?;
     let mut lines = vec![format!(

@@ -22,22 +22,22 @@ const QUESTION: &str = "matrix.json";
 pub const CELLS: &str = "cells.json";
 const CELLS_CSV: &str = "cells.csv";
 
-/// A matrix that is measured, or was.
+/// A matrix, measured or in progress.
 pub struct Study {
     pub dir: PathBuf,
     pub question: Question,
-    /// The cells that were measured so far.
+    /// The cells measured so far.
     pub table: Table,
-    /// Whether this user alone can have written its question and its parts.
+    /// Whether only this user can have written its question and its parts.
     pub is_own: bool,
-    /// Keeps other processes from the directory; none before it exists.
+    /// Locks the directory against other processes; `None` before it exists.
     lock: Option<File>,
     /// Form of the cells as CSV.
     csv_form: Form,
 }
 
 impl Study {
-    /// A new one; nothing is created yet.
+    /// Plans a new matrix; nothing is created yet.
     pub fn planned(question: Question, out: Option<PathBuf>) -> Result<Study, Failure> {
         let dir = out.unwrap_or_else(|| unused_dated("matrix"));
         check_absent("--out", &dir)?;
@@ -45,8 +45,8 @@ impl Study {
         Ok(Study { dir, question, table, is_own: true, lock: None, csv_form: Form::default() })
     }
 
-    /// One that was begun. `typed` has to be its question; without it, nobody else may have written the question: it names
-    /// files that are created and removed. What may be destroyed is never its word.
+    /// Opens a started matrix. `typed` has to equal its question; without it, no other user may have written the question: it names files
+    /// that are created and removed. It never permits destroying data.
     pub fn open(dir: &Path, typed: Option<&Question>) -> Result<Study, Failure> {
         let asked = read(dir, QUESTION, TEXT_LIMIT)
             .with_context(|| format!("--resume {}: it is no directory of a matrix", shown(&dir)));
@@ -88,7 +88,7 @@ impl Study {
         })
     }
 
-    /// With its cells as CSV in this form.
+    /// Sets the form of its cells as CSV.
     pub fn with_csv_form(self, csv_form: Form) -> Study {
         Study { csv_form, ..self }
     }
@@ -98,8 +98,7 @@ impl Study {
         (1..).map(|number| self.dir.join(format!("part-{number}"))).take_while(|path| path.exists())
     }
 
-    /// Counts the cells of parts that ended before their cells were kept, because the program was killed; returns how many. What
-    /// cannot be read of such a part is measured again.
+    /// Counts the cells of parts that were killed before their cells were kept; returns their number. Unreadable cells are measured again.
     pub fn recover(&mut self) -> usize {
         let archives: Vec<Archive> = self.parts().filter_map(|part| Archive::open(&part).ok()).collect();
         let mut recovered = 0;
@@ -118,7 +117,7 @@ impl Study {
         recovered
     }
 
-    /// Makes the directory and writes the question, where it is new.
+    /// Creates the directory and writes the question, for a new matrix.
     pub fn create(&mut self) -> Result<(), Failure> {
         let path = self.dir.join(QUESTION);
         if path.exists() {
@@ -133,12 +132,12 @@ impl Study {
         Ok(())
     }
 
-    /// Where the archive of the next part goes.
+    /// Path of the next part's archive.
     pub fn next_part(&self) -> PathBuf {
         self.dir.join(format!("part-{}", self.parts().count() + 1))
     }
 
-    /// Keeps the cells of a part, and what `describe` says of the measurement.
+    /// Keeps the cells of a part, and the description of the measurement.
     pub fn add(&mut self, stats: &[CellStats], describe: impl FnOnce(&mut Table)) -> Result<(), Failure> {
         let timed = self.question.timed;
         let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
@@ -153,7 +152,7 @@ impl Study {
         self.replace(CELLS_CSV, &self.table.csv(self.csv_form))
     }
 
-    /// The test files in words: the first, and how many more.
+    /// The test files in words: the first, and the number of others.
     pub fn files(&self) -> String {
         let first = self.question.files.first().map(|file| shown(file).to_string()).unwrap_or_default();
         match self.question.files.len() {
@@ -162,7 +161,7 @@ impl Study {
         }
     }
 
-    /// How it was measured, in words.
+    /// The method of measurement, in words.
     pub fn how(&self) -> String {
         let asked = &self.question;
         let cache = if asked.cold { "evicted before each test that reads" } else { "not evicted" };
@@ -179,7 +178,7 @@ impl Study {
         words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
     }
 
-    /// What a directory's matrix was to measure, where that can be read.
+    /// The question in a directory, if readable.
     pub fn asked(dir: &Path) -> Option<Question> {
         serde_json::from_str(&read(dir, QUESTION, TEXT_LIMIT).ok()?).ok()
     }
@@ -189,7 +188,7 @@ impl Study {
         remove_archive(part).map_err(Failure::broke)
     }
 
-    /// Writes a file anew, so that whoever reads it at any time finds all of the old one or all of the new one.
+    /// Replaces a file atomically: a reader finds all of the old one or all of the new one.
     pub fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.dir.join(name);
         let written = write_whole(&path, text.as_bytes());
@@ -212,7 +211,7 @@ fn lock(question: &Path) -> Result<File, Failure> {
         Err(TryLockError::WouldBlock) => Err(Failure::refused(anyhow!(
             "{name}: another process measures this matrix: wait for its end, or stop it"
         ))),
-        // Where the file system knows no locks, nobody can be kept out.
+        // The file system has no locks: no other process can be kept out.
         Err(TryLockError::Error(_)) => Ok(file),
     }
 }
@@ -222,7 +221,7 @@ fn difference(typed: &Question, kept: &Question) -> Option<String> {
     let fields = |question: &Question| serde_json::to_value(question).unwrap_or_default();
     let (typed, kept) = (fields(typed), fields(kept));
     let typed = typed.as_object()?;
-    // What becomes of files decides about no figure.
+    // The handling of files does not change any figure.
     let decides = |name: &&String| !["keep", "destroy", "claim"].contains(&name.as_str());
     let mut fields = typed.iter().filter(|(name, _)| decides(name));
     fields.find(|(name, value)| kept.get(name.as_str()) != Some(*value)).map(|(name, _)| name.clone())

@@ -1,4 +1,4 @@
-//! The archive of a recording: begun before the first event, concluded from its segments.
+//! The archive of a recording: started before the first event, completed from its segments.
 
 use super::Recorded;
 use crate::exit::Failure;
@@ -22,33 +22,33 @@ use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Where the events lie.
+/// Directory of the events.
 pub use iosonar_archive::EVENTS;
 /// The word for blktrace's interface.
 const BLKTRACE: &str = "blktrace";
 /// Facts about the recording.
 const FACTS: &str = iosonar_archive::RECORDING_FACTS;
-/// Damaged places that are told one by one.
+/// Maximum number of damaged places reported one by one.
 const TOLD: u64 = 20;
 
-/// What is known of a recording beside its requests.
+/// Facts about a recording, apart from its requests.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Facts {
     /// Which event counts: `queue` or `issue`.
     at: String,
-    /// Where the kernel told them: `tracepoints` or `blktrace`; empty in older recordings, which are of tracepoints.
+    /// The kernel's interface: `tracepoints` or `blktrace`; empty in older recordings, which are of tracepoints.
     #[serde(default)]
     interface: String,
     /// `CLOCK_MONOTONIC` at its start, nanoseconds: the clock of the events.
     origin_monotonic_ns: u64,
     /// Devices by the kernel's numbers, with their paths.
     devices: Vec<(String, String)>,
-    /// Counts; absent while it goes on, and after a crash.
+    /// Counts; absent while it is running, and after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
 }
 
-/// What was counted.
+/// Counts of a recording.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Counts {
     seconds: f64,
@@ -64,7 +64,7 @@ struct Counts {
     /// Why it ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken: Option<String>,
-    /// Devices that went while they were recorded, and seconds since the start.
+    /// Devices that disappeared while they were recorded, and seconds since the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gone: Vec<(String, f64)>,
 }
@@ -72,7 +72,7 @@ struct Counts {
 /// A recording whose archive was started.
 pub struct Begun {
     dir: PathBuf,
-    /// Where the segments go.
+    /// Directory of the segments.
     pub events: PathBuf,
     facts: Facts,
     plan: Plan,
@@ -81,7 +81,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Makes the directory.
+    /// Creates the directory.
     pub fn create(
         dir: &Path,
         facts: &[TargetFacts],
@@ -138,7 +138,7 @@ impl Begun {
         self.writer.discard();
     }
 
-    /// Makes records of the events, and sums up: what to tell.
+    /// Converts the events to records, and sums up; returns the text to print.
     pub fn conclude(mut self, recorded: &Recorded) -> Result<String, Failure> {
         let stored = recorded.stored;
         self.facts.counts = Some(Counts {
@@ -170,7 +170,7 @@ impl Counts {
 impl Facts {
     fn keep(&self, dir: &Path) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        // What was there stays until the new is whole.
+        // The old file stays until the new one is complete.
         let path = dir.join(FACTS);
         write_whole(&path, text.as_bytes()).with_context(|| format!("cannot write {}", shown(&path)))?;
         Ok(())
@@ -193,7 +193,7 @@ impl Facts {
     }
 }
 
-/// A recording that was killed: its segments become records. None if it is whole.
+/// Converts the segments of a killed recording; `None` if it is complete.
 pub fn conclude_cut_off(dir: &Path) -> Result<Option<String>, Failure> {
     let facts = Facts::of(dir)?;
     let archive = Archive::open(dir).map_err(Failure::refused)?;
@@ -202,7 +202,7 @@ pub fn conclude_cut_off(dir: &Path) -> Result<Option<String>, Failure> {
     }
     let (plan, mut run) = (archive.plan().clone(), archive.run().clone());
     run.state = match &facts.counts {
-        // It had ended; only the archive was not made.
+        // It had ended; only the archive is missing.
         Some(counts) => counts.state(),
         None => RunState::Broken("the recorder was killed; everything up to its last second is there".into()),
     };
@@ -301,7 +301,7 @@ impl RecordingFacts<'_> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.lost > 0 {
-            // blktrace counts joins, plugs and the like, too, which are not kept.
+            // blktrace also counts merges, plugs and the like, which are not kept.
             let most = if self.facts.interface == BLKTRACE { "up to " } else { "" };
             remarks.push(format!(
                 "{most}{} events were lost because a ring buffer was full: give more with --buffer; requests are missing, and some have no end",

@@ -25,17 +25,17 @@ use std::time::{Duration, Instant};
 
 /// How often the ring buffers are emptied.
 const ROUND: Duration = Duration::from_millis(100);
-/// Events that are written at once, and how long the last ones wait at most: what a kill costs.
+/// Events written at once, and the longest wait of the last ones: the loss after a kill.
 const TOGETHER: usize = 1 << 14;
 const LATEST: Duration = Duration::from_secs(1);
 
-/// How often it is asked whether tracing is off, each 10 ms.
+/// Number of checks whether tracing is off, one each 10 ms.
 const PATIENCE: u32 = 200;
 
 /// Least size that a recording is limited to.
 const LEAST_SIZE: u64 = 1 << 20;
 
-/// Records, measures what that costs, or cleans up.
+/// Records, measures the overhead of recording, or cleans up.
 pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     if args.cleanup {
         return clean(args);
@@ -62,7 +62,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     let kernel = InKernel::default();
     let (in_kernel, aborted) = (kernel.clone(), dir.clone());
     signals::end_on_signal(end.clone(), move || tell_aborted(in_kernel.is_left(), &aborted))?;
-    // Nothing is made on disk before the kernel has agreed.
+    // Nothing is created on disk before the kernel has agreed.
     kernel.set(true);
     let recorder = Recorder::start(&settings).map_err(Failure::refused)?;
     let facts: Vec<TargetFacts> = devices.iter().map(|(facts, _)| facts.clone()).collect();
@@ -85,22 +85,22 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     })?;
     print(&summary)?;
     println!("{}", shown(&dir));
-    // Ctrl-C is how a recording is ended: no failure.
+    // Ctrl-C is the normal end of a recording: no failure.
     Ok(if recorded.broken.is_some() { Exit::Failed } else { Exit::Fine })
 }
 
-/// Whether tracing is switched on in the kernel, for who ends the program from beside.
+/// Whether tracing is on in the kernel, for the handler that aborts the program.
 #[derive(Clone, Default)]
 pub struct InKernel(Arc<AtomicBool>);
 
 impl InKernel {
-    /// Says how it is.
+    /// Sets the state.
     pub fn set(&self, on: bool) {
         self.0.store(on, Relaxed);
     }
 
-    /// Waits until the recorder, which was asked to end, has switched off what it switched on; whether it has not. Nobody else
-    /// can, because its buffers are open.
+    /// Waits until the stopping recorder has switched tracing off; returns whether it is still on. Only the recorder can do that, because
+    /// its buffers are open.
     pub fn is_left(&self) -> bool {
         let is_on = |_| {
             std::thread::sleep(Duration::from_millis(10));
@@ -118,11 +118,11 @@ fn tell_aborted(is_left: bool, dir: &Path) {
     ));
 }
 
-/// What a recording came to.
+/// Result of a recording.
 pub struct Recorded {
-    /// What lies on disk.
+    /// Files on disk.
     pub stored: Stored,
-    /// Events that the kernel could not keep, and pages that could not be read.
+    /// Events that the kernel could not keep, and unreadable pages.
     pub lost: Round,
     /// How long it took.
     pub took: Duration,
@@ -130,7 +130,7 @@ pub struct Recorded {
     pub cpu_ns: u64,
     /// Why it ended early.
     pub broken: Option<String>,
-    /// Devices that went meanwhile.
+    /// Devices that disappeared meanwhile.
     pub gone: Vec<Gone>,
 }
 
@@ -140,7 +140,7 @@ struct Recording<'a> {
     presence: Presence,
     gone: Vec<Gone>,
     segments: Segments,
-    /// Where the segments lie.
+    /// Directory of the segments.
     events: &'a Path,
     end: &'a AtomicI32,
     begun: Instant,
@@ -196,7 +196,7 @@ impl<'a> Recording<'a> {
         } = self;
         let (stopped, broken) = match recorder.stop() {
             Ok(stopped) => (stopped, broken),
-            // What was read before is kept.
+            // Events read before the error are kept.
             Err(error) => (Default::default(), broken.or(Some(error.to_string()))),
         };
         let (events, last) = stopped;
@@ -215,7 +215,7 @@ impl<'a> Recording<'a> {
         Ok(Recorded { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken, gone })
     }
 
-    /// Records until it is time, or until something breaks: then the reason.
+    /// Records until its end, or until an error: returns its reason.
     fn until_the_end(&mut self) -> Option<String> {
         let limit = self.args.duration.map(|d| Duration::from_nanos(d.0));
         let mut shown = Instant::now();
@@ -253,7 +253,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// What has gone is told at once: what comes later is of nothing, or of something else.
+    /// Immediately reports devices that disappeared: later events are of no device, or of another one.
     fn look_after_devices(&mut self) {
         let gone = self.presence.gone(self.begun.elapsed());
         for Gone { path, after } in &gone {
@@ -283,7 +283,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// What to do where a recording cannot be kept.
+/// Remedy if a recording cannot be written.
 fn cannot_write(events: &Path, error: &std::io::Error) -> String {
     let remedy = match error.kind() {
         ErrorKind::StorageFull => {
@@ -345,7 +345,7 @@ fn devices(paths: &[PathBuf]) -> Result<Vec<(TargetFacts, BlockDevice)>, Failure
     Ok(found)
 }
 
-/// Of a device without requests nothing would be recorded.
+/// Refuses devices without requests, of which nothing would be recorded.
 fn refuse_without_requests(args: &RecordArgs, devices: &[(TargetFacts, BlockDevice)]) -> Result<(), Failure> {
     if args.at == WatchArg::Queue {
         return Ok(());
@@ -359,7 +359,7 @@ fn refuse_without_requests(args: &RecordArgs, devices: &[(TargetFacts, BlockDevi
     )))
 }
 
-/// A recording that is written to what it records, records itself.
+/// Warns if a recording is written to a recorded device: it records itself.
 fn warn_of_itself(dir: &Path, devices: &[(TargetFacts, BlockDevice)]) {
     let Ok(below) = identify(&dir.join("run.json"), &Root::default()) else { return };
     for device in below.devices() {

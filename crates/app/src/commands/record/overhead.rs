@@ -1,4 +1,4 @@
-//! What recording costs: windows with and without it by turns, while something uses the devices.
+//! The overhead of recording: alternating windows with and without it, while a load uses the devices.
 
 use super::{InKernel, cpu_ns};
 use crate::exit::{Exit, Failure};
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long a window is, and how often the buffers are emptied in one.
+/// Length of a window, and how often the buffers are emptied in one.
 const WINDOW: Duration = Duration::from_secs(1);
 const ROUND: Duration = Duration::from_millis(100);
 
-/// What a device and the machine did in a window.
+/// Work of the devices and the machine in a window.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     ios: f64,
@@ -34,7 +34,7 @@ struct Pair {
     on: Sums,
 }
 
-/// Measures for so long, 20 s by default, and prints medians of ratios with the range of the pairs.
+/// Measures for `duration`, 20 s by default, and prints medians of ratios with the range of the pairs.
 pub fn measure(
     settings: &Settings,
     devices: &[(TargetFacts, BlockDevice)],
@@ -60,7 +60,7 @@ pub fn measure(
     })?;
     for number in 0..pairs {
         let mut pair = Pair::default();
-        // Drift falls on both alike: off, on, on, off.
+        // Balances drift: off, on, on, off.
         for on in [number % 2 == 1, number % 2 == 0] {
             recorder.set_events(on)?;
             recorder.round()?;
@@ -116,7 +116,7 @@ fn spread(pairs: &[Pair], of: impl Fn(&Sums) -> Option<f64>) -> String {
     }
 }
 
-/// What happens in a window; one that shall `end` ends at once, and does not count.
+/// Measures a window; one ended by `end` does not count.
 fn window(
     names: &[&str],
     end: &AtomicI32,
@@ -135,7 +135,7 @@ fn window(
     })
 }
 
-/// `/sys/block/NAME/stat` and `/proc/stat`, as the kernel's `Documentation/block/stat.rst` and proc(5) tell them.
+/// Reads `/sys/block/NAME/stat` and `/proc/stat`, in the forms of the kernel's `Documentation/block/stat.rst` and of proc(5).
 fn sums(names: &[&str]) -> Result<Sums, Failure> {
     let mut sums = Sums::default();
     for name in names {

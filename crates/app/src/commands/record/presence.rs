@@ -1,4 +1,4 @@
-//! Whether the devices that are recorded are still there, and whether the kernel makes requests for them.
+//! Whether the recorded devices still exist, and whether the kernel makes requests for them.
 
 use iosonar_host::BlockDevice;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Where the kernel describes its disks.
 const SYSFS: &str = "/sys/block";
 
-/// Whether a driver takes requests: of one that takes bios as they come (zram, md, most of device mapper) there is no
-/// queue of the kernel's, and no event tells that a request was issued.
+/// Whether a driver takes requests: for one that takes bios directly (zram, md, most of device mapper) the kernel has no queue and emits no
+/// issue events.
 pub fn has_requests(device: &BlockDevice) -> bool {
     queue_is_in(Path::new(SYSFS), &device.name)
 }
@@ -17,7 +17,7 @@ fn queue_is_in(sysfs: &Path, name: &str) -> bool {
     sysfs.join(name).join("mq").is_dir()
 }
 
-/// Devices that are looked after.
+/// Watched devices.
 pub struct Presence {
     sysfs: PathBuf,
     all: Vec<Watched>,
@@ -26,22 +26,22 @@ pub struct Presence {
 struct Watched {
     name: String,
     path: String,
-    /// Rises when something else is attached under the same name.
+    /// Increases when another device is attached under the same name.
     diskseq: Option<String>,
     is_gone: bool,
 }
 
-/// A device that went while it was recorded.
+/// A device that disappeared while it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gone {
     /// Its path.
     pub path: String,
-    /// When that was noticed, since the start.
+    /// Time of detection, since the start.
     pub after: Duration,
 }
 
 impl Presence {
-    /// Of devices that are there.
+    /// Watches existing devices.
     pub fn of<'a>(devices: impl Iterator<Item = &'a BlockDevice>) -> Presence {
         let named = devices.map(|device| (device.name.clone(), device.dev_path().display().to_string()));
         Presence::in_sysfs(Path::new(SYSFS), named)
@@ -55,7 +55,7 @@ impl Presence {
         Presence { sysfs: sysfs.to_path_buf(), all: devices.map(watched).collect() }
     }
 
-    /// Those that have gone since this was asked last.
+    /// Returns devices that have disappeared since the last call.
     pub fn gone(&mut self, after: Duration) -> Vec<Gone> {
         let mut gone = Vec::new();
         for device in self.all.iter_mut().filter(|device| !device.is_gone) {

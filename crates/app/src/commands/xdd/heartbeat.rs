@@ -1,4 +1,4 @@
-//! `-heartbeat`: a line on standard error every so often, with pass, operations and rate of each target.
+//! `-heartbeat`: a line on standard error at intervals, with pass, operations and rate of each target.
 
 use crate::output::print_message;
 use crate::signals::take_status_request;
@@ -6,10 +6,10 @@ use iosonar_dialect_xdd::Settings;
 use iosonar_runner::Scene;
 use std::time::{Duration, Instant};
 
-/// How often the loop looks whether the run is over.
+/// How often the loop checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Shows signs of life until the run is over, if any were requested; otherwise nothing.
+/// Prints heartbeats until the run ends, if requested.
 pub fn show(settings: &Settings, scene: &Scene<'_>) {
     let every = settings.global.heartbeat.map(|every| Duration::from_nanos(every.0));
     let begin = Instant::now();

@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// XDD's options, if the program was called as `xdd`, or with that command: they are none that other commands know.
+/// Returns XDD's options if the program was called as `xdd`, or with that command: other commands do not know them.
 pub fn as_xdd(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     called_as(&["xdd"], args)
 }
@@ -69,7 +69,7 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let reservations = RefCell::new(None);
     let timings = Timings::new();
     let open = |prepared: &iosonar_engine::Prepared| {
-        // Not before it is sure that the run is possible: nothing is lost by one that is refused.
+        // After all checks: a refused run destroys no earlier results.
         *reservations.borrow_mut() = Some(Reservations::of(settings, setups, &prepared.targets())?);
         Ok(())
     };
@@ -80,7 +80,7 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     report(settings, ended, reservations, &timings)
 }
 
-/// A directory and a name are put one after the other as they are; where that can hardly be meant, it is said.
+/// A directory and a name are concatenated without a separator; a notice is printed where that is hardly intended.
 fn directories_without_slash(settings: &Settings) -> impl Iterator<Item = String> + '_ {
     let is_odd = |dir: &str| !dir.is_empty() && !dir.ends_with('/') && Path::new(dir).is_dir();
     let odd = settings.targets.iter().filter(move |target| is_odd(&target.targetdir));
@@ -90,7 +90,7 @@ fn directories_without_slash(settings: &Settings) -> impl Iterator<Item = String
     })
 }
 
-/// What needs privileges: a run goes on without, and says so once.
+/// Requests privileges; a run without them continues, after one message.
 fn ask_privileges(global: &GlobalSettings) {
     if global.processlock
         && !global.noproclock
@@ -110,7 +110,7 @@ fn report(
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
-    // Where no result is kept, the reports are what reads the records.
+    // Without a kept result, the reports are the only pass over the records.
     let (info, summary, mut seen) = match kept {
         Some(_) => {
             let concluded = session::conclude(ended, &Limits::default(), timings)?;

@@ -14,10 +14,10 @@ use iosonar_dialect_xdd::{
 use iosonar_os::realtime_ns;
 use iosonar_plan::{BetweenPasses, Nanos, Op};
 
-/// Most failed operations that are told one by one, where `-maxerrors` sets no other number.
+/// Maximum number of failed operations reported one by one, unless `-maxerrors` sets another.
 const MOST_ERRORS: u64 = 100;
 
-/// What reports are made from.
+/// Input of the reports.
 pub struct Reports<'a> {
     pub settings: &'a Settings,
     pub info: &'a RunInfo,
@@ -25,7 +25,7 @@ pub struct Reports<'a> {
 }
 
 impl Reports<'_> {
-    /// Writes all of them; whether operations failed, or none completed. `seen` sees each record, too.
+    /// Writes all reports; returns whether operations failed, or none completed. `seen` observes each record.
     pub fn write(&self, sinks: &mut Sinks, mut seen: Option<&mut Passing>) -> Result<bool, Failure> {
         let sections = sections(self.settings, self.info);
         sinks.result(&sections)?;
@@ -59,14 +59,14 @@ impl Reports<'_> {
         self.write_verdict(sinks)?;
         sinks.result(&ending_line(&ctime(realtime_ns())))?;
         sinks.flush()?;
-        // A report that cannot be written hides no verdict.
+        // A failed report must not hide the verdict.
         if let Err(failure) = &stamped {
             sinks.error(&failure.text())?;
         }
         Ok(failed > 0 || rates.combined().ops == 0 || stamped.is_err())
     }
 
-    /// How the run's clock becomes that of reports.
+    /// Converts the run's clock to that of reports.
     pub fn clock(&self) -> RunClock {
         RunClock { epoch_unix_ns: self.info.started_unix_ns, delta_ns: 0 }
     }
@@ -101,7 +101,7 @@ impl Reports<'_> {
         Ok(())
     }
 
-    /// What is told of a single operation: that it failed, or took too long.
+    /// Reports a single operation that failed, or took too long.
     fn tell(&self, record: &Record, failed: &mut u64, sinks: &mut Sinks) -> std::io::Result<()> {
         let Some(target) = self.settings.targets.get(usize::from(record.target)) else { return Ok(()) };
         if record.outcome == Outcome::Failed {

@@ -1,4 +1,4 @@
-//! What stands in front of XDD's results: options, machine, targets.
+//! The sections before XDD's results: options, machine, targets.
 
 use super::Settings;
 use iosonar_archive::{RunInfo, TOOL};
@@ -8,7 +8,7 @@ use iosonar_dialect_xdd::{
 use iosonar_host::{Root, environment};
 use iosonar_plan::{Checked, Data, Nanos};
 
-/// The three sections. With `-qthreadinfo` each queue thread has one of its own.
+/// Formats the three sections. With `-qthreadinfo` each queue thread has a section.
 pub fn sections(settings: &Settings, info: &RunInfo) -> String {
     let machine = machine();
     let page_size = machine.page_size;

@@ -1,4 +1,4 @@
-//! Where XDD's output goes: results, comma-separated results, the combined line, errors, and the files of single queue threads.
+//! Destinations of XDD's output: results, comma-separated results, the combined line, errors, and the files of single queue threads.
 
 use crate::exit::Failure;
 use crate::output::print_message;
@@ -33,7 +33,7 @@ impl Report {
         }
     }
 
-    /// Name of the file of a queue thread, if the target has such reports.
+    /// Name of a queue thread's file, if the target has such reports.
     fn file(self, target: &TargetSettings, number: u16, queue: u16) -> Option<String> {
         let ts = &target.timestamps;
         let stamped = |prefix: &String, ending: &str| {
@@ -53,8 +53,8 @@ impl Report {
 
 type Thread = (Report, u16, u16);
 
-/// Every file that output goes to, tested before the run: no target and no input is among them, and none is named twice.
-/// What an earlier run left in them stays until they are complete.
+/// All output files, tested before the run: no target and no input is among them, and none is named twice. Their contents from an earlier
+/// run stay until they are complete.
 pub struct Reservations {
     output: Option<Reserved>,
     csv: Option<Reserved>,
@@ -102,8 +102,7 @@ impl Reservations {
         Ok(reservations)
     }
 
-    /// Opens what every run writes to. What an earlier run left there goes when it is published; the combined line is added
-    /// to it.
+    /// Opens the files that every run writes. Contents of an earlier run are replaced on publication; the combined line is appended.
     pub fn open(self) -> io::Result<Sinks> {
         let open = |reserved: Option<Reserved>| reserved.map(Reserved::open).transpose();
         Ok(Sinks {
@@ -128,7 +127,7 @@ fn reports(settings: &Settings) -> impl Iterator<Item = (Thread, String, bool)> 
     })
 }
 
-/// Every place that output goes to.
+/// All destinations of output.
 pub struct Sinks {
     results: Output,
     csv: Option<Output>,
@@ -138,22 +137,22 @@ pub struct Sinks {
 }
 
 impl Sinks {
-    /// Results as text. A reader that has seen enough is no failure.
+    /// Prints results as text. A closed pipe is no failure.
     pub fn result(&mut self, text: &str) -> io::Result<()> {
         quiet(self.results.write_all(text.as_bytes()))
     }
 
-    /// Results as comma-separated values.
+    /// Prints results as comma-separated values.
     pub fn csv(&mut self, text: &str) -> io::Result<()> {
         self.csv.as_mut().map_or(Ok(()), |csv| csv.write_all(text.as_bytes()))
     }
 
-    /// The combined line.
+    /// Prints the combined line.
     pub fn combined(&mut self, line: &str) -> io::Result<()> {
         self.combined.as_mut().map_or(Ok(()), |file| file.write_all(line.as_bytes()))
     }
 
-    /// An error message, without a newline.
+    /// Prints an error message, without a newline.
     pub fn error(&mut self, text: &str) -> io::Result<()> {
         match &mut self.errors {
             Some(file) => file.write_all(format!("xdd: {text}\n").as_bytes()),
@@ -164,12 +163,12 @@ impl Sinks {
         }
     }
 
-    /// Results to write to directly.
+    /// Returns the destination of results for direct writes.
     pub fn results(&mut self) -> &mut dyn Write {
         &mut self.results
     }
 
-    /// Writes a report of one queue thread, if it has a file of its own; whether it has.
+    /// Writes a report of one queue thread, if it has a file; returns whether it has.
     pub fn report(
         &mut self,
         report: Report,
@@ -184,13 +183,13 @@ impl Sinks {
         Ok(true)
     }
 
-    /// Writes out what standard output or a pipe waits for.
+    /// Flushes standard output and pipes.
     pub fn flush(&mut self) -> io::Result<()> {
         quiet(self.results.flush())?;
         self.csv.as_mut().map_or(Ok(()), |csv| csv.flush())
     }
 
-    /// Gives all files their names: they are complete. One that cannot have its name keeps no other from it.
+    /// Publishes all files, which are complete, under their names. A failure does not prevent the others.
     pub fn publish(self) -> io::Result<()> {
         let results = quiet(self.results.publish().map(drop));
         let others = [self.csv, self.combined, self.errors].into_iter().flatten();

@@ -1,4 +1,4 @@
-//! XDD's time stamp reports and dumps, and seek lists that are saved.
+//! XDD's time stamp reports and dumps, and saved seek lists.
 
 use super::reports::Reports;
 use super::sinks::{Report, Sinks};
@@ -53,7 +53,7 @@ fn select(
     Ok(window.select(stamp_entries(records_of(reports, number, queue)?)).collect())
 }
 
-/// The requests of one queue thread, in the order of pass and number.
+/// The requests of one queue thread, ordered by pass and number.
 fn records_of(reports: &Reports<'_>, number: u16, queue: u16) -> Result<Vec<Record>, Failure> {
     let mut records = Vec::new();
     reports.archive.for_each_record(&mut |record| {
@@ -108,7 +108,7 @@ fn dump(
     Ok(out.write_all(&Dump { head, entries }.to_bytes())?)
 }
 
-/// Saves the locations that were requested, and shows their histograms.
+/// Saves the requested locations, and prints their histograms.
 pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failure> {
     for (number, target) in (0u16..).zip(&reports.settings.targets) {
         let seek = &target.seek;
@@ -135,7 +135,7 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
     Ok(())
 }
 
-/// The locations of the last pass: those of all passes, unless each has its own.
+/// The locations of the last pass, which are those of all passes, unless each has its own.
 fn seeks(
     reports: &Reports<'_>,
     target: &TargetSettings,
