@@ -21,21 +21,21 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Records of a log that are handed over at once, and how often that is ahead.
+/// Records of a log that are sent in one batch, and the number of batches read ahead.
 const TOGETHER: usize = 1 << 8;
 const AHEAD: usize = 16;
 
-/// Records as they come from the thread that reads them.
+/// Records as received from the reading thread.
 enum Batch {
-    /// Columns become records only where they are used: to hand records to another CPU costs more than to make them.
+    /// Columns become records only where they are used: sending records to another CPU costs more than building them.
     Part(Box<Part>),
     Records(Vec<Record>),
-    /// What was found beside the records, after the last ones.
+    /// Facts about the log, after the last records.
     End(LogEnd),
 }
 
 impl Batch {
-    /// Records that can be used.
+    /// Records ready for use.
     fn shown(&self) -> &[Record] {
         match self {
             Batch::Part(part) => part.shown(),
@@ -44,7 +44,7 @@ impl Batch {
         }
     }
 
-    /// Shows others; whether there are any.
+    /// Advances to the next records; returns whether there are any.
     fn go_on(&mut self) -> bool {
         match self {
             Batch::Part(part) => part.next_some().is_some(),
@@ -59,23 +59,23 @@ impl Batch {
 
 type Batches = SyncSender<Result<Batch, ArchiveError>>;
 
-/// Requests that a run handed over, at their due times; what it did not hand over is counted.
+/// Issued requests of a run, at their due times; requests that were not issued are counted.
 pub struct Recorded {
     batches: Receiver<Result<Batch, ArchiveError>>,
     batch: Batch,
-    /// Those of the batch that are used up.
+    /// Number of used records of the batch.
     used: usize,
     devices: Vec<String>,
     read: u64,
     unsent: u64,
     /// Requests of phases and passes after the first: a trace has neither.
     repeated: u64,
-    /// What is to be told as damage, the next one last.
+    /// Damage still to be reported, the next one last.
     damage: Vec<String>,
 }
 
 impl Recorded {
-    /// Of a whole archive.
+    /// Reads an archive.
     pub fn of_archive(archive: Archive) -> Result<Recorded, ArchiveError> {
         let devices = archive.run().targets.iter().map(|t| t.path.clone()).collect();
         Ok(match archive.record_file()? {
@@ -84,13 +84,13 @@ impl Recorded {
         })
     }
 
-    /// Of a file of records alone.
+    /// Reads a file of records without an archive.
     pub fn of_parquet(path: &Path) -> Result<Recorded, ArchiveError> {
         let file = RecordFile::open(path)?;
         Ok(Recorded::start(Vec::new(), 0, move |to| read_file(&file, to)))
     }
 
-    /// Reads in a thread of its own, so many batches ahead beside the one that is being read.
+    /// Reads in a separate thread, `ahead` batches before the one in use.
     fn start(
         devices: Vec<String>,
         ahead: usize,
@@ -99,7 +99,7 @@ impl Recorded {
         let (sender, batches) = sync_channel(ahead);
         thread::spawn(move || {
             if let Err(error) = read(&sender) {
-                // Nobody listens any more where this fails.
+                // Fails if the receiver is gone.
                 let _ = sender.send(Err(error));
             }
         });
@@ -119,7 +119,7 @@ impl Recorded {
 fn read_file(file: &RecordFile, to: &Batches) -> Result<(), ArchiveError> {
     for part in 0..file.parts() {
         if to.send(Ok(Batch::Part(Box::new(file.part(part, Fields::ALL)?)))).is_err() {
-            // Nobody listens any more.
+            // The receiver is gone.
             break;
         }
     }
@@ -131,7 +131,7 @@ fn read_log(archive: &Archive, to: &Batches) -> Result<(), ArchiveError> {
     let ended = archive.for_each_record(&mut |record| {
         batch.push(*record);
         if batch.len() == TOGETHER {
-            // Nobody listens any more where this fails; the reader's end is all that is left to do.
+            // Fails if the receiver is gone; then only the rest of the log is read.
             let full = std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER));
             let _ = to.send(Ok(Batch::Records(full)));
         }
@@ -188,9 +188,9 @@ impl Requests for Recorded {
     }
 }
 
-/// What was really done; none if nothing was.
+/// The executed request; `None` if it was not issued.
 fn traced(at: u64, record: &Record) -> Option<Traced> {
-    // A recording without times has only what was requested.
+    // A recording without times has only the requests.
     let is_demand = record.outcome == Outcome::Cancelled && record.submitted.is_none() && record.result == 0;
     if record.submitted.is_none() && !is_demand {
         return None;
@@ -210,40 +210,40 @@ fn traced(at: u64, record: &Record) -> Option<Traced> {
     })
 }
 
-/// Records of an archive that is made: as many as are held, and lie in a part of its file.
+/// Records held for a new archive: those of a row group in its file.
 pub const TOGETHER_IN_FILE: usize = ROW_GROUP;
-/// The same where many archives are made at a time.
+/// Records held for each of many archives that are made at the same time.
 pub const TOGETHER_IN_EACH: usize = 1 << 13;
 
-/// An archive that is made of requests.
+/// An archive made from requests.
 pub struct NewArchive {
     writer: ArchiveWriter,
     records: MadeRecords,
-    /// One for each device, in the order in which they were met.
+    /// One for each device, in the order of appearance.
     targets: Vec<Met>,
-    /// Targets by the trace's numbers of devices, as far as these were met.
+    /// Targets by the trace's device numbers, as far as they have appeared.
     numbers: Vec<Option<u16>>,
-    /// And by their names, of which there may be as many as a cloud has volumes.
+    /// Targets by device name, of which there may be as many as a cloud has volumes.
     by_name: HashMap<String, u16>,
     processes: Processes,
     plan: Plan,
     run: RunInfo,
 }
 
-/// A device that was met.
+/// A device of the trace.
 struct Met {
     info: TargetInfo,
     requests: u64,
 }
 
 impl NewArchive {
-    /// Of a directory whose run was killed before it had any record.
+    /// For a directory whose run was killed before it had any record.
     pub fn again(dir: &Path, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
         let writer = ArchiveWriter::again(dir, &plan).map_err(Failure::refused)?;
         NewArchive::of(writer, plan, run, TOGETHER_IN_FILE)
     }
 
-    /// Of an archive that was started; its one target stands for all that will be met.
+    /// For a started archive; its one target stands for all devices that will appear.
     pub fn of(
         writer: ArchiveWriter,
         plan: Plan,
@@ -256,7 +256,7 @@ impl NewArchive {
         Ok(NewArchive { writer, records, targets, numbers, by_name, processes, plan, run })
     }
 
-    /// Whether the request became a record: reads, writes and flushes whose begin is known do.
+    /// Adds a request; returns whether it became a record: reads, writes and flushes with a known start do.
     pub fn push(&mut self, request: &Traced, device: Device<'_>) -> anyhow::Result<bool> {
         let Some(op) = request.kind.op().filter(|_| request.pairing != Pairing::NoBegin) else {
             return Ok(false);
@@ -278,7 +278,7 @@ impl NewArchive {
         if let Some(Some(known)) = self.numbers.get(number) {
             return Some(*known);
         }
-        // Traces that were joined may have one device under several numbers.
+        // Joined traces may have one device under several numbers.
         let known = self.by_name.get(device.name).copied();
         let new = || u16::try_from(self.targets.len()).ok().filter(|n| *n < u16::MAX);
         let target = known.or_else(new)?;
@@ -296,12 +296,12 @@ impl NewArchive {
         Some(target)
     }
 
-    /// Keeps what became of the events that the records are made of.
+    /// Sets the statistics of the events from which the records were made.
     pub fn recorded(&mut self, recorded: iosonar_archive::Recorded) {
         self.run.recorded = Some(recorded);
     }
 
-    /// Ends the records: they are there from now on, without a summary.
+    /// Completes the records, without a summary.
     fn finish(mut self, remarks: &[String]) -> Result<(Archive, RunInfo), Failure> {
         if !self.targets.is_empty() {
             self.plan.on_each(self.targets.iter().map(|met| met.info.path.as_str().into()));
@@ -315,7 +315,7 @@ impl NewArchive {
         Ok((archive, self.run))
     }
 
-    /// Ends it, and sums up.
+    /// Completes the archive, and sums up.
     pub fn end(self, remarks: &[String]) -> Result<(), Failure> {
         let (archive, run) = self.finish(remarks)?;
         let dir = archive.dir().to_path_buf();
@@ -325,7 +325,7 @@ impl NewArchive {
     }
 }
 
-/// A trace that becomes an archive, or a file of records alone: it is made beside its place, and takes it when it is whole.
+/// A trace converted to an archive, or to a file of records alone: it is written beside its path, and renamed when it is complete.
 pub struct Converted {
     archive: NewArchive,
     partial: OwnDir,
@@ -334,7 +334,7 @@ pub struct Converted {
 }
 
 impl Converted {
-    /// Starts what will be at `path`. At most `together` records are held.
+    /// Starts the output for `path`. At most `together` records are held.
     pub fn begin(path: &Path, is_parquet: bool, origin: &str, together: usize) -> Result<Converted, Failure> {
         let (plan, run) = recording(origin, 0);
         let environment = serde_json::json!({ "converted_from": origin });
@@ -348,14 +348,14 @@ impl Converted {
         Ok(Converted { archive, partial, path: path.to_path_buf(), is_parquet })
     }
 
-    /// Whether the request became a record.
+    /// Adds a request; returns whether it became a record.
     #[inline]
     pub fn push(&mut self, request: &Traced, device: Device<'_>) -> anyhow::Result<bool> {
         self.archive.push(request, device)
     }
 
-    /// Ends it: Parquet and summary, or the records alone. `recorded` is what became of the kernel's events, if the trace
-    /// has these.
+    /// Completes the output: Parquet and summary, or the records alone. `recorded`: statistics of the kernel's events, if the trace has
+    /// them.
     pub fn end(self, remarks: &[String], recorded: Option<iosonar_archive::Recorded>) -> Result<(), Failure> {
         let Converted { mut archive, partial, path, is_parquet } = self;
         if let Some(recorded) = recorded {
@@ -374,11 +374,11 @@ impl Converted {
     }
 }
 
-/// The archive in a directory of our own, until it is whole.
+/// Name of the archive in the temporary directory, until it is complete.
 const ARCHIVE: &str = "archive";
 
 fn of_request(request: &Traced) -> Record {
-    // Traces may tell a place of a flush, which means nothing.
+    // Traces may give a flush a meaningless place.
     let extent = if request.kind == Kind::Flush { Extent::default() } else { request.extent };
     let has_times = request.latency.is_some();
     let submitted = request.time.saturating_add(request.delay);

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 /// Devices that are named in a message.
 const NAMED: usize = 8;
 
-/// Which names are of one device, as far as archives and recordings tell it.
+/// Names of the same device, as far as archives and recordings list them.
 #[derive(Debug, Clone, Default)]
 pub struct DeviceNames {
     groups: Vec<Vec<String>>,
 }
 
 impl DeviceNames {
-    /// What these inputs tell; files of other forms have only the names of their requests.
+    /// Reads the names from these inputs; files of other forms have only the names of their requests.
     pub fn of(paths: &[PathBuf]) -> DeviceNames {
         DeviceNames { groups: paths.iter().flat_map(|path| of_targets(path)).collect() }
     }
 
-    /// What both tell.
+    /// Joins the names of both.
     pub fn and(mut self, other: &DeviceNames) -> DeviceNames {
         self.groups.extend_from_slice(&other.groups);
         self
@@ -50,7 +50,7 @@ fn names(facts: &TargetFacts) -> Vec<String> {
     names.iter().map(|name| usual(name)).collect()
 }
 
-/// `8:0` is `8,0`, and `sda` is `/dev/sda`.
+/// Normalises a name: `8:0` becomes `8,0`, and `sda` becomes `/dev/sda`.
 fn usual(name: &str) -> String {
     name.strip_prefix("/dev/").unwrap_or(name).replace(':', ",")
 }
@@ -62,7 +62,7 @@ pub fn listed(devices: &[String]) -> String {
     some.join("  ") + more
 }
 
-/// Refuses what was typed with `--device` and is none of the devices of a trace that has been read.
+/// Refuses names typed with `--device` that are not devices of the trace, once it has been read.
 pub fn refuse_unknown(
     wanted: &[String],
     devices: &[String],
@@ -80,26 +80,26 @@ pub fn refuse_unknown(
     Err(anyhow!("--device {unknown}: {trace} has no such device; those that it has: {}", listed(devices)))
 }
 
-/// How the devices of two traces are numbered, so that those of one number are the same.
+/// Numbering of the devices of two traces, so that equal numbers mean the same device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Matched {
-    /// All are taken for one device; why, where somebody could wonder.
+    /// All are treated as one device; a reason if that may surprise.
     AsOne(Option<String>),
     /// New numbers of the devices of either trace, and the names of the numbers.
     ByName {
-        /// Of the first one's devices, in their order.
+        /// For the first one's devices, in their order.
         first: Vec<u16>,
-        /// Of the second one's.
+        /// For the second one's devices.
         second: Vec<u16>,
-        /// By number.
+        /// Indexed by number.
         names: Vec<String>,
     },
 }
 
-/// Finds out which of the devices of two traces are the same.
+/// Matches the devices of two traces.
 ///
 /// # Errors
-/// Both have several, and none of one is known to be one of the other.
+/// Both have several, and no pair is known to be the same device.
 pub fn matched(first: &[String], second: &[String], names: &DeviceNames) -> anyhow::Result<Matched> {
     if first.len() <= 1 && second.len() <= 1 {
         return Ok(Matched::AsOne(None));
@@ -167,7 +167,7 @@ mod tests {
             "--device 8,16: x has no such device; those that it has: /dev/sda  /dev/sdc"
         );
         assert!(why(&["8,0"], &[""]).unwrap_err().contains("names no devices"));
-        // Without any request there is another message.
+        // A trace without requests gets another message.
         assert_eq!(why(&["8,0"], &[]), Ok(()));
     }
 

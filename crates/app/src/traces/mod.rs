@@ -1,4 +1,4 @@
-//! Traces of all forms as requests: what `convert`, `info` and `check` read.
+//! Traces of all forms as requests: the input of `convert`, `info` and `check`.
 
 mod archive;
 mod devices;

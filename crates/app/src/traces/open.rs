@@ -1,4 +1,4 @@
-//! Finding out what traces are, and reading them.
+//! Detects the formats of traces, and reads them.
 
 use super::archive;
 use super::devices::{DeviceNames, refuse_unknown};
@@ -29,22 +29,22 @@ use std::path::{Path, PathBuf};
 /// How traces are read.
 pub struct Reading {
     from: Option<Format>,
-    /// What requests of blkparse's lines do that do not say it.
+    /// Kind of blkparse's requests whose lines lack it.
     direction: Option<Kind>,
     at: Option<At>,
     timing: Timing,
     block: u64,
     keep_order: bool,
-    /// Whether records are brought into the order of their due times, too: they are kept in that of their ends.
+    /// Whether records are also sorted by their due times: they are stored in the order of completion.
     sorts_records: bool,
     devices: Vec<String>,
-    /// Whether requests of traces that name no devices are wanted, whatever was chosen.
+    /// Whether to keep requests of traces that name no devices, whatever was chosen.
     keep_nameless: bool,
     processes: Vec<String>,
 }
 
 impl Reading {
-    /// What was typed; `timing` where nothing was.
+    /// Options as typed, with `timing` as the default.
     pub fn of(args: &ReadingArgs, timing: Timing) -> Result<Reading, Failure> {
         let form = args.blkparse_format.as_deref().map(|form| {
             let parsed = form.parse::<Form>();
@@ -88,7 +88,7 @@ impl Reading {
         })
     }
 
-    /// What is read where nothing was typed.
+    /// Options if none was typed.
     pub fn plain() -> Reading {
         Reading {
             from: None,
@@ -104,17 +104,17 @@ impl Reading {
         }
     }
 
-    /// The same; of a trace that names no devices everything is wanted.
+    /// Keeps all requests of a trace that names no devices.
     pub fn keeping_nameless(self) -> Reading {
         Reading { keep_nameless: true, ..self }
     }
 
-    /// The same for what is read again by its times.
+    /// Sorts records, for traces that are read again by their times.
     pub fn sorting_records(self, sorts_records: bool) -> Reading {
         Reading { sorts_records, ..self }
     }
 
-    /// The same, of all processes.
+    /// Selects all processes.
     pub fn of_all_processes(self) -> Reading {
         Reading { processes: Vec::new(), ..self }
     }
@@ -124,22 +124,22 @@ impl Reading {
 pub struct Trace {
     /// Its files, as typed.
     pub name: String,
-    /// What it is, in words.
+    /// Its format, in words.
     pub format: String,
-    /// Which event counts as the request, of kernel events, and how ends are found.
+    /// For kernel events: which event counts as the request, and how completions are found.
     pub at: Option<(At, Timing)>,
-    /// Its requests, in the order of time.
+    /// Its requests, ordered by time.
     pub requests: Box<dyn Requests>,
-    /// Which names of its devices belong together.
+    /// Names of its devices that belong together.
     pub names: DeviceNames,
     /// Devices that were chosen, as typed.
     wanted: Vec<String>,
     keep_nameless: bool,
-    /// Completions whose request is not in the trace, as far as it was read: they are no requests.
+    /// Completions whose request is not in the trace read so far: they do not count as requests.
     pub unstarted: u64,
 }
 
-/// What lies at a path.
+/// Content of a path.
 enum Opened {
     Archive(Box<Archive>),
     /// A recording, with its events.
@@ -182,7 +182,7 @@ pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, Failure> {
     Ok(Trace { name, format, at, requests, names, wanted, keep_nameless, unstarted: 0 })
 }
 
-/// A name that is no file but the beginning of those of a blktrace stands for them.
+/// Expands a common prefix of a blktrace's files to all of them.
 fn all_cpus(paths: &[PathBuf]) -> Vec<PathBuf> {
     let files = |path: &PathBuf| -> Vec<PathBuf> {
         let of_cpu = |n: u32| {
@@ -214,7 +214,7 @@ fn described(opened: &[Opened]) -> String {
     words.join(", ")
 }
 
-/// Bytes by which a form is recognised.
+/// Bytes examined to recognise a form.
 const LOOKED_AT: usize = 1 << 16;
 
 fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
@@ -230,13 +230,13 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     let mut text = iosonar_inputs::text(path)?;
     let mut head = Vec::new();
     match text.by_ref().take(LOOKED_AT as u64).read_to_end(&mut head) {
-        // What is cut off is told where it ends, and what was read before is kept.
+        // A truncation is reported at its position, and the data before it is kept.
         Err(error) if is_damage(&error) && !head.is_empty() => {}
         read => read.map(drop).map_err(explain).with_context(name).map_err(Failure::refused)?,
     }
     let format = match &reading.from {
         Some(format) => format.clone(),
-        // A CPU that had nothing to do has an empty file.
+        // A CPU without events has an empty file.
         None if head.is_empty() && is_cpu_file(path) => Format::Blktrace,
         None if head.is_empty() => {
             return Err(Failure::refused(anyhow!("{}: it is empty, so there is nothing to read", name())));
@@ -265,12 +265,12 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     if format == Format::Parquet {
         return Ok(Opened::Parquet(path.to_path_buf()));
     }
-    // Both lie in a buffer already: one around them would copy everything again.
+    // Both are buffered already: another buffer would copy everything again.
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(text);
     Ok(Opened::Text(format, Box::new(whole)))
 }
 
-/// The form with the direction that was typed, which its lines lack.
+/// The form with the typed direction, which its lines lack.
 fn with_direction(form: Form, direction: Option<Kind>, path: &Path) -> Result<Form, Failure> {
     match direction {
         Some(_) if form.has_direction() => Err(Failure::refused(anyhow!(
@@ -287,7 +287,7 @@ fn with_direction(form: Form, direction: Option<Kind>, path: &Path) -> Result<Fo
     }
 }
 
-/// fio's logs of other figures look the same: only their names tell what stands in them.
+/// fio's logs of other figures look the same: only their file names distinguish them.
 fn refuse_other_logs(path: &Path) -> Result<(), Failure> {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let other = ["_bw.", "_iops.", "_slat."].into_iter().find(|part| name.contains(part));
@@ -305,10 +305,10 @@ fn is_cpu_file(path: &Path) -> bool {
 
 type Boxed = Box<dyn Requests>;
 
-/// Which event counts, and how ends are found.
+/// Which event counts, and how completions are found.
 type Chosen = (At, Timing);
 
-/// The requests of one input; `file` is its name where it is not the only one.
+/// The requests of one input; `file` is its name if it is one of several.
 fn requests(
     path: &Path,
     file: Option<String>,
@@ -379,7 +379,7 @@ fn again(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
     decompress(file).with_context(|| shown(&path).to_string()).map_err(Failure::refused)
 }
 
-/// The event that was told, or the most frequent one.
+/// The event that was typed, or the most frequent one.
 fn chosen(
     reading: &Reading,
     open: impl FnOnce() -> Result<Vec<Box<dyn Events>>, Failure>,
@@ -388,12 +388,12 @@ fn chosen(
         return Ok(at);
     }
     let mut counts = Counts::default();
-    // What is damaged is told by the second reading.
+    // Damage is reported by the second reading.
     open()?.iter_mut().for_each(|events| events.count(&mut counts));
     Ok(At::most_frequent(&counts).unwrap_or(At::QUEUE))
 }
 
-/// The files of all CPUs; `names` are what they are called in messages.
+/// Reads the files of all CPUs; `names` are for messages.
 fn blktrace(
     paths: &[PathBuf],
     names: Vec<Option<String>>,
@@ -410,36 +410,36 @@ fn blktrace(
 }
 
 fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen) {
-    // A device that was chosen can be a partition, of which only remaps tell.
+    // A chosen device may be a partition, which only remaps name.
     let chosen: Vec<_> = reading.devices.iter().filter_map(|device| kernel::Device::parse(device)).collect();
     let events: Box<dyn Events> =
         if chosen.is_empty() { events } else { Box::new(OnPartitions::new(events, chosen)) };
     let timing = if at == At::COMPLETE { Timing::None } else { reading.timing };
     let paired = Paired::new(events, at, timing);
-    // Time begins with the first event, or with an earlier request that is brought to its place.
+    // Time zero is the first event, or an earlier request that is moved to its place.
     let requests = in_order(Box::new(paired.from_first(BEFORE_FIRST)), false, reading);
     (Box::new(FromFirst::at_most(requests, BEFORE_FIRST)), (at, timing))
 }
 
-/// How much earlier than the first event others can be.
+/// Maximum time by which events may precede the first one.
 const BEFORE_FIRST: Nanos = Nanos(3_600_000_000_000);
 
-/// How [`Requests::besides`] names the kernel's events, by their action.
+/// Prefix of the kernel's events in [`Requests::besides`], followed by their action.
 pub const EVENTS: &str = "events ";
-/// How it names those that the kernel could not keep.
+/// Prefix of the events that the kernel could not keep.
 const LOST_EVENTS: &str = "lost events";
 
-/// What [`Requests::besides`] calls the requests that were not chosen.
+/// Name of the requests that were not chosen in [`Requests::besides`].
 pub const OTHERS: &str = "requests of other devices and processes";
 
-/// Requests of some devices and processes only.
+/// Selects the requests of some devices and processes.
 struct Selected {
     requests: Boxed,
     devices: Vec<String>,
     names: DeviceNames,
     keep_nameless: bool,
     processes: Vec<String>,
-    /// By number of the device, as far as they were met.
+    /// Indexed by device number, as far as devices have appeared.
     is_wanted: Vec<bool>,
     left_out: u64,
 }
@@ -497,21 +497,21 @@ impl Requests for Selected {
 /// The device of a request: its number in the trace, and its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Device<'a> {
-    /// From 0, in the order in which the trace met them.
+    /// From 0, in the order of appearance.
     pub number: u32,
-    /// Several numbers may have the same.
+    /// Several numbers may share a name.
     pub name: &'a str,
 }
 
 impl Trace {
-    /// Hands all requests over with their devices; how many entries were bad. These are told: the first ones with their
-    /// text, the others by their number.
+    /// Calls `f` for all requests with their devices; returns the number of bad entries. The first ones are reported with their text, the
+    /// others by their number.
     pub fn each(
         &mut self,
         mut f: impl FnMut(&Traced, Device<'_>) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
         let (mut bad, mut devices) = (0, Vec::<String>::new());
-        // blkreplay's script makes requests of them.
+        // blkreplay's script turns these into requests.
         let is_guessed = self.at.is_some_and(|(_, timing)| timing == Timing::Guessed);
         while let Some(entry) =
             self.requests.next().with_context(|| self.name.clone()).map_err(Failure::refused)?
@@ -542,8 +542,8 @@ impl Trace {
         Ok(bad)
     }
 
-    /// What the trace tells of the kernel's events once it was read, of which `damaged` places could not be read; `None` of
-    /// a trace of requests, or if their ends were not requested.
+    /// Statistics of the kernel's events, complete after reading; `damaged` places could not be read. `None` for a trace of requests, or if
+    /// completions were not requested.
     pub fn recorded(&self, damaged: u64) -> Option<Recorded> {
         self.at.filter(|(_, timing)| *timing != Timing::None)?;
         let counts = self.requests.besides();
@@ -557,7 +557,7 @@ impl Trace {
         })
     }
 
-    /// What was chosen must be there.
+    /// Refuses chosen devices that the trace does not contain.
     fn refuse_unknown(&self) -> anyhow::Result<()> {
         let devices = self.requests.devices();
         if self.keep_nameless && devices.iter().all(String::is_empty) {
@@ -567,5 +567,5 @@ impl Trace {
     }
 }
 
-/// Bad entries that are told one by one.
+/// Maximum number of bad entries reported one by one.
 const TOLD: u64 = 20;

@@ -1,4 +1,4 @@
-//! Writing requests in the forms that are written.
+//! Writes requests in all supported output forms.
 
 use super::archive::{Converted, TOGETHER_IN_EACH, TOGETHER_IN_FILE};
 use super::open::Device;
@@ -18,7 +18,7 @@ use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
-/// A form that is written.
+/// An output form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// blkreplay's load.
@@ -34,7 +34,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form that a name asks for.
+    /// The form selected by a name.
     pub fn of_name(path: &Path) -> Form {
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -48,37 +48,37 @@ impl Form {
         }
     }
 
-    /// Whether it keeps latencies.
+    /// Whether it stores latencies.
     pub fn has_times(self) -> bool {
         matches!(self, Form::Archive | Form::Parquet)
     }
 }
 
-/// How requests are written.
+/// Options of the output.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// The form.
     pub form: Form,
     /// Bytes of a block of a seek list.
     pub block: u64,
-    /// The file's name in a log of fio.
+    /// File name in a log of fio.
     pub fio_file: String,
-    /// Where the requests come from, in a line.
+    /// The source of the requests, in a line.
     pub origin: String,
 }
 
-/// What became of requests.
+/// Statistics of an output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Those that were written.
+    /// Requests written.
     pub requests: u64,
-    /// Those that the form has no word for, by kind.
+    /// Requests that the form cannot represent, by kind.
     pub left_out: [u64; Kind::ALL.len()],
-    /// Those that were widened to whole sectors, or skipped because a list has whole blocks only.
+    /// Requests that were widened to whole sectors, or skipped because a list has whole blocks only.
     pub uneven: u64,
-    /// Writes that came with a flush before or after them, which the form has no word for: they stand as plain ones.
+    /// Writes with a flush before or after them, written as plain ones because the form lacks such flags.
     pub plain_writes: u64,
-    /// Those whose end is not unique, or not known, or whose begin is not: by [`Pairing`].
+    /// Requests whose completion is ambiguous or unknown, or whose start is unknown: by [`Pairing`].
     pub pairings: [u64; 5],
 }
 
@@ -91,13 +91,13 @@ impl Written {
         self.pairings.iter_mut().zip(other.pairings).for_each(|(a, b)| *a += b);
     }
 
-    /// How the kernel's events became these requests.
+    /// Adds the pairing counts to the statistics of the kernel's events.
     fn recorded(&self, events: Recorded) -> Recorded {
         let [_, _, ambiguous, no_end, faked] = self.pairings;
         Recorded { requests: self.requests, ambiguous, no_end, no_begin: events.no_begin + faked, ..events }
     }
 
-    /// What a reader should know, as sentences; `unstarted` completions have no request in the trace.
+    /// Remarks for the reader, as sentences; `unstarted` completions have no request in the trace.
     pub fn remarks(&self, unstarted: u64) -> Vec<String> {
         let mut remarks = Vec::new();
         let kinds = Kind::ALL.iter().zip(self.left_out).filter(|(_, n)| *n > 0);
@@ -127,7 +127,7 @@ impl Written {
     }
 }
 
-/// One output that is being written.
+/// An output being written.
 struct One {
     path: PathBuf,
     sink: Sink,
@@ -143,16 +143,16 @@ enum Sink {
 
 /// The argument that names the output.
 const OUT: &str = "OUT";
-/// Bytes that are handed over at once.
+/// Bytes written at once.
 const PIECE: usize = 1 << 16;
 /// Bytes for standard output that are held in memory; more are held in a temporary file.
 const HELD: usize = 64 << 20;
-/// Of a load zlib makes an eighth more than at its default level, in a third of the time.
+/// For loads zlib's output is an eighth larger than at its default level, in a third of the time.
 const GZIP_LEVEL: u32 = 2;
 
 /// A text, compressed or not, to a file or standard output.
 enum Plain {
-    /// Standard output gets the text when it is whole: a trace can be refused at its last request.
+    /// Standard output gets the text when it is complete: a trace may be refused at its last request.
     Stdout(BufWriter<SpooledTempFile>),
     File(Box<OutputFile>),
     /// In large pieces: deflate is slow with small ones.
@@ -215,11 +215,11 @@ pub struct Outputs {
     last: usize,
 }
 
-/// Outputs that a split makes at most.
+/// Maximum number of outputs of a split.
 const MOST_OUTPUTS: usize = 1000;
 
 impl Outputs {
-    /// One output at `path`, or, split, several whose names have what they are for before their ending.
+    /// One output at `path`, or for a split several, whose names contain their key before the extension.
     pub fn new(how: Output, path: &Path, is_split: bool) -> Result<Outputs, Failure> {
         let mut outputs = Outputs { how, path: path.to_path_buf(), is_split, all: Vec::new(), last: 0 };
         if !is_split {
@@ -270,7 +270,7 @@ impl Outputs {
         Ok(self.last)
     }
 
-    /// A name that no other output has: names of files say less than those of devices.
+    /// Returns an unused name: different devices may result in the same file name.
     fn unused(&self, which: &str) -> PathBuf {
         let numbered = (2..).map(|n| named(&self.path, &format!("{which}-{n}")));
         let mut names = std::iter::once(named(&self.path, which)).chain(numbered);
@@ -278,8 +278,8 @@ impl Outputs {
         names.find(|path| !is_used(path)).expect("names do not end")
     }
 
-    /// Completes all outputs and reports their requests; none is there if no request was written. `remarks` goes into archives,
-    /// and so does what became of the kernel's `events`, if the trace has these.
+    /// Completes all outputs and reports their requests; there is no output if no request was written. `remarks` goes into archives, and so
+    /// do the statistics of the kernel's `events`, if the trace has them.
     pub fn end(self, remarks: &[String], events: Option<Recorded>) -> Result<Written, Failure> {
         let mut sum = Written::default();
         self.all.iter().for_each(|(_, one)| sum.add(&one.written));
@@ -288,7 +288,7 @@ impl Outputs {
         }
         for (_, One { path, sink, written }) in self.all {
             let mut all = remarks.to_vec();
-            // Of a completion without a request it is not known whose output it would be.
+            // It is unknown to which output a completion without a request belongs.
             let unstarted = events.map_or(0, |events| events.no_begin);
             all.extend(written.remarks(if self.is_split { 0 } else { unstarted }));
             let recorded = events.map(|events| written.recorded(events));
@@ -338,7 +338,7 @@ impl Sink {
         })
     }
 
-    /// Whether the request was written.
+    /// Writes a request; returns whether it was written.
     fn push(
         &mut self,
         request: &Traced,

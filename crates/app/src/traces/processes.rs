@@ -1,29 +1,29 @@
-//! Whose requests a trace holds, and how many of them are sequential.
+//! Processes of the requests in a trace, and their share of sequential requests.
 
 use iosonar_archive::ProcessLoad;
 use iosonar_plan::Op;
 use iosonar_trace::{Process, Traced};
 use std::collections::HashMap;
 
-/// Names that are told apart; later ones are counted together.
+/// Maximum number of names counted separately; later ones are counted together.
 const MOST_NAMES: usize = 1 << 12;
-/// Processes on devices whose last request is known. If there are more, all are forgotten.
+/// Processes on devices whose last request is known. Beyond this number, all are forgotten.
 const MOST_ENDS: usize = 1 << 16;
-/// Names that are kept by themselves.
+/// Maximum number of names listed separately.
 const KEPT: usize = 20;
 
 /// The loads of processes, by name.
 #[derive(Debug, Default)]
 pub struct Processes {
     by_name: HashMap<[u8; 16], ProcessLoad>,
-    /// Those with names beyond the most.
+    /// Processes with later names.
     others: ProcessLoad,
-    /// Where the last read or write of a process on a target ended.
+    /// End of the last read or write of a process on a target.
     ends: HashMap<(Process, u16), u64>,
 }
 
 impl Processes {
-    /// Takes a request of a target into account.
+    /// Counts a request of a target.
     pub fn add(&mut self, request: &Traced, op: Op, target: u16) {
         let is_known = self.by_name.len() < MOST_NAMES || self.by_name.contains_key(&request.process.name);
         let load = match is_known {
@@ -46,7 +46,7 @@ impl Processes {
         load.sequential += u64::from(last == Some(request.extent.offset));
     }
 
-    /// Those with most requests first, all beyond the kept ones together at the end.
+    /// Lists the names with most requests first, and the sum of all others at the end.
     pub fn list(self) -> Vec<ProcessLoad> {
         let named = |(bytes, load): ([u8; 16], ProcessLoad)| {
             let name = Process { pid: 0, name: bytes }.name().into_owned();
