@@ -1,4 +1,4 @@
-//! Words of fio that mean another load after `run`: what differs is said before each run.
+//! Words of fio that result in another load after `run`: the differences are printed before each run.
 
 use super::Seen;
 
@@ -7,10 +7,10 @@ const SERIAL_IN_FIO: &[&str] = &["psync"];
 /// Engines that use no file, or always use the page cache.
 const WITHOUT_DIRECT: &[&str] = &["null", "sim", "mmap", "stdio"];
 
-/// The words of a line, by the last of each.
+/// The words of a line; the last of each counts.
 struct Line<'a>(&'a [Seen]);
 
-/// What fio does otherwise with these words, a sentence each.
+/// Differences of fio's behaviour with these words, a sentence each.
 pub(super) fn notes(seen: &[Seen]) -> Vec<String> {
     let line = Line(seen);
     let mut notes: Vec<String> = line.rates();
@@ -29,7 +29,7 @@ impl<'a> Line<'a> {
         self.last(name) == Some("1")
     }
 
-    /// Whether a word is spelled as only fio spells it: then the line was written for fio.
+    /// Whether a word has a spelling that only fio accepts: then the line was written for fio.
     fn is_fios(&self) -> bool {
         self.0.iter().any(|seen| !seen.is_ours)
     }
@@ -46,7 +46,7 @@ impl<'a> Line<'a> {
         matches!(self.kind(), "rw" | "readwrite" | "randrw")
     }
 
-    /// Rates are those of the run here, and of each job and direction in fio.
+    /// Rates apply to the run here, and to each job and direction in fio.
     fn rates(&self) -> Vec<String> {
         let (jobs, mixed) = (self.number("numjobs"), self.is_mixed());
         let holds = match (jobs > 1, mixed) {
@@ -69,7 +69,7 @@ impl<'a> Line<'a> {
         [("rate_iops", "rate-iops"), ("rate", "rate")].into_iter().filter_map(note).collect()
     }
 
-    /// How much is read and written is that of the run here, and of each job in fio.
+    /// Amounts apply to the run here, and to each job in fio.
     fn amount(&self) -> Option<String> {
         let jobs = self.number("numjobs");
         if jobs < 2 {
@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
         ))
     }
 
-    /// fio uses the page cache unless told otherwise, and empties it of its files first.
+    /// fio uses the page cache by default, and first evicts its files from it.
     fn page_cache(&self) -> Option<String> {
         let has_target = self.last("filename").is_some() || self.last("rw").is_some();
         let is_elsewhere = self.last("ioengine").is_some_and(|engine| WITHOUT_DIRECT.contains(&engine));
@@ -135,7 +135,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A whole number with its unit, as many times; none of a percentage and of what is no whole number.
+/// Multiplies a whole number with its unit; `None` for a percentage or a number that is not whole.
 fn scaled(value: &str, times: u64) -> Option<String> {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = value.split_at(digits);

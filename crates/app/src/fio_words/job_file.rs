@@ -1,4 +1,4 @@
-//! Job files of fio: they are not read as plans, but commands that say the same can be suggested.
+//! Job files of fio: they are not read as plans, but equivalent commands can be suggested.
 
 use super::{translate, word};
 use crate::session::{is_plain, quoted};
@@ -7,13 +7,13 @@ use std::path::Path;
 
 /// Engines of fio that have one request in flight, whatever `iodepth` says.
 const SERIAL: &[&str] = &["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"];
-/// Words that say in which order jobs start. Commands are typed one after the other.
+/// Options for the order in which jobs start. Commands are typed one after the other.
 const ORDER: &[&str] = &["stonewall", "wait_for_previous", "wait_for", "new_group"];
 
-/// Whether a line, its words after `iosonar run`, is accepted; if not, why.
+/// Whether a line, given as the words after `iosonar run`, is accepted; otherwise the reason.
 pub type Accepts<'a> = &'a dyn Fn(&[OsString]) -> Result<(), String>;
 
-/// A line of a section: an option with its value, and how it is written there.
+/// A line of a section: an option with its value, and its spelling there.
 #[derive(Debug, Clone)]
 struct Entry {
     name: String,
@@ -26,7 +26,7 @@ struct Job {
     entries: Vec<Entry>,
 }
 
-/// Lines that tell how to do what a job file says; none if `text` is no job file.
+/// Suggests commands equivalent to a job file; `None` if `text` is no job file.
 pub fn suggestions(text: &str, accepts: Accepts<'_>) -> Option<Vec<String>> {
     let jobs = jobs(text)?;
     let is_waited_for = |job: &Job| job.entries.iter().any(|entry| ORDER[..3].contains(&entry.canonical()));
@@ -38,7 +38,7 @@ pub fn suggestions(text: &str, accepts: Accepts<'_>) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// The jobs of a file; none if it is no job file.
+/// Parses the jobs of a file; `None` if it is no job file.
 fn jobs(text: &str) -> Option<Vec<Job>> {
     let mut global: Vec<Entry> = Vec::new();
     let mut jobs: Vec<Job> = Vec::new();
@@ -53,7 +53,7 @@ fn jobs(text: &str) -> Option<Vec<Job>> {
             }
         } else if !line.is_empty() {
             let entry = Entry::of(line);
-            // A plan has its fields before its sections.
+            // A plan has fields before its sections.
             if !has_section && entry.name == "version" {
                 return None;
             }
@@ -77,7 +77,7 @@ impl Entry {
         Entry { name: name.into(), value: Some(value.into()) }
     }
 
-    /// fio's first name of it.
+    /// fio's primary name of it.
     fn canonical(&self) -> &str {
         word(&self.name).map_or(&self.name, |word| word.names[0])
     }
@@ -103,7 +103,7 @@ impl Job {
         name.chars().map(|c| if is_plain(c) && c != '/' { c } else { '_' }).collect()
     }
 
-    /// The last of each option, in the order in which they stand.
+    /// The last of each option, in their order.
     fn options(&self) -> Vec<Entry> {
         let is_last = |at: usize| {
             let name = self.entries[at].canonical();
@@ -116,14 +116,14 @@ impl Job {
             .collect()
     }
 
-    /// The file that fio would make for the job.
+    /// The file that fio would create for the job.
     fn file(&self) -> String {
         let name = format!("{}.0.0", self.name());
         self.last("directory")
             .map_or(name.clone(), |dir| Path::new(dir).join(&name).to_string_lossy().into_owned())
     }
 
-    /// What fio has where a job says nothing.
+    /// fio's defaults for options that the job lacks.
     fn defaults(&self) -> Vec<Entry> {
         let lacks = |names: &[&str]| names.iter().all(|name| self.last(name).is_none());
         let default = |names: &[&str], entry: Entry| lacks(names).then_some(entry);
@@ -138,7 +138,7 @@ impl Job {
         .collect()
     }
 
-    /// The command that makes the file, the one that runs the job, and what it leaves out.
+    /// The command that creates the file, the one that runs the job, and the omitted options.
     fn suggestion(&self, accepts: Accepts<'_>) -> Vec<String> {
         let (left, options): (Vec<Entry>, Vec<Entry>) = self
             .options()
@@ -175,14 +175,14 @@ impl Job {
     }
 }
 
-/// The options that are accepted together, and the others. An option may need one that stands after it.
+/// The options that are accepted together, and the others. An option may depend on a later one.
 fn chosen(mut kept: Vec<Entry>, options: Vec<Entry>, accepts: Accepts<'_>) -> (Vec<Entry>, Vec<Entry>) {
     let is_accepted = |kept: &[Entry]| {
         let words: Vec<OsString> = kept.iter().map(|entry| entry.argument().into()).collect();
         let line = ["iosonar", "run"].into_iter().map(OsString::from).chain(words);
         translate(line).and_then(|line| accepts(&line.args)).is_ok()
     };
-    // These alone make a command.
+    // These suffice for a command.
     let (needed, mut waiting): (Vec<Entry>, Vec<Entry>) =
         options.into_iter().partition(|entry| ["rw", "filename"].contains(&entry.canonical()));
     kept.extend(needed);
@@ -207,7 +207,7 @@ fn chosen(mut kept: Vec<Entry>, options: Vec<Entry>, accepts: Accepts<'_>) -> (V
     }
 }
 
-/// Removes what follows the colon of `rw`; returns the word as it was.
+/// Removes the part of `rw` after the colon; returns the original option.
 fn without_sequence(kept: &mut [Entry]) -> Option<Entry> {
     let rw = kept.iter_mut().find(|entry| entry.canonical() == "rw")?;
     let whole = rw.clone();

@@ -1,4 +1,4 @@
-//! fio's words after `run`: each option of fio becomes ours, or is refused with a reason.
+//! fio's words after `run`: each option of fio is translated to ours, or refused with a reason.
 //!
 //! This happens before the command line is parsed, so that an option of fio never ends in a suggestion about one of ours
 //! that only looks similar. The list of fio's options is [`table`].
@@ -18,13 +18,13 @@ use table::{Meaning, OFF, Takes, WORDS, Word};
 /// A command line in our words.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Translated {
-    /// As the parser takes it.
+    /// For the parser.
     pub args: Vec<OsString>,
-    /// What fio would do otherwise.
+    /// Differences of fio's behaviour.
     pub notes: Vec<String>,
 }
 
-/// Translates what was typed, if it is `iosonar run`.
+/// Translates the arguments of `iosonar run`.
 pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, String> {
     let args: Vec<OsString> = args.collect();
     if args.get(1).is_none_or(|command| command != "run") {
@@ -42,7 +42,7 @@ pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, Str
         let text = arg.to_str().unwrap_or_default();
         match (text.strip_prefix("--"), after_one_hyphen(text)) {
             (Some(option), _) => option_of(option, &mut typed, &mut translated)?,
-            // Messages name the option as it was typed.
+            // Messages name the option as typed.
             (None, Some(option)) => {
                 option_of(option, &mut typed, &mut translated).map_err(|why| why.replacen("--", "-", 1))?
             }
@@ -54,18 +54,18 @@ pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, Str
     Ok(translated)
 }
 
-/// A word of fio that was typed.
+/// A typed word of fio.
 #[derive(Debug)]
 struct Seen {
     /// Its first name.
     name: &'static str,
     /// "1" for a switch that stands alone.
     value: String,
-    /// `run` has an option of this spelling itself.
+    /// `run` itself has an option of this spelling.
     is_ours: bool,
 }
 
-/// What is left of the command line, and which options of fio were in it.
+/// The remaining command line, and the options of fio seen so far.
 struct Typed {
     rest: std::iter::Peekable<std::vec::IntoIter<OsString>>,
     seen: Vec<Seen>,
@@ -79,7 +79,7 @@ impl Typed {
         Ok(value)
     }
 
-    /// The word that is being read has this value.
+    /// Sets the value of the current word.
     fn keep(&mut self, value: &str) {
         if let Some(last) = self.seen.last_mut() {
             last.value = value.into();
@@ -98,7 +98,7 @@ impl Typed {
         }
     }
 
-    /// The value of a switch, which may stand alone.
+    /// The value of a switch, which may have none.
     fn switch(&mut self, name: &str, attached: Option<&str>, values: &[&str]) -> Result<String, String> {
         let is_value = |arg: &OsString| arg.to_str().is_some_and(|text| values.contains(&text));
         let value = match attached {
@@ -113,7 +113,7 @@ impl Typed {
     }
 }
 
-/// The form in which names are compared: fio has `_` in all but one of them, we have `-`.
+/// Normalises names for comparison: fio has `_` in all but one of them, we have `-`.
 fn underscored(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -124,7 +124,7 @@ fn word(name: &str) -> Option<&'static Word> {
     WORDS.iter().find(|word| word.names.contains(&name.as_str()))
 }
 
-/// An option of fio with one hyphen: fio takes both forms. Our options of one letter stay what they are.
+/// An option of fio with one hyphen: fio accepts both forms. Our options of one letter keep their meaning.
 fn after_one_hyphen(text: &str) -> Option<&str> {
     let option = text.strip_prefix('-')?;
     let name = option.split_once('=').map_or(option, |(name, _)| name);
@@ -134,13 +134,13 @@ fn after_one_hyphen(text: &str) -> Option<&str> {
 fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(), String> {
     let (name, attached) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
     let Some(word) = word(name) else {
-        // Ours: fio's way of writing it is understood.
+        // Ours: accept fio's way of writing it.
         let value = attached.map_or(String::new(), |value| format!("={value}"));
         to.args.push(format!("--{}{value}", name.replace('_', "-")).into());
         return Ok(());
     };
     typed.seen.push(Seen { name: word.names[0], value: "1".into(), is_ours: is_ours(name) });
-    // The value that fio has anyhow.
+    // 0 is the default here anyway.
     if attached == Some("0") && OFF.contains(&underscored(name).as_str()) {
         return Ok(());
     }
@@ -186,7 +186,7 @@ fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(),
     Ok(())
 }
 
-/// Whether `run` has an option of this name itself.
+/// Whether `run` itself has an option of this name.
 fn is_ours(name: &str) -> bool {
     static OPTIONS: OnceLock<HashSet<String>> = OnceLock::new();
     let options = OPTIONS.get_or_init(|| {
@@ -199,7 +199,7 @@ fn is_ours(name: &str) -> bool {
     options.contains(name)
 }
 
-/// Words that mean something else together than they do here.
+/// Refuses combinations of words that mean something else than here.
 fn check_together(seen: &[Seen]) -> Result<(), String> {
     let has = |name: &str| seen.iter().any(|seen| seen.name == name);
     if seen.iter().filter(|seen| seen.name == "name").count() > 1 {

@@ -1,40 +1,39 @@
-//! Every option of fio 3.33, and what it is after `run`.
+//! Every option of fio 3.33, and its translation after `run`.
 //!
-//! Names are written with `_`, as fio has them; a hyphen in its place is understood. Options whose name is not fio's are not
-//! listed: they are ours.
+//! Names are written with `_`, as in fio; a hyphen in its place is accepted. Options that fio lacks are not listed: they are ours.
 
 use super::values::{self, Read};
 
 /// An option of fio.
 pub struct Word {
-    /// Its name, then other names of the same option.
+    /// Its name, then its aliases.
     pub names: &'static [&'static str],
     pub meaning: Meaning,
 }
 
-/// What becomes of an option.
+/// Translation of an option.
 pub enum Meaning {
     /// Our option of this name, with the same value.
     Same(&'static str),
-    /// The same; the value has sizes as fio writes them.
+    /// Our option of this name; the value has sizes in fio's form.
     Size(&'static str),
-    /// A switch, which may have the value 0 or 1, and our switches for both; "" where nothing has to be said.
+    /// A switch, which may have the value 0 or 1, and our switches for both; "" where no option is needed.
     Switch { on: &'static str, off: &'static str },
-    /// One of these values, and our words for each; for others the reason why there is nothing.
+    /// One of these values, and our words for each; for others the reason for refusing them.
     Choice { values: &'static [(&'static str, &'static str)], or_else: &'static str },
     /// Its value makes no difference here.
     Ignored,
-    /// It changes no request, but asks for something that there is otherwise: said in a note.
+    /// It changes no request, but selects something that has an alternative here, named in a note.
     Noted(Takes, &'static str),
-    /// What the value becomes.
+    /// Translates the value.
     Read(fn(&str) -> Result<Read, String>),
-    /// There is none: why, and what there is.
+    /// Refused: the reason, and an alternative.
     None(&'static str),
-    /// There is none yet.
+    /// Not supported yet.
     Later(&'static str),
 }
 
-/// What may follow an option that changes no request.
+/// Syntax of the value of an option that changes no request.
 pub enum Takes {
     /// 0 or 1, or nothing.
     Switch,
@@ -91,7 +90,7 @@ const NO_FILES: &str = "run makes no files";
 const DIAGNOSED: &str = "'iosonar show RESULT' says how well the run itself did";
 const CLIENTS: &str = "a run is on one machine: use ssh";
 
-/// All of them. Those that people type most come first.
+/// All options, the most common ones first.
 pub const WORDS: &[Word] = &[
     word(&["filename"], Meaning::Read(values::filename)),
     word(&["name"], Same("name")),
@@ -153,7 +152,7 @@ pub const WORDS: &[Word] = &[
         },
     ),
     word(&["status_interval", "eta_newline"], Same("progress-every")),
-    // What is so anyhow, or makes no difference.
+    // Options that are the default here, or have no effect.
     word(&["description", "random_generator", "unified_rw_reporting", "unit_base"], Ignored),
     word(&["group_reporting", "thread", "invalidate", "refill_buffers", "scramble_buffers"], NOTHING),
     word(&["clat_percentiles", "lat_percentiles", "slat_percentiles", "disk_util"], NOTHING),
@@ -179,7 +178,7 @@ pub const WORDS: &[Word] = &[
             or_else: "a pause starts when the requests before it have completed",
         },
     ),
-    // What changes no request, and asks for something that there is otherwise.
+    // Options that change no request, but select something that has an alternative here.
     word(&["clocksource", "gtod_cpu"], Noted(Value, TIMES)),
     word(&["gtod_reduce", "disable_lat", "disable_clat", "disable_slat"], Noted(Takes::Switch, TIMES)),
     word(&["disable_bw_measurement", "disable_bw"], Noted(Takes::Switch, TIMES)),
@@ -226,10 +225,10 @@ pub const WORDS: &[Word] = &[
     word(&["lockmem"], Noted(Value, "memory is not locked; --buffer-memory says how much data takes")),
     word(&["hugepage_size"], Noted(Value, "--hugepages takes those of the kernel's default size")),
     word(&["readonly"], Switch { on: "readonly", off: "" }),
-    // What comes later.
+    // Options that are not supported yet.
     word(&["thinktime_iotime", "rate_ignore_thinktime"], Later(THINKTIME)),
     word(&["sync_file_range", "write_barrier"], No(SYNCS)),
-    // What there is not.
+    // Options that are refused.
     word(
         &["ba", "blockalign", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "offset_align"],
         No(BLOCKS),
@@ -318,7 +317,7 @@ pub const WORDS: &[Word] = &[
     word(&["merge_blktrace_only"], No(MERGES)),
 ];
 
-/// Options that run has not, and that say with the value 0 what is so anyhow.
+/// Options that run lacks, and whose value 0 is the default here.
 pub const OFF: &[&str] = &[
     "allow_mounted_write",
     "atomic",
@@ -351,7 +350,7 @@ pub const OFF: &[&str] = &[
     "write_barrier",
 ];
 
-/// A switch that says what is so anyhow.
+/// A switch that selects the default.
 const NOTHING: Meaning = Switch { on: "", off: "" };
 
 const SYNC: Meaning = Choice {

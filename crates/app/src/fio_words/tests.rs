@@ -1,4 +1,4 @@
-//! Every option of fio is known, and what is typed becomes what is meant.
+//! Every option of fio is known, and typed words are translated as intended.
 
 use super::table::WORDS;
 use super::*;

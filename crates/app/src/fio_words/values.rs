@@ -1,11 +1,11 @@
-//! Values of fio's options that are written otherwise here.
+//! Values of fio's options that have another form here.
 
-/// What becomes of a value.
+/// Translation of a value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// In our words.
     pub args: Vec<String>,
-    /// What fio would do otherwise.
+    /// Difference of fio's behaviour.
     pub note: Option<String>,
 }
 
@@ -20,7 +20,7 @@ fn percent(value: &str) -> std::result::Result<u8, String> {
     number.ok_or_else(|| "it is no whole number of percent from 0 to 100".to_string())
 }
 
-/// Sizes as fio reads them: `KB` is 1024 bytes, as `k` is. `KiB` stays 1024, where fio by default means 1000.
+/// Sizes as fio reads them: `KB` is 1024 bytes, like `k`. `KiB` stays 1024, where fio by default means 1000.
 pub fn size(value: &str) -> String {
     let bytes = value.as_bytes();
     let is_power = |at: usize| bytes.get(at).is_some_and(|b| b"kmgtpe".contains(&b.to_ascii_lowercase()));
@@ -31,7 +31,7 @@ pub fn size(value: &str) -> String {
     value.char_indices().filter(|(at, _)| !is_dropped(*at)).map(|(_, c)| c).collect()
 }
 
-/// A list of files, parted by colons that no backslash precedes.
+/// A list of files, separated by colons that are not escaped with a backslash.
 pub fn filename(value: &str) -> Result {
     let mut files = vec![String::new()];
     let mut chars = value.chars().peekable();
@@ -53,7 +53,7 @@ pub fn filename(value: &str) -> Result {
     Ok(Read { args: files.into_iter().map(|file| format!("--target={file}")).collect(), note })
 }
 
-/// fio's engines, and ours.
+/// Maps fio's engines to ours.
 pub fn ioengine(value: &str) -> Result {
     let (ours, note) = match value {
         "io_uring" => ("uring", None),
@@ -90,17 +90,17 @@ pub fn thinktime_spin(value: &str) -> Result {
     microseconds("thinktime-spin", value)
 }
 
-/// The share of writes is what reads leave.
+/// Reads are 100 % minus the share of writes.
 pub fn rwmixwrite(value: &str) -> Result {
     args([format!("--rwmixread={}", 100 - percent(value)?)])
 }
 
-/// What can be compressed is what is not random.
+/// Random data is 100 % minus the compressible share.
 pub fn compressible(value: &str) -> Result {
     args([format!("--fill-random={}", 100 - percent(value)?)])
 }
 
-/// `randrepeat=0`: other numbers in every run.
+/// `randrepeat=0`: another seed in every run.
 pub fn randrepeat(value: &str) -> Result {
     match value {
         "1" => args([]),
@@ -112,7 +112,7 @@ pub fn randrepeat(value: &str) -> Result {
     }
 }
 
-/// Where reports go: programs that read fio's form would find another one.
+/// Format of reports: programs that parse fio's form would find another one.
 pub fn output_format(value: &str) -> Result {
     match value {
         "normal" => args([]),
@@ -122,7 +122,7 @@ pub fn output_format(value: &str) -> Result {
     }
 }
 
-/// Where the memory of data comes from. Ordinary memory is what run has anyhow.
+/// Memory of the data. Ordinary memory is the default of run.
 pub fn mem(value: &str) -> Result {
     match value.split(':').next().unwrap_or_default() {
         "malloc" | "mmap" => args([]),
@@ -183,7 +183,7 @@ pub fn verify(value: &str) -> Result {
     }
 }
 
-/// How the space of files is reserved.
+/// Method of reserving space for files.
 pub fn fallocate(value: &str) -> Result {
     match value {
         "none" | "0" => args([]),
