@@ -1,4 +1,4 @@
-//! Everything that is known about inputs: what several commands print and draw.
+//! Complete analysis of inputs: shared by the commands that print and draw.
 
 use crate::analyze_args::DemandArgs;
 use crate::commands::headline;
@@ -22,15 +22,15 @@ use iosonar_view::{
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-/// Memory limits below this are heeded.
+/// Memory limits below this are respected.
 const SCARCE: u64 = 1 << 30;
-/// Of a limit, the share for each page (4 KiB of footprint) that is known exactly.
+/// Share of a limit for each exactly tracked page (4 KiB of footprint).
 const LIMIT_FOR_PAGE: u64 = 1024;
 
-/// The memory limit of the control groups of this process, where it is heeded.
+/// The memory limit of this process's control groups, if it is respected.
 static MEMORY_LIMIT: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Lets analyses of this process do with the memory that its control groups allow: without it they are faster.
+/// Restricts analyses of this process to the memory that its control groups allow: without it they are faster.
 pub fn heed_memory_limit() {
     let limit = MEMORY_LIMIT.get_or_init(|| memory_limit(&Root::default()).filter(|limit| *limit < SCARCE));
     if limit.is_some() {
@@ -38,7 +38,7 @@ pub fn heed_memory_limit() {
     }
 }
 
-/// Fits what a demand is analyzed with to the memory limit; says so.
+/// Adapts options of the demand analysis to the memory limit; returns a remark if it does.
 fn fit_to_memory(options: DemandOptions) -> (DemandOptions, Option<String>) {
     const MIB: u64 = 1 << 20;
     let Some(limit) = MEMORY_LIMIT.get().copied().flatten() else { return (options, None) };
@@ -62,35 +62,35 @@ const VERSION: u32 = 1;
 pub struct Analysis {
     /// Names of the inputs, as typed.
     pub names: Vec<String>,
-    /// What the load requests, if anybody needs it.
+    /// Demand of the load, if needed.
     pub demand: Option<DemandAnalysis>,
-    /// What happened, where anything is known about it.
+    /// Results of the run, if there is one.
     pub run: Option<Run>,
-    /// The inputs that are merged; none where there is only one.
+    /// The merged inputs; empty for a single one.
     members: Vec<Member>,
-    /// What was excluded from the inputs, or does not fit.
+    /// Exclusions from the inputs, and inconsistencies.
     pub remarks: Vec<String>,
-    /// What is known about the machine.
+    /// Facts about the machine.
     headline: Headline,
 }
 
-/// What happened.
+/// Results of a run.
 pub struct Run {
-    /// Absent where the summary that the run itself made says all that is needed.
+    /// Absent if the run's own summary suffices.
     pub tally: Option<Tally>,
     pub summary: Summary,
     pub diagrams: Diagrams,
     pub findings: Findings,
-    /// What was sampled of its machine, where pictures show it.
+    /// Samples of its machine, if pictures show them.
     pub machine: Option<MachineSeries>,
     /// Latencies by extent, where pictures show them.
     pub extents: Option<ExtentLatencies>,
-    /// What verification found, one by one, where pictures show it.
+    /// Faults found by verification, if pictures show them.
     pub faults: Vec<Fault>,
 }
 
 impl Analysis {
-    /// Reads the inputs once; loads that turn out to carry latencies again. What `needs` does not name is not computed.
+    /// Reads the inputs once; loads that turn out to carry latencies twice. Parts not in `needs` are not computed.
     pub fn of(
         inputs: &[Input],
         limits: &Limits,
@@ -113,7 +113,7 @@ impl Analysis {
         let was_ordered = merged.displacement() < DISPLACEMENT;
         let mut found = read()?;
         if found.late > 0 && was_ordered && merged.displacement() == DISPLACEMENT {
-            // A load was not in order: now that this is known, each request finds its place.
+            // A load was not in order: this is known now, and a second pass sorts its requests.
             found = read()?;
         }
         let demand = found.demand.take();
@@ -137,7 +137,7 @@ impl Analysis {
             run.machine = if needs.machine { series(inputs) } else { None };
             run.faults = if needs.faults { faults(inputs)? } else { Vec::new() };
             if needs.extents {
-                // An addition: what cannot be read of it costs no other picture.
+                // Optional: an unreadable map prevents no other picture.
                 (run.extents, unread) =
                     extents(inputs).map_or_else(|why| (None, Some(why)), |found| (found, None));
             }
@@ -160,7 +160,7 @@ impl Analysis {
         })
     }
 
-    /// What to know before believing the figures.
+    /// Cautions about the figures.
     pub fn cautions(&self) -> &[Caution] {
         self.run.as_ref().map_or(&[], |run| &run.summary.cautions)
     }
@@ -170,7 +170,7 @@ impl Analysis {
         self.run.as_ref().is_some_and(|run| needs_care(&run.summary))
     }
 
-    /// Whether nothing is demanded.
+    /// Whether the load has no requests.
     pub fn is_empty(&self) -> bool {
         self.demand.as_ref().is_some_and(|demand| demand.facts.counts.all.requests == 0)
     }
@@ -185,13 +185,13 @@ impl Analysis {
         self.demand.as_ref().and_then(|demand| demand.facts.span).map_or(0, |span| span.last_ns)
     }
 
-    /// Last time at which anything was due or done.
+    /// Last due time or completion.
     pub fn end_ns(&self) -> u64 {
         let demanded = self.demand_span_end_ns();
         self.run.as_ref().map_or(demanded, |run| run.diagrams.end_ns().max(demanded))
     }
 
-    /// As JSON, see `docs/analysis.md`.
+    /// Converts it to JSON, see `docs/analysis.md`.
     pub fn to_json(&self) -> Value {
         json!({
             "version": VERSION,
@@ -206,7 +206,7 @@ impl Analysis {
         })
     }
 
-    /// What pictures are about, and everything that they are drawn from.
+    /// Calls `f` with the subject and the data of pictures.
     pub fn with_material<T>(&self, f: impl FnOnce(&Material<'_>) -> T) -> T {
         let subject = match &self.run {
             Some(run) if self.names.len() > 1 => Subject {
@@ -251,7 +251,7 @@ impl Analysis {
         }
     }
 
-    /// As text for a mail.
+    /// Formats it as text for a mail.
     pub fn to_mail(&self, options: TextOptions) -> String {
         match &self.run {
             Some(run) => {
@@ -271,7 +271,7 @@ impl Analysis {
         }
     }
 
-    /// As text for a terminal.
+    /// Formats it as text for a terminal.
     pub fn to_text(&self) -> String {
         let mut text = members::text(&self.members);
         if let Some(run) = &self.run {
@@ -312,7 +312,7 @@ impl Run {
         Run::wanted(Detail::Full, true)
     }
 
-    /// Reads a run once, without asking what it demanded.
+    /// Reads a run once, without its demand.
     pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
         let merged = Merged::new([input])?;
         let wanted = Wanted { most_in_flight: merged.is_recorded(), ..Run::everything() };
@@ -322,7 +322,7 @@ impl Run {
         Ok(run)
     }
 
-    /// What pictures of it are drawn from.
+    /// Data for its pictures.
     pub fn material(&self) -> RunMaterial<'_> {
         RunMaterial {
             summary: &self.summary,
@@ -335,7 +335,7 @@ impl Run {
         }
     }
 
-    /// `kept`: a summary that is there already.
+    /// `kept`: an existing summary.
     fn of(found: Found, inputs: &Merged<'_>, kept: Option<Summary>) -> Option<Run> {
         let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
         let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
@@ -347,12 +347,12 @@ impl Run {
 /// The samples of the machine's counters, if there is one run that has any.
 fn series(inputs: &[Input]) -> Option<MachineSeries> {
     let [input] = inputs else { return None };
-    // The samples of a simulated run have the machine's clock, and its requests have another one.
+    // Samples of a simulated run have the machine's clock, and its requests have a simulated one.
     let archive = input.archive().filter(|archive| !matches!(archive.plan().engine, Engine::Sim(_)));
     input.beside(MachineSeries::of(archive?)).filter(|series| !series.is_empty())
 }
 
-/// What verification found, if there is one run.
+/// Faults found by verification, if there is one run.
 fn faults(inputs: &[Input]) -> Result<Vec<Fault>, Failure> {
     let [input] = inputs else { return Ok(Vec::new()) };
     Ok(input.archive().map(Archive::faults).transpose()?.unwrap_or_default())
@@ -365,20 +365,20 @@ fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, String> {
     found.map(Option::flatten).map_err(|error| format!("there are no latencies by extent, because {error}"))
 }
 
-/// Where a run took place, if there is one run and its archive notes that.
+/// The machine of a run, if there is one run and its archive names it.
 fn machine(inputs: &[Input]) -> Option<Machine> {
     let [input] = inputs else { return None };
     input.machine()
 }
 
-/// What all targets of an archive moved while all of them were active. The records are read twice.
+/// Transfers of all targets of an archive while all of them were active. The records are read twice.
 pub fn deskew(archive: &Archive) -> Result<Deskew, Failure> {
     let mut windows = SkewWindows::default();
     archive.for_each_record(&mut |record| windows.add(record))?;
     deskew_in(archive, &windows)
 }
 
-/// The same, once the windows are known.
+/// Measures the transfers within known windows.
 pub fn deskew_in(archive: &Archive, windows: &SkewWindows) -> Result<Deskew, Failure> {
     let mut deskew = windows.measure();
     archive.for_each_record(&mut |record| deskew.add(record))?;

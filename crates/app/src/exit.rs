@@ -10,24 +10,24 @@ use std::process::ExitCode;
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: all is well.
+    /// 0: success.
     Fine,
-    /// 1: requests failed, or the run broke.
+    /// 1: requests failed, or the run aborted.
     Failed,
     /// 2: the command line or an input was refused; nothing was touched.
     Refused,
-    /// 3: nothing was verified that should be; with `--strict` also: there were cautions, or input was skipped.
+    /// 3: nothing was verified although requested; with `--strict` also: there were cautions, or input was skipped.
     Cautioned,
-    /// 4: the figures are not what they claim to be.
+    /// 4: the figures are fake.
     Fake,
-    /// 5: data was not what it should be.
+    /// 5: data differed from its expected content.
     Miscompared,
     /// 128 + n: signal n ended the run.
     Signal(i32),
 }
 
 impl Exit {
-    /// The end by a signal of this name.
+    /// The exit for a signal of this name.
     pub fn of_signal(name: &str) -> Exit {
         Exit::Signal(match name {
             "SIGINT" => 2,
@@ -51,7 +51,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error and the code that it ends the program with.
+/// An error and its exit code.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
@@ -59,25 +59,25 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Something that was typed, or an input, was refused before anything was touched. A disk that is full refuses nothing:
-    /// whenever that is met, the work broke.
+    /// Refuses the command line or an input before anything was touched. A full disk is never a refusal: whenever it is met, the work
+    /// failed.
     pub fn refused(error: impl Into<anyhow::Error>) -> Failure {
         let error = error.into();
         let exit = if is_of_full_disk(&error) { Exit::Failed } else { Exit::Refused };
         Failure { exit, error }
     }
 
-    /// The work broke.
+    /// The work failed.
     pub fn broke(error: impl Into<anyhow::Error>) -> Failure {
         Failure { exit: Exit::Failed, error: error.into() }
     }
 
-    /// A signal asked for the end, and what was made is removed.
+    /// A signal requested the end, and created files are removed.
     pub fn ended_by(signal: i32) -> Failure {
         Failure::of_verb(Error::stopped(signal))
     }
 
-    /// Why a verb of the library has no answer.
+    /// Converts an error of the library.
     fn of_verb(error: Error) -> Failure {
         use iosonar_runner::ErrorKind;
         match error.kind() {
@@ -87,8 +87,8 @@ impl Failure {
         }
     }
 
-    /// The error and its causes, each said once: some errors repeat their cause in their own words. What helps against a
-    /// full disk, or a limit of file sizes, is the same wherever it is met.
+    /// The error and its causes, each printed once: some errors repeat their cause in their own words. The remedy for a full disk, or a
+    /// limit of file sizes, is appended here for all places.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for cause in self.error.chain().map(ToString::to_string) {
@@ -100,14 +100,14 @@ impl Failure {
         text + remedy_of(&self.error).as_deref().unwrap_or_default()
     }
 
-    /// Whether a closed pipe is all that happened.
+    /// Whether the only error is a closed pipe.
     pub fn is_broken_pipe(&self) -> bool {
         let broken = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
         self.error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(broken))
     }
 }
 
-/// What helps against a full disk, a limit of file sizes, or a damaged file.
+/// Remedy for a full disk, a limit of file sizes, or a damaged file.
 fn remedy_of(error: &anyhow::Error) -> Option<String> {
     if let Some(ArchiveError::Damaged { .. }) = archive_error(error) {
         return Some(": restore that file from a copy, or repeat the run".into());
@@ -125,12 +125,12 @@ fn remedy_of(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// Whether no temporary file can be created.
+/// Whether the error is that no temporary file can be created.
 fn is_of_temporary(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(is_explained))
 }
 
-/// Whether a disk is full, or as much of it as somebody may have, or a file as large as it may be.
+/// Whether a disk is full, or a quota or a limit of file sizes is reached.
 fn is_full(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
@@ -139,7 +139,7 @@ fn is_of_full_disk(error: &anyhow::Error) -> bool {
     kinds(error).any(is_full)
 }
 
-/// Kinds of the errors of the system among an error and its causes.
+/// Kinds of the I/O errors among an error and its causes.
 fn kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
     error.chain().filter_map(|cause| match cause.downcast_ref::<ArchiveError>() {
         Some(ArchiveError::Io { error, .. }) => Some(error.kind()),
@@ -147,8 +147,8 @@ fn kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
     })
 }
 
-/// Errors without a better code of their own: where an input cannot be opened or is damaged, or no temporary file can be created, the
-/// command is refused; anything else broke the work.
+/// Errors without an explicit exit code: where an input cannot be opened or is damaged, or no temporary file can be created, the command is
+/// refused; otherwise the work failed.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         let error = match error.into().downcast::<Error>() {
@@ -160,13 +160,13 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-/// Whether a file of a result is not what it should be.
+/// Whether a file of a result is damaged.
 fn is_damaged_archive(error: &anyhow::Error) -> bool {
     archive_error(error)
         .is_some_and(|error| !matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_)))
 }
 
-/// The error of a result, however it is wrapped.
+/// The error of a result, however deeply it is wrapped.
 fn archive_error(error: &anyhow::Error) -> Option<&ArchiveError> {
     fn inner(error: &std::io::Error) -> Option<&ArchiveError> {
         error.get_ref()?.downcast_ref()

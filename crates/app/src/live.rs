@@ -1,4 +1,4 @@
-//! The live view on this terminal: its keys, its colours, its frames; for a run and for an archive alike.
+//! The live view on this terminal: its keys, colours and frames; for runs and archives.
 
 use crate::progress::clock;
 use crate::screen::{self, Screen, last_said};
@@ -13,27 +13,27 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a sentence stands where the keys are.
+/// How long a note replaces the keys.
 const NOTED: Duration = Duration::from_secs(5);
 
-/// What a terminal can show, by its environment.
+/// Capabilities of the terminal, from its environment.
 pub fn style() -> (Ramp, Charset) {
     let of = |name: &str| std::env::var(name).ok();
     let ramp = Ramp::of(of("NO_COLOR").as_deref(), of("COLORTERM").as_deref(), of("TERM").as_deref());
     (ramp, charset())
 }
 
-/// Whether the locale's characters are Unicode.
+/// Whether the locale's encoding is Unicode.
 fn charset() -> Charset {
     let named = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| std::env::var(name).ok());
     let locale = named.into_iter().find(|locale| !locale.is_empty()).unwrap_or_default().to_lowercase();
     if locale.contains("utf-8") || locale.contains("utf8") { Charset::Unicode } else { Charset::Ascii }
 }
 
-/// The state of the view, and the terminal that it is shown on.
+/// State of the view, and its terminal.
 pub struct LiveView {
     pub state: LiveState,
-    /// It is shown, if the terminal is large enough.
+    /// It is shown if the terminal is large enough.
     pub is_wanted: bool,
     screen: Screen,
     style: (Ramp, Charset),
@@ -44,7 +44,7 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// Nothing is shown yet.
+    /// Creates the view without showing it.
     pub fn new(setting: Setting, screen: Screen, is_wanted: bool) -> LiveView {
         let cpu_ns = iosonar_os::usage::thread_cpu_ns();
         LiveView {
@@ -59,29 +59,29 @@ impl LiveView {
         }
     }
 
-    /// Keys that were pressed within this time.
+    /// Keys pressed within this time.
     pub fn keys(&self, most: Duration) -> Vec<u8> {
         self.screen.keys(most)
     }
 
-    /// Whether it stands on the terminal now.
+    /// Whether it is on the terminal now.
     pub fn is_shown(&self) -> bool {
         self.screen.is_entered()
     }
 
-    /// Shows what was there before.
+    /// Restores the previous screen.
     pub fn leave(&mut self) {
         self.is_wanted = false;
         self.screen.leave();
     }
 
-    /// A sentence in place of the keys, for a while.
+    /// Shows a note in place of the keys, for a while.
     pub fn note(&mut self, text: impl Into<String>) {
         self.state.set_note(Some(text.into()));
         self.noted = Some(Instant::now());
     }
 
-    /// Draws, if that is wanted and possible; says whether it is shown.
+    /// Draws, if wanted and possible; returns whether it is shown.
     pub fn show(&mut self) -> bool {
         let size = self.screen.size().filter(|size| size.0 >= LEAST.0 && size.1 >= LEAST.1);
         let Some(size) = size.filter(|_| self.is_wanted) else {
@@ -103,7 +103,7 @@ impl LiveView {
         self.screen.is_entered()
     }
 
-    /// Says on one line that there is no room for it.
+    /// Reports on one line that the terminal is too small.
     pub fn too_small(&self) {
         let text = format!("\r\x1b[Kthe terminal is smaller than {} x {}; q ends", LEAST.0, LEAST.1);
         screen::put(&text);
@@ -117,7 +117,7 @@ impl LiveView {
         }
     }
 
-    /// What a key does that means the same everywhere.
+    /// Handles a key that has the same meaning for runs and archives.
     pub fn act(&mut self, key: u8, dir: &Path) {
         match key {
             b'+' | b'=' => self.state.widen(),
@@ -133,7 +133,7 @@ impl LiveView {
         }
     }
 
-    /// Keeps the picture as text and as PNG in the result, or here where nothing can be written there.
+    /// Saves the picture as text and as PNG in the result, or in the current directory if the result is not writable.
     fn save(&mut self, dir: &Path) {
         let size = self.screen.size().unwrap_or((80, 24));
         let note = self.state.note().map(String::from);
@@ -186,7 +186,7 @@ fn unused(dir: &Path, stem: &str) -> PathBuf {
     names.find(|path| !path.exists() && !path.with_extension("png").exists()).unwrap_or_default()
 }
 
-/// Source and target, how conflicts are met, and how many requests may be in flight, where that is known.
+/// Source and target, overlap policy, and maximum number of requests in flight, where known.
 pub fn title_of(targets: &[TargetInfo], plan: &Plan, depth: Option<u32>) -> String {
     let name = |path: &str| {
         let name = Path::new(path).file_name().map(|n| n.to_string_lossy().into_owned());
@@ -211,7 +211,7 @@ pub fn title_of(targets: &[TargetInfo], plan: &Plan, depth: Option<u32>) -> Stri
     format!("{what}{more}{policy}  depth {depth}")
 }
 
-/// What is known before the start and makes figures doubtful.
+/// Cautions that are known before the start.
 pub fn cautions_of(plan: &Plan, factors: impl Iterator<Item = f64>) -> Vec<String> {
     let stamp = plan.stamp().map(|stamp| stamp.text().to_string());
     let wrapped = factors.filter(|f| is_wraparound_suspicious(*f));

@@ -1,7 +1,6 @@
 //! The `iosonar` command: arguments in, exit code out.
 //!
-//! Nothing is decided here. A sub-command turns what was typed into a plan or an archive's name and hands it
-//! to the room that knows.
+//! Nothing is decided here. A sub-command turns its arguments into a plan or an archive's name and passes it to the responsible room.
 
 mod analysis;
 mod analyze_args;
@@ -89,7 +88,7 @@ fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
-/// What is wrong with a command line. Its words are quoted as they are, so each is read once more with its odd characters escaped.
+/// Formats the error of a command line. It quotes the words unchanged, so the line is parsed again with odd characters escaped.
 fn misused(error: &clap::Error, words: &[OsString]) -> String {
     let shown = |word: &OsString| OsString::from(iosonar_text::shown(word).to_string());
     let escaped: Vec<OsString> = words.iter().map(shown).collect();
@@ -105,7 +104,7 @@ fn misused(error: &clap::Error, words: &[OsString]) -> String {
 fn ended(result: Result<Exit, Failure>) -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
-        // A reader that has seen enough (`| head`) is no failure.
+        // A reader that closes the pipe (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
             output::print_lines(format_args!("iosonar: {}", output::error_lines(&failure.text())));

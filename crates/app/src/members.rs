@@ -1,20 +1,20 @@
-//! What it means that several inputs are one: which they are, and when each of them started.
+//! Members of merged inputs: their names, and their start times.
 
 use iosonar_inputs::Input;
 use iosonar_text::shown;
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// One of several inputs that are merged.
+/// One of several merged inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Member {
     /// As typed.
     pub name: String,
-    /// Wall clock at its time zero; absent where it is not known, as of a load.
+    /// Wall clock at its time zero; absent if unknown, as for a load.
     pub started_unix_ns: Option<u64>,
 }
 
-/// The inputs that are merged; none where there is only one. Complete once they have been read.
+/// The merged inputs; empty for a single one. Complete once they have been read.
 pub fn of(inputs: &[Input]) -> Vec<Member> {
     let member = |input: &Input| Member {
         name: input.name.clone(),
@@ -23,7 +23,7 @@ pub fn of(inputs: &[Input]) -> Vec<Member> {
     if inputs.len() > 1 { inputs.iter().map(member).collect() } else { Vec::new() }
 }
 
-/// Says that the inputs are merged, and when each of them really started; empty where there is only one.
+/// Explains that the inputs are merged, and when each of them started; empty for a single one.
 pub fn text(members: &[Member]) -> String {
     if members.is_empty() {
         return String::new();

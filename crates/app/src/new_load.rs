@@ -1,4 +1,4 @@
-//! Loads that commands make.
+//! Creates loads.
 
 use crate::exit::Failure;
 use crate::output::print_message;
@@ -10,9 +10,9 @@ use iosonar_text::shown;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-/// Writes a load and reports the number of its requests, which `write` returns. The load goes to standard output where
-/// the path is `-`, and is compressed with gzip where the path ends in `.gz`. A file that exists is refused, and a load that
-/// does not become complete leaves no file. `option` is how the path was given.
+/// Writes a load and reports the number of its requests, which `write` returns. The load goes to standard output if the path is `-`, and is
+/// compressed with gzip if the path ends in `.gz`. An existing file is refused, and an incomplete load leaves no file. `option` names the
+/// path in errors.
 pub fn write(
     option: &str,
     path: &Path,
@@ -29,7 +29,7 @@ pub fn write(
     Ok(count)
 }
 
-/// The same for a file, without a report.
+/// Writes a load to a file, without a report.
 pub fn write_quietly(
     option: &str,
     path: &Path,
@@ -46,7 +46,7 @@ pub fn write_quietly(
     } else {
         write(&mut named)?
     };
-    // The command fails then, and leaves no file.
+    // Without requests the command fails, and leaves no file.
     if count > 0 {
         file.publish().with_context(cannot)?;
     }
@@ -58,7 +58,7 @@ pub fn create(option: &str, path: &Path) -> Result<Output, Failure> {
     gate_of(&[]).create(&OutputName::new(option, path), Existing::Keep).map_err(Failure::refused)
 }
 
-/// Refuses a path where anything exists: for what is put in place by renaming.
+/// Refuses an existing path: for outputs that are put in place by renaming.
 pub fn check_absent(option: &str, path: &Path) -> Result<(), Failure> {
     gate_of(&[]).check_absent(&OutputName::new(option, path)).map_err(Failure::refused)
 }

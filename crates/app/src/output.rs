@@ -1,4 +1,4 @@
-//! What several commands need to print, and to name results.
+//! Printing of messages, and names of results, for several commands.
 
 use crate::screen;
 use iosonar_text::{lines, lines_or_json, one_line};
@@ -7,8 +7,8 @@ use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-/// Prints to standard output. A reader that has seen enough (`| head`) is no failure, and does not end what else
-/// there is to do. Names in the text are escaped where they are put in; this escapes what is left, except line ends and tabs.
+/// Prints to standard output. A reader that closes the pipe (`| head`) is no failure, and does not stop the command. Names in the text are
+/// escaped by the callers; this escapes the rest, except line ends and tabs.
 pub fn print(text: &str) -> std::io::Result<()> {
     match std::io::stdout().write_all(lines_or_json(text).as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -16,18 +16,18 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Prints a message to standard error, on one line: whatever ends a line in a name or in what another program said is escaped.
-/// While the live view is shown there, the message waits until the view ends. A terminal that is gone must not end a run.
+/// Prints a message to standard error, on one line: line ends in names or in another program's output are escaped. While the live view is
+/// shown there, the message waits until the view ends. A closed terminal must not end a run.
 pub fn print_message(text: impl Display) {
     keep_or_print(one_line(&text.to_string()).into_owned());
 }
 
-/// The same for a text with line ends and tabs of its own.
+/// Like [`print_message`], for text that contains line ends and tabs.
 pub fn print_lines(text: impl Display) {
     keep_or_print(lines(&text.to_string()).into_owned());
 }
 
-/// The same for JSON, which means the same afterwards.
+/// Like [`print_message`], for JSON, whose meaning the escaping keeps.
 pub fn print_json(value: &serde_json::Value) {
     keep_or_print(lines_or_json(&value.to_string()).into_owned());
 }
@@ -38,7 +38,7 @@ fn keep_or_print(escaped: String) {
     }
 }
 
-/// Prints a message to standard error at once, even over the live view.
+/// Prints a message to standard error immediately, even over the live view.
 pub fn print_message_now(text: impl Display) {
     write_message(&one_line(&text.to_string()));
 }
@@ -47,8 +47,8 @@ fn write_message(escaped: &str) {
     let _ = writeln!(std::io::stderr(), "{escaped}");
 }
 
-/// An error, which may have several lines: what belongs to it begins with a blank, or is a line of a file with its number and what is
-/// wrong there, as TOML errors show it. Any other line end is part of what the error quotes, and is escaped.
+/// Formats an error, which may have several lines: continuation lines start with a blank, or quote a numbered line of a file, as TOML
+/// errors do. Any other line end is part of a quotation, and is escaped.
 pub fn error_lines(text: &str) -> String {
     let is_numbered = |line: &str| line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(" | ");
     let is_pointer = |line: &str| line.trim_start().starts_with('|') && line.ends_with('^');

@@ -1,4 +1,4 @@
-//! The output gate of commands that read archives and loads, and the folders that pictures go into.
+//! The output gate of commands that read archives and loads, and the folders of pictures.
 
 use crate::exit::Failure;
 use anyhow::anyhow;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 static ROOT: LazyLock<Root> = LazyLock::new(Root::default);
 
-/// A gate that refuses what is read: files, and what directories hold. Earlier pages in a directory are no input.
+/// A gate that refuses to overwrite inputs: files, and contents of directories. Earlier pages in a directory are no input.
 pub fn gate_of(inputs: &[PathBuf]) -> Gate<'static> {
     let mut gate = Gate::new(&ROOT);
     for input in inputs {
@@ -23,7 +23,7 @@ pub fn gate_of(inputs: &[PathBuf]) -> Gate<'static> {
     gate
 }
 
-/// Refuses targets that would be overwritten and that the command reads: `option` is how the file was given.
+/// Refuses targets that would be overwritten although the command reads them: `option` names the file in errors.
 pub fn refuse_read_targets(
     targets: &[TargetReady],
     option: &str,
@@ -33,7 +33,7 @@ pub fn refuse_read_targets(
     refuse_read(written.map(|target| target.path().as_path()), option, files)
 }
 
-/// The same for the paths of targets.
+/// Refuses paths of targets that the command reads.
 pub fn refuse_read<'a>(
     targets: impl IntoIterator<Item = &'a Path>,
     option: &str,
@@ -47,9 +47,9 @@ pub fn refuse_read<'a>(
     })
 }
 
-/// Where the pictures of a result go.
+/// Directory of a result's pictures.
 pub const PLOTS: &str = "plots";
-/// Directories in directories deeper than this are none of a result.
+/// Maximum depth of directories in a result.
 const DEEPEST: usize = 4;
 
 fn files_of(input: &Path) -> Vec<PathBuf> {
@@ -73,12 +73,12 @@ fn files_of(input: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a command has made it of a result, and may make it again.
+/// Whether a command has drawn it from a result, and may replace it.
 fn is_drawn(path: &Path) -> bool {
     path.ends_with(PLOTS) || path.extension().is_some_and(|e| e == "html" || e == "trace")
 }
 
-/// What becomes of files that exist, where a command has `--force`.
+/// Handling of existing files by commands with `--force`.
 pub fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::KeepUnlessForced }
 }
@@ -87,7 +87,7 @@ pub fn existing(force: bool) -> Existing {
 pub struct PictureFolder<'a>(OutputFolder<'a>);
 
 impl<'a> PictureFolder<'a> {
-    /// Takes the directory, or creates it.
+    /// Uses the directory, or creates it.
     pub fn open(gate: &'a Gate<'a>, path: &Path, existing: Existing) -> Result<PictureFolder<'a>, Failure> {
         let folder = OutputFolder::open(gate, OutputName::new("--out", path), existing);
         folder.map(PictureFolder).map_err(Failure::refused)
@@ -98,7 +98,7 @@ impl<'a> PictureFolder<'a> {
         names.try_for_each(|name| self.0.check(&name)).map_err(Failure::refused)
     }
 
-    /// Lets everything stay that was written.
+    /// Keeps all written files.
     pub fn keep(self) {
         self.0.keep();
     }

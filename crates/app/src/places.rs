@@ -9,15 +9,15 @@ use iosonar_text::shown;
 use iosonar_view::report::Place;
 use std::path::Path;
 
-/// More would neither be read by anybody nor leave room for anything else in a page.
+/// More places would be useless, and fill the page.
 const MOST_PLACES: usize = 10_000;
 /// Larger numbers are not exact in a browser.
 const LARGEST_PLACE: u64 = 1 << 53;
 
-/// Reads lines of begin, length and name; empty lines and those after `#` say nothing.
+/// Reads lines of start, length and name; empty lines and those after `#` are ignored.
 ///
 /// # Errors
-/// The file cannot be read, or a line says something else; the message has its number.
+/// The file cannot be read, or a line is malformed; the message has its number.
 pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
     let refused = |why: String| Failure::refused(anyhow!("--places {}: {why}", shown(&path)));
     let text = read_text(path, TEXT_LIMIT).map_err(|error| refused(error.to_string()))?;
@@ -50,8 +50,7 @@ fn sensible(name: &str, begin: u64, length: u64) -> Option<Place> {
     Some(Place { name: name.to_string(), bytes: begin..end })
 }
 
-/// The partitions of the only target of a run. Several targets have no places in common, and archives of earlier versions
-/// tell none.
+/// The partitions of the only target of a run. Several targets have no common places, and archives of earlier versions list no partitions.
 pub fn of_partitions(targets: &[TargetFacts]) -> Vec<Place> {
     let [TargetFacts { kind: TargetKind::BlockDevice(device), .. }] = targets else {
         return Vec::new();

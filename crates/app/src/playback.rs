@@ -1,4 +1,4 @@
-//! An archive in slices of time, from which the live view is fed as if the run went on.
+//! An archive in slices of time, which feed the live view like a running run.
 
 use iosonar_archive::{Outcome, Record};
 use iosonar_engine::Histogram;
@@ -6,13 +6,13 @@ use iosonar_plan::Nanos;
 use iosonar_view::live::{CLASSES, ClassTimes, Interval, LIVE_ROWS, LiveStalls, LiveState, Moment, live_row};
 use std::collections::BTreeMap;
 
-/// Most slices; then two become one.
+/// Maximum number of slices; beyond it, pairs are merged.
 const MOST: usize = 4096;
-/// Length of a slice at first.
+/// Initial length of a slice.
 const FIRST: u64 = 100_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// What happened in a slice.
+/// Events of a slice.
 #[derive(Debug, Clone)]
 struct Slice {
     completed: u64,
@@ -24,7 +24,7 @@ struct Slice {
     ended: u64,
     late: Nanos,
     longest: [Nanos; CLASSES],
-    /// Response times: buckets that are not empty.
+    /// Response times: non-empty buckets.
     responses: [BTreeMap<u16, u64>; CLASSES],
     latencies: [[u64; LIVE_ROWS]; CLASSES],
 }
@@ -74,7 +74,7 @@ pub struct Slices {
     length_ns: u64,
     slices: Vec<Slice>,
     end: Nanos,
-    /// Whether requests have times of their own.
+    /// Whether requests have due times.
     has_demand: bool,
 }
 
@@ -83,12 +83,12 @@ impl Slices {
         Slices { length_ns: FIRST, slices: Vec::new(), end: Nanos(0), has_demand }
     }
 
-    /// Length of each.
+    /// Length of a slice.
     pub fn length(&self) -> Nanos {
         Nanos(self.length_ns)
     }
 
-    /// The last time at which anything happened.
+    /// Time of the last event.
     pub fn end(&self) -> Nanos {
         self.end
     }
@@ -144,13 +144,13 @@ impl Slices {
         }
     }
 
-    /// How many slices have ended by `time`; all of them at the end.
+    /// Number of slices that have ended by `time`; all of them at the end.
     pub fn until(&self, time: Nanos) -> usize {
         if time >= self.end { self.slices.len() } else { (time.0 / self.length_ns) as usize }
     }
 }
 
-/// How far an archive has been shown.
+/// Position in an archive that is being shown.
 #[derive(Debug, Default)]
 pub struct Player {
     shown: usize,
@@ -161,12 +161,12 @@ pub struct Player {
     failed: u64,
     dropped: u64,
     stalls: LiveStalls,
-    /// Slices in which nothing ended although something was in flight.
+    /// Slices without a completion although requests were in flight.
     silent: u64,
 }
 
 impl Player {
-    /// Shows `state` what happened up to slice `until`. `is_growing`: what is in flight is not known.
+    /// Feeds `state` with the slices up to `until`. `is_growing`: the number in flight is unknown.
     pub fn show(&mut self, slices: &Slices, until: usize, is_growing: bool, state: &mut LiveState) {
         if until < self.shown {
             *self = Player::default();
@@ -200,7 +200,7 @@ impl Player {
         self.silent = if is_silent { self.silent + 1 } else { 0 };
         let silence = self.silent.saturating_mul(length);
         if silence >= SECOND {
-            // It has just become one, or it goes on.
+            // It has just become a stall, or still lasts.
             self.stalls.count += u64::from(silence - length < SECOND);
             let begin = (index as u64 + 1).saturating_sub(self.silent);
             self.stalls.last = Some((Nanos(begin.saturating_mul(length)), Nanos(silence)));
@@ -212,7 +212,7 @@ impl Player {
         let first = self.shown.saturating_sub(SECOND.div_ceil(length) as usize);
         let second = &slices.slices[first..self.shown];
         let end = (self.shown as u64).saturating_mul(length).min(slices.end.0);
-        // Records from elsewhere may say that a request ended before it was submitted.
+        // Records from other programs may have a completion before the submission.
         let in_flight = self.submitted.saturating_sub(self.ended);
         let backlog = self.demanded.saturating_sub(self.completed + self.failed + self.dropped + in_flight);
         let class = |class: usize| {
@@ -276,7 +276,7 @@ mod tests {
         player.show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
         let moment = *state.moment();
         assert_eq!((moment.in_flight, moment.backlog, moment.done), (Some(0), Some(0), Some(1.0)));
-        // Back again: the same as before.
+        // Back again: the state is as before.
         player.show(&slices, at, false, &mut state);
         assert_eq!(state.moment().in_flight, Some(3));
     }
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!((state.moment().in_flight, state.moment().backlog), (Some(0), Some(0)));
         player.show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
         assert_eq!((state.moment().in_flight, state.moment().time), (Some(0), Nanos(5 * SECOND)));
-        // At the end of all time, and more bytes than there can be.
+        // At the maximum time, with more bytes than possible.
         for completed in [u64::MAX, u64::MAX, u64::MAX - 1] {
             let late = Record { completed: Some(Nanos(completed)), result: i64::MAX, ..record(0, 0) };
             slices.add(&late);

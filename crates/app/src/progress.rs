@@ -1,5 +1,5 @@
-//! The progress line: one line that is rewritten on a terminal, a plain line now and then elsewhere, or JSON. On a terminal
-//! it can give way to the live view.
+//! The progress line: one line that is rewritten on a terminal, plain lines at intervals elsewhere, or JSON. On a terminal the live view
+//! can replace it.
 
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::live::{LiveView, cautions_of, title_of};
@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 
 /// How often a terminal's line is rewritten.
 const REWRITE: Duration = Duration::from_millis(250);
-/// How often the loop looks at its flags.
+/// How often the loop checks its flags.
 const LOOK: Duration = Duration::from_millis(50);
-/// Columns from which on a line has room for everything.
+/// Columns from which a line has room for all fields.
 const WIDE: usize = 112;
 /// Columns of a line on a narrower terminal.
 const NARROW: usize = 79;
@@ -53,7 +53,7 @@ impl Form {
         }
     }
 
-    /// Time between two lines; none where nothing is shown.
+    /// Interval of lines; `None` if nothing is shown.
     pub fn every(self) -> Option<Duration> {
         match self {
             Form::Rewritten => Some(REWRITE),
@@ -63,7 +63,7 @@ impl Form {
     }
 }
 
-/// Columns of a line on the terminal as it is now.
+/// Columns of a line on the terminal in its current size.
 pub fn width() -> usize {
     match iosonar_os::stderr_columns().map_or(80, usize::from) {
         wide if wide > WIDE => wide - 1,
@@ -71,23 +71,23 @@ pub fn width() -> usize {
     }
 }
 
-/// What was requested.
+/// Requested form of progress.
 pub struct ProgressOptions<'a> {
     pub progress: &'a ProgressArgs,
-    /// Begin with the live view.
+    /// Start with the live view.
     pub live: bool,
     /// Delay above which a limit fails.
     pub late_limit: Nanos,
 }
 
 impl<'a> ProgressOptions<'a> {
-    /// The line alone, with the usual limit.
+    /// The line without the view, with the usual limit.
     pub fn line(progress: &'a ProgressArgs) -> ProgressOptions<'a> {
         ProgressOptions { progress, live: false, late_limit: Limits::default().bad_delay }
     }
 }
 
-/// Shows progress until the run is over; who asks for the status gets one plain line.
+/// Shows progress until the run is over; a status request prints one plain line.
 pub fn show(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     let form = Form::of(wish.progress);
     if wish.live && form != Form::Rewritten {
@@ -120,7 +120,7 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
         shown += every;
         let now = scene.progress.snapshot(true);
         meter.signs = witness.as_mut().map_or(Vec::new(), |witness| witness.look(now.bytes).to_vec());
-        // A terminal that is gone must not end the run.
+        // A closed terminal must not end the run.
         let _ = match form {
             Form::Json(_) => writeln!(std::io::stderr(), "{}", json(&now, &meter, scene)),
             _ => writeln!(
@@ -148,11 +148,11 @@ impl Cost {
     }
 }
 
-/// A line that is rewritten, and the live view when it is asked for.
+/// Rewrites the line, and shows the live view on request.
 fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     let cost = Cost::begin();
     let mut watch = Watch::new(scene.prepared, scene.progress);
-    // Keys that somebody types for the shell are left to it, unless the run was asked to look at them.
+    // Without `--live`, keys typed into a terminal that is not standard input are not taken.
     let screen = (wish.live || std::io::stdin().is_terminal()).then(Screen::open).flatten();
     let mut view = screen.map(|screen| LiveView::new(setting(wish, scene), screen, wish.live));
     let mut looked: Option<Instant> = None;
@@ -209,19 +209,19 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, &signs, width()), verdict(scene)));
 }
 
-/// What signs there are, whatever their numbers.
+/// The kinds of signs, without their values.
 fn kinds(signs: &[Sign]) -> Vec<std::mem::Discriminant<Sign>> {
     signs.iter().map(std::mem::discriminant).collect()
 }
 
-/// Tests let the view break, to see that the terminal and the run survive it.
+/// Lets tests break the view, to check that the terminal and the run survive it.
 fn break_if_asked(view: &LiveView) {
     if cfg!(debug_assertions) && view.is_shown() && std::env::var_os("IOSONAR_BREAK_VIEW").is_some() {
         panic!("the view breaks, as it was asked to");
     }
 }
 
-/// What a key does while a run goes on.
+/// Handles a key during a run.
 fn act(key: u8, view: &mut LiveView, scene: &Scene<'_>) {
     match key {
         b'v' => view.is_wanted = !view.is_wanted,
@@ -262,14 +262,14 @@ fn setting(wish: &ProgressOptions<'_>, scene: &Scene<'_>) -> Setting {
     }
 }
 
-/// How it ended, in a few words; the summary says the rest.
+/// The outcome in a few words; the summary has the details.
 fn verdict(scene: &Scene<'_>) -> String {
     let now = scene.progress.snapshot(false);
     let end = if scene.control.signal().is_some() { "stopped" } else { "over" };
     format!("run {end}: {} completed, {} failed, {} dropped", now.completed, now.failed, now.dropped)
 }
 
-/// The line of the last second.
+/// Formats the line of the last second.
 fn watched_line(watch: &Watch<'_>, signs: &[Sign], width: usize) -> String {
     let moment = watch.moment();
     let seconds = moment.second.as_secs_f64().max(1e-3);
@@ -297,7 +297,7 @@ fn watched_line(watch: &Watch<'_>, signs: &[Sign], width: usize) -> String {
     )
 }
 
-/// How far a scan is that verifies what was written.
+/// Formats the progress of a verification scan.
 pub fn scan_line(moment: ScanMoment) -> String {
     let ScanMoment { done, total, elapsed } = moment;
     let share = if total == 0 { 1.0 } else { done as f64 / total as f64 };
@@ -333,7 +333,7 @@ fn json(now: &Snapshot, meter: &Meter, scene: &Scene<'_>) -> String {
     .to_string()
 }
 
-/// Turns moments into lines; rates come from the difference to the moment before.
+/// Formats moments as lines; rates come from the difference to the previous moment.
 struct Meter {
     expected: Expected,
     last: Snapshot,
@@ -368,7 +368,7 @@ impl Meter {
     }
 }
 
-/// What a line tells.
+/// Fields of a line.
 #[derive(Clone)]
 struct Facts {
     done: Option<f64>,
@@ -387,13 +387,12 @@ struct Facts {
     waiting: u64,
     stalls: LiveStalls,
     cautions: u64,
-    /// What makes the result doubtful, in a few words.
+    /// Reasons for doubts about the result, in a few words.
     signs: String,
 }
 
-/// Done, elapsed/total, actual/demanded and their ratio, bytes, interval tail, lateness, in flight, stalls, failures.
-/// Where there is room, in groups; where there is little, fields go in the order of the specification: bytes, ratio, p50
-/// (which only a wide line has), in flight, max.
+/// Done, elapsed/total, actual/demanded and their ratio, bytes, interval tail, lateness, in flight, stalls, failures. Wide lines have
+/// groups; narrow ones drop fields in the order of the specification: bytes, ratio, p50 (which only a wide line has), in flight, max.
 fn line(facts: &Facts, width: usize) -> String {
     let done = facts.done.map_or("  ".into(), |done| format!("{:.0}%", 100.0 * done));
     let time = match facts.span.filter(|s| s.0 > 0) {
@@ -419,7 +418,7 @@ fn line(facts: &Facts, width: usize) -> String {
         let groups = [
             words([Some(done.clone()), Some(time.clone()), None]),
             words([Some(rate.clone()), ratio.clone(), None]),
-            // A value without a unit keeps its distance, too.
+            // The space before the unit stays even without a prefix.
             format!(
                 "{} {}B/s",
                 bytes.trim_end_matches(char::is_alphabetic),
@@ -436,7 +435,7 @@ fn line(facts: &Facts, width: usize) -> String {
             return wide;
         }
     }
-    // Field and the rank at which it goes when there is no room; 0 stays.
+    // Field and its rank for dropping if there is no room; 0 stays.
     let fields = [
         (Some(done), 0),
         (Some(time), 0),
@@ -468,7 +467,7 @@ pub fn clock(time: Nanos) -> String {
     units::clock(time.0)
 }
 
-/// Two digits and a unit: 4.9k.
+/// Formats two digits and a unit: 4.9k.
 pub fn short(value: f64) -> String {
     let (value, unit) = match value {
         v if v >= 1e9 => (v / 1e9, "G"),
@@ -479,7 +478,7 @@ pub fn short(value: f64) -> String {
     if value < 10.0 && !unit.is_empty() { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
 }
 
-/// Two digits and a unit; `-` where there was nothing to measure.
+/// Formats two digits and a unit; `-` without measurements.
 fn brief(time: Nanos) -> String {
     if time.0 == 0 {
         return "-".into();
@@ -492,18 +491,18 @@ fn brief(time: Nanos) -> String {
     if value < 10.0 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
 }
 
-/// So long nothing is said about a command that reads: most are over by then.
+/// No progress of reading commands before this time: most have ended by then.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Does `work`, which reads `inputs`, and shows how far it is if that takes long.
+/// Calls `work`, which reads `inputs`, and shows its progress if that takes long.
 pub fn while_reading<T>(args: &ProgressArgs, inputs: &[Input], work: impl FnOnce() -> T) -> T {
     let form = Form::of(args);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let flag = &done;
-        // What shows nothing needs no thread.
+        // Without output no thread is needed.
         let shower = form.every().map(|every| scope.spawn(move || show_reading(form, every, inputs, flag)));
-        // It ends the showing, even by a panic.
+        // Ends the progress, even on a panic.
         let _over = SetAtEnd(flag, shower.map(|shower| shower.thread().clone()));
         work()
     })
@@ -522,7 +521,7 @@ impl Drop for SetAtEnd<'_> {
 
 fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool) {
     let begun = Instant::now();
-    // A line on a terminal starts at once then; others after their time.
+    // A line on a terminal starts at that moment; others after their interval.
     let mut next = begun + if form == Form::Rewritten { SHORT } else { every.max(SHORT) };
     let mut is_shown = false;
     while !done.load(Relaxed) {
@@ -532,7 +531,7 @@ fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool
         }
         next += every;
         let read: u64 = inputs.iter().map(Input::records_read).sum();
-        // Some are read twice; then nobody knows how much is left.
+        // Some are read twice; then the total is unknown.
         let all =
             inputs.iter().map(Input::records).sum::<Option<u64>>().filter(|all| *all >= read && *all > 0);
         match form {
@@ -553,7 +552,7 @@ fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool
     }
 }
 
-/// Done, elapsed/expected, records and how many in a second.
+/// Done, elapsed/expected, records and records per second.
 fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
     let now = Nanos(elapsed.as_nanos() as u64);
     let rate = short(read as f64 / elapsed.as_secs_f64().max(1e-3));
@@ -574,7 +573,7 @@ fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
     }
 }
 
-/// A tenth of a second is told as one: that is what lateness is compared with.
+/// Formats 100 ms as 0.1s: lateness is compared with a tenth of a second.
 fn lateness(time: Nanos) -> String {
     if time.0 >= 100_000_000 && time.0 < 10_000_000_000 {
         format!("{:.1}s", time.as_secs_f64())

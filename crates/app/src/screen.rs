@@ -1,8 +1,6 @@
-//! The terminal while a run is shown on it: keys, the alternate screen, frames that a slow terminal may miss, and the
-//! promise that it is left as it was found.
+//! The terminal while a run is shown on it: keys, the alternate screen, frames that a slow terminal may miss, and its restoration.
 //!
-//! There is one terminal and there are many ways to end, a panic among them, so what must be restored is known to the whole
-//! program.
+//! There is one terminal and there are many ways to end, a panic among them, so the state to be restored is global.
 
 use iosonar_os::Terminal;
 use iosonar_view::live::Frame;
@@ -13,30 +11,30 @@ use std::time::{Duration, Instant};
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J";
 const LEAVE: &str = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// How long a terminal may take to be left, if it takes nothing.
+/// Maximum wait when leaving a terminal that takes no output.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Most sentences that are kept for the time after.
+/// Maximum number of messages kept until the view ends.
 const MOST_SAID: usize = 1000;
 
-/// The program is about to stop: nobody takes the terminal meanwhile.
+/// The program is about to stop: the terminal must not be taken meanwhile.
 static IS_SUSPENDED: AtomicBool = AtomicBool::new(false);
 
-/// What has to be undone.
+/// State to be restored.
 #[derive(Default)]
 struct Held {
     terminal: Option<Terminal>,
-    /// Its keys come here.
+    /// Its keys are read here.
     has_keys: bool,
     /// The alternate screen is shown.
     is_entered: bool,
-    /// What was said meanwhile.
+    /// Messages during the view.
     said: Vec<String>,
-    /// Sentences that were said in all.
+    /// Number of all messages.
     sentences: usize,
 }
 
 impl Held {
-    /// Takes the keys if that can be done now; says whether they come here.
+    /// Takes the keys if possible now; returns whether they are read here.
     fn take_keys(&mut self) -> bool {
         let Some(terminal) = self.terminal.as_ref().filter(|t| t.is_foreground()) else { return false };
         if IS_SUSPENDED.load(Relaxed) {
@@ -51,17 +49,17 @@ impl Held {
 
 static HELD: Mutex<Held> =
     Mutex::new(Held { terminal: None, has_keys: false, is_entered: false, said: Vec::new(), sentences: 0 });
-/// So that nobody who only says something has to wait.
+/// Lets messages avoid the lock outside of the view.
 static IS_ENTERED: AtomicBool = AtomicBool::new(false);
 
 fn held() -> MutexGuard<'static, Held> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The terminal's keys and its screen; both are given back when this goes.
+/// The terminal's keys and its screen; both are given back on drop.
 pub struct Screen {
     sent: Option<Frame>,
-    /// What the terminal did not take yet.
+    /// Output that the terminal has not taken yet.
     rest: Vec<u8>,
     /// Frames that it missed.
     missed: u64,
@@ -69,7 +67,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the keys of standard error's terminal; none where it is no terminal, or belongs to somebody else.
+    /// Takes the keys of standard error's terminal; `None` if it is no terminal, or another user's.
     pub fn open() -> Option<Screen> {
         let terminal = Terminal::open().ok().flatten()?;
         restore_on_panic();
@@ -84,7 +82,7 @@ impl Screen {
         held().terminal.as_ref()?.size()
     }
 
-    /// Shows the alternate screen.
+    /// Enters the alternate screen.
     pub fn enter(&mut self) {
         let mut held = held();
         if !held.take_keys() {
@@ -95,18 +93,18 @@ impl Screen {
         IS_ENTERED.store(true, Relaxed);
     }
 
-    /// Shows what was there before; what was said meanwhile is said now.
+    /// Restores the previous screen; messages kept meanwhile are printed.
     pub fn leave(&mut self) {
         self.entered = false;
         leave(&mut held());
     }
 
-    /// Whether frames are shown. Somebody else may have left the screen: a panic.
+    /// Whether frames are shown. A panic may have left the screen.
     pub fn is_entered(&self) -> bool {
         self.entered && IS_ENTERED.load(Relaxed)
     }
 
-    /// Shows a frame, if the terminal has taken the one before.
+    /// Shows a frame if the terminal has taken the previous one.
     pub fn show(&mut self, frame: Frame) {
         let held = held();
         let Some(terminal) = held.terminal.as_ref().filter(|t| held.is_entered && t.is_foreground()) else {
@@ -122,19 +120,19 @@ impl Screen {
         self.rest.drain(..terminal.write_some(&self.rest).unwrap_or(self.rest.len()));
     }
 
-    /// Sends all of the next frame.
+    /// Sends the next frame completely.
     pub fn refresh(&mut self) {
         self.sent = None;
     }
 
-    /// Frames that the terminal was too slow for.
+    /// Frames missed by a slow terminal.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// Keys that were pressed within this time.
+    /// Keys pressed within this time.
     pub fn keys(&self, most: Duration) -> Vec<u8> {
-        // It is not held while this waits: whoever restores it must not have to.
+        // The lock is not held during the wait: restoring must not wait for it.
         let end = Instant::now() + most;
         loop {
             let mut held = held();
@@ -165,7 +163,7 @@ impl Drop for Screen {
 
 fn leave(held: &mut Held) {
     let is_left = std::mem::take(&mut held.is_entered) && held.terminal.is_some();
-    // All at once: however much was said, a terminal that takes nothing is waited for only once.
+    // All at once: a terminal that takes no output costs only one wait, for any number of messages.
     let mut text = String::from(if is_left { LEAVE } else { "" });
     for said in held.said.drain(..) {
         text.push_str(&said);
@@ -174,12 +172,11 @@ fn leave(held: &mut Held) {
     if !text.is_empty() {
         write(held, &text);
     }
-    // Only now: who says something meanwhile waits, and does not write into the screen that goes.
+    // Only now: other messages wait meanwhile, and are not written into the screen that is being left.
     IS_ENTERED.store(false, Relaxed);
 }
 
-/// Writes to the terminal, which may take nothing: then this is lost, and nobody waits. To standard error where there is no
-/// terminal.
+/// Writes to the terminal; output that it does not take in time is lost. Without a terminal, writes to standard error.
 fn write(held: &Held, text: &str) {
     match &held.terminal {
         Some(terminal) => terminal.write_within(text.as_bytes(), PATIENCE),
@@ -189,19 +186,19 @@ fn write(held: &Held, text: &str) {
     }
 }
 
-/// Writes to the terminal without waiting for one that takes nothing.
+/// Writes to the terminal with a limited wait.
 pub fn put(text: &str) {
     write(&held(), text);
 }
 
-/// Restores screen and keys, wherever the program is.
+/// Restores screen and keys, from any state.
 pub fn restore() {
     let end = Instant::now() + PATIENCE;
     let mut held = loop {
         match HELD.try_lock() {
             Ok(held) => break held,
             Err(TryLockError::Poisoned(held)) => break held.into_inner(),
-            // It panicked while it held it, or something takes very long: there is nothing to be done.
+            // It panicked while holding the lock, or another thread takes very long: give up.
             Err(TryLockError::WouldBlock) if Instant::now() > end => return,
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
         }
@@ -212,7 +209,7 @@ pub fn restore() {
     }
 }
 
-/// Before the program stops (Ctrl-Z): gives screen and keys back.
+/// Gives screen and keys back before the program stops (Ctrl-Z).
 pub fn suspend() {
     IS_SUSPENDED.store(true, Relaxed);
     let mut held = held();
@@ -223,12 +220,12 @@ pub fn suspend() {
     }
 }
 
-/// After that: who needs them may take them again.
+/// Allows taking them again afterwards.
 pub fn resume() {
     IS_SUSPENDED.store(false, Relaxed);
 }
 
-/// Keeps a sentence for later if the screen is not there for it now; returns it otherwise.
+/// Keeps a message for later while the view is shown; returns it otherwise.
 pub fn keep(text: String) -> Option<String> {
     if !IS_ENTERED.load(Relaxed) {
         return Some(text);
@@ -244,7 +241,7 @@ pub fn keep(text: String) -> Option<String> {
     None
 }
 
-/// The last sentence that was kept, and how many there were.
+/// Number of messages during views, and the last one kept.
 pub fn last_said() -> (usize, Option<String>) {
     let held = held();
     (held.sentences, held.said.last().cloned())

@@ -1,5 +1,5 @@
-//! Signals: while a run goes on, or its result is finished, the first asks for an orderly end and the second ends the
-//! program; before that, one ends the program. SIGUSR1 asks for a status line.
+//! Signals: during a run, or while its result is finished, the first requests an orderly end and the second ends the program; before that,
+//! one ends the program. SIGUSR1 requests a status line.
 
 use crate::output::{print_lines, print_message};
 use crate::screen;
@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 
-/// Ctrl-Z: stops with a terminal that is as it was, and shows again what was shown when it goes on.
+/// Ctrl-Z: stops with a restored terminal, and shows the view again on continuation.
 fn stop_for_a_while() {
     screen::suspend();
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
     screen::resume();
 }
 
-/// Says once that SIGINT does not end the program, where it was ignored before the program began, and which signal does. A
-/// shell without job control ignores it for each command that it starts in the background.
+/// Reports once that SIGINT was ignored before the program started and does not end it, and which signal does. A shell without job control
+/// ignores it for each background command.
 fn tell_ignored_interrupt() {
     static TOLD: Once = Once::new();
     if !is_ignored(SIGINT) {
@@ -39,22 +39,22 @@ fn tell_ignored_interrupt() {
 }
 
 /// Lets a write beyond the limit of file sizes (`ulimit -f`) fail with `EFBIG`, in place of a signal that ends the program. Programs
-/// that this one starts have the default action: a handler, unlike an ignored signal, is not inherited.
+/// started by this one have the default action: a handler, unlike an ignored signal, is not inherited.
 pub fn survive_file_size_limit() {
     if !is_ignored(SIGXFSZ) {
-        // Without a handler the signal ends the program, as it would have.
+        // Without a handler the signal would still end the program.
         let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     }
 }
 
-/// Ends the program. Several threads may hear of a signal: the others wait until all is undone.
+/// Ends the program. Several threads may receive a signal: the others wait until all is undone.
 fn end_program(signal: i32) -> ! {
     abort::undo_and(|| std::process::exit(128 + signal));
     unreachable!("the process has ended")
 }
 
-/// Ends what changes no target when a signal asks for it: `end` is set, to its number; the second one ends the program, once
-/// `abort` has done what must not be left undone.
+/// Ends commands that change no target on a signal: `end` is set to its number; the second signal ends the program after calling `abort`,
+/// which must remove temporary state.
 pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
     tell_ignored_interrupt();
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
@@ -74,15 +74,15 @@ pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> 
     Ok(())
 }
 
-/// Somebody asks how far the run is.
+/// A status line was requested.
 static STATUS_WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody asked how far the run is since this was asked last.
+/// Whether a status line was requested since the last call.
 pub fn take_status_request() -> bool {
     STATUS_WANTED.swap(false, Relaxed)
 }
 
-/// Listens while it lives.
+/// Handles signals until dropped.
 pub struct Listener {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
@@ -90,35 +90,35 @@ pub struct Listener {
     kept: Arc<Mutex<String>>,
 }
 
-/// What a signal meets.
+/// State of the run when a signal arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Nothing was started that would be lost.
+    /// Nothing has started that could be lost.
     Preparing = 0,
-    /// Other processes prepare. They take back what they have made.
+    /// Other processes prepare. They remove what they have created.
     Assembling = 3,
-    /// What waits in memory is written back, and targets are probed. Nobody has to wait for that.
+    /// Dirty pages are written back, and targets are probed. A signal may cut both short.
     LookingAhead = 4,
     /// The run can be stopped in order.
     Running = 1,
-    /// The run is over, and its result is finished.
+    /// The run has ended, and its result is being finished.
     Finishing = 2,
 }
 
-/// What a signal meets at present.
+/// The current state.
 #[derive(Debug, Clone, Default)]
 pub struct PresentPhase(Arc<AtomicU8>);
 
 impl PresentPhase {
-    /// Sets it.
+    /// Sets the state.
     pub fn set(&self, phase: Phase) {
         self.0.store(phase as u8, Relaxed);
     }
 }
 
 impl Listener {
-    /// Starts listening. A signal that is ignored stays ignored: a run under `nohup` survives its terminal.
+    /// Starts listening. An ignored signal stays ignored: a run under `nohup` survives its terminal.
     pub fn start(control: Arc<Control>) -> std::io::Result<Listener> {
         tell_ignored_interrupt();
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
@@ -174,17 +174,17 @@ impl Listener {
         Ok(Listener { handle, thread: Some(thread), phase, kept })
     }
 
-    /// Sets what a signal meets from now on.
+    /// Sets the state for later signals.
     pub fn set_phase(&self, phase: Phase) {
         self.phase().set(phase);
     }
 
-    /// What a signal meets, to be set from elsewhere.
+    /// Returns a handle for setting the state elsewhere.
     pub fn phase(&self) -> PresentPhase {
         PresentPhase(self.phase.clone())
     }
 
-    /// Says what is left from now on where a second signal ends the program.
+    /// Sets the text on kept data for a second signal, which ends the program.
     pub fn set_kept(&self, kept: impl Into<String>) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept.into();
     }

@@ -1,10 +1,10 @@
-//! CPU time of the phases of a run, printed with the hidden option `--timings`: what `./bench` counts apart.
+//! CPU time of the phases of a run, printed with the hidden option `--timings`: `./bench` counts them separately.
 
 use crate::output::print_message;
 use iosonar_os::usage::own_cpu_time;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Phases that have ended, and when the present one began. Clones are handles of the same.
+/// Finished phases, and the start of the current one. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Timings(Arc<Mutex<Phases>>);
 
@@ -26,7 +26,7 @@ impl Timings {
         Timings(Arc::new(Mutex::new(Phases { begun_ns: 0, ended: serde_json::Map::new() })))
     }
 
-    /// Ends the present phase, which had this name.
+    /// Ends the current phase under this name.
     pub fn end(&self, phase: &str) {
         let cpu = own_cpu_time();
         let now_ns = cpu.user_ns + cpu.system_ns;

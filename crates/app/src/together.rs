@@ -1,4 +1,4 @@
-//! Plans that several processes execute: the side of the one that was called, and that of each process.
+//! Plans executed by several processes: the coordinating process, and the part of each process.
 
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
@@ -23,11 +23,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What starts a program on another machine, where the environment does not say it: no password is asked for, and a connection
-/// that is gone is noticed.
+/// Default command for starting a program on another machine: it does not ask for a password, and detects a lost connection.
 const REMOTE_SHELL: &str = "ssh -T -o BatchMode=yes -o ServerAliveInterval=15";
 
-/// Whether the program was called to take part in the run of another one, whatever its name.
+/// Whether the program was started to take part in the run of another one, whatever its name.
 pub fn is_part(mut args: impl Iterator<Item = OsString>) -> bool {
     args.nth(1).is_some_and(|word| word == TAKE_PART)
 }
@@ -42,7 +41,7 @@ pub fn part() -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Carries a plan out by several processes. `check` may refuse what is prepared, and names the directory of the result.
+/// Executes a plan in several processes. `check` may refuse the prepared run, and returns the directory of the result.
 pub fn perform(
     plan: &Plan,
     progress: &ProgressArgs,
@@ -94,8 +93,8 @@ fn launch() -> Result<Launch, Failure> {
     Ok(Launch { program: std::env::current_exe()?, remote_shell: remote_shell(&shell), hear })
 }
 
-/// The words of the remote shell that a user names. OpenSSH is told not to ask for a password, which nobody could type: it
-/// is in the background, where reading from the terminal would stop it.
+/// Parses a remote shell named by the user. OpenSSH must not ask for a password: it is in the background, where reading from the terminal
+/// would stop it.
 fn remote_shell(named: &str) -> Vec<String> {
     let shell = if named.trim().is_empty() { REMOTE_SHELL } else { named };
     let mut words: Vec<String> = shell.split_whitespace().map(String::from).collect();
@@ -107,9 +106,9 @@ fn remote_shell(named: &str) -> Vec<String> {
     words
 }
 
-/// A line now and then that says which phase starts.
+/// Prints the starting phase at intervals.
 struct PhaseLines {
-    /// None: nothing is shown.
+    /// `None`: nothing is shown.
     every: Option<Duration>,
     begun: Instant,
     shown: Instant,
@@ -131,7 +130,7 @@ impl PhaseLines {
     }
 }
 
-/// Phases take different times, so what is left is an estimate.
+/// Formats a line. Phases take different times, so the remaining time is an estimate.
 fn phase_line(now: PhaseProgress<'_>, elapsed: Duration) -> String {
     let share = now.number as f64 / now.of.max(1) as f64;
     let left = if share > 0.0 { elapsed.mul_f64(1.0 / share - 1.0) } else { Duration::ZERO };

@@ -1,4 +1,4 @@
-//! A run that goes on, as intervals and moments: what progress line and live view show.
+//! A running run as intervals and moments, for the progress line and the live view.
 
 use iosonar_engine::{Prepared, Progress, Snapshot, Times};
 use iosonar_plan::{Job, Nanos, Phase, Plan, Space};
@@ -6,17 +6,17 @@ use iosonar_view::live::{CLASSES, ClassTimes, Interval, LIVE_ROWS, LiveStalls, M
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What the tail of the progress line and the table of the live view are about.
+/// Window of the progress line's tail and of the live view's table.
 const SECOND: Nanos = Nanos(1_000_000_000);
-/// So long nothing completed although something was in flight: a stall.
+/// A stall: this long without a completion although requests were in flight.
 const STALL: Duration = Duration::from_secs(1);
 
-/// What a run is expected to come to.
+/// Expected amounts of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected {
     pub requests: Option<u64>,
     pub span: Option<Nanos>,
-    /// Of a matrix, whose requests differ too much in size to be counted.
+    /// For a matrix, whose requests differ too much in size to be counted.
     pub bytes: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ impl Expected {
         Expected { requests: prepared.expected_requests(), span: prepared.expected_span(), bytes }
     }
 
-    /// How much of it is done, 0 to 1.
+    /// Share that is done, 0 to 1.
     pub fn done(self, dealt_with: u64, bytes: u64, now: Nanos) -> Option<f64> {
         let share = |part: f64, whole: f64| (part / whole).min(1.0);
         if let Some(all) = self.bytes.filter(|all| *all > 0) {
@@ -40,16 +40,16 @@ impl Expected {
         }
     }
 
-    /// How long a matrix still takes, if what is left goes as fast as what is done.
+    /// Estimates the remaining time of a matrix from the rate so far.
     pub fn left(self, done: Option<f64>, now: Nanos) -> Option<Nanos> {
-        /// Before so much is done nobody knows.
+        /// Below this share no estimate is made.
         const ENOUGH: f64 = 0.01;
         let done = done.filter(|done| self.bytes.is_some() && *done >= ENOUGH)?;
         Some(Nanos((now.0 as f64 * (1.0 - done) / done) as u64))
     }
 }
 
-/// Bytes that all requests of a plan transfer; none where a job does not say it.
+/// Bytes that all requests of a plan transfer; `None` if a job has no such amount.
 fn bytes_of(plan: &Plan) -> Option<u64> {
     let of_job = |(phase, job): (&Phase, &Job)| match job.workload.generator()?.stop.bytes? {
         Space::Bytes(bytes) => Some(bytes.0.saturating_mul(phase.passes.into())),
@@ -58,23 +58,23 @@ fn bytes_of(plan: &Plan) -> Option<u64> {
     plan.jobs().map(of_job).sum()
 }
 
-/// How it stood at one moment.
+/// State at one moment.
 struct Sample {
     counts: Snapshot,
     demanded: Option<u64>,
     times: Times,
-    /// Since the sample before.
+    /// Since the previous sample.
     longest: [Nanos; CLASSES],
 }
 
-/// Looks at a run again and again.
+/// Polls a run repeatedly.
 pub struct Watch<'a> {
     prepared: &'a Prepared,
     progress: &'a Progress,
     pub expected: Expected,
-    /// The last of them, of a second at least if there are so many.
+    /// The latest samples, at least of a second if there are enough.
     samples: VecDeque<Sample>,
-    /// The longest responses of looks that were not kept.
+    /// The longest responses of samples that were not kept.
     carried: [Nanos; CLASSES],
     stalls: Stalls,
 }
@@ -99,7 +99,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks again: what happened since the last look, and how it stands.
+    /// Polls again: returns the events since the last poll, and the current state.
     pub fn look(&mut self) -> (Interval, Moment) {
         let counts = self.progress.snapshot(false);
         let mut sample = Sample {
@@ -110,14 +110,14 @@ impl<'a> Watch<'a> {
         };
         self.stalls.look(&sample.counts);
         if self.samples.back().is_some_and(|last| last.counts.now == counts.now) {
-            // Time stands still, as before the start: nothing is gathered.
+            // Time stands still, as before the start: no sample is kept.
             self.carried = merged(self.carried, sample.longest);
             return (Interval::default(), self.moment());
         }
         sample.longest = merged(std::mem::take(&mut self.carried), sample.longest);
         let interval = self.samples.back().map_or(Interval::default(), |last| between(last, &sample));
         self.samples.push_back(sample);
-        // The oldest is the last one that lies a second back.
+        // The oldest one kept is the last that lies a second back.
         let is_old = |sample: &Sample| counts.now.saturating_sub(sample.counts.now) >= SECOND;
         while self.samples.get(1).is_some_and(is_old) {
             self.samples.pop_front();
@@ -125,7 +125,7 @@ impl<'a> Watch<'a> {
         (interval, self.moment())
     }
 
-    /// How it stood at the last look.
+    /// State at the last poll.
     pub fn moment(&self) -> Moment {
         let (Some(then), Some(now)) = (self.samples.front(), self.samples.back()) else {
             return Moment::default();
@@ -160,7 +160,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Response times of the last second, of all classes together: half, all but one in a hundred, the longest.
+    /// Response times of the last second, of all classes together: p50, p99, maximum.
     pub fn tail(&self) -> [Nanos; 3] {
         let (Some(then), Some(now)) = (self.samples.front(), self.samples.back()) else {
             return Default::default();
@@ -173,7 +173,7 @@ impl<'a> Watch<'a> {
         [all.percentile(50, max), all.percentile(99, max), max]
     }
 
-    /// Requests that became due in the last second, where anybody knows.
+    /// Requests that became due in the last second; `None` if unknown.
     pub fn demanded(&self) -> Option<u64> {
         Some(self.samples.back()?.demanded?.saturating_sub(self.samples.front()?.demanded?))
     }
@@ -205,7 +205,7 @@ fn between(last: &Sample, now: &Sample) -> Interval {
     }
 }
 
-/// Notices that nothing completes any more.
+/// Detects when nothing completes any more.
 struct Stalls {
     ended: u64,
     since: Instant,

@@ -1,4 +1,4 @@
-//! Looks at the counters of the machine each second of a run, for signs that its result is going to be doubtful.
+//! Checks the counters of the machine each second of a run, for signs of a doubtful result.
 
 use iosonar_engine::{Prepared, TargetReady};
 use iosonar_evidence::{CpuState, DeviceCounter, Series, TargetFacts, TargetKind, Throttling};
@@ -10,13 +10,13 @@ use iosonar_runner::foreign_io::look;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// Time between two looks: less says little.
+/// Interval of checks: a shorter one shows little.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What it has seen last.
+/// State of the last check.
 pub struct Witness {
     sampler: Sampler,
-    /// Devices at the bottom; none where some of it cannot be seen, or need not be crossed.
+    /// Devices at the bottom; `None` if one cannot be seen, or none need be involved.
     devices: Option<HashSet<String>>,
     /// The target, if it is one block device.
     targets: Option<HashSet<String>>,
@@ -27,14 +27,14 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Looks for the first time; none of a run without I/O.
+    /// Takes the first sample; `None` for a run without I/O.
     pub fn of(prepared: &Prepared) -> Option<Witness> {
         if !prepared.plan().engine.is_real() {
             return None;
         }
         let facts = prepared.facts();
         let is_needed = matches!(prepared.plan().claim(), Claim::Device | Claim::Replay);
-        // Discards are no sectors, and what verification reads beside the requests is not counted with them.
+        // Discards transfer no sectors, and verification reads are not counted with the requests.
         let has_dataless = prepared.targets().iter().any(TargetReady::has_dataless_changes);
         let is_counted = !has_dataless && !prepared.plan().verify.modes.checks_requests();
         let mut sampler = Sampler::of_machine(&facts, &Root::default());
@@ -53,7 +53,7 @@ impl Witness {
         })
     }
 
-    /// Looks again when a second has passed. `bytes` is what the run has transferred until now.
+    /// Checks again after a second. `bytes`: transferred by the run until now.
     pub fn look(&mut self, bytes: u64) -> &[Sign] {
         if self.looked.elapsed() >= EVERY {
             self.looked = Instant::now();
@@ -100,7 +100,7 @@ fn device_name(target: &TargetFacts) -> Option<String> {
     }
 }
 
-/// Names of the devices at the bottom of all targets; none where some bytes end elsewhere.
+/// Names of the devices at the bottom of all targets; `None` if some bytes end elsewhere.
 fn devices(targets: &[TargetFacts]) -> Option<HashSet<String>> {
     let names: Option<HashSet<String>> = bottoms_of(targets)
         .into_iter()
@@ -112,7 +112,7 @@ fn devices(targets: &[TargetFacts]) -> Option<HashSet<String>> {
     names.filter(|names| !names.is_empty())
 }
 
-/// Signs in a few words.
+/// Formats signs in a few words.
 pub fn text(signs: &[Sign]) -> String {
     signs.iter().map(Sign::to_string).collect::<Vec<_>>().join(", ")
 }
