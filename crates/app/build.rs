@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from, where the source is a git checkout.
+//! Passes the commit that the program is built from, if the source is a git checkout.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ fn main() {
     // Without this line cargo runs the script after every change in the crate.
     println!("cargo:rerun-if-changed=build.rs");
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
-    // A source archive may lie inside a checkout of something else, whose commit says nothing about this program.
+    // A source archive may lie inside another project's checkout, whose commit is unrelated to this program.
     let has_git = Path::new(ROOT).join(".git").exists();
     let commit = has_git.then(|| git(&["describe", "--always", "--tags", "--abbrev=12"])).flatten();
     match commit {
@@ -22,20 +22,20 @@ fn main() {
     }
 }
 
-/// Runs the script again when another commit is checked out, and only then.
+/// Reruns the script when another commit is checked out, and only then.
 fn watch_head() {
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
     for name in ["HEAD", "logs/HEAD"].into_iter().chain(branch.as_deref()) {
         let Some(path) = git(&["rev-parse", "--git-path", name]) else { continue };
         let path = Path::new(ROOT).join(path);
-        // Cargo takes a file that does not exist for one that has changed, and would build again and again.
+        // Cargo treats a missing file as changed, and would rebuild each time.
         if path.exists() {
             println!("cargo:rerun-if-changed={}", path.display());
         }
     }
 }
 
-/// What git answers in the workspace; nothing if it cannot.
+/// Returns git's answer in the workspace; `None` if it fails.
 fn git(args: &[&str]) -> Option<String> {
     let mut git = Command::new("git");
     // In a hook these would name another repository.

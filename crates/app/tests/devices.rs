@@ -1,5 +1,5 @@
-//! Replays on real devices: loop devices that the tests make and undo, the kernel's own view of what happened,
-//! faults, and other programs reading the records.
+//! Replays on real devices: loop devices that the tests create and remove, the kernel's own trace of them, faults, and other programs
+//! reading the records.
 //!
 //! All of it needs root. One test runs at a time, since two would disturb each other's times.
 
