@@ -1,4 +1,4 @@
-//! Archives of any size for measuring analysis, and what each statistic costs.
+//! Makes archives of any size for measuring analysis, and measures the cost of each statistic.
 
 use iosonar_analyze::demand::DemandOptions;
 use iosonar_analyze::{Detail, Limits, Records, Summary, Wanted, pass};
@@ -16,14 +16,14 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the product calls itself, so that it takes the archives for its own.
+/// The product's own name, so that it accepts the archives as its own.
 const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 /// Pages of 4 KiB in 1 TiB.
 const PAGES: u64 = 1 << 28;
 /// Requests later than this many cannot complete before one that was submitted: the slowest takes 11.25 ms, and they
 /// come 20 µs apart.
 const FLYING: usize = 1 << 10;
-/// Records that are appended at once.
+/// Records appended at once.
 const PIECE: usize = 1 << 12;
 
 /// Makes an archive of `count` requests over 1 TiB, 20 µs apart: bands of 90 µs, 0.6 ms and 9 ms, two thirds reads; four
@@ -110,7 +110,7 @@ impl Records for Stored {
     }
 }
 
-/// Prints how long each statistic of an archive takes, one line of JSON each.
+/// Prints the time of each statistic of an archive, one line of JSON each.
 pub fn measure(dir: &Path, which: &str) -> Result<()> {
     let file = Archive::open(dir)?.record_file()?.ok_or("the run has not ended")?;
     let stored = Stored(file);
@@ -140,7 +140,7 @@ pub fn measure(dir: &Path, which: &str) -> Result<()> {
     Ok(())
 }
 
-/// The most memory that this process had at once.
+/// Peak memory of this process.
 fn peak_bytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

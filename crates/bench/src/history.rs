@@ -9,19 +9,19 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Width of a picture, and the part of it between the words on the left and the edge.
+/// Width of a picture, and the part of it between the labels on the left and the edge.
 const WIDTH: u32 = 1000;
 const PLOT: (i32, i32) = (90, 880);
-/// Height of the plot of a row, and of the words around it.
+/// Height of a row's plot, and of the labels around it.
 const PLOT_HEIGHT: i32 = 110;
 const ABOVE: i32 = 34;
 const BELOW: i32 = 14;
-/// Below the last plot: when the runs were.
+/// Height of the dates below the last plot.
 const DATES: i32 = 46;
-/// Room for a date.
+/// Width of a date.
 const DATE_WIDTH: i32 = 84;
 
-/// A run that was kept.
+/// A stored run.
 struct Run {
     date: String,
     commit: String,
@@ -30,10 +30,10 @@ struct Run {
     rows: Vec<Value>,
 }
 
-/// One row of all runs.
+/// A row over all runs.
 struct Row<'a> {
     key: [String; 4],
-    /// The row of each run that has it.
+    /// The value of each run that has the row.
     of_runs: Vec<Option<&'a Value>>,
 }
 
@@ -79,7 +79,7 @@ fn lines(runs: &[Run]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for row in runs.iter().flat_map(|run| &run.rows) {
         let name = row["line"].as_str().unwrap_or_default();
-        // It becomes the name of a file.
+        // It is used as a file name.
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if is_name && !lines.iter().any(|line| line == name) {
             lines.push(name.to_string());
@@ -113,7 +113,7 @@ impl Row<'_> {
         self.of_runs.iter().map(|row| row.and_then(|row| row[name].as_f64())).collect()
     }
 
-    /// Of the last run that has the row.
+    /// Returns the value of the last run that has the row.
     fn last(&self) -> &Value {
         self.of_runs.iter().rev().flatten().next().unwrap_or(&&Value::Null)
     }
@@ -130,7 +130,7 @@ fn scene(runs: &[Run], rows: &[Row<'_>], palette: &Palette) -> Scene {
     scene
 }
 
-/// The middle of a run's part of the plot, all being equally wide.
+/// Centre of a run's part of the plot, all being equally wide.
 fn middle(run: usize, runs: usize) -> i32 {
     PLOT.0 + (PLOT.1 * (2 * run as i32 + 1)) / (2 * runs as i32)
 }
@@ -153,7 +153,7 @@ fn draw_row(scene: &mut Scene, runs: &[Run], row: &Row<'_>, area: Rect, palette:
         scene.horizontal(y(value), (area.x, area.right() - 1), Stroke::solid(palette.grid, 1));
         scene.text(words(figure(value), (area.x - 8, y(value) + 4), Anchor::End, palette.faint_text));
     }
-    // Figures of different machines do not compare.
+    // Figures of different machines are not comparable.
     for index in 1..runs.len() {
         if runs[index].machine != runs[index - 1].machine {
             let x = (middle(index, runs.len()) + middle(index - 1, runs.len())) / 2;
@@ -171,7 +171,7 @@ fn draw_row(scene: &mut Scene, runs: &[Run], row: &Row<'_>, area: Rect, palette:
     }
 }
 
-/// A step for each run, with a mark in its middle; a run without the row leaves a gap.
+/// Draws a step for each run, with a mark in its middle; a run without the row leaves a gap.
 fn course(scene: &mut Scene, values: &[Option<f64>], color: Rgb, y: &impl Fn(f64) -> i32) {
     let runs = values.len();
     let edge = |run: usize| PLOT.0 + PLOT.1 * run as i32 / runs as i32;
@@ -189,10 +189,10 @@ fn course(scene: &mut Scene, values: &[Option<f64>], color: Rgb, y: &impl Fn(f64
     }
 }
 
-/// When the runs were, and of which commit; of many runs, some.
+/// Draws the dates and commits of runs; with many runs, of some.
 fn dates(scene: &mut Scene, runs: &[Run], y: i32, palette: &Palette) {
     let every = (DATE_WIDTH as usize * runs.len()).div_ceil(PLOT.1 as usize).max(1);
-    // Counted from the end: the last is always told.
+    // Counted from the end: the last is always labelled.
     for (index, run) in runs.iter().enumerate().rev().step_by(every) {
         let x = middle(index, runs.len());
         scene.text(words(run.date.clone(), (x, y + 16), Anchor::Middle, palette.faint_text));
@@ -210,7 +210,7 @@ fn words(text: String, (x, y): (i32, i32), anchor: Anchor, color: Rgb) -> Text {
     Text { text, x, y, size: 12.0, weight, color, anchor, upright: false, figures: Vec::new() }
 }
 
-/// Three significant digits, and all of what is before the point.
+/// Formats three significant digits, and all digits before the point.
 fn figure(value: f64) -> String {
     let text = units::number(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
@@ -264,7 +264,7 @@ fn page(runs: &[Run], lines: &[String]) -> String {
     page
 }
 
-/// Text that does not end its cell.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

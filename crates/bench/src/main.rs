@@ -1,5 +1,5 @@
-//! What `./bench` measures by itself, because a shell cannot: a bare spinning loop, the reading of loads, the clocks. And
-//! the page of results that the repository keeps.
+//! Measurements of `./bench` that a shell cannot make: a bare spinning loop, the reading of loads, the clocks. And the page of results that
+//! the repository keeps.
 //!
 //! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`,
 //! `iosonar-bench archive DIR RECORDS`, `iosonar-bench trace FORM FILE REQUESTS`, `iosonar-bench statistic WHICH DIR`,
@@ -65,7 +65,7 @@ fn end(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
     }
 }
 
-/// Two threads wake each other in turn through a futex: what a handover costs anyone here. A round is one handover.
+/// Two threads wake each other in turn through a futex: the minimum cost of a handover here. A round is one handover.
 fn ping_pong(rounds: u64) {
     let (turn, changed) = (Mutex::new(0u64), Condvar::new());
     let begin = monotonic_ns();
@@ -90,13 +90,13 @@ fn ping_pong(rounds: u64) {
     println!("{{\"rounds\":{rounds},\"seconds\":{seconds}}}");
 }
 
-/// Sleeps until shortly before each of the Poisson arrivals, spins up to it and looks how late it is: what this machine
-/// allows anyone just now.
+/// Sleeps until shortly before each of the Poisson arrivals, spins up to it and measures the lateness: the limit of this machine at
+/// present.
 fn bare(rate: u64, requests: u64, spin: u64) {
     let due = arrivals(rate, requests);
     let mut late = vec![0; due.len()];
     set_timer_slack_1ns();
-    // Time zero lies ahead, as that of a run does.
+    // Time zero lies ahead, as in a run.
     let clock = Clock::from_origin(monotonic_ns() + 50_000_000);
     for (due, late) in due.iter().zip(&mut late) {
         *late = loop {
@@ -146,7 +146,7 @@ fn median(values: &[u64]) -> u64 {
     quantile(values, 0.5)
 }
 
-/// The value that the share `q` of all does not exceed.
+/// Nearest-rank quantile.
 fn quantile(values: &[u64], q: f64) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -154,7 +154,7 @@ fn quantile(values: &[u64], q: f64) -> u64 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
 }
 
-/// Reads a load from memory, as often as asked, and takes the fastest: decoded text to requests, nothing else.
+/// Parses a load in memory `rounds` times, and takes the fastest: decoded text to requests only.
 fn parse(lines: u64, rounds: u64) {
     let text = load(lines);
     let mut best = u64::MAX;
@@ -176,7 +176,7 @@ fn parse(lines: u64, rounds: u64) {
     println!("{{\"lines\":{lines},\"bytes\":{},\"cpu_ns\":{best}}}", text.len());
 }
 
-/// A load as recorded ones are: blanks that align, times to the nanosecond, both operations.
+/// A load like recorded ones: aligning blanks, times to the nanosecond, both operations.
 fn load(lines: u64) -> Vec<u8> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut text = format!("{LOAD_HEADER}\n").into_bytes();
@@ -192,7 +192,7 @@ fn load(lines: u64) -> Vec<u8> {
     text
 }
 
-/// What one reading of each clock costs, and which one a run takes here.
+/// Prints the cost of one reading of each clock, and the clock that runs use here.
 fn clock() {
     let origin = monotonic_ns();
     let (ours, system) = (Clock::from_origin(origin), Clock::system(origin));

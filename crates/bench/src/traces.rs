@@ -1,4 +1,4 @@
-//! Traces of any length in every form that `convert` reads, all of the same requests.
+//! Traces of any length in every form that `convert` reads, all of the same synthetic requests.
 
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load};
@@ -14,15 +14,15 @@ use std::path::Path;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// `dev_t` of the made-up disk 8,16, as the kernel packs it.
+/// `dev_t` of the synthetic disk 8,16, as the kernel packs it.
 const DEVICE: u32 = 8 << 20 | 16;
-/// Process that asks for everything.
+/// Process of all requests.
 const PID: u32 = 4711;
 const NAME: &str = "postgres";
-/// Latencies are shorter than this, so that an end is never farther away.
+/// Upper bound of latencies, which limits how far a completion is away.
 const LONGEST_NS: u64 = 250_000;
 
-/// A request that is made up: 20 µs after the one before on average, with about 8 others in flight.
+/// A synthetic request: 20 µs after the previous one on average, with about 8 others in flight.
 #[derive(Clone, Copy)]
 struct Made {
     time: u64,
@@ -52,7 +52,7 @@ fn requests(count: u64) -> impl Iterator<Item = Made> {
     })
 }
 
-/// Makes a trace of `count` requests in a form; of `blktrace` the two files of a machine with two CPUs.
+/// Makes a trace of `count` requests in a form; for `blktrace` the two files of a machine with two CPUs.
 pub fn make(form: &str, path: &Path, count: u64) -> Result<()> {
     match form {
         "blktrace" => return blktrace(path, count),
@@ -110,7 +110,7 @@ fn fio(path: &Path, count: u64) -> Result<()> {
     Ok(log.end()?.flush()?)
 }
 
-/// A row of `write_lat_log` with offsets: the time of the end in milliseconds, the latency, and the direction.
+/// Writes a row of `write_lat_log` with offsets: completion time in milliseconds, latency, and direction.
 fn fio_latency(out: &mut Out, r: Made) -> std::io::Result<()> {
     let (end_ms, direction) = ((r.time + r.latency) / 1_000_000, u8::from(r.op.is_write()));
     let (bytes, offset) = (r.sectors * SECTOR, r.sector * SECTOR);
@@ -161,7 +161,7 @@ fn fiu(out: &mut Out, r: Made) -> std::io::Result<()> {
     writeln!(out, "{} 1234 fio {} {} {} 6 0 0a1b2c3d", r.time, r.sector, r.sectors, r.op.letter())
 }
 
-/// When somebody requested a request, or when it ended.
+/// Submission or completion of a request.
 #[derive(Clone, Copy)]
 struct Event {
     time: u64,
@@ -169,7 +169,7 @@ struct Event {
     request: Made,
 }
 
-/// Two events of each request, in the order of time, with their numbers.
+/// Calls a function for both events of each request, ordered by time, with their numbers.
 fn events<E>(
     all: impl Iterator<Item = Made>,
     mut each: impl FnMut(u64, Event) -> std::result::Result<(), E>,
@@ -217,7 +217,7 @@ fn ftrace(out: &mut Out, e: Event) -> std::io::Result<()> {
         false => (format!("{NAME}-{PID}"), "block_bio_queue", "", NAME),
         true => ("<idle>-0".to_string(), "block_rq_complete", "() ", "0"),
     };
-    // Newer kernels tell a request's priority.
+    // Newer kernels print a request's priority.
     let priority = if e.is_end { " none,0,0" } else { "" };
     writeln!(
         out,

@@ -1,5 +1,5 @@
-//! `./bench` must not rot: each of its lines runs for a moment and prints figures, and what it made is gone however it
-//! ends. No test looks at a time: that would measure the machine.
+//! `./bench` must not rot: each of its lines runs briefly and prints figures, and its files are removed however it ends. No time is
+//! asserted: that would measure the machine.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// The folder of the programs; None where the product's is not built.
+/// The folder of the programs; `None` if the product is not built.
 fn programs() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_BIN_EXE_iosonar-bench")).parent()?;
     folder.join("iosonar").exists().then(|| folder.to_path_buf())
@@ -28,7 +28,7 @@ macro_rules! programs_or_skip {
     };
 }
 
-/// Taken by tests that make zram devices: one looks at which ones there are.
+/// Held by tests that create zram devices: one checks which devices exist.
 static ZRAMS: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -57,7 +57,7 @@ fn every_line_prints_figures() {
     assert_eq!(left.len(), 1, "only the results stay");
 }
 
-/// A figure for each repetition, as large as such a thing can be.
+/// Asserts a figure of plausible size for each repetition.
 fn assert_sane(row: &Value) {
     let ours = row["ours"].as_array().unwrap();
     assert_eq!(ours.len(), 1, "{row}");
