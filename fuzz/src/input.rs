@@ -1,15 +1,15 @@
-//! Inputs: the seeds of a target, then what chance makes of them. Input I of a seed number is always the same.
+//! Inputs: the seeds of a target, then random mutations of them. Input I of a seed number is always the same.
 
 use iosonar_testkit::SplitMix;
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-/// Inputs are no longer than this.
+/// Maximum length of an input.
 const MOST_BYTES: usize = 1 << 16;
-/// Whole numbers at which something changes.
+/// Boundary values of integers.
 const NUMBERS: [u64; 12] =
     [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 1 << 32, i64::MAX as u64, 1 << 63, u64::MAX];
-/// The same, and others, as text.
+/// Boundary values and other words, as text.
 const WORDS: [&str; 12] = [
     "0",
     "-1",
@@ -33,7 +33,7 @@ impl Chance {
         self.0.next()
     }
 
-    /// Below `end`, or 0.
+    /// Returns a number below `end`; 0 if that is 0.
     fn below(&mut self, end: usize) -> usize {
         self.0.below(end as u64) as usize
     }
@@ -66,12 +66,12 @@ impl Inputs {
         Ok(Inputs { seeds, tokens: tokens(&dictionary), first })
     }
 
-    /// How many inputs at the start are seeds as they are.
+    /// Number of unmodified seeds at the start.
     pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
-    /// An input by its number.
+    /// Returns an input by its number.
     pub fn get(&self, number: u64) -> Vec<u8> {
         if let Some(seed) = usize::try_from(number).ok().and_then(|n| self.seeds.get(n)) {
             return seed.clone();
@@ -85,7 +85,7 @@ impl Inputs {
         data
     }
 
-    /// One change.
+    /// Applies one mutation.
     fn change(&self, data: &mut Vec<u8>, chance: &mut Chance) {
         let at = chance.below(data.len() + 1);
         let most = 1 << chance.below(8);
@@ -128,13 +128,13 @@ impl Inputs {
     }
 }
 
-/// Writes over what is there, and behind it.
+/// Overwrites bytes from a place on, extending the data if necessary.
 fn put(data: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     let end = (at + bytes.len()).min(data.len());
     data.splice(at..end, bytes.iter().copied());
 }
 
-/// The words of a dictionary in libFuzzer's form: `"word"` or `name="word"` in each line, with `\\`, `\"` and `\xNN`.
+/// Parses the words of a dictionary in libFuzzer's form: `"word"` or `name="word"` in each line, with `\\`, `\"` and `\xNN`.
 pub fn tokens(dictionary: &str) -> Vec<Vec<u8>> {
     let lines = dictionary.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| token(line.strip_suffix('"')?.split_once('"')?.1)).collect()

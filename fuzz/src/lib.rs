@@ -1,7 +1,6 @@
-//! Fuzz targets: each is a function of any bytes that must not panic, and asserts what has to hold.
+//! Fuzz targets: each is a function of any bytes that must not panic, and asserts its invariants.
 //!
-//! A target is a file in `targets/` and a word in the list below; everything else takes it from there. No part of the
-//! product.
+//! A target is a file in `targets/` and a word in the list below; everything else is derived from that. No part of the product.
 
 mod input;
 
@@ -36,9 +35,9 @@ options! {
 /// A fuzz target.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// The name of its file, of its seeds and of its dictionary.
+    /// Name of its file, its seeds and its dictionary.
     pub name: &'static str,
-    /// Panics where something does not hold.
+    /// Panics if an invariant is violated.
     pub run: fn(&[u8]),
 }
 
@@ -69,15 +68,15 @@ targets! {
     xdd_options,
 }
 
-/// Fails on some inputs: shows that the driver finds what is to be found.
+/// Fails on some inputs: shows that the driver finds failures.
 pub const BROKEN: Target = Target { name: "broken", run: |data| assert!(data.len() % 7 != 3, "broken") };
 
-/// The target of this name.
+/// Returns the target of this name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.iter().chain([&BROKEN]).find(|target| target.name == name).copied()
 }
 
-/// The text that the bytes begin with.
+/// The valid text at the start of the bytes.
 fn text(data: &[u8]) -> &str {
     match std::str::from_utf8(data) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Runs the fuzz targets without libFuzzer: their seeds, then seeded changes of them, each target in a process of its own.
+//! Runs the fuzz targets without libFuzzer: their seeds, then seeded mutations of them, each target in a separate process.
 //!
 //!     iosonar-fuzz [--seconds N] [--seed N] [TARGET...]   all of these targets together for N seconds (30)
 //!     iosonar-fuzz --seed N --run I TARGET                one input again
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long an input may take beyond the time of its target.
+/// Maximum time of an input beyond the time of its target.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Address space of a process that runs a target.
 const MEMORY: u64 = 4 << 30;
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// One input of each target; a panic ends the process.
+/// Repeats one input of each target; a panic ends the process.
 fn run_again(targets: &[Target], seed: u64, number: u64) -> Result<ExitCode> {
     for target in targets {
         (target.run)(&Inputs::new(target.name, seed)?.get(number));
@@ -82,7 +82,7 @@ fn run_again(targets: &[Target], seed: u64, number: u64) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The work of a child: input after input. The number of the present one is in a file, for whoever comes after a crash.
+/// Runs input after input in a child. A file contains the current number, to be read after a crash.
 fn run_inputs(target: Target, seed: u64, seconds: f64, progress: &Path) -> Result<ExitCode> {
     setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) })?;
     let inputs = Inputs::new(target.name, seed)?;
@@ -98,7 +98,7 @@ fn run_inputs(target: Target, seed: u64, seconds: f64, progress: &Path) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// A target that runs.
+/// A running target.
 struct Running {
     target: Target,
     child: Child,
@@ -106,7 +106,7 @@ struct Running {
     until: Instant,
 }
 
-/// Runs as many targets at the same time as there are CPUs.
+/// Runs as many targets concurrently as there are CPUs.
 fn run_targets(targets: &[Target], seed: u64, seconds: f64) -> Result<ExitCode> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/fuzz/stable");
     std::fs::create_dir_all(&folder)?;
@@ -138,7 +138,7 @@ fn run_targets(targets: &[Target], seed: u64, seconds: f64) -> Result<ExitCode> 
 fn start(target: Target, seed: u64, seconds: f64, folder: &Path) -> Result<Running> {
     let progress = folder.join(format!("{}.{}.run", target.name, std::process::id()));
     File::create(&progress)?;
-    // Written to a file: a pipe that nobody reads would fill up.
+    // Written to a file: a pipe without a reader would fill up.
     let errors = File::create(progress.with_extension("err"))?;
     let child = Command::new(std::env::current_exe()?)
         .args(["--seed", &seed.to_string(), "--seconds", &seconds.to_string(), target.name, "--child"])
@@ -155,7 +155,7 @@ fn start(target: Target, seed: u64, seconds: f64, folder: &Path) -> Result<Runni
     })
 }
 
-/// Says what a target did; false if something was found.
+/// Reports the result of a target; returns false if something was found.
 fn end(running: Running, seed: u64, is_late: bool, folder: &Path) -> Result<bool> {
     let name = running.target.name;
     let output = running.child.wait_with_output()?;

@@ -1,5 +1,4 @@
-//! Any words as a blkreplay command line: an error in one line or a plan, never a panic, and the plan holds together and reads
-//! back.
+//! Any words as a blkreplay command line: an error in one line or a plan, never a panic, and the plan is valid and reads back.
 
 use iosonar_dialect_blkreplay::{Command, parse};
 use iosonar_plan::Plan;

@@ -1,4 +1,4 @@
-//! Any bytes as a load, under every way of treating backward time: an error or requests, never a panic.
+//! Any bytes as a load, under every policy for backward time: an error or requests, never a panic.
 
 use iosonar_load::{Recorded, Room, Source, Text, scan};
 use iosonar_plan::{Backward, Nanos, TraceReplay};

@@ -8,7 +8,7 @@ use clap::Parser;
 pub fn run(data: &[u8]) {
     let text = crate::text(data);
     let _ = args::Cli::try_parse_from(["iosonar"].into_iter().chain(text.split_whitespace()));
-    // Most that is wrong with a word is found in the options that have a form of their own.
+    // Most errors are found in options with a separate syntax.
     for option in
         ["--bs", "--bsrange", "--bssplit", "--random-distribution", "--pin", "--sim-stall", "--sim-change", "--rate"]
     {

@@ -1,4 +1,4 @@
-//! Any text as a plan: an error, or a plan that reads back as it was.
+//! Any text as a plan: an error, or a plan that reads back unchanged.
 
 /// See the module.
 pub fn run(data: &[u8]) {

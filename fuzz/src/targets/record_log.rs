@@ -1,5 +1,5 @@
-//! Any bytes as a log of records: an error, or records and what was lost behind them. Checksums are made right in a
-//! second try, so that the packed records are reached, too; what is read packs into a log that reads the same.
+//! Any bytes as a log of records: an error, or records and the bytes lost after them. A second try corrects the checksums, so that the
+//! packed records are reached, too; the records read pack into a log that reads the same.
 
 use iosonar_archive::{Frame, Record, read_log_from};
 use std::path::Path;
@@ -16,7 +16,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Record>> {
     Some(records)
 }
 
-/// A log of one frame with this payload.
+/// Returns a log of one frame with this payload.
 fn log_of(count: u32, payload: &[u8]) -> Vec<u8> {
     let mut log = b"iosonarL".to_vec();
     log.extend(2u32.to_le_bytes());

@@ -1,11 +1,11 @@
-//! Any bytes as a Parquet file of records, and a right one with damage: an error or records. The library tells of some
-//! damage by a panic, which the reader catches; a panic of ours is a finding.
+//! Any bytes as a Parquet file of records, and a valid one with damage: an error or records. The library reports some damage by a panic,
+//! which the reader catches; a panic of ours is a finding.
 
 use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Once;
 
-/// Aborts at a panic of ours, also where the reader would catch it, and keeps silent about those of the library.
+/// Aborts on a panic of ours, even where the reader would catch it, and silences those of the library.
 fn only_our_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,4 +1,4 @@
-//! Any bytes as sectors that were read, the first one as their fill: what they are said to be holds, and never a panic.
+//! Any bytes as sectors that were read, the first one as their fill: their classification holds, and never a panic.
 
 use iosonar_content::{Sector, SectorHeader, damage, inspect, intact, regenerate, seed_of_tail, torn_at};
 use iosonar_plan::Fill;

@@ -1,4 +1,4 @@
-//! Any text as the log of named samples: each line is a sample or is left out, and a sample reads back as it was.
+//! Any text as the log of named samples: each line is a sample or skipped, and a sample reads back unchanged.
 
 use iosonar_archive::parse_sample;
 
