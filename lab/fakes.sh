@@ -102,7 +102,7 @@ fake_stalls_hidden() {
     full_file file || return
     start_run -t "$file" --rw randwrite --bs 4k --runtime 4 --time-based || return
     sleep 2
-    # Who waits for a frozen file system cannot be ended: it thaws also if this shell ends meanwhile.
+    # A process that waits for a frozen file system cannot be killed: thaw it even if this shell ends meanwhile.
     setsid bash -c 'fsfreeze -f "$1" && sleep 1; fsfreeze -u "$1"' _ "${file%/*}" &
     wait $!
     end_run
@@ -213,7 +213,7 @@ fake_cache_below() {
     lab_loop device 64 || return
     losetup --direct-io=off "$device" || return
     "$IOSONAR" layout evict "$(losetup -n -O BACK-FILE "$device")" > /dev/null || return
-    # Places that are visited again come from the cache.
+    # Repeated places are read from the cache.
     bad_run -t "$device" --rw randread --bs 4k --size 32m --norandommap --number-ios 30000 --probe on
 }
 
@@ -236,7 +236,7 @@ fake_fresh_or_warm_mapping() {
 fake_fragmented() {
     local mount number
     file_system mount 64 || return
-    # Files of 64 KiB fill it, and every other one goes.
+    # Files of 64 KiB fill it, and every other one is removed.
     for ((number = 0; number < 4096; number++)); do
         head -c 65536 /dev/urandom > "$mount/$number" 2> /dev/null || break
     done
@@ -260,7 +260,7 @@ fake_copied_up() {
 
 # --- setting up, undoing ------------------------------------------------------------------------------------------
 
-# loopdev.sh undoes its devices and mounts; here is what it does not know.
+# loopdev.sh undoes its devices and mounts; this undoes the rest.
 BACKGROUND=()
 MADE=()
 CHANGED=()
@@ -276,7 +276,7 @@ lacks() { # REASON
 }
 
 in_background() { # COMMAND...
-    # A session of its own, so that its children end with it.
+    # A separate session, so that its children end with it.
     setsid "$@" 2> /dev/null &
     BACKGROUND+=($!)
 }
@@ -335,7 +335,7 @@ mounted_tmpfs() { # VARIABLE
     printf -v "$1" %s "$_made/mount"
 }
 
-# An ext4 of its own, so that nobody else has files there.
+# A new ext4, which has no files of others.
 file_system() { # VARIABLE MEBIBYTES
     local _device
     lab_loop _device "$2" || return
@@ -355,7 +355,7 @@ zram_device() { # VARIABLE MEBIBYTES
     local _number
     [[ -e /sys/class/zram-control ]] || modprobe zram num_devices=0 2> /dev/null
     [[ -e /sys/class/zram-control ]] || { lacks 'the kernel has no zram'; return; }
-    # Signals wait for the device to be known.
+    # Signals wait until the device is known.
     trap '' INT TERM HUP
     _number=$(< /sys/class/zram-control/hot_add) && MADE+=("/dev/zram$_number")
     catch_signals
@@ -421,7 +421,7 @@ pause_run() { # SECONDS
     kill -CONT "$RUN" 2> /dev/null
 }
 
-# What the judgement says of a caution: "fail" or "caution", and by which it is explained; nothing if it did not appear.
+# Level of a caution in the judgement, "fail" or "caution", and by which it is explained; empty if it did not appear.
 said_of() { # NAME < JUDGEMENT
     awk -v name="$1:" '
         /^[^ ]/ || /^$/ { is_it = ($1 == "fail" || $1 == "caution") && $2 == name; if (is_it) level = $1 }
@@ -445,7 +445,7 @@ row() { # CAUTION WAY SHOWN VERDICT
     printf '%-24s %-61s %-8s %s\n' "$@"
 }
 
-# Runs a way once, and leaves what its judgement says in SAID and VERDICT.
+# Runs a way once, and sets SAID and VERDICT from its judgement.
 try_once() { # NAME
     local status=0 judgement
     VERB=(run) UNDER=() REASON=
@@ -461,8 +461,8 @@ try_once() { # NAME
     return "$status"
 }
 
-# The counters of a disk count everybody. What others write at the same moment can hide what this run did not, so a caution that
-# does not appear gets two more tries; the table says so.
+# The counters of a disk include other programs. Their concurrent writes can hide missing ones of this run, so a caution that does not
+# appear gets two more tries; the table says so.
 try() { # NAME WAY
     local number shown=yes
     for number in 1 2 3; do
@@ -547,7 +547,7 @@ SCRATCH=${SCRATCH:-${TMPDIR:-/var/tmp}}
 
 export LAB_DIR
 LAB_DIR=$(mktemp -d "$(realpath "$SCRATCH")/iosonar-fakes.XXXXXX") || exit
-# These runs are no history of anybody's targets.
+# Keep these runs out of the user's ledger.
 export IOSONAR_LEDGER=$LAB_DIR/targets.jsonl
 # shellcheck source=lab/loopdev.sh
 source "$here/lab/loopdev.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every command, front end and option that writes, removes, mounts, attaches or resumes beside files, links, directories,
-# mounts and loop devices of somebody else: to its end, refused, and killed. Nothing of others may change.
+# Runs every command, front end and option that writes, removes, mounts, attaches or resumes beside files, links, directories, mounts and
+# loop devices of others: to its end, refused, and killed. Nothing of others may change.
 # Needs root. Usage: lab/foreign.sh BINARY
 set -uo pipefail
 
@@ -31,7 +31,7 @@ ln -s "$BINARY" "$WORK/xdd"
 ln -s "$BINARY" "$WORK/blkreplay"
 iosonar() { "$BINARY" "$@" < /dev/null; }
 
-# What is somebody's: names that resemble those of the program, in both directories that it makes something in.
+# Files of others: their names resemble those of the program, in both directories in which it creates files.
 THEIR_NAMES=(.iosonar-scratch-notes .iosonar-scratch-1-0 .iosonar-age-7 .iosonar-age-1-0 .iosonar-doctor-1 .iosonar-doctor-1-0
     .iosonar-convert-1-0 .iosonar-derive-99999999-0 .iosonar-iozone-1-0 .iosonar-xdd-1-0 .iosonar-fill-1-0
     .iosonar-calibrate-1-0 .iosonar-blkreplay-1-0 .tmpAbCdEf out.partial .out.partial)
@@ -71,7 +71,7 @@ listing() { # Everything of theirs, by content and inode. Only what it is made o
     awk -v a="$MOUNTED" -v b="$WORK/here/.iosonar-scratch-1-0/point" '$5 == a || $5 == b' /proc/self/mountinfo
 }
 
-# same NAME: whether all is as it was. What is different is told.
+# same NAME: checks that nothing has changed, and prints the differences.
 BEFORE=$(listing)
 same() {
     local after
@@ -99,7 +99,7 @@ ends() {
     fi
     ((!LOOK)) || same "$@"
 }
-# Whether everything is looked at after each command.
+# Whether everything is checked after each command.
 LOOK=1
 
 # killed COMMAND...: killed at some moment, then the same to its end.
@@ -107,7 +107,7 @@ MOMENTS=(0.05 0.1 0.2 0.4 0.8)
 KILLS=0
 killed() {
     local process
-    # A function would be killed, and the command would go on.
+    # A function would be killed, and the command would continue.
     [[ $1 != iosonar ]] || set -- "$BINARY" "${@:2}"
     own
     "$@" < "${INPUT:-/dev/null}" > /dev/null 2>&1 &
@@ -116,7 +116,7 @@ killed() {
     kill -9 "$process" 2> /dev/null
     wait "$process" 2> /dev/null
     same killed "$@"
-    # What is hidden stays, for the next start to remove it.
+    # Hidden files stay, for the next start to remove them.
     rm -rf --one-file-system own/[a-z]*
     ends "${CODES:-0|4}" "$@"
     if compgen -G 'own/.iosonar-*' > /dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets and runs each of them for a while under libFuzzer. That needs a nightly compiler; without one the
-# driver of fuzz/src/main.rs runs them, which knows nothing of coverage. cargo-fuzz is not needed.
+# Builds the fuzz targets and runs each of them for a while under libFuzzer. That needs a nightly compiler; without one the driver of
+# fuzz/src/main.rs runs them, without coverage feedback. cargo-fuzz is not needed.
 #
 #     lab/fuzz.sh                          every target, ten minutes each
 #     lab/fuzz.sh SECONDS [TARGET...]      these targets, SECONDS each
@@ -46,7 +46,7 @@ build() {
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
         -Cllvm-args=-sanitizer-coverage-trace-compares'
     local target
-    # One program for each: what a target does not call is not in it, and costs it nothing.
+    # A program for each target: code that it does not call is not in it, and costs nothing.
     for target; do
         printf 'libfuzzer_sys::fuzz_target!(|data: &[u8]| iosonar_fuzz::targets::%s::run(data));\n' "$target" \
             > "$dir/entry/$target.rs"
@@ -54,12 +54,12 @@ build() {
             IOSONAR_FUZZ_ENTRY=$dir/entry/$target.rs \
             cargo +nightly build --quiet --release --manifest-path fuzz/libfuzzer/Cargo.toml --target "$host" \
             --target-dir "$dir/target"
-        # A copy, so that a later build does not exchange a program that runs.
+        # A copy, so that a later build does not replace a running program.
         cp --remove-destination "$dir/target/$host/release/iosonar-libfuzzer" "$dir/bin/$target"
     done
 }
 
-# What libFuzzer reports in its first and last status lines: `#123 INITED cov: 45 ft: 67 …`.
+# Features in the first or last status line of libFuzzer: `#123 INITED cov: 45 ft: 67 …`.
 features() { # WHICH-END LOG
     { grep -oE "\bft: [0-9]+" "$2" || echo "ft: 0"; } | "$1" -n 1 | grep -oE "[0-9]+"
 }
@@ -69,7 +69,7 @@ fuzz() { # TARGET
     mkdir -p "$dir/corpus/$target" "$dir/findings/$target"
     [[ ! -d fuzz/seeds/$target ]] || seeds=("fuzz/seeds/$target")
     [[ ! -f fuzz/dictionaries/$target ]] || dictionary=("-dict=fuzz/dictionaries/$target")
-    # A finding ends the program, and another one takes the time that is left.
+    # A finding ends the program, and another one uses the remaining time.
     local end=$((SECONDS + seconds)) runs=0
     while ((SECONDS < end)); do
         nice -n 19 "$dir/bin/$target" -max_total_time=$((end - SECONDS)) -timeout=20 -rss_limit_mb=2048 \

@@ -25,7 +25,7 @@ touch "$out/.iosonar-gallery"
 # shellcheck source=lab/loopdev.sh
 source "$here/lab/loopdev.sh"
 
-# Pictures carry the command: names in it are short, and say nothing about this machine.
+# Pictures contain the command: names in it are short, and independent of this machine.
 cd "$out"
 PATH=$(dirname "$(realpath "$iosonar")"):$PATH
 
@@ -49,7 +49,7 @@ replay() { # NAME LOAD OPTION...
     iosonar analyze "$name" > "$name.analysis.txt"
 }
 
-# Only so many reads and writes a second are let through, by the kernel (block I/O controller, version 1).
+# The kernel limits reads and writes per second (block I/O controller, version 1).
 throttled() { # DEVICE IOPS COMMAND...
     local group=/sys/fs/cgroup/blkio/iosonar-gallery.$$ number
     number=$(<"/sys/block/${1##*/}/dev")

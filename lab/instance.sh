@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# An instance of tracefs of one's own, so that other users of tracing are not disturbed. Source this file, as root, in
-# bash, and have a function or program named `die` that takes a message:
+# A private instance of tracefs, so that other users of tracing are not disturbed. Source this file, as root, in bash, and have a function
+# or program named `die` that takes a message:
 #
 #   source lab/instance.sh
 #   trap instance_undo EXIT
@@ -22,7 +22,7 @@ instance_unlock() {
     INSTANCE_LOCK=
 }
 
-# Only what this script made, the last first. Another user's instance keeps the mount.
+# Removes only what this script created, the last first. Another user's instance keeps the mount.
 instance_undo() {
     # A signal may have come while it was locked.
     instance_unlock
@@ -30,7 +30,7 @@ instance_undo() {
     if [[ -n $INSTANCE && -d $INSTANCE ]]; then
         echo 0 >"$INSTANCE/tracing_on"
         echo 0 >"$INSTANCE/events/enable"
-        # The reader may hold it for a moment longer, and the mount for one more.
+        # The reader may hold it for a moment, and then the mount.
         instance_eventually rmdir "$INSTANCE" || echo "$INSTANCE could not be removed" >&2
     fi
     if grep -q "^$INSTANCE_MOUNT $TRACEFS " /proc/self/mounts && [[ -z $(ls -A "$TRACEFS/instances") ]]; then

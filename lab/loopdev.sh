@@ -6,20 +6,19 @@
 #   lab_loop BIG_BLOCKS 64 -b 4096     # further words are options of losetup
 #   lab_mount MOUNT_POINT "$DEVICE" xfs
 #
-# Everything is undone, the last first, when the shell ends: by exit, by `set -e`, by SIGINT, SIGTERM or SIGHUP. What
-# a shell that was killed left behind is undone by `lab_sweep`. Sourcing sets traps for these signals and for EXIT; a
-# script with an EXIT trap of its own calls `lab_undo` in it.
+# Everything is undone, the last first, when the shell ends: by exit, by `set -e`, by SIGINT, SIGTERM or SIGHUP. The remains of a killed
+# shell are removed by `lab_sweep`. Sourcing sets traps for these signals and for EXIT; a script with an EXIT trap calls `lab_undo` in it.
 #
 # Images are made in $LAB_DIR, else $TMPDIR, else /tmp.
 
-# Directories of this shell and of its predecessors are told apart by the process id in their names.
+# The process id in the names distinguishes directories of this shell from those of its predecessors.
 LAB_PREFIX=iosonar-lab
 LAB_UNDO=()
 
 lab_say() { printf 'lab: %s\n' "$*" >&2; }
 
-# Where a new image or mount point goes: a directory of its own, which lab_undo removes.
-# The directory is noted before it is filled, so that no signal can come in between.
+# Makes a directory for a new image or mount point, which lab_undo removes. The directory is noted before it is filled, so that no signal
+# can come in between.
 lab_directory() { # VARIABLE
     local _lab_made
     _lab_made=$(mktemp -d "${LAB_DIR:-${TMPDIR:-/tmp}}/$LAB_PREFIX.$$.XXXXXX") || return
@@ -33,7 +32,7 @@ lab_loop() { # VARIABLE MEBIBYTES [OPTION OF LOSETUP]...
     shift 2
     lab_directory _lab_directory || return
     dd if=/dev/urandom of="$_lab_directory/image" bs=1M count="$_lab_mebibytes" iflag=fullblock conv=fsync status=none || return
-    # Pages of the image that stay in memory would be written behind the device's back.
+    # Pages of the image in the page cache would be written past the device.
     dd of="$_lab_directory/image" oflag=nocache conv=notrunc,fdatasync count=0 status=none || return
     _lab_device=$(losetup -f --show --direct-io=on "$@" "$_lab_directory/image") || return
     if [[ $(<"/sys/block/${_lab_device##*/}/loop/dio") != 1 ]]; then
@@ -62,11 +61,11 @@ lab_mount() { # VARIABLE DEVICE ext4|xfs|btrfs [OPTION OF MOUNT]...
     printf -v "$_lab_variable" %s "$_lab_directory/mount"
 }
 
-# Undoes one directory with what was made of it. Tells what could not be undone.
+# Undoes one directory with everything created in it. Reports failures.
 lab_undo_directory() { # DIRECTORY
     local directory=$1 device tries
     if mountpoint -q "$directory/mount"; then
-        # A process that was just ended may hold it for a moment longer.
+        # A process that has just ended may hold it for a moment longer.
         for ((tries = 0; tries < 20; tries++)); do
             umount "$directory/mount" 2>/dev/null && break
             sleep 0.1
@@ -103,7 +102,7 @@ lab_undo() {
     return "$status"
 }
 
-# Undoes what shells left behind that were killed: directories whose process is gone, the newest first.
+# Removes the remains of killed shells: directories whose process is gone, the newest first.
 lab_sweep() {
     local directory process status=0
     while read -r directory; do

@@ -55,7 +55,7 @@ LIMIT_SECONDS = 20
 PATIENCE_SECONDS = 4
 MEMORY = 16 << 30
 LARGEST_FILE = 256 << 20
-# A user who owns nothing.
+# A user who owns no files.
 NOBODY = 64999
 
 RUNNERS = {"run", "replay", "knee", "xdd", "blkreplay", "record", "live"}
@@ -497,7 +497,7 @@ def damage_words(rng, words, options):
     elif how == 6 and i < len(words):
         words[i] = rng.choice(WORDS)
     elif how in (7, 8, 9):
-        # Front ends have options of their own form; elsewhere one of the same command is likelier to go far.
+        # Front ends have options in another form; elsewhere an option of the same command is likelier to get far.
         own = options.get(words[0], [])
         option = rng.choice(own if own and rng.random() < 0.8 else rng.choice(sorted(options.items()))[1] or ["--no-such-option"])
         value = rng.choice([*WORDS, "1", "2", "8", "4k", "1ms", "2s", "10%"])
@@ -672,7 +672,7 @@ class Ended:
             find("was refused without a message that names the program")
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", self.err.replace("\r", "")):
             find("control characters in a message")
-        # JSON may have DEL as it is.
+        # JSON may contain DEL unescaped.
         if self.words and self.words[0] in PRINTERS and re.search(r"[\x00-\x08\x0b-\x1f]", self.out):
             find("control characters on standard output")
         self.judge_files(before, after, temporary)
@@ -708,7 +708,7 @@ class Lab:
     def __init__(self, arguments, scratch):
         self.seed, self.limit, self.keep = arguments.seed, arguments.limit, pathlib.Path(arguments.keep).absolute()
         self.scratch = scratch
-        # A copy where anyone may execute it, which no build exchanges.
+        # A copy that anyone may execute, and that no build replaces.
         self.program = str(scratch / "iosonar")
         shutil.copy(arguments.program, self.program)
         scratch.chmod(0o755)

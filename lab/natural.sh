@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records a natural workload: a program of everyday use on a file system of its own on a loop device. Needs root.
+# Records a natural workload: a program of everyday use on a new file system on a loop device. Needs root.
 #
 #   lab/natural.sh NAME OUT [SECONDS]      records it with iosonar into the directory OUT
 #   lab/natural.sh --look NAME [SECONDS]   records nothing, and says how many requests came each second
@@ -9,16 +9,16 @@
 #   compiler   a tree of C that is compiled again and again, on ext4
 #   packages   archives that are unpacked and synced, on btrfs
 #   logs       writers of log lines that wait for fsync, with rotation, on ext4
-#   backup     tar with xz reads a tree while small changes go on, on XFS
+#   backup     tar with xz reads a tree during small changes, on XFS
 #
-# It runs for SECONDS (180) after it has been prepared and the file system has been mounted anew, so that nothing of it is
-# in the page cache. Everything is undone at the end, by Ctrl-C, too.
+# It runs for SECONDS (180) after it has been prepared and the file system has been remounted, so that the page cache holds nothing of it.
+# Everything is undone at the end, by Ctrl-C, too.
 #
 # Images are made in $LAB_DIR, else $TMPDIR, else /tmp; IOSONAR is the program (target/release/iosonar).
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 IOSONAR=${IOSONAR:-$HERE/../target/release/iosonar}
-# These runs are no history of anybody's targets.
+# Keep these runs out of the user's ledger.
 export IOSONAR_LEDGER=off
 PATH=$PATH:/usr/sbin:/sbin
 # shellcheck source=lab/loopdev.sh
@@ -31,7 +31,7 @@ die() {
     exit 2
 }
 
-# The workload stops its own servers when it is told to end.
+# On SIGTERM the workload stops its own servers.
 finish() {
     if [[ -n $WORK ]]; then
         kill -TERM -- "-$WORK" 2>/dev/null || true
@@ -46,25 +46,25 @@ finish() {
 }
 trap finish EXIT
 
-# In a group of its own, so that all of it can be ended.
+# In a new process group, so that all of it can be ended.
 workload() { # prepare|run ARGUMENT...
     setsid "$PROGRAM" "$@" </dev/null >"$LOG" 2>&1 &
     WORK=$!
     local status=0
     wait "$WORK" || status=$?
-    # What it leaves behind would keep the file system busy.
+    # Remaining processes would keep the file system busy.
     kill -TERM -- "-$WORK" 2>/dev/null || true
     WORK=
     ((status == 0)) || { tail -n 20 "$LOG" >&2; die "$NAME ended with status $status"; }
 }
 
-# Reads, writes, discards and flushes that were completed.
+# Completed reads, writes, discards and flushes.
 counters() { awk '{ print $1, $5, $12, $16 }' "/sys/block/${DEVICE##*/}/stat"; }
 
 # One line each second.
 look() { while sleep 1; do counters; done; }
 
-# What the lines of look say.
+# Summarises the lines of look.
 summary() {
     awk '
         NR > 1 {
@@ -108,11 +108,11 @@ lab_directory PLACE
 LOG=$PLACE/log
 lab_loop DEVICE 3072
 lab_mount MOUNT "$DEVICE" "$KIND"
-# Servers that don't run as root have to get there.
+# Servers that do not run as root need access.
 chmod 711 "${MOUNT%/*}"
 echo "natural: preparing $NAME on $KIND on $DEVICE" >&2
 workload prepare "$MOUNT"
-# Another mount has an empty page cache, and nobody else loses theirs.
+# A new mount starts with an empty page cache, without evicting that of others.
 umount "$MOUNT"
 mount "$DEVICE" "$MOUNT"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hands the output option of every command a block device, an image that is mounted, an input and a target. Nothing may
-# change, the command must end with 2 and name the option. Needs root. Usage: lab/outputs.sh BINARY
+# Passes a block device, a mounted image, an input and a target to the output option of every command. Nothing may change, the command must
+# end with 2 and name the option. Needs root. Usage: lab/outputs.sh BINARY
 set -uo pipefail
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -76,7 +76,7 @@ for victim in "$FREE" "$IMAGE" input.load target.img result.replay run/records.p
     refuses -out ./xdd -op read -targets 1 target.img -reqsize 8 -numreqs 4 -out "$victim"
 done
 
-# What XDD's outputs may not be; ordinary files are replaced. The setup file and the seek list are inputs.
+# XDD's outputs must not be these; ordinary files are replaced. The setup file and the seek list are inputs.
 read -ra XDD <<< './xdd -op write -targets 1 target.img -setup setup -seek load list.seek'
 for victim in "$FREE" "$IMAGE" target.img setup list.seek; do
     for option in -output -csvout -errout -combined; do

@@ -8,15 +8,15 @@
 #                                          warm
 #     lab/sanitize.sh address|thread [PACKAGE...]
 #
-# The kernel is no part of what they see. What io_uring writes into buffers and rings has no thread and no lock for the
-# thread sanitizer, which would take it for a race or miss one: under it only tests run in which threads of ours meet
-# each other (blocking calls, channels, simulated engines); the ring is the address sanitizer's and the simulated
-# kernel's. The thread sanitizer needs the standard library built with it (component rust-src): in the prebuilt one it
-# does not see what locks order, and reports races that are none. Nothing is suppressed.
+# The sanitizers do not see the kernel. io_uring's writes into buffers and rings have no thread and no lock for the thread sanitizer, which
+# would report false races or miss real ones: under it only tests run in which our own threads interact (blocking calls, channels, simulated
+# engines); the ring is left to the address sanitizer and the simulated kernel. The thread sanitizer needs the standard library built with
+# it (component rust-src): with the prebuilt one it does not see the order that locks impose, and reports false races. Nothing is
+# suppressed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# An absent toolchain is not installed in passing.
+# Do not install a missing toolchain implicitly.
 export RUSTUP_AUTO_INSTALL=0
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 if ! cargo +nightly --version > /dev/null 2>&1; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the scripts of this directory on real devices, as root: what is made is as promised, and everything is undone
-# however the shell ends. Prints one line for each check; ends with 1 if one failed.
+# Tests the scripts of this directory on real devices, as root: they create the promised devices, and everything is undone however the shell
+# ends. Prints one line for each check; ends with 1 if one failed.
 set -uo pipefail
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +19,7 @@ check() { # DESCRIPTION COMMAND...
     fi
 }
 
-# Nothing of ours is left: no file, no attached device, no mount.
+# Checks that nothing of ours remains: no file, no attached device, no mount.
 clean() {
     [[ -z $(ls -A "$LAB_DIR") ]] && ! losetup -n -O BACK-FILE -l | grep -qF "$LAB_DIR" && ! grep -qF "$LAB_DIR" /proc/self/mountinfo
 }
@@ -28,7 +28,7 @@ no_instances() { [[ -z $(ls -d /sys/kernel/tracing/instances/iosonar-lab-* 2>/de
 
 equal() { [[ $1 == "$2" ]] || { printf '        %s is not %s\n' "$1" "$2"; return 1; }; }
 
-# Runs a script in a shell of its own.
+# Runs a script in a new shell.
 lab() { bash -c "source '$HERE/loopdev.sh'; $1"; }
 
 lines() { grep -c -- "$1" "$2"; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the fixtures of crates/trace: small traces by the real tools, with counts that the tools themselves give.
+# Makes the fixtures of crates/trace: small traces by the real tools, with counts from the tools themselves.
 #
 #   lab/trace-fixtures.sh [PART]...    blktrace, tracefs, perf, fio; all of them if none is named
 #

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Records what the block layer of Linux does with one device, as text.
+# Records the block layer's events of one device, as text.
 #
 #   lab/trace.sh DEVICE OUTPUT COMMAND [ARGUMENT]...     while the command runs
 #   lab/trace.sh DEVICE OUTPUT                           until SIGINT or SIGTERM
 #
-# Needs root. Uses a tracefs instance of its own, so other users of tracing are not disturbed; everything is undone at
-# the end. Times are those of CLOCK_MONOTONIC, in seconds. OUTPUT ends with one line for each CPU that says how many
-# events were read and how many were lost.
+# Needs root. Uses a private tracefs instance, so other users of tracing are not disturbed; everything is undone at the end. Times are those
+# of CLOCK_MONOTONIC, in seconds. OUTPUT ends with one line for each CPU with the numbers of events read and lost.
 #
 # LAB_TRACE_KIB is the size of the buffer for each CPU (16384 KiB unless set).
 #
@@ -32,7 +31,7 @@ undo() {
     instance_undo
 }
 
-# Switches the events on. PRESENT are those that this kernel has.
+# Enables the events. PRESENT are those that this kernel has.
 arm() { # DEVICE NUMBER
     local event directory
     echo 0 >"$INSTANCE/tracing_on"
@@ -47,7 +46,7 @@ arm() { # DEVICE NUMBER
     ((${#PRESENT[@]})) || die "this kernel has no block tracepoints (CONFIG_BLK_DEV_IO_TRACE or CONFIG_EVENT_TRACING)"
 }
 
-# Starts to read. The pipe never ends by itself, so a mark tells the filter where the end is.
+# Starts to read. The pipe never ends by itself, so a mark shows the filter its end.
 start() { # OUTPUT
     local pipe
     exec 3>"$1" || die "$1 can't be written"
@@ -61,8 +60,8 @@ start() { # OUTPUT
     echo 1 >"$INSTANCE/tracing_on"
 }
 
-# Switches the events off and waits until everything that was recorded has been read. The mark is the youngest entry
-# of all CPUs' buffers, and the pipe gives entries in order of time.
+# Disables the events and waits until everything recorded has been read. The mark is the youngest entry of all CPUs' buffers, and the pipe
+# returns entries ordered by time.
 stop() {
     echo 0 >"$INSTANCE/events/enable"
     echo "$END_MARK" >"$INSTANCE/trace_marker"
@@ -72,7 +71,7 @@ stop() {
     READER=
 }
 
-# One line for each CPU that recorded something or lost something.
+# One line for each CPU that recorded or lost something.
 report() {
     local cpu lost total=0 line
     for cpu in "$INSTANCE"/per_cpu/cpu*; do
@@ -115,7 +114,7 @@ else
     ENDED=
     say "recording $DEVICE to $OUTPUT; end it with Ctrl-C"
     while [[ -z $ENDED ]]; do
-        # Short, since a signal that comes just before the wait does not end it.
+        # Short, since a signal that arrives just before the wait does not end it.
         sleep 2 &
         wait $! || kill $! 2>/dev/null
     done

@@ -11,15 +11,14 @@
 #     -r MEBIBYTES     memory, 512 if nothing is said
 #     -c PROCESSORS    virtual processors, 1 if nothing is said
 #     -o DIRECTORY     puts into it what the script left in /out, 64 MiB at most
-#     -t SECONDS       ends the machine after so long, 120 if nothing is said
+#     -t SECONDS       ends the machine after this time, 120 if nothing is said
 #     -a WORD          a further argument for QEMU
 #   lab/vm.sh --missing [PROGRAM]...   says what this machine lacks for it, and ends with 1 if it lacks something
 #   lab/vm.sh --fetch                  unpacks Debian's kernel package into target/lab-vm, without installing it
 #
-# The script runs as root in the initramfs, with the /bin/sh of this machine; programs that were not put there are
-# those of busybox. What they write comes to standard output when the machine has ended, and the status is that of the
-# script: 124 if the time ran out, 125 if the machine did not get so far (the end of its console goes to standard
-# error).
+# The script runs as root in the initramfs, with the /bin/sh of this machine; programs that were not put there are those of busybox. Their
+# output is printed to standard output when the machine has ended, and the status is that of the script: 124 if the time ran out, 125 if the
+# machine failed earlier (the end of its console goes to standard error).
 #
 # The kernel is the newest in $LAB_VM_KERNEL, else in target/lab-vm, else in /, each with boot/ and lib/modules/.
 set -euo pipefail
@@ -67,7 +66,7 @@ missing() { # [PROGRAM]...
     return 1
 }
 
-# The package with the code, behind the name without a version.
+# The package with the kernel itself, on which the unversioned package depends.
 kernel_package() {
     local name
     for name in linux-image-6.12-amd64 linux-image-amd64; do
@@ -106,7 +105,7 @@ put_program() { # NAME OR PATH
     put "$path" "/bin/${path##*/}"
 }
 
-# Unpacks a module and those that it needs, and notes them in their order.
+# Unpacks a module and its dependencies, and notes them in their order.
 put_module() { # 'NAME [PARAMETER=VALUE]...'
     local word path options name dependencies words
     read -ra words <<<"$1"
@@ -125,7 +124,7 @@ put_module() { # 'NAME [PARAMETER=VALUE]...'
     done <<<"$dependencies"
 }
 
-# The first program of the machine. Its words come to the console; the script's go to a line of its own.
+# The first program of the machine. Its own output goes to the console; the script's to a second serial line.
 put_init() {
     cat >"$TREE/init" <<'INIT'
 #!/bin/busybox sh
@@ -203,7 +202,7 @@ put_init
 DRIVES=()
 for index in ${DISKS[@]+"${!DISKS[@]}"}; do
     truncate -s "${DISKS[index]}M" "$DIR/disk$index"
-    # As a device of its own: the machine puts those of if=virtio behind all others.
+    # A separate -device: the machine places disks of if=virtio after all others.
     DRIVES+=(-drive "file=$DIR/disk$index,format=raw,if=none,id=disk$index,cache=unsafe,discard=unmap" -device "virtio-blk-pci,drive=disk$index")
 done
 if [[ -n $OUT ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the viewer of the report page: its types, its parts, that the committed bundle is what the source gives, and pages
-# of real runs in a real browser. What cannot run here is skipped with one sentence.
+# Tests the viewer of the report page: its types, its parts, that the committed bundle equals a build of the source, and pages of real runs
+# in a real browser. Tests that cannot run here are skipped with one sentence.
 #
 #   lab/web.sh PROGRAM          all tests; PROGRAM is the iosonar that writes the pages
 #   lab/web.sh --pages PROGRAM DIR   only writes the pages into DIR
@@ -8,14 +8,14 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 skip() { printf 'SKIPPED: %s\n' "$*"; }
 
-# Pages of runs that show something: bands and stalls, a ramp into overload, two devices, a load, hostile names, samples of
-# the machine's counters.
+# Pages of runs with typical contents: bands and stalls, a ramp into overload, two devices, a load, hostile names, samples of the machine's
+# counters.
 pages() {
     local program=$1 to=$2
     rm -rf "$to" && mkdir -p "$to"
     (
         cd "$to"
-        # A run with failed requests ends with 1, and that is right.
+        # A run with failed requests ends with 1, as expected.
         quiet() {
             local code=0
             "$program" "$@" > page.log 2>&1 || code=$?
@@ -36,7 +36,7 @@ pages() {
         quiet report over -o overload.html
         quiet report load.gz -o load.html
         quiet report hostile -o hostile.html
-        # Simulated runs have no samples of the machine. These two write to a file, one of them less.
+        # Simulated runs have no samples of the machine. These two write to a file; one of them transfers less.
         head -c 64M /dev/urandom > file.dat
         for run in sampled:64k sampled-b:4k; do
             quiet run -t file.dat --rw randwrite --bs "${run#*:}" --direct=0 --fsync 16 --rate-iops 500 --runtime 3s --time-based \
@@ -45,7 +45,7 @@ pages() {
         quiet report sampled -o sampled.html
         quiet report sampled sampled-b --compare -o sampled-compare.html
         quiet plot sampled --only machine --data --png --out .
-        # What the pages have to show, told by the product's other end: one line for each request.
+        # Expected contents of the pages, from the product's own export: one line for each request.
         "$program" export a --to csv -o requests.csv > /dev/null
         local run
         for run in a b over hostile; do "$program" show "$run" --json > "$run.summary.json"; done
@@ -67,7 +67,7 @@ cd "$here/web"
 npm ci --silent
 npm run --silent typecheck
 
-# The committed bundle is what building gives, to the byte.
+# The committed bundle must equal a new build, byte for byte.
 rm -rf "$here/target/viewer.committed"
 cp -r dist "$here/target/viewer.committed"
 npm run --silent build
