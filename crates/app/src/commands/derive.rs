@@ -31,7 +31,7 @@ pub fn derive(args: &DeriveArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Reads the requests of a file, by time. Skipped or shifted requests are reported if `is_told`.
+/// Reads the requests of a file, by time. Skipped or shifted requests are reported on demand.
 fn read(
     path: &Path,
     text: Box<dyn BufRead + Send>,

@@ -68,7 +68,7 @@ enum Visibility {
     All,
     /// Only those that reached the device: where it has no FUA, the kernel flushes after the write instead.
     ByKernel,
-    /// None: the kernel drops them before a device that has no volatile write cache.
+    /// Nothing: the kernel drops them before a device that has no volatile write cache.
     Nothing,
 }
 
