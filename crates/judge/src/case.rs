@@ -1,7 +1,7 @@
 //! Input of the detectors.
 
 use crate::Seen;
-use crate::outset::{Outset, PlannedTarget};
+use crate::planned::{PlannedRun, PlannedTarget};
 use crate::samples::Samples;
 use crate::stack::{Bottom, bottoms_of};
 use crate::thresholds::Limits;
@@ -120,7 +120,7 @@ impl Case<'_> {
 
     /// Whether no job goes through the page cache.
     pub(crate) fn is_direct(&self) -> bool {
-        self.outset().is_direct()
+        self.planned().is_direct()
     }
 
     /// Whether reads really bypass the page cache: some file systems accept a request for direct I/O, and use the page cache.
@@ -144,7 +144,7 @@ impl Case<'_> {
     }
 
     /// The planned run: facts before its first request, and the operations done on its targets since.
-    pub(crate) fn outset(&self) -> Outset<'_> {
+    pub(crate) fn planned(&self) -> PlannedRun<'_> {
         let done = |number: usize| self.summary.targets.get(number).map(|target| target.counts);
         let planned = |(number, info): (usize, _)| {
             let counts = done(number);
@@ -153,7 +153,7 @@ impl Case<'_> {
             PlannedTarget { info, is_read, is_written }
         };
         let targets = self.run.targets.iter().enumerate().map(planned).collect();
-        Outset { plan: self.plan, before: self.before, targets }
+        PlannedRun { plan: self.plan, before: self.before, targets }
     }
 
     /// The account of reads.

@@ -1,8 +1,7 @@
-//! A detector and its result.
+//! A detector: everything that is known about it stands here, and nowhere else.
 
-use crate::Case;
-use crate::thresholds::Limits;
-use iosonar_analyze::{Channel, Detection, DetectorId, During, Evidence, Level};
+use crate::{Case, PlannedRun, Seen};
+use iosonar_analyze::{CautionId, Channel, Detection, DetectorId, Level};
 use iosonar_plan::Claim;
 
 /// One detector.
@@ -18,7 +17,16 @@ pub struct Detector {
     pub explains: &'static [DetectorId],
     /// Why it matters, for users.
     pub about: &'static str,
-    /// Returns `None` if it does not apply.
+    /// Whether a failure shows what the figure measures instead. A level that changed, foreign I/O or a rate that was not reached makes a
+    /// figure vague, and is no proof that it is another one.
+    pub is_witness: bool,
+    /// Cautions of the summary that it replaces, as it is clearer or respects the claim.
+    pub replaces: &'static [CautionId],
+    /// Cautions of the summary that say the same with more numbers.
+    pub repeats: &'static [CautionId],
+    /// Judges a planned run, if the result does not depend on the run; returns `None` if it does not apply.
+    pub predict: Option<fn(&PlannedRun<'_>) -> Option<Seen>>,
+    /// Judges a result; returns `None` if it does not apply.
     pub detect: fn(&Case<'_>) -> Option<Seen>,
 }
 
@@ -56,138 +64,23 @@ impl Most {
     }
 }
 
-/// The observation of a detector.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    level: Level,
-    text: String,
-    remedy: String,
-    evidence: Vec<Evidence>,
-    source: String,
-    effect: Option<f64>,
-    during: Option<During>,
-    definitional: bool,
-}
-
-impl Seen {
-    /// No objection.
-    pub fn ok(text: impl Into<String>, source: &str) -> Seen {
-        Seen::at(Level::Ok, text, source)
-    }
-
-    /// Information.
-    pub fn info(text: impl Into<String>, source: &str) -> Seen {
-        Seen::at(Level::Info, text, source)
-    }
-
-    /// Unknown, with the reason.
-    pub fn unknown(why: impl Into<String>, source: &str) -> Seen {
-        Seen::at(Level::Unknown, why, source)
-    }
-
-    /// An observation of this level.
-    pub fn at(level: Level, text: impl Into<String>, source: &str) -> Seen {
-        Seen {
-            level,
-            text: text.into(),
-            remedy: String::new(),
-            evidence: Vec::new(),
-            source: source.to_string(),
-            effect: None,
-            during: None,
-            definitional: false,
-        }
-    }
-
-    /// The level, before it is limited by the claim.
-    pub(crate) fn level(&self) -> Level {
-        self.level
-    }
-
-    /// Sets the remedy.
-    #[must_use]
-    pub fn remedy(mut self, remedy: impl Into<String>) -> Seen {
-        self.remedy = remedy.into();
-        self
-    }
-
-    /// Adds a sentence that a verdict does not repeat.
-    #[must_use]
-    pub(crate) fn adding(mut self, sentence: &str) -> Seen {
-        self.text = format!("{} {sentence}", self.text);
-        self
-    }
-
-    /// Adds a number as evidence.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: f64) -> Seen {
-        // JSON has no infinities or NaN.
-        if value.is_finite() {
-            self.evidence.push(Evidence { name: name.into(), value });
-        }
-        self
-    }
-
-    /// Sets the factor by which the headline may be wrong.
-    #[must_use]
-    pub fn effect(mut self, factor: f64) -> Seen {
-        self.effect = Some(factor).filter(|factor| factor.is_finite());
-        self
-    }
-
-    /// Sets the time range.
-    #[must_use]
-    pub fn during(mut self, during: Option<During>) -> Seen {
-        self.during = during;
-        self
-    }
-
-    /// Joins two observations: the level and remedy of the worse one, and the texts that matter.
-    pub(crate) fn and(self, other: Seen) -> Seen {
-        let (mut worse, other) = if other.level > self.level { (other, self) } else { (self, other) };
-        if other.level > Level::Unknown || worse.level <= Level::Unknown {
-            worse.text = format!("{} {}", worse.text, other.text);
-        }
-        worse.evidence.extend(other.evidence);
-        worse
-    }
-
-    /// Marks it as sufficient proof, if it fails.
-    #[must_use]
-    pub fn definitional(mut self) -> Seen {
-        self.definitional = true;
-        self
-    }
-
+impl Detector {
     /// The detection for a claim: its level is limited to the highest one there.
-    pub(crate) fn detection(self, detector: &Detector, claim: Claim) -> Detection {
-        let most = detector.most.of(claim);
-        let level = if self.level > Level::Unknown { self.level.min(most) } else { self.level };
+    pub(crate) fn detection(&self, seen: Seen, claim: Claim) -> Detection {
+        let most = self.most.of(claim);
+        let level = if seen.level > Level::Unknown { seen.level.min(most) } else { seen.level };
         Detection {
-            id: detector.id,
+            id: self.id,
             level,
-            channel: detector.channel,
-            text: self.text,
-            remedy: if level >= Level::Info { self.remedy } else { String::new() },
-            evidence: self.evidence,
-            source: self.source,
-            effect: self.effect,
-            during: self.during,
-            definitional: self.definitional && level == Level::Fail,
+            channel: self.channel,
+            text: seen.text,
+            remedy: if level >= Level::Info { seen.remedy } else { String::new() },
+            evidence: seen.evidence,
+            source: seen.source,
+            effect: seen.effect,
+            during: seen.during,
+            definitional: seen.definitional && level == Level::Fail,
             explained_by: None,
-        }
-    }
-}
-
-impl Limits {
-    /// The level of a value.
-    pub(crate) fn level(self, value: f64) -> Level {
-        if value > self.fail {
-            Level::Fail
-        } else if value > self.caution {
-            Level::Caution
-        } else {
-            Level::Ok
         }
     }
 }

@@ -5,20 +5,24 @@
 //! [`judge`] limits it for the claim, lets causes explain their symptoms, and forms the verdict.
 //!
 //! To add a detector: an id in `iosonar_analyze::DetectorId`, a file in `detectors/` with its [`Detector`] and its two tests, its
-//! line in [`DETECTORS`], its thresholds in `thresholds.rs`, and its line in `docs/validity.md`.
+//! line in [`DETECTORS`], its thresholds in `thresholds.rs`, and its line in `docs/validity.md`. What else is known of it, the cautions
+//! that it replaces and whether it can judge a planned run, are fields of the [`Detector`].
 
 mod case;
 mod detector;
 mod detectors;
+mod explained;
 #[cfg(test)]
 mod fixtures;
+mod forecast;
 #[cfg(test)]
 mod lies;
-mod outset;
+mod planned;
 mod quiet;
 #[cfg(test)]
 mod rates;
 mod samples;
+mod seen;
 mod signs;
 mod stack;
 #[cfg(test)]
@@ -28,12 +32,14 @@ mod verdict;
 mod words;
 
 pub use case::{Account, Case};
-pub use detector::{Detector, Seen};
+pub use detector::Detector;
 pub use detectors::DETECTORS;
 pub use detectors::dirty_at_start::is_much_to_write;
-pub use outset::{Outset, PlannedTarget, foresee};
+pub use forecast::predict;
+pub use planned::{PlannedRun, PlannedTarget};
 pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;
+pub use seen::Seen;
 pub use signs::{Growth, Sign, signs};
 pub use stack::{Bottom, bottoms, bottoms_of, device_of, why_not_reread};
 pub use thresholds::THRESHOLDS_VERSION;

@@ -1,6 +1,6 @@
 //! Small results for tests: records one after the other, a target, and samples of counters.
 
-use crate::{Case, Detector, Samples, foresee, judge};
+use crate::{Case, Detector, Samples, judge, predict};
 use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
 use iosonar_archive::{
     Marks, Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo,
@@ -683,7 +683,7 @@ impl Lab {
 
     /// The detection of one detector.
     pub(crate) fn detection(&self, detector: &Detector) -> Option<Detection> {
-        self.with_case(|case| Some((detector.detect)(case)?.detection(detector, case.claim())))
+        self.with_case(|case| Some(detector.detection((detector.detect)(case)?, case.claim())))
     }
 
     /// Facts about its target.
@@ -692,8 +692,8 @@ impl Lab {
     }
 
     /// Detections before its first request.
-    pub(crate) fn foreseen(&self) -> Vec<Detection> {
-        self.with_case(|case| foresee(&case.outset(), case.claim()))
+    pub(crate) fn predicted(&self) -> Vec<Detection> {
+        self.with_case(|case| predict(&case.planned(), case.claim()))
     }
 
     pub(crate) fn judgement(&self) -> Judgement {

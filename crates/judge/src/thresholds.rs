@@ -1,6 +1,8 @@
 //! All thresholds in one table. Its version is stored in each result, so that an old one can be judged again with today's.
 //! The numbers come from experiments on real devices; `docs/validity.md` has them.
 
+use iosonar_analyze::Level;
+
 /// Raised when a number below changes.
 pub const THRESHOLDS_VERSION: u32 = 6;
 
@@ -9,6 +11,19 @@ pub const THRESHOLDS_VERSION: u32 = 6;
 pub(crate) struct Limits {
     pub(crate) caution: f64,
     pub(crate) fail: f64,
+}
+
+impl Limits {
+    /// The level of a value.
+    pub(crate) fn level(self, value: f64) -> Level {
+        if value > self.fail {
+            Level::Fail
+        } else if value > self.caution {
+            Level::Caution
+        } else {
+            Level::Ok
+        }
+    }
 }
 
 const fn limits(caution: f64, fail: f64) -> Limits {

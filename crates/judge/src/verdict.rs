@@ -1,7 +1,8 @@
 //! Forms a verdict from detections.
 
 use crate::detectors::{DETECTORS, noisy, stalls_hidden};
-use crate::outset::fake_targets;
+use crate::explained::explain;
+use crate::forecast::fake_targets;
 use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
 use crate::{Case, Detector};
 use iosonar_analyze::findings::TimeRange;
@@ -37,7 +38,7 @@ pub fn judge(case: &Case<'_>) -> Judgement {
     detections.sort_by_key(|one| Reverse((proves(one), one.level)));
     let verdict = verdict(case, &detections, &missing);
     let fake_targets =
-        if verdict == Verdict::Fake { fake_targets(&case.outset(), claim) } else { Vec::new() };
+        if verdict == Verdict::Fake { fake_targets(&case.planned(), claim) } else { Vec::new() };
     let sentence = match account_for_all(&fake_targets, &detections) {
         true => fake_in_part(claim, &fake_targets, case.run.targets.len()),
         false => sentence(claim, verdict, &detections, &missing),
@@ -50,7 +51,7 @@ fn detect_all(case: &Case<'_>, detectors: &[Detector]) -> Vec<Detection> {
     let claim = case.claim();
     detectors
         .iter()
-        .filter_map(|detector| Some((detector.detect)(case)?.detection(detector, claim)))
+        .filter_map(|detector| Some(detector.detection((detector.detect)(case)?, claim)))
         .collect()
 }
 
@@ -90,31 +91,6 @@ fn gate(detection: &mut Detection, spread: f64) {
     let is_small = |factor: f64| (factor - 1.0).abs() < LEAST_EFFECT.min(spread / 2.0);
     if detection.level == Level::Caution && detection.effect.is_some_and(is_small) {
         detection.level = Level::Info;
-    }
-}
-
-/// Marks symptoms whose cause is reported as well, so that they are not reported.
-/// `cpu_accounts_for`: whether a lack of CPU, if there was one, accounts for it.
-pub(crate) fn explain(detections: &mut [Detection], cpu_accounts_for: impl Fn(&Detection) -> bool) {
-    for detector in DETECTORS {
-        let is_cause = |one: &Detection| one.id == detector.id && one.is_told();
-        if !detections.iter().any(is_cause) {
-            continue;
-        }
-        for symptom in
-            detections.iter_mut().filter(|one| one.is_told() && detector.explains.contains(&one.id))
-        {
-            if detector.id != DetectorId::CpuDisturbed || cpu_accounts_for(symptom) {
-                symptom.explained_by = Some(detector.id);
-            }
-        }
-    }
-    // A level that wanders by itself may look like one that changed.
-    if detections.iter().any(|one| one.id == DetectorId::Noisy && one.is_told()) {
-        let changed = detections
-            .iter_mut()
-            .filter(|one| one.id == DetectorId::NotSteady && one.level == Level::Caution);
-        changed.for_each(|one| one.explained_by = Some(one.explained_by.unwrap_or(DetectorId::Noisy)));
     }
 }
 
@@ -184,24 +160,8 @@ fn missing(case: &Case<'_>, detections: &[Detection]) -> Vec<String> {
     missing
 }
 
-/// Detections that show what a figure measures instead. A level that changed, foreign I/O or a rate that was not reached makes a figure
-/// vague, and is no proof that it is another one.
-const WITNESSES: [DetectorId; 11] = [
-    DetectorId::MemoryTarget,
-    DetectorId::UnmappedTarget,
-    DetectorId::PageCacheInPath,
-    DetectorId::ReadsNotFromDevice,
-    DetectorId::WritesNotOnDevice,
-    DetectorId::FasterThanAnyDevice,
-    DetectorId::RequestsNotDone,
-    DetectorId::QueueDepthNotReached,
-    DetectorId::OwnLimit,
-    DetectorId::CacheBelow,
-    DetectorId::ZeroesShortCut,
-];
-
 fn is_witness(one: &Detection) -> bool {
-    one.level == Level::Fail && WITNESSES.contains(&one.id)
+    one.level == Level::Fail && detector_of(one.id).is_some_and(|detector| detector.is_witness)
 }
 
 fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Verdict {
@@ -328,34 +288,21 @@ fn what_it_is(detections: &[Detection]) -> &'static str {
     }
 }
 
-/// Cautions of the summary that a detection replaces, as it is clearer or respects the claim.
-const REPLACED: [(CautionId, DetectorId); 4] = [
-    (CautionId::Holes, DetectorId::UnmappedTarget),
-    (CautionId::Wraparound, DetectorId::WrongSizeDevice),
-    (CautionId::Compressible, DetectorId::TrivialData),
-    (CautionId::SlowClock, DetectorId::CoarseClock),
-];
-
-/// Detections that duplicate a caution of the summary, which has more numbers.
-const SAID: [(DetectorId, &[CautionId]); 4] = [
-    (
-        DetectorId::RequestsNotDone,
-        &[CautionId::FailedRequests, CautionId::DroppedShare, CautionId::ShortTransfers],
-    ),
-    (DetectorId::LateTimer, &[CautionId::IssuedLate]),
-    (DetectorId::VerifyCosts, &[CautionId::VerificationReads]),
-    (DetectorId::CannotKeepUp, &[CautionId::BehindDemand, CautionId::HeldUp, CautionId::IssuedLate]),
-];
+/// The detector of an id; `None` for a detection that no detector makes.
+fn detector_of(id: DetectorId) -> Option<&'static Detector> {
+    DETECTORS.iter().find(|detector| detector.id == id)
+}
 
 fn is_replaced(id: CautionId, detections: &[Detection]) -> bool {
-    let by = REPLACED.iter().find(|(caution, _)| *caution == id).map(|(_, by)| *by);
-    by.is_some_and(|by| detections.iter().any(|one| one.id == by))
+    let replaces =
+        |one: &Detection| detector_of(one.id).is_some_and(|detector| detector.replaces.contains(&id));
+    detections.iter().any(replaces)
 }
 
 /// The cautions of a summary together with those of its judgement, most severe first.
 pub fn cautions(of_summary: &[Caution], judgement: &Judgement) -> Vec<Caution> {
     let has = |ids: &[CautionId]| of_summary.iter().any(|caution| ids.contains(&caution.id));
-    let is_said = |one: &Detection| SAID.iter().any(|(id, by)| *id == one.id && has(by));
+    let is_said = |one: &Detection| detector_of(one.id).is_some_and(|detector| has(detector.repeats));
     let kept = of_summary.iter().filter(|caution| !is_replaced(caution.id, &judgement.detections)).cloned();
     let added = judgement.told().filter(|one| !is_said(one)).map(|one| Caution {
         id: CautionId::Detected(one.id),

@@ -5,7 +5,7 @@ use iosonar_analyze::Detection;
 use iosonar_archive::TargetInfo;
 use iosonar_engine::Prepared;
 use iosonar_host::environment::Environment;
-use iosonar_judge::{OthersUse, Outset, PlannedTarget, foresee};
+use iosonar_judge::{OthersUse, PlannedRun, PlannedTarget, predict};
 use iosonar_plan::{Claim, Nanos, Plan};
 use iosonar_text::units;
 use std::time::Duration;
@@ -16,17 +16,17 @@ const LONG: Nanos = Nanos::from_secs(60);
 const QUIET: Duration = Duration::from_secs(1);
 
 /// What is known of a prepared run with a claim. Nothing is read or written.
-pub fn foreseen(prepared: &Prepared, environment: &Environment, claim: Claim) -> Vec<Detection> {
+pub fn predicted(prepared: &Prepared, environment: &Environment, claim: Claim) -> Vec<Detection> {
     let (info, intent) = (prepared.info("", ""), Intent::of(prepared));
     let known =
         intent.targets.iter().filter_map(|own| Some((info.targets.get(usize::from(own.number))?, own)));
-    foresee(&Outset { plan: prepared.plan(), before: environment, targets: planned(known) }, claim)
+    predict(&PlannedRun { plan: prepared.plan(), before: environment, targets: planned(known) }, claim)
 }
 
 /// The same of the targets on one machine of a plan that several processes execute.
-fn foreseen_there(plan: &Plan, machine: &MachineBefore) -> Vec<Detection> {
+fn predicted_there(plan: &Plan, machine: &MachineBefore) -> Vec<Detection> {
     let targets = planned(machine.targets.iter().map(|(info, own)| (info, own)));
-    foresee(&Outset { plan, before: &machine.environment, targets }, plan.claim())
+    predict(&PlannedRun { plan, before: &machine.environment, targets }, plan.claim())
 }
 
 fn planned<'a>(targets: impl Iterator<Item = (&'a TargetInfo, &'a TargetUse)>) -> Vec<PlannedTarget<'a>> {
@@ -43,7 +43,7 @@ pub fn refuse(prepared: &Prepared, environment: impl FnOnce() -> Environment) ->
     match expects_long(prepared) {
         None => Ok(()),
         long => {
-            refuse_fake(prepared.plan(), long, &foreseen(prepared, &environment(), prepared.plan().claim()))
+            refuse_fake(prepared.plan(), long, &predicted(prepared, &environment(), prepared.plan().claim()))
         }
     }
 }
@@ -67,7 +67,7 @@ pub fn look(
     if plan.is_probed(is_long) {
         probe::probe(prepared, environment, is_stopped);
     }
-    let found = cautions(&foreseen(prepared, environment, plan.claim()), "");
+    let found = cautions(&predicted(prepared, environment, plan.claim()), "");
     probe::lines(environment).chain(found).chain(others).collect()
 }
 
@@ -77,7 +77,7 @@ pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<Str
     let long = machines.iter().filter_map(|machine| machine.span).max().filter(|span| *span >= LONG);
     let mut lines = Vec::new();
     for machine in machines {
-        let found = foreseen_there(plan, machine);
+        let found = predicted_there(plan, machine);
         refuse_fake(plan, long, &found)?;
         let prefix = machine.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
         lines.extend(cautions(&found, &prefix));

@@ -15,7 +15,7 @@ use iosonar_os::made::OwnDir;
 use iosonar_plan::{
     Access, ByteSize, Claim, Engine, Generator, Job, Order, Pace, Phase, Plan, Target, Workload,
 };
-use iosonar_runner::preflight::foreseen;
+use iosonar_runner::preflight::predicted;
 use iosonar_runner::{Ready, foreign_io, probe};
 use iosonar_text::shown;
 use iosonar_view::{Examination, show_examination, units};
@@ -47,7 +47,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         .first()
         .ok_or_else(|| Failure::refused(anyhow!("{}: nothing is known of it", shown(&args.target))))?;
     let probed = environment.reread.first().map(|one| &one.seen);
-    let of = |claim| foreseen(ready.prepared(), &environment, claim);
+    let of = |claim| predicted(ready.prepared(), &environment, claim);
     let found = of(args.claim);
     let verdicts: Vec<(String, String)> = [Claim::Device, Claim::Filesystem, Claim::Cache]
         .into_iter()

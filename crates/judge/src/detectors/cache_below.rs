@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{CACHED_RUN, LARGE_CACHE, REREAD_P50, REREAD_P90, SURE_SIGMAS, UNCACHED_RUN};
 use crate::words::{factor, micros, size};
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Compared, Fact, RereadTimes};
 
@@ -15,6 +15,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "The cache of a hypervisor, an array or a drive shows in no counter of Linux. What it holds is fast, whatever lies below it, and \
             how much that is nobody here knows (blkreplay manual 3.1.2.2). The memory of a drive answers a second read almost always, so this \
             alone makes no result fake. That nothing is told proves nothing: a cache that holds the whole range already looks like fast storage.",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -23,8 +27,8 @@ const SOURCE: &str = "random blocks that were read twice with O_DIRECT, before t
 const REMEDY: &str = "Take a range larger than that cache, run once after a fill, and note the cache mode of the host or the array.";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let outset = case.outset();
-    let probed = probed(&outset).filter(|_| case.is_real())?;
+    let planned = case.planned();
+    let probed = probed(&planned).filter(|_| case.is_real())?;
     Some(match answered_by(case, &probed) {
         Answered::ByCache(text) => probed.seen(Level::Fail, &text),
         Answered::Below => probed
@@ -33,8 +37,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    Some(probed(outset)?.seen(Level::Caution, ""))
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    Some(probed(planned)?.seen(Level::Caution, ""))
 }
 
 /// Results of the re-read probe for targets that are read.
@@ -45,10 +49,10 @@ struct Probed {
     why_not: Option<String>,
 }
 
-fn probed(outset: &Outset<'_>) -> Option<Probed> {
+fn probed(planned: &PlannedRun<'_>) -> Option<Probed> {
     let mut probed = Probed { times: Vec::new(), why_not: None };
-    for target in outset.targets.iter().filter(|target| target.is_read) {
-        match outset.reread_of(target) {
+    for target in planned.targets.iter().filter(|target| target.is_read) {
+        match planned.reread_of(target) {
             Some(Fact::Known(times)) => probed.times.push(*times),
             Some(Fact::Absent { absent }) => probed.why_not = Some(absent.clone()),
             None => {}
@@ -123,7 +127,7 @@ enum Answered {
 /// Compares the reads of a run with the first reading of blocks. Sequential requests are faster anyhow, because drives read ahead; a cache
 /// that shows in slow requests only (p90) does not show in medians.
 fn answered_by(case: &Case<'_>, probed: &Probed) -> Answered {
-    let is_alike = case.is_direct() && !case.outset().is_sequential() && probed.why_not.is_none();
+    let is_alike = case.is_direct() && !case.planned().is_sequential() && probed.why_not.is_none();
     let is_cached = probed.times.iter().all(|times| by_median(times) >= 1.0);
     let cold = probed.times.iter().map(|times| times.p50.first_ns);
     let (Some(least), Some(most), Some(own)) = (cold.clone().min(), cold.max(), case.summary.latency.read)

@@ -5,7 +5,7 @@ use crate::thresholds::BEHIND;
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::findings::{Overload, overloads_of};
-use iosonar_analyze::{Channel, DetectorId, During, Level};
+use iosonar_analyze::{CautionId, Channel, DetectorId, During, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CannotKeepUp,
@@ -14,6 +14,10 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "Where requests have times of their own, a run that falls behind measures the capacity of something, and not how the device answers \
             this load. Latency alone does not show it: a request that waited seconds for its turn may be answered at once.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[CautionId::BehindDemand, CautionId::HeldUp, CautionId::IssuedLate],
+    predict: None,
     detect,
 };
 

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::CLOCK_COST;
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CoarseClock,
@@ -12,6 +12,10 @@ pub(super) const DETECTOR: Detector = Detector {
     most: Most::always(Level::Caution),
     explains: &[],
     about: "Each latency contains the reading of the clock. Where the clock source is no counter of the CPU, reading it is a system call.",
+    is_witness: false,
+    replaces: &[CautionId::SlowClock],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

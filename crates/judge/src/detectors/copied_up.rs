@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::stack::name_of;
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{TargetFacts, TargetKind};
 use iosonar_text::shown;
@@ -20,6 +20,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "The lower layer of an overlay is never written. Opening one of its files for writing copies the whole file to the upper layer first, so \
             that the file which is measured is in another file system, and often on another device, than the one that was prepared. Containers \
             have their images as lower layers.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -29,12 +33,12 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() {
         return None;
     }
-    foresee(&case.outset())
+    predict(&case.planned())
 }
 
 /// Preparing the run has opened its files.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let copied: Vec<String> = outset.before.targets.iter().filter_map(sentence).collect();
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let copied: Vec<String> = planned.before.targets.iter().filter_map(sentence).collect();
     let more = match copied.len() {
         0 => return None,
         1 => String::new(),

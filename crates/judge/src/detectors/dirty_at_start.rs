@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::DIRTY;
 use crate::words::size;
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -13,18 +13,22 @@ pub(crate) const DETECTOR: Detector = Detector {
     most: Most::always(Level::Info),
     explains: &[DetectorId::NotSteady, DetectorId::Noisy, DetectorId::StallsHidden],
     about: "Pages that others have changed are written while the run goes on. With 700 MiB of them the longest read took 76 ms instead of 2.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
 const SOURCE: &str = "Dirty and Writeback in /proc/meminfo, before the run";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    case.is_real().then(|| foresee(&case.outset()))?
+    case.is_real().then(|| predict(&case.planned()))?
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let dirty = outset.before.memory.waiting()? as f64;
-    let written_back = outset.before.written_back;
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let dirty = planned.before.memory.waiting()? as f64;
+    let written_back = planned.before.written_back;
     let done = written_back.map(|done| {
         let (bytes, seconds) = (size(done.waited_bytes as f64), done.took_ns as f64 / 1e9);
         format!(

@@ -1,11 +1,11 @@
 //! Files whose data does not lie side by side on the device.
 
 use crate::detector::Most;
-use crate::outset::PlannedTarget;
+use crate::planned::PlannedTarget;
 use crate::stack::{disks_of, rotates};
 use crate::thresholds::{CROSSING, LEAST_CROSSING, SHORT_RUN};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::ExtentRuns;
 
@@ -16,6 +16,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     explains: &[DetectorId::RequestsReshaped],
     about: "A request that reaches from one extent into another becomes two, and a disk that rotates seeks in between. How a file lies depends on \
             how it was made and on what else was written meanwhile: the same test on a file that lies otherwise gives another figure.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -25,14 +29,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() {
         return None;
     }
-    foresee(&case.outset())
+    predict(&case.planned())
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let known = outset.targets.iter().filter_map(|target| Some((target, target.info.extents?)));
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let known = planned.targets.iter().filter_map(|target| Some((target, target.info.extents?)));
     let of_targets: Vec<(Level, &PlannedTarget<'_>, ExtentRuns)> = known
         .filter(|(_, extents)| extents.runs > 0)
-        .map(|(target, extents)| (level(outset, target, extents), target, extents))
+        .map(|(target, extents)| (level(planned, target, extents), target, extents))
         .collect();
     // Of targets with the same level, the first.
     let (level, target, extents) = of_targets.into_iter().rev().max_by_key(|(level, ..)| *level)?;
@@ -60,14 +64,14 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
 }
 
 /// Split requests cost something on each device. Short pieces alone cost only rotating devices.
-fn level(outset: &Outset<'_>, target: &PlannedTarget<'_>, extents: ExtentRuns) -> Level {
+fn level(planned: &PlannedRun<'_>, target: &PlannedTarget<'_>, extents: ExtentRuns) -> Level {
     let is_split = CROSSING.level(extents.crossing_share()) == Level::Caution;
     if is_split && extents.crossing >= LEAST_CROSSING {
         return Level::Caution;
     }
     let is_short = extents.runs > 1 && extents.mean_bytes() < SHORT_RUN * extents.request_bytes;
-    let seeks = || outset.facts(target).is_some_and(|facts| disks_of(facts).into_iter().any(rotates));
-    match is_short && outset.is_sequential() {
+    let seeks = || planned.facts(target).is_some_and(|facts| disks_of(facts).into_iter().any(rotates));
+    match is_short && planned.is_sequential() {
         false => Level::Ok,
         true if seeks() => Level::Caution,
         true => Level::Info,

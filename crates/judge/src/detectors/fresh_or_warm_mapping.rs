@@ -1,13 +1,13 @@
 //! Blocks that were written for the first time during the run, or not for the first time since the target was filled.
 
 use crate::detector::Most;
-use crate::outset::PlannedTarget;
+use crate::planned::PlannedTarget;
 use crate::stack::{Part, black_box, moves_data, parts};
 use crate::thresholds::{
     ALL_UNWRITTEN, ALLOCATED, BEYOND_LATER_PASSES, FIRST_PASS, LEAST_BYTES, LEAST_PASSES, UNMAPPED,
 };
 use crate::words::{percent, size};
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Fact, FormerRun, TargetFacts};
 use iosonar_plan::Claim;
@@ -23,6 +23,10 @@ pub(crate) const DETECTOR: Detector = Detector {
             does not: it is mostly faster (blkreplay manual 3.1.1). Where all blocks were allocated and none was written, the first write changes \
             tables as well, and the number of blocks does not show it. Where data moves each time that it is written, an earlier run has left \
             another map. So the manual runs once on each fill.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -41,7 +45,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     // If nothing was allocated, the first pass was slower or faster for another reason.
     let is_settled = allocated.is_some_and(|(.., share)| ALLOCATED.level(share) == Level::Ok);
     let of_passes = first_pass(case, if is_settled { Level::Info } else { Level::Caution });
-    [of_blocks, foresee(&case.outset()), of_passes].into_iter().flatten().reduce(Seen::and)
+    [of_blocks, predict(&case.planned()), of_passes].into_iter().flatten().reduce(Seen::and)
 }
 
 /// Bytes written for the first time, bytes by which files grew, and the share of the former in all written bytes.
@@ -67,14 +71,14 @@ fn of_allocated(new: f64, grown: f64, share: f64) -> Seen {
 }
 
 /// Evidence of the ledger about earlier runs on the ranges that are written.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let seen = outset.targets.iter().filter_map(|target| written_before(outset, target));
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let seen = planned.targets.iter().filter_map(|target| written_before(planned, target));
     // Of targets with the same level, the first.
     seen.reduce(|worst, other| if other.level() > worst.level() { other } else { worst })
 }
 
-fn written_before(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> Option<Seen> {
-    let (range, facts) = (target.info.written?, outset.facts(target)?);
+fn written_before(planned: &PlannedRun<'_>, target: &PlannedTarget<'_>) -> Option<Seen> {
+    let (range, facts) = (target.info.written?, planned.facts(target)?);
     let runs = match &facts.former_runs {
         Fact::Known(runs) => runs,
         Fact::Absent { absent } => {
@@ -85,7 +89,7 @@ fn written_before(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> Option<See
     let Some(run) = runs.iter().rev().find(|run| run.written.overlaps(range)) else {
         return Some(Seen::ok("No earlier run is known that wrote the range since its last fill.", LEDGER));
     };
-    let (level, why) = weight(outset, target, facts, run);
+    let (level, why) = weight(planned, target, facts, run);
     let result = run.result.as_ref().map_or_else(String::new, |dir| format!(" (result {})", shown(&dir)));
     let text = format!(
         "A range of {} was written by the run of {}{result}, and not filled again by iosonar since{why}.",
@@ -99,7 +103,7 @@ fn written_before(outset: &Outset<'_>, target: &PlannedTarget<'_>) -> Option<See
 /// How much it matters that an earlier run wrote a target, and why: if blocks stay in their places, a second run sees the same layout as
 /// the first one.
 fn weight(
-    outset: &Outset<'_>,
+    planned: &PlannedRun<'_>,
     target: &PlannedTarget<'_>,
     facts: &TargetFacts,
     run: &FormerRun,
@@ -123,7 +127,7 @@ fn weight(
     if UNMAPPED.level(info.hole_bytes as f64 / target.reach().max(1) as f64) > Level::Ok {
         return (Level::Caution, "; a part of it holds data since then, and a part holds none".into());
     }
-    let is_replay = outset.plan.claim() == Claim::Replay;
+    let is_replay = planned.plan.claim() == Claim::Replay;
     match black_box(facts).filter(|_| is_replay) {
         Some(name) => (Level::Caution, format!("; how {name} places its blocks cannot be seen")),
         None => (Level::Info, String::new()),
@@ -200,9 +204,9 @@ fn allocated(targets: &[TargetFacts]) -> Option<u64> {
 /// Bytes touched on targets whose used range held no data. Their blocks may have been allocated before.
 fn fresh(case: &Case<'_>) -> Option<f64> {
     let reach = |number: usize| case.tally.places().reach_of(number);
-    let outset = case.outset();
+    let planned = case.planned();
     let used =
-        outset.targets.iter().enumerate().filter_map(|(number, target)| Some((target, reach(number)?)));
+        planned.targets.iter().enumerate().filter_map(|(number, target)| Some((target, reach(number)?)));
     let is_fresh = used.clone().all(|(target, reach)| {
         target.info.hole_bytes as f64 >= ALL_UNWRITTEN * target.reach() as f64 && reach.span() > 0
     });

@@ -17,6 +17,10 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A closed loop issues the next request when one has completed, as fast as it can. If its thread computes all the time, in this \
             program or in the kernel's part of each call, the rate is what one thread can do, and a target that is twice as fast would give \
             the same figure.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

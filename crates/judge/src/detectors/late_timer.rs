@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY, LEAST_UNHELD, LEAST_UNHELD_SHARE};
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::LateTimer,
@@ -12,6 +12,10 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "An open loop sleeps until a request is due, and a timer wakes it up late: by the timer slack of the process, by a CPU that sleeps \
             deeply, or because another program has the CPU. Requests then bunch, and the device sees another load than was asked for.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[CautionId::IssuedLate],
+    predict: None,
     detect,
 };
 

@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::stack::{Bottom, bottoms_of};
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -21,20 +21,24 @@ pub(crate) const DETECTOR: Detector = Detector {
     ],
     about: "A file in tmpfs, a RAM disk, zram, persistent memory, or a loop device on one of these keeps its data in memory. Opening it for direct \
             I/O works, and its speed is that of copying.",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
 const SOURCE: &str = "what lies below the targets (mountinfo, sysfs)";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    case.is_real().then(|| foresee(&case.outset()))?
+    case.is_real().then(|| predict(&case.planned()))?
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    if outset.before.targets.is_empty() {
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    if planned.before.targets.is_empty() {
         return None;
     }
-    let in_memory: Vec<String> = bottoms_of(&outset.before.targets)
+    let in_memory: Vec<String> = bottoms_of(&planned.before.targets)
         .into_iter()
         .filter_map(|bottom| match bottom {
             Bottom::Memory(what) => Some(what),

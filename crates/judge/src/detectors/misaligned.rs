@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::MISALIGNED;
 use crate::words::percent;
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::TargetFacts;
 use iosonar_evidence::target::{BlockDevice, Role};
@@ -16,6 +16,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "A device that addresses 512 bytes and stores blocks of 4096 reads a block before it writes a part of it. That happens to all writes in \
             a partition that starts inside of such a block. A device that addresses 4096 bytes takes no request of less: those of a load that was \
             recorded on 512 are rounded, move more bytes, and write over their neighbours.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -34,8 +38,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 }
 
 /// The load is known before the run.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let infos = || outset.targets.iter().map(|target| target.info);
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let infos = || planned.targets.iter().map(|target| target.info);
     let all = infos().map(|info| info.expected_requests).sum::<Option<u64>>()?;
     rounded(infos().map(|info| info.rounded_requests).sum(), all, infos().map(|info| info.block).max()?)
 }
@@ -127,12 +131,12 @@ mod tests {
             "{}",
             seen.text
         );
-        let told = lab(378).foreseen();
+        let told = lab(378).predicted();
         assert_eq!(
             told.iter().map(|one| (one.id, &one.text)).collect::<Vec<_>>(),
             [(DETECTOR.id, &seen.text)]
         );
-        assert_eq!((lab(5).detection(&DETECTOR), lab(5).foreseen()), (None, vec![]));
+        assert_eq!((lab(5).detection(&DETECTOR), lab(5).predicted()), (None, vec![]));
     }
 
     #[test]

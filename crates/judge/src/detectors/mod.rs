@@ -1,27 +1,27 @@
 //! The detectors, one file each.
 
 mod archive_on_target;
-pub(crate) mod cache_below;
+mod cache_below;
 mod cannot_keep_up;
 mod coarse_clock;
-pub(crate) mod copied_up;
+mod copied_up;
 mod cpu_disturbed;
 pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
-pub(crate) mod fragmented;
-pub(crate) mod fresh_or_warm_mapping;
+mod fragmented;
+mod fresh_or_warm_mapping;
 mod generator_bound;
 mod late_timer;
-pub(crate) mod memory_target;
-pub(crate) mod misaligned;
+mod memory_target;
+mod misaligned;
 pub(crate) mod noisy;
 mod not_steady;
-pub(crate) mod own_limit;
-pub(crate) mod page_cache_in_path;
+mod own_limit;
+mod page_cache_in_path;
 mod queue_depth_not_reached;
 mod read_amplification;
-pub(crate) mod reads_not_from_device;
+mod reads_not_from_device;
 mod requests_not_done;
 mod requests_reshaped;
 mod settings_changed;
@@ -30,13 +30,13 @@ pub(crate) mod stalls_hidden;
 mod straggler_tail;
 mod too_short;
 mod trace_incomplete;
-pub(crate) mod trivial_data;
-pub(crate) mod unmapped_target;
+mod trivial_data;
+mod unmapped_target;
 mod verify_costs;
 mod volatile_cache;
 mod writes_not_on_device;
-pub(crate) mod wrong_size_device;
-pub(crate) mod zeroes_short_cut;
+mod wrong_size_device;
+mod zeroes_short_cut;
 
 use crate::Detector;
 

@@ -17,6 +17,10 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "A figure whose level varies by a tenth from part to part has one good digit. Differences between two such runs that are smaller say \
             nothing.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

@@ -17,6 +17,10 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "A cache that warms up, a drive that runs out of free blocks, or memory that fills with dirty pages gives two levels; their mean is \
             neither. Twenty equal parts of the measured time are compared before and behind each possible change.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

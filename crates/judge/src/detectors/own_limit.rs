@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::NEAR_LIMIT;
 use crate::words::size;
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Environment, TargetFacts};
 
@@ -13,6 +13,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     most: Most { cache: Level::Info, ..Most::always(Level::Fail) },
     explains: &[DetectorId::CannotKeepUp, DetectorId::NotSteady, DetectorId::Noisy],
     about: "A control group can limit bytes and requests per second on a device. A result at that limit is the limit.",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -27,8 +31,8 @@ struct IoLimit {
 }
 
 /// The lowest limits are those that a run hits.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let limits = limits(outset.before);
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let limits = limits(planned.before);
     let lowest = |is_bytes| {
         let of_kind = limits.iter().filter(move |limit| limit.is_bytes == is_bytes);
         of_kind.min_by(|a, b| a.rate.total_cmp(&b.rate))

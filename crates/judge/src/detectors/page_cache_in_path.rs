@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::stack::{Part, parts};
 use crate::thresholds::CUT_SECTORS;
 use crate::words::percent;
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, RegularFile, Role};
 use iosonar_evidence::{Fact, TargetFacts, TargetKind};
@@ -25,28 +25,32 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "O_DIRECT opens without an error where it has no effect. A file system that cannot do it (ext4 with data=journal) goes through \
             the page cache; btrfs copies what it checksums; a loop device without direct I/O reads and writes its file through the page \
             cache.",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
 const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, mount options";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let outset = case.outset();
+    let planned = case.planned();
     let cut = of_cut_sectors(case);
-    is_asked(&outset).then(|| seen(found(&outset).chain(cut))).filter(|_| case.is_real())
+    is_asked(&planned).then(|| seen(found(&planned).chain(cut))).filter(|_| case.is_real())
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    is_asked(outset).then(|| seen(found(outset)))
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    is_asked(planned).then(|| seen(found(planned)))
 }
 
-fn is_asked(outset: &Outset<'_>) -> bool {
-    outset.is_direct() && !outset.before.targets.is_empty()
+fn is_asked(planned: &PlannedRun<'_>) -> bool {
+    planned.is_direct() && !planned.before.targets.is_empty()
 }
 
-fn found(outset: &Outset<'_>) -> impl Iterator<Item = Found> {
-    let has_writes = outset.has_writes();
-    let all = outset.before.targets.iter().flat_map(parts);
+fn found(planned: &PlannedRun<'_>) -> impl Iterator<Item = Found> {
+    let has_writes = planned.has_writes();
+    let all = planned.before.targets.iter().flat_map(parts);
     all.filter_map(move |part| of_part(part, has_writes))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::thresholds::{ALL_CACHED, CACHED_AT_START, LEAST_BYTES, NOT_FROM_DEVICE};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Outset, PlannedTarget, Seen};
+use crate::{Case, Detector, PlannedRun, PlannedTarget, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -13,6 +13,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "A read that is answered by a cache, or that lies in a hole, costs no device anything: it is a copy in memory. The bytes that \
             were asked for are compared with what the kernel counted for this process and on the devices below the target. They agree \
             to a thousandth where requests reach the device.",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -25,10 +29,10 @@ const REMEDY: &str = "Read with direct I/O, drop the page cache, and fill the ta
                       --claim cache.";
 
 /// Data that is in the page cache before the run is not read from a device.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
     // Data that is written first may be in memory later, or no longer.
     let stays = |target: &PlannedTarget<'_>| target.info.cached_bytes.filter(|_| !target.is_written);
-    let read = outset.targets.iter().filter(|target| target.is_read);
+    let read = planned.targets.iter().filter(|target| target.is_read);
     let read = read.map(|target| (stays(target).unwrap_or(0) as f64, target.reach() as f64));
     let (cached, all) = read.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let share = if all > 0.0 { cached / all } else { 0.0 };
@@ -104,14 +108,14 @@ mod tests {
     #[test]
     fn what_is_in_memory_already_is_told_before_the_run() {
         let lab = |cached| Lab::new().reads(1_000, 4096).on_disk("vda").cached(cached, 1 << 30);
-        let found = |cached| lab(cached).foreseen().pop().map(|one| (one.id, one.level, one.definitional));
+        let found = |cached| lab(cached).predicted().pop().map(|one| (one.id, one.level, one.definitional));
         assert_eq!(found(1 << 30), Some((DETECTOR.id, Level::Fail, true)));
         assert_eq!(found(1 << 26), Some((DETECTOR.id, Level::Caution, false)));
         assert_eq!((found(1 << 20), found(0)), (None, None));
         let written = Lab::new().writes(1_000, 4096).on_disk("vda").cached(1 << 30, 1 << 30);
-        assert_eq!(written.foreseen(), []);
+        assert_eq!(written.predicted(), []);
         let cached = lab(1 << 30).claiming(Claim::Cache);
-        assert_eq!(cached.foreseen(), []);
+        assert_eq!(cached.predicted(), []);
     }
 
     #[test]

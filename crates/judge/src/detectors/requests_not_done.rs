@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::{DROPPED, FAILED, NOT_DONE};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::RequestsNotDone,
@@ -13,6 +13,10 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "A request that fails, ends beyond the end of a file or is dropped because it conflicts costs less than one that is carried out. \
             A slow device drops more of a load and looks better for it (blkreplay manual 2.4).",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[CautionId::FailedRequests, CautionId::DroppedShare, CautionId::ShortTransfers],
+    predict: None,
     detect,
 };
 

@@ -18,6 +18,10 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Neighbours that are submitted together become one request of the device, whatever the scheduler. The device then answers other \
             requests than those that were asked for; below 1 % is usual (blkreplay manual 2.3). An I/O scheduler sorts requests that wait \
             together, so a device gets them in a better order than the recorded one.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

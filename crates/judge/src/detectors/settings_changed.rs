@@ -12,6 +12,10 @@ pub(super) const DETECTOR: Detector = Detector {
     most: Most::always(Level::Caution),
     explains: &[DetectorId::NotSteady, DetectorId::Noisy],
     about: "A scheduler, a queue depth or a CPU governor that somebody changes while a run goes on makes two runs of it.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

@@ -19,6 +19,10 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "What is touched again and again ends in some cache, and its latency is that of the cache: of memory where it fits there, of the drive \
             or the array elsewhere. In a small part of a device seeks are short, and a disk's first tracks are its fastest (blkreplay manual 3.1.3, \
             3.1.5). Touched bytes are counted once each; requests that overlap in part count twice, so there may be fewer.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 
@@ -98,7 +102,7 @@ fn is_narrow(case: &Case<'_>) -> Option<Found> {
             (Level::Info, format!("{} of {} were touched.", percent(touched), device.name), remedy)
         });
     }
-    Some(match (!case.outset().is_sequential(), is_disk) {
+    Some(match (!case.planned().is_sequential(), is_disk) {
         (true, true) => (Level::Fail, format!("{text}: its seeks are short."), remedy),
         (true, false) => (Level::Caution, format!("{text}."), remedy),
         (false, _) => (Level::Info, format!("{text}."), remedy),

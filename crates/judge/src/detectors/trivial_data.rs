@@ -4,8 +4,8 @@ use crate::detector::Most;
 use crate::stack::{Part, compresses, parts};
 use crate::thresholds::{RANDOM_PERCENT, ZERO_BLOCKS};
 use crate::words::percent;
-use crate::{Case, Detector, Outset, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use crate::{Case, Detector, PlannedRun, Seen};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::TrivialData,
@@ -14,6 +14,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "A target that compresses or deduplicates stores zeros and repeated blocks in next to nothing: zram has written zeros six times as fast \
             as random bytes, btrfs with compression wrote 2 of 64 MiB. A disk that stores every byte does not care.",
+    is_witness: false,
+    replaces: &[CautionId::Compressible],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -21,11 +25,11 @@ const SOURCE: &str =
     "the plan's data, random blocks that were read before the run, and what lies below the targets";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    case.is_real().then(|| foresee(&case.outset()))?
+    case.is_real().then(|| predict(&case.planned()))?
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    match (of_writes(outset), of_reads(outset)) {
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    match (of_writes(planned), of_reads(planned)) {
         // Reads are reported only if they matter.
         (Some(_), Some(seen)) if seen.level() == Level::Caution => Some(seen),
         (of_writes, of_reads) => of_writes.or(of_reads),
@@ -33,14 +37,14 @@ pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
 }
 
 /// Zeros in ranges that are read and not written, as far as probed.
-fn of_reads(outset: &Outset<'_>) -> Option<Seen> {
-    let read = outset.targets.iter().filter(|target| target.is_read && !target.is_written);
+fn of_reads(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let read = planned.targets.iter().filter(|target| target.is_read && !target.is_written);
     let probed: Vec<_> =
-        read.filter_map(|target| Some((target, outset.reread_of(target)?.known()?))).collect();
+        read.filter_map(|target| Some((target, planned.reread_of(target)?.known()?))).collect();
     let (zeros, blocks) = probed
         .iter()
         .fold((0, 0), |(zeros, blocks), (_, times)| (zeros + times.zero_blocks, blocks + times.blocks));
-    let below = probed.iter().filter_map(|(target, _)| outset.facts(target)).flat_map(parts);
+    let below = probed.iter().filter_map(|(target, _)| planned.facts(target)).flat_map(parts);
     if blocks == 0 {
         return None;
     }
@@ -56,13 +60,13 @@ fn of_reads(outset: &Outset<'_>) -> Option<Seen> {
     Some(seen.with("zero_share", share))
 }
 
-fn of_writes(outset: &Outset<'_>) -> Option<Seen> {
-    let has_names = outset.plan.jobs().any(|(_, job)| job.options.data.is_some());
-    if !outset.has_writes() || has_names {
+fn of_writes(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let has_names = planned.plan.jobs().any(|(_, job)| job.options.data.is_some());
+    if !planned.has_writes() || has_names {
         return None;
     }
-    let percent = outset.plan.fill.random_percent;
-    let gaining = outset.before.targets.iter().flat_map(parts).find_map(gains);
+    let percent = planned.plan.fill.random_percent;
+    let gaining = planned.before.targets.iter().flat_map(parts).find_map(gains);
     let text = format!("{percent} % of the written data was random, the rest zeros");
     Some(match gaining {
         _ if percent >= RANDOM_PERCENT => Seen::ok(format!("{text}."), SOURCE),

@@ -1,11 +1,11 @@
 //! Reads of places that hold no data.
 
 use crate::detector::Most;
-use crate::outset::PlannedTarget;
+use crate::planned::PlannedTarget;
 use crate::thresholds::{NOT_FROM_DEVICE, UNMAPPED};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Outset, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use crate::{Case, Detector, PlannedRun, Seen};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::UnmappedTarget,
@@ -20,6 +20,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     ],
     about: "Holes of a sparse file, extents that were allocated and never written, and blocks that were discarded hold no data. Reading them \
             gives zeros and costs no device anything (blkreplay manual 3.1.1). Making a file system discards what a device held.",
+    is_witness: true,
+    replaces: &[CautionId::Holes],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -30,10 +34,10 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if !case.is_real() || reads.asked == 0.0 {
         return None;
     }
-    let (unmapped, all) = of_read_targets(&case.outset(), |target| target.is_read)?;
+    let (unmapped, all) = of_read_targets(&case.planned(), |target| target.is_read)?;
     // A run that fills its target before it reads has no holes any more: the device has seen its reads. If the device is invisible, the
     // run may have filled it.
-    let may_be_filled = || case.outset().targets.iter().any(|target| target.is_written);
+    let may_be_filled = || case.planned().targets.iter().any(|target| target.is_written);
     let is_mapped = match reads.share() {
         Some(share) => NOT_FROM_DEVICE.level(1.0 - share) == Level::Ok,
         None => may_be_filled(),
@@ -41,15 +45,15 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(seen(unmapped, all, is_mapped))
 }
 
-/// Ranges that are written before they are read have data by then, so only ranges that are only read are foreseen.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    let (unmapped, all) = of_read_targets(outset, |target| target.is_read && !target.is_written)?;
+/// Ranges that are written before they are read have data by then, so only ranges that are only read are predicted.
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let (unmapped, all) = of_read_targets(planned, |target| target.is_read && !target.is_written)?;
     Some(seen(unmapped, all, false))
 }
 
 /// Unmapped bytes, and all bytes, in the requested range of these targets.
-fn of_read_targets(outset: &Outset<'_>, is_meant: fn(&PlannedTarget<'_>) -> bool) -> Option<(f64, f64)> {
-    let meant = outset.targets.iter().filter(|target| is_meant(target));
+fn of_read_targets(planned: &PlannedRun<'_>, is_meant: fn(&PlannedTarget<'_>) -> bool) -> Option<(f64, f64)> {
+    let meant = planned.targets.iter().filter(|target| is_meant(target));
     let (unmapped, all) = meant.fold((0.0, 0.0), |(unmapped, all), target| {
         (unmapped + target.info.hole_bytes as f64, all + target.reach() as f64)
     });

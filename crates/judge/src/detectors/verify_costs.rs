@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::{ADDED_READS, CHECKING_CPU, LEAST_CPU_NS};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 use iosonar_evidence::{IssuingThreads, Series};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -14,6 +14,10 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[DetectorId::CannotKeepUp],
     about: "Reading back what was written adds requests that the load does not have, and comparing data takes CPU time of the threads that issue \
             requests (blkreplay manual 2.4, 2.5). Such a run proves that data is right; its times are not those of the load alone.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[CautionId::VerificationReads],
+    predict: None,
     detect,
 };
 

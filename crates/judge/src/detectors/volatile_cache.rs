@@ -15,6 +15,10 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A device with a write-back cache acknowledges a write before it is on the medium. Without a flush the figure says how fast the cache \
             takes data, and not how fast it is kept. A flush that takes less than 100 us has reached a cache with a battery (blkreplay manual 5.2.3), \
             or nothing.",
+    is_witness: false,
+    replaces: &[],
+    repeats: &[],
+    predict: None,
     detect,
 };
 

@@ -2,8 +2,8 @@
 
 use crate::detector::Most;
 use crate::thresholds::WRONG_SIZE;
-use crate::{Case, Detector, Outset, Seen};
-use iosonar_analyze::{Channel, DetectorId, Level};
+use crate::{Case, Detector, PlannedRun, Seen};
+use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 use iosonar_plan::Workload;
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -13,6 +13,10 @@ pub(crate) const DETECTOR: Detector = Detector {
     explains: &[DetectorId::SmallFootprint],
     about: "A load that reaches further than the device wraps around: several of its blocks become one, seeks get shorter, and caches hit more \
             often. A load that uses a small part of a device has short seeks, too (blkreplay manual 3.1.4).",
+    is_witness: false,
+    replaces: &[CautionId::Wraparound],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
@@ -22,13 +26,13 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if case.summary.run.is_recording() {
         return None;
     }
-    foresee(&case.outset())
+    predict(&case.planned())
 }
 
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
     // Synthetic workloads know the size of their target.
-    let is_recorded = outset.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
-    let factors = outset.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
+    let is_recorded = planned.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
+    let factors = planned.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
     let away = |factor: f64| if factor > 1.0 { factor } else { 1.0 / factor };
     let (factor, path) =
         factors.filter(|(factor, _)| *factor > 0.0).max_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;

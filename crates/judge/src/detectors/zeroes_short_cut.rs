@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{LEAST_OF_KIND, SURE_SIGMAS, ZEROS_FASTER};
 use crate::words::{factor, micros};
-use crate::{Case, Detector, Outset, Seen};
+use crate::{Case, Detector, PlannedRun, Seen};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Fact, RereadTimes};
 
@@ -15,26 +15,30 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "Volumes that are thin, deduplicate or compress store nothing for a block of zeros, or for one that was never written, and answer \
             its reads without reading (blkreplay manual 3.1.1). Nobody on this machine sees which blocks are stored there, but their reads are \
             faster.",
+    is_witness: true,
+    replaces: &[],
+    repeats: &[],
+    predict: Some(predict),
     detect,
 };
 
 const SOURCE: &str = "content and times of random blocks that were read with O_DIRECT, before the run";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    foresee_all(&case.outset(), true).filter(|_| case.is_real())
+    predict_all(&case.planned(), true).filter(|_| case.is_real())
 }
 
-/// Ranges that are written before they are read have data by then, so only ranges that are only read are foreseen.
-pub(crate) fn foresee(outset: &Outset<'_>) -> Option<Seen> {
-    foresee_all(outset, false)
+/// Ranges that are written before they are read have data by then, so only ranges that are only read are predicted.
+fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+    predict_all(planned, false)
 }
 
 /// Ranges that a run writes may hold data before they are read: such targets are examined only with `of_written`, and reported as
 /// information.
-fn foresee_all(outset: &Outset<'_>, of_written: bool) -> Option<Seen> {
-    let read = outset.targets.iter().filter(|target| target.is_read && (of_written || !target.is_written));
+fn predict_all(planned: &PlannedRun<'_>, of_written: bool) -> Option<Seen> {
+    let read = planned.targets.iter().filter(|target| target.is_read && (of_written || !target.is_written));
     let answers: Vec<Seen> = read
-        .filter_map(|target| match outset.reread_of(target)? {
+        .filter_map(|target| match planned.reread_of(target)? {
             Fact::Known(times) => Some(seen(times, target.is_written)),
             Fact::Absent { absent } => {
                 let text = format!("Whether zeros are answered without reading is not known: {absent}.");
