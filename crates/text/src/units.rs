@@ -180,7 +180,7 @@ pub fn byte_rate(per_second: f64) -> String {
 
 /// Bytes in binary units: `64.0 KiB`.
 pub fn bytes(n: u64) -> String {
-    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let units = [(1u64 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.iter().find(|(f, _)| n >= *f) {
         Some((factor, unit)) => format!("{} {unit}", number(n as f64 / *factor as f64)),
         None => format!("{n} B"),

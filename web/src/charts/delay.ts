@@ -9,7 +9,7 @@ import { durationAxis, leftAxis, nothing, outline, timeAxis } from "../render/ax
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
 import { LogScale } from "../render/scale";
-import { count, duration, moment, short } from "../render/units";
+import { count, duration, moment, plainDuration, short } from "../render/units";
 import { columnsIn, fill, shadesOf, show } from "./density-picture";
 import { markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
@@ -258,6 +258,6 @@ function table(scene: Scene): Cell[][] {
     ];
   const f = partFigures(scene);
   if (!f) return [["Not decoded yet"]];
-  const name = `${scene.view.brush ? "Brushed" : "In sight"}${f.step ? ` (in steps of ${duration(f.step)})` : ""}`;
+  const name = `${scene.view.brush ? "Brushed" : "In sight"}${f.step ? ` (in steps of ${plainDuration(f.step)})` : ""}`;
   return [[name, ...head], ["All", count(f.requests), about(f, f.p50), about(f, f.p99), about(f, f.max)]];
 }

@@ -5,7 +5,7 @@ import { bottomAxis, byteTicks, contains, type Key, mark, nearest, outline, surr
 import type { Box, Painter, Point } from "../render/painter";
 import { faded, type Palette } from "../render/palette";
 import { LinearScale, LogScale } from "../render/scale";
-import { bytes, percent } from "../render/units";
+import { bytes, percent, plainPercent } from "../render/units";
 import type { ChartContext, Hover, SmallChart } from "./chart";
 
 type MissPoint = PageMissRatio["points"][number];
@@ -49,7 +49,7 @@ function draw(p: Painter, box: Box, context: ChartContext): Hover {
   const [low, high] = [Math.min(...sizes), Math.max(...sizes)];
   const x = new LogScale(low, Math.max(high, low * 2), plot.x, plot.x + plot.w);
   const y = new LinearScale(0, 1, plot.y + plot.h, plot.y);
-  valueAxis(p, plot, palette, y, percent);
+  valueAxis(p, plot, palette, y, plainPercent);
   bottomAxis(p, plot, palette, byteTicks(x, plot.w));
   p.clip(plot, () => {
     for (const [i, , color] of LINES) {

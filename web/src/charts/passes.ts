@@ -5,7 +5,7 @@ import { bottomAxis, contains, nearest, outline, surround, valueAxis } from "../
 import type { Box, Painter } from "../render/painter";
 import { faded, type Palette } from "../render/palette";
 import { LinearScale, LogScale, type Scale } from "../render/scale";
-import { count, duration, short, significant } from "../render/units";
+import { count, duration, plainDuration, short, significant } from "../render/units";
 import type { ChartContext, Hover, SmallChart } from "./chart";
 import { interval, median, outliers } from "./statistics";
 
@@ -24,8 +24,8 @@ interface Figure {
 
 const FIGURES: readonly Figure[] = [
   { name: "requests/s", of: (pass) => pass.rate, format: significant, tick: short },
-  { name: "p50 of the latency", of: (pass) => pass.p50_ns, format: duration, tick: duration },
-  { name: "p99 of the latency", of: (pass) => pass.p99_ns, format: duration, tick: duration },
+  { name: "p50 of the latency", of: (pass) => pass.p50_ns, format: duration, tick: plainDuration },
+  { name: "p99 of the latency", of: (pass) => pass.p99_ns, format: duration, tick: plainDuration },
 ];
 
 function known(passes: readonly PagePart[], figure: Figure): number[] {

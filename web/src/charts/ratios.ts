@@ -4,7 +4,7 @@ import type { PagePairs } from "../format/page";
 import { bottomAxis, contains, outline, surround, valueAxis, Words } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { LinearScale } from "../render/scale";
-import { count, percent, significant } from "../render/units";
+import { count, percent, plainPercent, significant } from "../render/units";
 import type { ChartContext, Hover, SmallChart } from "./chart";
 
 /** Labelled factors: binary logarithms. */
@@ -50,7 +50,7 @@ function draw(p: Painter, box: Box, { meta, palette }: ChartContext): Hover {
   const reach = Math.max(0.5, ...all.filter((bar) => bar.share > 0).flatMap((bar) => [Math.abs(bar.from), Math.abs(bar.to)]));
   const x = new LinearScale(-reach, reach, plot.x, plot.x + plot.w);
   const y = new LinearScale(0, Math.max(0.001, ...all.map((bar) => bar.share)) * 1.2, plot.y + plot.h, plot.y);
-  valueAxis(p, plot, palette, y, percent);
+  valueAxis(p, plot, palette, y, plainPercent);
   for (const bar of all.filter(({ share }) => share > 0)) {
     const [left, right] = [x.at(Math.max(-reach, bar.from)), x.at(Math.min(reach, bar.to))];
     const height = Math.max(1, y.at(0) - y.at(bar.share));

@@ -7,7 +7,7 @@ import { slotBins } from "../render/density";
 import { timeAxis, valueAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
-import { bytes, count, moment } from "../render/units";
+import { bytes, count, moment, plainBytes } from "../render/units";
 import type { Hover } from "./chart";
 import { ByteScale } from "./byte-scale";
 import { columnsIn, fill, shadesOf, show } from "./density-picture";
@@ -40,7 +40,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const seek = scene.run.seek!;
   const range = scene.view.time;
   const scale = new ByteScale(height(scene), box.y + box.h, box.y);
-  valueAxis(p, box, scene.palette, scale, bytes);
+  valueAxis(p, box, scene.palette, scale, plainBytes);
   const grid = scene.data.grid(SEEK_GRID);
   let lit = 0;
   const few = scene.data.points.hasPlaces ? fewPoints(scene, SEEK_GRID, range) : undefined;
@@ -124,7 +124,7 @@ function side(p: Painter, _box: Box, scene: Scene): Hover {
   const left = p.width > BESIDE ? LEFT : 4;
   const box: Box = { x: left, y: ABOVE, w: Math.max(10, p.width - left - 4), h: Math.max(10, p.height - ABOVE - BELOW) };
   const seek = scene.run.seek!;
-  if (left === LEFT) valueAxis(p, box, scene.palette, new ByteScale(height(scene), box.y + box.h, box.y), bytes);
+  if (left === LEFT) valueAxis(p, box, scene.palette, new ByteScale(height(scene), box.y + box.h, box.y), plainBytes);
   const [reads, writes] = byPlace(scene);
   const group = Math.max(1, Math.ceil(seek.rows / box.h));
   const grouped = (counts: Float64Array, begin: number) =>

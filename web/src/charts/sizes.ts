@@ -5,7 +5,7 @@ import { bottomAxis, byteTicks, contains, nearest, outline, surround, valueAxis 
 import type { Box, Painter } from "../render/painter";
 import type { Palette } from "../render/palette";
 import { LinearScale, LogScale, type Scale } from "../render/scale";
-import { bytes, count, percent } from "../render/units";
+import { count, percent, plainBytes, plainPercent } from "../render/units";
 import type { ChartContext, Hover, SmallChart } from "./chart";
 
 const WIDE = 8;
@@ -53,7 +53,7 @@ function isPowerOfTwo(n: number): boolean {
 }
 
 function name({ from_bytes, to_bytes }: PageSize): string {
-  return from_bytes === to_bytes ? bytes(from_bytes) : `${bytes(from_bytes)} to ${bytes(to_bytes)}`;
+  return from_bytes === to_bytes ? plainBytes(from_bytes) : `${plainBytes(from_bytes)} to ${plainBytes(to_bytes)}`;
 }
 
 function draw(p: Painter, box: Box, context: ChartContext): Hover {
@@ -80,7 +80,7 @@ function draw(p: Painter, box: Box, context: ChartContext): Hover {
 function lane(p: Painter, plot: Box, palette: Palette, x: Scale, all: readonly Bar[], of: (bar: Bar) => Parts): void {
   const most = Math.max(...all.map((bar) => of(bar).read + of(bar).write), 0.01);
   const y = new LinearScale(0, most * 1.05, plot.y + plot.h, plot.y);
-  valueAxis(p, plot, palette, y, percent);
+  valueAxis(p, plot, palette, y, plainPercent);
   outline(p, plot, palette.grid);
   for (const bar of all) {
     const { from_bytes, to_bytes } = bar.size;

@@ -12,7 +12,7 @@ import { durationAxis, timeAxis, valueAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { rgb } from "../render/palette";
 import { LinearScale } from "../render/scale";
-import { count, counted, duration, moment } from "../render/units";
+import { count, counted, duration, moment, plainDuration } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
 import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
@@ -65,7 +65,7 @@ export function slotsIn(scene: Scene, box: Box, scale: YScale): SlotBins {
 export function drawDurations(p: Painter, box: Box, scene: Scene, scale: YScale): void {
   const { rows, view, palette } = scene;
   if (view.yLinear) {
-    valueAxis(p, box, palette, new LinearScale(0, view.y[1], box.y + box.h, box.y), duration);
+    valueAxis(p, box, palette, new LinearScale(0, view.y[1], box.y + box.h, box.y), plainDuration);
     return;
   }
   durationAxis(
@@ -258,7 +258,7 @@ function drawExceptional(
   width: number,
 ): string | undefined {
   const { points } = scene.data;
-  const finest = scene.view.base === "number" ? `${count(width)} requests` : duration(width);
+  const finest = scene.view.base === "number" ? `${count(width)} requests` : plainDuration(width);
   const { one_of, side_car } = points.detail;
   if (points.isComplete && !points.isEmpty) return scene.view.dots ? "reading single requests …" : undefined;
   const blocks = points.get(scene.view.base, range);
@@ -548,7 +548,7 @@ export function isWhole({ view, bounds }: Scene): boolean {
 }
 
 export function stepWords(scene: Scene, step: number): string {
-  return scene.view.base === "number" ? `${count(step)} requests` : duration(step);
+  return scene.view.base === "number" ? `${count(step)} requests` : plainDuration(step);
 }
 
 /** A row of figures; what is only known roughly says so. */

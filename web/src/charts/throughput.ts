@@ -7,7 +7,7 @@ import { timeAxis, valueAxis } from "../render/axis";
 import type { Box, Painter, Point } from "../render/painter";
 import { faded } from "../render/palette";
 import { LinearScale } from "../render/scale";
-import { byteRate, count, moment, percent, short } from "../render/units";
+import { byteRate, count, moment, percent, plainByteRate, short } from "../render/units";
 import { collapseLine, stalls } from "./marks";
 import { axisTitle, DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 import { added, below, largest, outlineOf, perSecond, type Steps, valueAt } from "./steps";
@@ -61,7 +61,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const { demanded, delivered } = rates(scene.data, scene.run, scene.view, range, box.w);
   const { beside } = scene;
   const inB = beside && rates(beside.data, beside.run, scene.view, range, box.w).delivered;
-  const words = scene.view.rate === "bytes" ? byteRate : (n: number) => `${short(n)}/s`;
+  const words = scene.view.rate === "bytes" ? plainByteRate : (n: number) => `${short(n)}/s`;
   const top = largest(...[demanded, delivered, inB].flatMap((s) => (s ? [s] : []))) * 1.06 || 1;
   const scale = new LinearScale(0, top, box.y + box.h, box.y);
   valueAxis(p, box, scene.palette, scale, words);

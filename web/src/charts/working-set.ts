@@ -2,7 +2,7 @@
 
 import { timeAxis, valueAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
-import { bytes, moment } from "../render/units";
+import { bytes, moment, plainBytes } from "../render/units";
 import { LogByteScale } from "./byte-scale";
 import { collapseLine } from "./marks";
 import { axisTitle, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
@@ -67,7 +67,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const top = largest(...found.map((l) => l.steps)) * 1.4 || PAGE * 2;
   const low = found.flatMap((l) => [...l.steps.values]).reduce((a, n) => (n > 0 && n < a ? n : a), top / 2);
   const scale = new LogByteScale(Math.max(low / 1.3, PAGE / 2), top, box.y + box.h, box.y);
-  valueAxis(p, box, scene.palette, scale, bytes);
+  valueAxis(p, box, scene.palette, scale, plainBytes);
   p.clip(box, () => {
     found.forEach((line, i) => {
       const points = outlineOf(line.steps, box, scene.view.time, (n) => scale.at(Math.max(n, scale.from)));

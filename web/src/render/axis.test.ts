@@ -4,7 +4,7 @@ import { durationAxis, fitted, surround, timeAxis, valueAxis } from "./axis";
 import type { Box } from "./painter";
 import { LIGHT } from "./palette";
 import { LinearScale, LogScale } from "./scale";
-import { byteRate, bytes } from "./units";
+import { plainByteRate, plainBytes } from "./units";
 
 const WIDTHS = [1, 20, 47, 90, 150, 260, 380, 700, 1400];
 const HEIGHTS = [1, 12, 40, 90, 180, 420];
@@ -33,7 +33,7 @@ describe("axes", () => {
   it.each(times)("of time from %d to %d", (from, to) => {
     for (const [p, box] of plots()) {
       timeAxis(p, box, LIGHT, from, to, "time");
-      valueAxis(p, box, LIGHT, new LinearScale(0, 123, box.y + box.h, box.y), byteRate);
+      valueAxis(p, box, LIGHT, new LinearScale(0, 123, box.y + box.h, box.y), plainByteRate);
       legible(p);
     }
   });
@@ -41,7 +41,7 @@ describe("axes", () => {
   it.each([[0, 3], [0, 999], [0, 10_000_000], [123_456, 123_466], [0, 1e11]])("of numbers from %d to %d", (from, to) => {
     for (const [p, box] of plots()) {
       timeAxis(p, box, LIGHT, from, to, "number");
-      valueAxis(p, box, LIGHT, new LogScale(1, 1e9, box.y + box.h, box.y), bytes);
+      valueAxis(p, box, LIGHT, new LogScale(1, 1e9, box.y + box.h, box.y), plainBytes);
       legible(p);
     }
   });

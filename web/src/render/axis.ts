@@ -3,7 +3,7 @@
 import type { Box, Color, Painter, Point, TextStyle } from "./painter";
 import { faded, type Palette } from "./palette";
 import { LogScale, roundStep, multiples, type Scale } from "./scale";
-import { bytes, count, duration, moment, short } from "./units";
+import { count, moment, plainBytes, plainDuration, short } from "./units";
 
 /** Size of ticks' labels and of everything else around a plot. */
 export const LABEL_SIZE = 11;
@@ -112,7 +112,7 @@ export function durationAxis(
   const low = Math.max(1, fromNs);
   const scale = new LogScale(low, Math.max(low, toNs), yOf(low), yOf(Math.max(low, toNs)));
   const height = Math.abs(scale.at(scale.to) - scale.at(low));
-  leftAxis(p, box, palette, roomyTicks(scale, height).map((ns) => ({ at: yOf(ns), text: duration(ns) })));
+  leftAxis(p, box, palette, roomyTicks(scale, height).map((ns) => ({ at: yOf(ns), text: plainDuration(ns) })));
 }
 
 /** Ticks of a logarithmic scale for `bottomAxis`: as many as have room for their labels. */
@@ -127,8 +127,8 @@ export function logTicks(p: Painter, scale: Scale, width: number, format: (value
 export function byteTicks(scale: Scale, width: number): Tick[] {
   const [low, high] = [Math.log2(scale.from), Math.log2(scale.to)];
   const stride = [1, 2, 5, 10, 20].find((s) => ((high - low) / s) * 58 <= width) ?? 20;
-  const ticks = multiples(low, high, stride).map((power) => ({ at: scale.at(2 ** power), text: bytes(2 ** power) }));
-  return ticks.length > 0 ? ticks : [{ at: scale.at(scale.from), text: bytes(scale.from) }];
+  const ticks = multiples(low, high, stride).map((power) => ({ at: scale.at(2 ** power), text: plainBytes(2 ** power) }));
+  return ticks.length > 0 ? ticks : [{ at: scale.at(scale.from), text: plainBytes(scale.from) }];
 }
 
 const DAY = 86_400;

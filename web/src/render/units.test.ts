@@ -1,12 +1,30 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { byteRate, bytes, count, counted, duration, moment, percent, short } from "./units";
+import {
+  byteRate, bytes, count, counted, duration, moment, number, percent, plainByteRate, plainBytes, plainDuration, plainPercent, short,
+} from "./units";
+
+/** What the text reports print of the same values; a test in `crates/text` writes it. */
+const PRINTED = JSON.parse(
+  readFileSync(new URL("../../../crates/text/tests/fixtures/numbers.json", import.meta.url), "utf8"),
+) as Record<string, [value: number, text: string][]>;
+
+describe("the text reports", () => {
+  const formats = { duration, bytes, byte_rate: byteRate, share: percent, grouped: count, number };
+  it.each(Object.entries(formats))("have the same %s", (name, format) => {
+    const rows = PRINTED[name] ?? [];
+    expect(rows.length).toBeGreaterThan(20);
+    const blanks = (text: string) => text.replaceAll("\u2009", " ");
+    expect(rows.map(([value]) => [value, blanks(format(value))])).toEqual(rows);
+  });
+});
 
 describe("units", () => {
   it.each([
     [0, "0"], [7, "7 ns"], [999, "999 ns"], [1_000, "1 µs"], [90_000, "90 µs"], [240_400, "240 µs"], [999_900, "1 ms"],
     [1_200_000, "1.2 ms"], [1_234_000, "1.23 ms"], [9_996_000, "10 ms"], [3_290_000_000, "3.29 s"],
     [1_234_567_000_000, "1\u2009235 s"], [-1_200_000, "−1.2 ms"],
-  ])("duration %d is %s", (ns, text) => expect(duration(ns)).toBe(text));
+  ])("duration %d is %s in plain", (ns, text) => expect(plainDuration(ns)).toBe(text));
 
   it.each([
     [0, "0 s"], [65.03e9, "65.03 s"], [65e9, "65.00 s"], [0.5e9, "0.50 s"], [3599.99e9, "3599.99 s"], [3600e9, "1:00:00"],
@@ -21,10 +39,10 @@ describe("units", () => {
 
   it.each([
     [0, "0 B"], [1023, "1\u2009023 B"], [1024, "1 KiB"], [65_536, "64 KiB"], [1.5 * 2 ** 30, "1.5 GiB"], [2 ** 50, "1 PiB"],
-  ])("%d bytes are %s", (n, text) => expect(bytes(n)).toBe(text));
+  ])("%d bytes are %s in plain", (n, text) => expect(plainBytes(n)).toBe(text));
 
-  it.each([[38e6, "38 MB/s"], [999, "999 B/s"], [1_234_567, "1.23 MB/s"], [0, "0 B/s"]])("%d bytes/s are %s", (n, text) =>
-    expect(byteRate(n)).toBe(text),
+  it.each([[38e6, "38 MB/s"], [999, "999 B/s"], [1_234_567, "1.23 MB/s"], [0, "0 B/s"]])("%d bytes/s are %s in plain", (n, text) =>
+    expect(plainByteRate(n)).toBe(text),
   );
 
   it.each([[0, "0"], [999, "999"], [1000, "1\u2009000"], [510_176, "510\u2009176"], [-1234, "−1\u2009234"]])(
@@ -43,5 +61,5 @@ describe("units", () => {
 
   it.each([
     [0, "0 %"], [1, "100 %"], [0.5, "50 %"], [0.00001, "< 0.01 %"], [0.99999, "> 99.9 %"], [0.1234, "12.3 %"], [-0.05, "−5 %"],
-  ])("share %d is %s", (share, text) => expect(percent(share)).toBe(text));
+  ])("share %d is %s in plain", (share, text) => expect(plainPercent(share)).toBe(text));
 });

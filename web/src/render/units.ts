@@ -2,7 +2,24 @@
 
 const THIN_BLANK = "\u2009";
 
-/** Three significant digits without needless zeros; digits before the point are never cut. */
+/** As many digits after the point as asked for. Of two equally near numbers the one with an even last digit, as Rust prints. */
+function fixed(value: number, decimals: number): string {
+  const below = Math.floor(value * 10 ** decimals);
+  // Half-way numbers are exact only if the power of five divides.
+  const isTie = value * 10 ** decimals - below === 0.5 && (2 * below + 1) % 5 ** decimals === 0;
+  return isTie && below % 2 === 0 ? (below / 10 ** decimals).toFixed(decimals) : value.toFixed(decimals);
+}
+
+/** At least three significant digits; digits before the point are never cut. The figures of text reports look the same. */
+export function number(value: number): string {
+  if (!Number.isFinite(value) || Math.abs(value) < 0.5e-12) return "0";
+  const decimalsFor = (v: number) => Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v)))));
+  // Rounding may carry into one more digit: 9.996 is 10.0, not 10.00.
+  const rounded = Number(fixed(value, decimalsFor(value)));
+  return fixed(rounded, decimalsFor(rounded));
+}
+
+/** Three significant digits without needless zeros, in groups; digits before the point are never cut. */
 export function significant(value: number): string {
   if (!Number.isFinite(value) || value === 0) return "0";
   // Rounding may carry into one more digit, so it comes first: 9.996 is 10.
@@ -17,18 +34,36 @@ function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, THIN_BLANK);
 }
 
-/** The value in the greatest unit in which it does not read as less than one: 999.9 µs is 1 ms. */
-function inUnits(value: number, units: readonly (readonly [factor: number, unit: string])[]): string {
-  const size = Math.abs(value);
-  const last = units[units.length - 1] ?? [1, ""];
-  const [factor, unit] = units.find(([least]) => size >= least * 0.9995) ?? last;
-  return `${value < 0 ? "−" : ""}${significant(size / factor)} ${unit}`;
+type Units = readonly (readonly [factor: number, unit: string])[];
+
+/** The greatest unit in which the value does not read as less than one, of units each of which starts at a part of itself. */
+function unitOf(size: number, units: Units, part: number): readonly [factor: number, unit: string] {
+  return units.find(([least]) => size >= least * part) ?? units[units.length - 1] ?? [1, ""];
+}
+
+const sign = (value: number) => (value < 0 ? "−" : "");
+
+/** 999.9 µs is 1 ms. */
+function inUnits(value: number, units: Units, part = 0.9995): string {
+  const [factor, unit] = unitOf(Math.abs(value), units, part);
+  return `${sign(value)}${significant(Math.abs(value) / factor)} ${unit}`;
 }
 
 const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]] as const;
+const BYTES = [[2 ** 50, "PiB"], [2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]] as const;
+const RATES = [[1e12, "TB/s"], [1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]] as const;
 
-/** A duration: `90 µs`, `1.2 ms`, `0`. */
+/** A duration: `90.0 µs`, `1.20 ms`, `0 s`. */
 export function duration(ns: number): string {
+  const [factor, unit] = unitOf(Math.abs(ns), TIMES, 0.9995);
+  const value = Math.abs(ns) / factor;
+  if (ns === 0) return "0 s";
+  if (factor === 1 && Number.isInteger(value)) return `${sign(ns)}${value} ns`;
+  return `${sign(ns)}${value >= 1000 ? count(value) : number(value)} ${unit}`;
+}
+
+/** A duration without needless zeros, for ticks: `90 µs`, `0`. */
+export function plainDuration(ns: number): string {
   return ns === 0 ? "0" : inUnits(ns, TIMES);
 }
 
@@ -59,15 +94,26 @@ function trimmed(seconds: string, stepNs: number): string {
   return Number(seconds) === 0 && stepNs >= MOMENT_STEP_NS ? "0" : seconds;
 }
 
-/** Bytes in binary units: `64 KiB`. */
+/** Bytes in binary units: `64.0 KiB`. */
 export function bytes(n: number): string {
-  const units = [[2 ** 50, "PiB"], [2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]] as const;
-  return inUnits(n, units);
+  const [factor, unit] = unitOf(n, BYTES, 1);
+  return `${factor === 1 && Number.isInteger(n) ? n : number(n / factor)} ${unit}`;
 }
 
-/** Bytes per second in decimal units, as data sheets give them: `38 MB/s`. */
+/** Bytes without needless zeros, for ticks and for sizes that are exact: `64 KiB`. */
+export function plainBytes(n: number): string {
+  return inUnits(n, BYTES);
+}
+
+/** Bytes per second in decimal units, as data sheets give them: `38.0 MB/s`. */
 export function byteRate(bytesPerSecond: number): string {
-  return inUnits(bytesPerSecond, [[1e12, "TB/s"], [1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]]);
+  const [factor, unit] = unitOf(bytesPerSecond, RATES, 0.9995);
+  return `${number(bytesPerSecond / factor)} ${unit}`;
+}
+
+/** Bytes per second without needless zeros, for ticks: `38 MB/s`. */
+export function plainByteRate(bytesPerSecond: number): string {
+  return inUnits(bytesPerSecond, RATES);
 }
 
 /** A count in groups of three digits. */
@@ -89,8 +135,17 @@ export function short(n: number): string {
 
 /** A share, 0 to 1. What is not zero never reads as zero, what is not all never as 100 %. */
 export function percent(share: number): string {
+  return share === 0 ? "0 %" : inPercent(share, number);
+}
+
+/** A share without needless zeros, for ticks. */
+export function plainPercent(share: number): string {
+  return inPercent(share, significant);
+}
+
+function inPercent(share: number, format: (value: number) => string): string {
   const size = Math.abs(share) * 100;
   if (size > 0 && size < 0.01) return "< 0.01 %";
   if (size < 100 && size > 99.95) return "> 99.9 %";
-  return `${share < 0 ? "−" : ""}${significant(size)} %`;
+  return `${sign(share)}${format(size)} %`;
 }

@@ -3,7 +3,7 @@
 import type { PageRun } from "../format/page";
 import type { RequestFacts } from "../model/requests";
 import { placeAt } from "../model/places";
-import { bytes, count, duration, moment, significant } from "../render/units";
+import { bytes, count, duration, moment, plainBytes, significant } from "../render/units";
 
 /** Moments of a request are known to the microsecond. */
 const MOMENT_STEP_NS = 1_000;
@@ -27,7 +27,7 @@ function placeOf(request: RequestFacts, run: PageRun): string[] {
   const named = placeAt(run, offsetBytes);
   const inside = named ? ` (${named.name} + ${bytes(offsetBytes - named.from_bytes)})` : "";
   // A flush has no place.
-  const what = op === "flush" ? op : `${op} ${bytes(lengthBytes)} @ ${place(offsetBytes)}${inside}`;
+  const what = op === "flush" ? op : `${op} ${plainBytes(lengthBytes)} @ ${place(offsetBytes)}${inside}`;
   return [what, targetOf(request, run), `worker ${worker}`];
 }
 
