@@ -514,7 +514,7 @@ def damage_words(rng, words, options):
 def options_of(program):
     """The options of each command, as its help names them."""
     found = {}
-    for command in re.findall(r"^  (\w+) ", text_of(program, "--help").split("Commands:")[1].split("Options:")[0], re.M):
+    for command in re.findall(r"^  (\w+) ", text_of(program, "--help").split("Usage:")[1].split("Options:")[0], re.M):
         if command == "help":
             continue
         asked = {"xdd": ["-fullhelp"], "blkreplay": ["--help"]}.get(command, ["--help"])

@@ -21,7 +21,36 @@ pub fn width() -> usize {
 
 /// The command line, with help for a terminal of `width` columns.
 pub fn command(width: usize) -> Command {
-    filled(Cli::command().term_width(width), width)
+    let command = filled(Cli::command().term_width(width), width);
+    let groups = fill(&groups(&command), width);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\n\nOptions:\n{{options}}{{after-help}}"
+    ))
+}
+
+/// Commands by what people want to do. A test holds that each command is in one group.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Measure", &["doctor", "fill", "run", "knee", "matrix", "calibrate"]),
+    ("Record and replay", &["record", "replay", "check", "verify"]),
+    ("Look", &["show", "live", "plot", "report", "analyze"]),
+    ("Compare and judge", &["compare", "explain", "judge"]),
+    ("Files", &["layout"]),
+    ("Traces and loads", &["info", "convert", "export", "import", "generate", "filter", "derive"]),
+    ("Other tools' command lines", &["xdd", "iozone", "blkreplay"]),
+];
+
+/// A line for each command, below the heading of its group.
+fn groups(command: &Command) -> String {
+    let names = GROUPS.iter().flat_map(|(_, names)| names.iter());
+    let column = names.map(|name| name.len()).max().unwrap_or(0);
+    let row = |name: &&str| {
+        let about = command.find_subcommand(name).and_then(Command::get_about);
+        format!("\n  {name:column$}  {}", about.map(ToString::to_string).unwrap_or_default())
+    };
+    let group = |(heading, names): &(&str, &[&str])| {
+        format!("{heading}:{}", names.iter().map(row).collect::<String>())
+    };
+    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n")
 }
 
 fn filled(command: Command, width: usize) -> Command {
@@ -163,6 +192,19 @@ Behind them comes a paragraph that has
 to be broken."
         );
         assert_eq!(fill(TEXT, 120), TEXT);
+    }
+
+    #[test]
+    fn lists_each_command_in_one_group_on_sixty_lines() {
+        let mut command = command(100);
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        listed.sort_unstable();
+        let mut known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+        let help = command.render_help().to_string();
+        assert!(help.lines().count() <= 60, "{help}");
+        assert!(help.contains("\n  fill ") && help.contains("\nOptions:\n  -h"), "{help}");
     }
 
     /// Every help of every command: no line is too long, and none ends although the next word had room.

@@ -65,9 +65,11 @@ fn pages() -> Vec<(String, String)> {
 fn subcommands(lab: &Lab) -> Vec<String> {
     let names = |of: &str| -> Vec<String> {
         let help = lab.expect(0, &format!("{of} -h")).out;
-        let list =
-            help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        let list = list.filter(|line| !line.starts_with("   "));
+        let list = help
+            .lines()
+            .skip_while(|line| !line.starts_with("Usage:"))
+            .take_while(|line| *line != "Options:");
+        let list = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
         let names = list.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
         names.map(|name| format!("{of} {name}").trim().to_string()).collect()
     };
