@@ -1,4 +1,4 @@
-//! What must be undone where a second signal ends the process at once.
+//! Actions to undo when a second signal ends the process at once.
 //!
 //! A process ends once, so there is one list for all of it. The command calls [`undo`] before it ends; a program that embeds a session
 //! and has no such end need not.

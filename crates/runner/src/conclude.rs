@@ -8,7 +8,7 @@ use iosonar_inputs::{Figures, FiguresError, Input, OpenError};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 
-/// What could not be kept.
+/// A part of the result that could not be stored.
 #[derive(Debug)]
 pub enum Problem {
     /// The records stay in their log.
@@ -52,11 +52,11 @@ pub struct Concluded {
     pub dir: PathBuf,
     /// How far it came.
     pub info: RunInfo,
-    /// What it came to.
+    /// Its summary, with the counters it was made of.
     pub figures: Figures,
     /// Lines of loads that were skipped.
     pub skipped: u64,
-    /// What could not be kept.
+    /// Parts that could not be stored.
     pub problems: Vec<Problem>,
 }
 
@@ -76,7 +76,7 @@ impl Encoded {
     /// Sums up, and keeps the summary beside the records.
     ///
     /// # Errors
-    /// What was written cannot be read.
+    /// The records cannot be read.
     pub fn sum_up(self) -> Result<Concluded, ConcludeError> {
         let Encoded { mut ended, limits, seen, mut problems } = self;
         let dir = ended.archive.dir().to_path_buf();

@@ -3,7 +3,7 @@
 use iosonar_os::temporary::is_explained;
 use std::fmt;
 
-/// Which end a verb comes to without an answer.
+/// How a verb ended without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The question, or an input of it, was refused. Nothing was changed.
@@ -41,6 +41,12 @@ impl Error {
     pub fn stopped(signal: i32) -> Error {
         let cause = anyhow::anyhow!("stopped by a signal; what was made is removed");
         Error { kind: ErrorKind::Stopped(signal), cause }
+    }
+
+    /// The same, with words before the cause.
+    #[must_use]
+    pub fn context(self, words: impl fmt::Display + Send + Sync + 'static) -> Error {
+        Error { cause: self.cause.context(words), ..self }
     }
 
     /// The kind.

@@ -1,4 +1,4 @@
-//! What others do on the devices while nothing is measured.
+//! I/O of other programs on the devices while nothing is measured.
 
 use iosonar_evidence::{Series, TargetFacts};
 use iosonar_host::Root;
@@ -6,7 +6,7 @@ use iosonar_host::sampler::Sampler;
 use iosonar_judge::{OthersUse, use_by_others};
 use std::time::{Duration, Instant};
 
-/// Watches the devices below targets for a time; those that somebody uses so much that a measurement would be disturbed come first.
+/// Watches the devices below targets for a time; the most used ones are first.
 pub fn watch(targets: &[TargetFacts], time: Duration) -> Vec<OthersUse> {
     let mut sampler = Sampler::of_machine(targets, &Root::default());
     let begun = Instant::now();

@@ -1,6 +1,6 @@
 //! Drives a plan from its preparation to its summary.
 //!
-//! Each step is a type, so that what is known and what is owed is told by the value that somebody holds:
+//! Each step is a type, so the type of a run shows how far it is:
 //!
 //! | step | what is true | next |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | [`Encoded`] | the records are Parquet, or still in their log | [`Encoded::sum_up`] |
 //! | [`Concluded`] | the summary is kept beside the records | |
 //!
-//! Whoever drops a run before it was executed leaves no target after that was made for it. Somebody who
-//! shows progress is given a [`Scene`] in a thread of its own. This room knows no arguments, no signals and no terminal.
+//! Dropping a run before it was executed removes the targets that were created for it. A progress display gets a [`Scene`] in a separate
+//! thread. This room knows no arguments, no signals and no terminal.
 //!
 //! A run on a simulated device:
 //!

@@ -1,4 +1,4 @@
-//! What a session reports while it works.
+//! Reports of a session while it works.
 
 use crate::{Problem, Scene};
 use iosonar_evidence::WrittenBack;
@@ -10,13 +10,13 @@ use std::time::Duration;
 /// Receives what a session reports. Each method does nothing by default, so a program that embeds a session implements what it wants to
 /// know. Methods are called from several threads.
 pub trait Observer: Send + Sync {
-    /// Reports a fact that somebody may want to read; its text is that of `Display`, one line.
+    /// Receives a fact for people; its text is that of `Display`, one line.
     fn notice(&self, _notice: &Notice<'_>) {}
 
     /// Reports that the session enters a stage.
     fn stage(&self, _stage: Stage) {}
 
-    /// Shows the run while its requests are issued: called in a thread of its own, returns when [`Scene::is_over`]. A panic here does not
+    /// Shows the run while its requests are issued: called in a separate thread, returns when [`Scene::is_over`]. A panic here does not
     /// fail the run.
     fn scene(&self, _scene: &Scene<'_>) {}
 }
@@ -44,14 +44,14 @@ pub enum Stage {
     Concluded,
 }
 
-/// What a session reports beside its answer.
+/// A report of a session beside its answer.
 #[derive(Debug)]
 pub enum Notice<'a> {
     /// A line of a load is skipped, or its time is shifted.
     Load {
         /// The load's file.
         path: &'a Path,
-        /// What happened to the line.
+        /// How the line was changed.
         notice: &'a iosonar_load::Notice,
     },
     /// A fact about a target before the run.

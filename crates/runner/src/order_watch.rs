@@ -21,14 +21,14 @@ const BUFFERS: u64 = 32 << 20;
 /// How long the end of the program waits for the kernel to be as it was.
 const UNDONE: Duration = Duration::from_secs(2);
 
-/// A thread that counts while a run goes on. Nothing of it stays in the kernel, whatever ends the program but SIGKILL.
+/// A thread that counts during a run. Its tracing instance is removed from the kernel however the program ends, except by SIGKILL.
 pub struct OrderWatch {
     thread: Option<JoinHandle<Result<IssueOrder, CaptureError>>>,
     is_over: Arc<AtomicBool>,
 }
 
 impl OrderWatch {
-    /// Begins to watch the devices of the targets, to which so many threads submit.
+    /// Starts watching the devices of the targets, to which `threads` threads submit.
     ///
     /// # Errors
     /// A target is on no device, or the kernel does not let us watch.

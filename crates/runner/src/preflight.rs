@@ -1,4 +1,4 @@
-//! What is said before the first request: what would spoil the result, and whether a run is worth its time.
+//! Before the first request: causes that would spoil the result, and whether a run is worth its time.
 
 use crate::{Error, Intent, MachineBefore, TargetUse, foreign_io, probe};
 use iosonar_analyze::Detection;
@@ -15,7 +15,7 @@ const LONG: Nanos = Nanos::from_secs(60);
 /// How long that look takes.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What is known of a prepared run with a claim. Nothing is read or written.
+/// Detections that a prepared run with a claim will have. Nothing is read or written.
 pub fn predicted(prepared: &Prepared, environment: &Environment, claim: Claim) -> Vec<Detection> {
     let (info, intent) = (prepared.info("", ""), Intent::of(prepared));
     let known =
@@ -53,7 +53,7 @@ fn expects_long(prepared: &Prepared) -> Option<Nanos> {
     prepared.expected_span().filter(|span| *span >= LONG)
 }
 
-/// What somebody should know before a run: a line each. What is read of the targets to find that out is kept in the environment;
+/// Warnings before a run: a line each. The results of reads that this needs are stored in the environment;
 /// `is_stopped` ends that early.
 pub fn look(
     prepared: &Prepared,
@@ -62,7 +62,7 @@ pub fn look(
 ) -> Vec<String> {
     let plan = prepared.plan();
     let is_long = expects_long(prepared).is_some();
-    // Before the probe, whose reads would be those of somebody.
+    // Before the probe, whose reads would be counted as those of others.
     let others = if is_long && plan.engine.is_real() { use_by_others(environment) } else { Vec::new() };
     if plan.is_probed(is_long) {
         probe::probe(prepared, environment, is_stopped);
@@ -71,7 +71,7 @@ pub fn look(
     probe::lines(environment).chain(found).chain(others).collect()
 }
 
-/// The same before a run of several processes. What others do is looked at on this machine only.
+/// The same before a run of several processes. I/O of others is watched on this machine only.
 pub fn check_together(plan: &Plan, machines: &[MachineBefore]) -> Result<Vec<String>, Error> {
     // The processes work at the same time, so the run takes no less than the slowest of them.
     let long = machines.iter().filter_map(|machine| machine.span).max().filter(|span| *span >= LONG);

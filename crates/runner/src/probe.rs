@@ -1,4 +1,4 @@
-//! The re-read probe before a run: where it is made, and how it is told.
+//! The re-read probe before a run: which targets it reads, and its text.
 
 use iosonar_engine::Prepared;
 use iosonar_evidence::{Fact, Reread, RereadTimes};
@@ -32,7 +32,7 @@ pub fn probe(prepared: &Prepared, environment: &mut Environment, is_stopped: &dy
     }
 }
 
-/// What a probe has shown, in a line.
+/// The result of a probe, in a line.
 pub fn sentence(seen: &Fact<RereadTimes>) -> String {
     let times = match seen {
         Fact::Known(times) => times,

@@ -26,7 +26,7 @@ pub struct Ready {
     purpose: Purpose,
 }
 
-/// What a run is for.
+/// Purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
     /// It measures.
@@ -36,7 +36,7 @@ pub enum Purpose {
     Fill,
 }
 
-/// What was prepared. Dropped before the run, it undoes what preparation made.
+/// A prepared run. Dropped before the run, it undoes the preparation.
 struct Unbegun {
     prepared: Prepared,
     has_begun: bool,
@@ -51,8 +51,8 @@ impl Drop for Unbegun {
 }
 
 impl Ready {
-    /// Finds out everything that can go wrong before the first I/O. `notice` is told each line of a load that is skipped or
-    /// whose time is shifted, once, then and while the run goes on.
+    /// Finds out everything that can go wrong before the first I/O. `notice` receives each line of a load that is skipped or
+    /// whose time is shifted, once, now and during the run.
     ///
     /// # Errors
     /// The plan cannot be executed here; no target was changed.
@@ -100,7 +100,7 @@ impl Ready {
         Ready { purpose, ..self }
     }
 
-    /// What is known.
+    /// The prepared run.
     pub fn prepared(&self) -> &Prepared {
         &self.prepared.prepared
     }
@@ -145,10 +145,10 @@ pub struct Begun {
     note: Box<dyn FnOnce(&mut Environment)>,
 }
 
-/// A run that goes on, for somebody who shows its progress.
+/// A run in progress, for a progress display.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
-    /// What is executed.
+    /// The prepared run.
     pub prepared: &'a Prepared,
     /// How far it is.
     pub progress: &'a Arc<Progress>,
@@ -169,7 +169,7 @@ impl Scene<'_> {
 /// Why a run has no result, or none that says how it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum CarryOutError {
-    /// Nothing was started, and nothing is left behind.
+    /// Nothing was started, and nothing remains.
     #[error(transparent)]
     NotBegun(#[from] RunError),
     /// The run is over, and how it ended cannot be written; the records are in their log.
@@ -178,22 +178,22 @@ pub enum CarryOutError {
 }
 
 impl Begun {
-    /// What is executed.
+    /// The prepared run.
     pub fn prepared(&self) -> &Prepared {
         self.ready.prepared()
     }
 
-    /// Lets `note` add to what is known of the machine after the run what somebody has watched meanwhile.
+    /// Lets `note` add observations during the run to the environment after it.
     #[must_use]
     pub fn noting(self, note: impl FnOnce(&mut Environment) + 'static) -> Begun {
         Begun { note: Box::new(note), ..self }
     }
 
-    /// Carries the plan out, together with `others`. `show` runs in a thread of its own and returns when the scene is over;
-    /// that it breaks costs no result.
+    /// Executes the plan, together with `others`. `show` runs in a separate thread and returns when the scene is over; a panic there does
+    /// not fail the run.
     ///
     /// # Errors
-    /// See [`CarryOutError`]. What goes wrong on the way is no error, but the state of the result.
+    /// See [`CarryOutError`]. A failure during the run is no error, but the state of the result.
     pub fn execute(
         self,
         control: &Control,

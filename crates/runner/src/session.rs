@@ -1,4 +1,4 @@
-//! A session: what all runs of one verb share, and the way from a plan to its summary.
+//! A session: shared by all runs of one verb; executes plans and computes their summaries.
 
 use crate::order_watch::OrderWatch;
 use crate::{
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The conversion of more bytes of records takes seconds, and is reported.
 const REPORTED_ABOVE: u64 = 64 << 20;
 
-/// Executes plans. What it reports goes to its observer.
+/// Executes plans, and reports to its observer.
 #[derive(Clone)]
 pub struct Session {
     /// Stops the run that is executed.

@@ -1,4 +1,4 @@
-//! What waits in memory to be written is written back before a run, which it would disturb.
+//! Writes back dirty pages before a run, which write-back would disturb.
 
 use crate::{Notice, Observer};
 use iosonar_engine::Control;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A slow device with much to write does not hold up a run of another one for longer.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// A longer wait is told while it lasts.
+/// A longer wait is reported while it lasts.
 const TOLD_AFTER: Duration = Duration::from_secs(1);
 /// The environment variable with which nothing is written back: `off`.
 const VARIABLE: &str = "IOSONAR_WRITE_BACK";

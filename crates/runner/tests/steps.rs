@@ -1,4 +1,4 @@
-//! The steps of a run, on files: what is left where it ends early, and what is kept where the disk is full.
+//! The steps of a run, on files: an early end removes what was created, and a full disk loses no record.
 
 use iosonar_archive::{ArchiveError, RunState};
 use iosonar_engine::{Alone, Control, Rendezvous};

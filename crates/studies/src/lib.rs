@@ -4,4 +4,5 @@
 //! [`Session`](iosonar_runner::Session), `answer.rs` holds the result and its text and JSON. This room knows no arguments, no signals and no
 //! terminal: a command turns arguments into a question, and prints the answer.
 
+pub mod doctor;
 pub mod fill;

@@ -1,4 +1,4 @@
-//! What filling resulted in: a sentence, and JSON.
+//! The result of filling: a sentence, and JSON.
 
 use super::Question;
 use super::range::Range;
@@ -34,7 +34,7 @@ pub struct Answer {
     pub bytes_per_second: Option<f64>,
     /// Why not everything was written; `None` if it was.
     pub stopped_by: Option<String>,
-    /// What is stored now.
+    /// Whether it is stored now.
     pub stored: Stored,
     /// Where the records are kept.
     pub result: Option<String>,
@@ -43,7 +43,7 @@ pub struct Answer {
     pub state: RunState,
 }
 
-/// What the file system reports of a range that was written and flushed.
+/// Report of the file system about a range that was written and flushed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Stored {
@@ -115,7 +115,7 @@ impl Answer {
         self.stopped_by.is_none() && !holds_nothing
     }
 
-    /// What is stored now.
+    /// The end of the sentence: whether it is stored now.
     fn stored(&self) -> String {
         match &self.stored {
             _ if self.stopped_by.is_some() => String::new(),

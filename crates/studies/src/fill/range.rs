@@ -19,12 +19,12 @@ pub struct Range {
     pub length: u64,
     /// The file does not exist, or is empty.
     pub is_new: bool,
-    /// What direct I/O counts in.
+    /// Unit of direct I/O.
     block: u64,
 }
 
 impl Range {
-    /// What the options mean on this target.
+    /// The range of a question on its target.
     ///
     /// # Errors
     /// The target cannot be filled, or has no such bytes.
@@ -46,7 +46,7 @@ impl Range {
     }
 }
 
-/// What the options say.
+/// The options of a question.
 #[derive(Debug, Clone)]
 struct Wanted {
     name: String,
@@ -142,7 +142,7 @@ mod tests {
         Wanted { name: "a.img".into(), offset, length, option: "--size" }
     }
 
-    /// On a file of so many bytes.
+    /// The range on a file of `size` bytes.
     fn on(size: u64, wanted: &Wanted) -> Result<Range, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(size).unwrap();

@@ -146,7 +146,7 @@ fn plan_of(question: &Question, range: &Range, how: How) -> Plan {
     let phase = Phase { passes: question.times, ..Phase::of(vec![job]) };
     Plan {
         destroy: question.destroy,
-        engine: question.engine.clone(),
+        engine: question.engine,
         access: Access { buffered: how.buffered, ..Access::default() },
         // A full disk, or a broken one, will not take the rest.
         faults: Faults { max_errors: Some(0), ..Faults::default() },
