@@ -184,6 +184,7 @@ fn every_diagram_is_made_under_its_name_or_told_why_not() {
 
 #[test]
 fn pictures_are_the_same_bytes_again_and_fit_a_mail() {
+    slow!();
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));

@@ -299,6 +299,7 @@ fn an_archive_can_be_kept() {
 /// A result that is not kept gets the verdict of a kept one, on standard error only.
 #[test]
 fn a_result_that_is_not_kept_has_its_verdict() {
+    slow!();
     let lab = device();
     let verdict = |ended: &Ended| -> String {
         let lines: Vec<&str> =

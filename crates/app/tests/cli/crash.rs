@@ -42,6 +42,7 @@ fn verified(lab: &Lab, code: i32, words: &str) -> Value {
 /// Only the process died, so all acknowledged writes are there: 200 moments (20 without IOSONAR_LONG).
 #[test]
 fn a_journal_tells_what_a_killed_run_had_written() {
+    slow!();
     let lab = lab();
     lab.target("a.img", 16 << 20);
     let moments = if std::env::var_os("IOSONAR_LONG").is_some() { 200 } else { 20 };
@@ -88,6 +89,7 @@ fn a_journal_tells_what_a_killed_run_had_written() {
 
 #[test]
 fn without_a_journal_less_is_demanded_and_that_is_told() {
+    slow!();
     let lab = lab();
     lab.target("a.img", 16 << 20);
     kill(&lab, WRITES, "k", Duration::from_millis(2500));
@@ -106,6 +108,7 @@ fn without_a_journal_less_is_demanded_and_that_is_told() {
 /// A device that lost a flushed write, or wrote only a part of a unit, is reported.
 #[test]
 fn a_lost_flush_is_named() {
+    slow!();
     let lab = lab();
     let target = lab.target("a.img", 4 << 20);
     lab.expect(
@@ -188,6 +191,7 @@ fn what_cannot_be_asked_after_a_crash_is_refused_with_a_remedy() {
 /// A volatile cache that loses any part of the unflushed writes, and one that ignores flushes.
 #[test]
 fn a_cache_that_obeys_flushes_is_never_blamed_and_one_that_ignores_them_always_is() {
+    slow!();
     let lab = lab();
     let run = "run -t a.img --rw randrw --rwmixread 30 --size 4M --iodepth 8 --no-progress";
     for seed in 0..8 {

@@ -126,6 +126,7 @@ fn is_incompressible_and_unique(contents: &[Vec<u8>]) {
 // Small requests, large ones whose data is made in slices, several workers, due times, and a mix with reads.
 #[test]
 fn runs_write_incompressible_data_by_default_and_never_the_same_twice() {
+    slow!();
     for (name, size, pattern) in [
         ("small", 1 << 20, "--rw randwrite --bs 4k --iodepth 8"),
         ("large", 4 << 20, "--rw write --bs 1m --iodepth 4"),

@@ -108,6 +108,7 @@ const METHODS: [(&str, &str); 7] = [
 
 #[test]
 fn what_one_method_writes_every_other_one_reads() {
+    slow!();
     let lab = lab();
     for (engine, words) in METHODS {
         let write =

@@ -78,6 +78,7 @@ fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
 /// A text of blkreplay itself names neither engine nor depth, and may lack its maxima.
 #[test]
 fn what_a_result_does_not_tell_is_unknown() {
+    slow!();
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     lab.expect(

@@ -216,6 +216,7 @@ fn has_python() -> bool {
 
 #[test]
 fn every_row_is_what_the_formulas_say() {
+    slow!();
     let test = "every_row_is_what_the_formulas_say";
     if !has_python() {
         return iosonar_testkit::skip(test, "python3 is not installed");

@@ -40,6 +40,7 @@ fn of_fio(lab: &Lab, line: &str) -> Option<[u64; 2]> {
 
 #[test]
 fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
+    slow!();
     let lab = lab();
     target(&lab);
     let mut compared = 0;
@@ -76,6 +77,7 @@ fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
 /// Options whose meaning differs here are reported, with the option that has fio's meaning.
 #[test]
 fn notes_say_what_fio_does() {
+    slow!();
     let lab = lab();
     target(&lab);
     let base = "--name=a --filename=a.img --bs=64k --direct=1";

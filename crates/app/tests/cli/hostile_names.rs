@@ -277,6 +277,7 @@ fn without_viewer(page: &str) -> String {
 /// A file with such a name is measured like any other, and so is one in a directory of that name.
 #[test]
 fn measures_files_with_odd_names_and_escapes_them() {
+    slow!();
     let lab = lab();
     let name = hostile("f");
     std::fs::write(lab.path("").join(Path::new(&name)), vec![7; 1 << 20]).unwrap();

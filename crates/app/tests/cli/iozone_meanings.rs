@@ -125,6 +125,7 @@ fn json_says_how_a_measurement_ended() {
 /// Damage is reported in every mode: the file, the place, how many bytes and records, and exit code 5.
 #[test]
 fn damage_is_told_in_every_mode() {
+    slow!();
     let lab = lab();
     let damage = |name: &str, at: usize| {
         let mut bytes = std::fs::read(lab.path(name)).unwrap();

@@ -118,6 +118,7 @@ fn content_to_deduplicate_is_verified() {
 /// Files are opened with the requested flag in each front end, and otherwise without such flags.
 #[test]
 fn open_flags_reach_the_kernel() {
+    slow!();
     let lab = lab();
     lab.file("there", vec![1; 1 << 16]);
     let run = "run --buffered --no-progress --start-delay 0 -t there --rw read --bs 4k --engine sync -o";
@@ -243,6 +244,7 @@ fn the_old_dense_mode_is_a_matrix() {
 /// Mapped files follow the options: advice, and the first page through the descriptor.
 #[test]
 fn mapped_files_are_advised_and_mixed() {
+    slow!();
     let lab = lab();
     for (words, call, found) in [
         ("-B -+A 1", "madvise", "MADV_RANDOM"),

@@ -24,6 +24,7 @@ const CLEAN: &str = "--sim-service 1500us --sim-jitter 500us";
 
 #[test]
 fn a_device_that_keeps_its_level_gets_no_caution_and_one_that_does_not_gets_its_own() {
+    slow!();
     let lab = lab();
     for seed in 1..=4 {
         let clean = judgement(&lab, seed, CLEAN);

@@ -71,6 +71,7 @@ fn reports_of_iozone_are_there_when_they_are_complete() {
 
 #[test]
 fn results_of_xdd_replace_a_file_when_they_are_complete() {
+    slow!();
     let lab = lab();
     lab.file("T", vec![7; 64 << 10]);
     for file in ["o", "c", "e"] {

@@ -10,6 +10,7 @@ fn knee(lab: &Lab, code: i32, args: &str) -> Value {
 
 #[test]
 fn the_capacity_of_a_device_is_found() {
+    slow!();
     let lab = lab();
     let devices = [
         ("--sim-service 1ms --sim-channels 8", 8000.0),
@@ -104,6 +105,7 @@ fn a_very_slow_target_is_told_the_ramp_that_it_needs() {
 
 #[test]
 fn a_search_that_is_stopped_says_so() {
+    slow!();
     let lab = lab();
     lab.target("a.img", 1 << 20);
     let mut command =

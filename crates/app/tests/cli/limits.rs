@@ -175,6 +175,7 @@ const READERS: [(&str, i32); 8] = [
 
 #[test]
 fn a_result_is_shown_without_samples_that_cannot_be_read() {
+    slow!();
     let lab = result();
     let path = lab.path("R/series.parquet");
     let whole = std::fs::read(&path).unwrap();
@@ -227,6 +228,7 @@ fn refuses_records_that_lack_a_column_and_names_it() {
 /// Each column takes the name of the next one: other types, and absurd values of the right type.
 #[test]
 fn columns_that_change_places_are_errors_and_no_panics() {
+    slow!();
     let lab = result();
     for file in ["R/series.parquet", "R/records.parquet", "R/extents.parquet"] {
         let path = lab.path(file);
@@ -284,6 +286,7 @@ fn a_limit_of_threads_refuses_a_run_or_makes_requests_wait_and_fails_none() {
 /// The cells of pictures and the columns of tables have a fixed number; a million and a half records fill most of them.
 #[test]
 fn a_memory_limit_of_64_mib_is_enough_for_a_million_and_a_half_records() {
+    slow!();
     let group = match iosonar_testkit::ControlGroup::of_memory(64) {
         Ok(group) => group,
         Err(why) => return iosonar_testkit::skip("a_memory_limit_of_64_mib_is_enough", &why),
@@ -303,6 +306,7 @@ fn a_memory_limit_of_64_mib_is_enough_for_a_million_and_a_half_records() {
 /// Four times as many targets take about four times the CPU time, and not 16 or 64 times.
 #[test]
 fn many_targets_are_prepared_in_linear_time() {
+    slow!();
     let lab = lab();
     (0..1000).for_each(|n| drop(lab.file(&format!("f{n}"), vec![0; 4096])));
     for kind in ["--rw randread", "--rw randwrite"] {

@@ -222,6 +222,7 @@ fn a_second_signal_aborts() {
 
 #[test]
 fn a_killed_run_keeps_what_was_recorded() {
+    slow!();
     let lab = lab();
     long_load(&lab);
     let mut running = Running::start(&lab, &format!("replay long.load {NULL}"), Stdio::null());
@@ -418,6 +419,7 @@ fn interrupted(seed: u64) -> String {
 
 #[test]
 fn ctrl_c_at_any_moment_loses_no_record() {
+    slow!();
     let next = std::sync::atomic::AtomicU64::new(0);
     let how = std::sync::Mutex::new(std::collections::BTreeMap::<String, u32>::new());
     std::thread::scope(|scope| {
@@ -458,6 +460,7 @@ fn start_of(lab: &Lab, targets: usize) -> u64 {
 /// Checks made once per run must not be repeated for each target.
 #[test]
 fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
+    slow!();
     let lab = lab();
     for i in 0..1000 {
         lab.file(&format!("file{i}"), [7; 16 << 10]);

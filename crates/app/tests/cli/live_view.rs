@@ -237,6 +237,7 @@ fn ctrl_z_gives_the_terminal_back_for_a_while() {
 
 #[test]
 fn a_view_that_breaks_costs_neither_the_terminal_nor_the_run() {
+    slow!();
     if !cfg!(debug_assertions) {
         iosonar_testkit::skip("a_view_that_breaks", "only builds with debug assertions can be made to break");
         return;
@@ -294,6 +295,7 @@ fn a_key_switches_between_line_and_view() {
 
 #[test]
 fn where_escape_codes_are_unwanted_there_are_none() {
+    slow!();
     let lab = lab();
     // A dumb terminal.
     let args = format!("{RUN} --runtime 1 --progress-every 200ms");
@@ -334,6 +336,7 @@ fn without_unicode_there_is_ascii() {
 
 #[test]
 fn a_terminal_that_takes_nothing_holds_nothing_up() {
+    slow!();
     let lab = lab();
     for (name, args) in [("r", RUN.to_string()), ("r2", RUN.replace(" --live", "").replace("-o r", "-o r2"))]
     {
@@ -479,6 +482,7 @@ fn a_real_terminal_shows_what_was_drawn() {
 
 #[test]
 fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
+    slow!();
     let Some(tmux) = Tmux::start("ctrl_z_in_the_background", "background") else { return };
     let lab = lab();
     let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
@@ -510,6 +514,7 @@ impl Drop for Ended {
 
 #[test]
 fn a_run_that_goes_on_is_followed() {
+    slow!();
     let lab = lab();
     let args = RUN.replace(" --live", " --no-progress") + " --runtime 100";
     let mut run = Ended(lab.command(&args).spawn().unwrap());

@@ -3,6 +3,15 @@
 //!
 //! The simulated engine has a simulated clock, so its times are exact; times of real I/O are never asserted.
 
+/// Ends a test that takes more than two seconds: `./test quick` leaves it to `./test`.
+macro_rules! slow {
+    () => {
+        if std::env::var_os("IOSONAR_QUICK").is_some() {
+            return;
+        }
+    };
+}
+
 mod analyze;
 mod blkreplay;
 mod calibrate;

@@ -159,6 +159,7 @@ fn mistakes_are_named_and_nothing_is_created() {
 /// The cells of finished phases come from the log, and the test file of the killed part is no obstacle.
 #[test]
 fn a_matrix_that_was_killed_is_continued() {
+    slow!();
     let lab = lab();
     let words = "matrix t.tmp --sizes 64k..4m --records 4k --tests write,read --repeat 60";
     let running = Running::of(&mut lab.command(&format!("{words} -o m")));
@@ -214,6 +215,7 @@ fn a_matrix_is_measured_by_one_process() {
 /// Progress and remaining time are those of the whole matrix.
 #[test]
 fn progress_is_that_of_the_whole_matrix() {
+    slow!();
     let lab = lab();
     let words = "matrix t.tmp --sizes 256k..4m --records 4k --tests write,read --repeat 80 -o m --progress json \
                  --progress-every 50ms";

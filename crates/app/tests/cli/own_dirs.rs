@@ -140,6 +140,7 @@ fn second_layout_run_in_a_directory_leaves_the_files_of_the_first() {
 /// A file that appears after the run's check: the engine refuses it, and it stays.
 #[test]
 fn file_that_appears_while_free_space_is_aged_stays() {
+    slow!();
     let lab = lab();
     let run = "layout run . --size 8m --methods buffered+64k --age holes=4000,hole=4k,spacing=4k --no-progress --out o";
     let running = Running::of(&mut lab.command(run));

@@ -22,6 +22,7 @@ fn asked(records: &[Record]) -> Vec<(u64, Op, u64, u64)> {
 // The twin oracle: words and plan, one run; and each word of fio is known.
 #[test]
 fn a_shown_plan_is_the_same_run() {
+    slow!();
     let lab = lab();
     for (i, words) in [
         "--rw read --bs 64k --size 16m",
@@ -166,6 +167,7 @@ fn issued_hash(lab: &Lab, result: &str) -> String {
 
 #[test]
 fn the_hash_of_what_was_issued_does_not_depend_on_the_number_of_jobs() {
+    slow!();
     let lab = lab();
     for (order, words) in [
         ("shuffled", "--rw randrw --rwmixread 60"),

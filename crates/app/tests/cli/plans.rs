@@ -225,6 +225,7 @@ fn a_load_can_be_replayed_in_passes() {
 /// Plans of version 1, with the hash of the requests that version issued: `fixtures/plans-1`.
 #[test]
 fn plans_of_version_1_issue_the_same_requests() {
+    slow!();
     let lab = lab();
     let plans = fixture_path("plans-1");
     lab.file("list.T0Q0.txt", std::fs::read(plans.join("list.T0Q0.txt")).unwrap());
@@ -266,6 +267,7 @@ fn issuing_cpu(lab: &Lab, result: &str) -> Vec<(u64, f64)> {
 /// Counts during the wait for the start are not part of the first interval.
 #[test]
 fn the_first_sample_is_that_of_time_zero_and_the_second_follows_an_interval_later() {
+    slow!();
     let lab = lab();
     let run = "run -t n --size 1GiB --engine null --rw randread --bs 4k --rate-iops 1000 --runtime 1.5s --no-progress";
     lab.expect(0, &format!("{run} --start-delay 1s --sample-every 1s -o r"));

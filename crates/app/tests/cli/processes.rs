@@ -100,6 +100,7 @@ fn processes_start_together() {
 /// Readers stop when the first has finished, even before they start; writers do not.
 #[test]
 fn the_first_process_ends_a_test_that_reads() {
+    slow!();
     let lab = lab();
     let words = "iozone -t 2 -s 256k -r 4k -i 0 -i 1 -+n -d 2000000";
     let reads = |dir: &str, target: u16, op: Op| {
@@ -128,6 +129,7 @@ fn a_signal_stops_all_processes_and_keeps_their_records() {
 
 #[test]
 fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
+    slow!();
     let lab = lab();
     let (running, found) = long_run(&lab, "-i 0 --out r");
     signal(found[1], "KILL");
@@ -326,6 +328,7 @@ fn a_connection_that_breaks_costs_no_record_of_the_others() {
 /// Two signals while records are merged: no log that looks complete stays, and the remaining files are named.
 #[test]
 fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
+    slow!();
     let lab = lab();
     let mut running = Running::of(&mut lab.command("iozone -t 2 -s 512k -r 4k -+O 25 -i 0 -+n --out r"));
     let log = lab.path("r/parts/1/records.log");

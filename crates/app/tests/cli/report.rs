@@ -54,6 +54,7 @@ fn a_run_has_a_page_with_all_its_requests() {
 
 #[test]
 fn a_page_is_as_small_as_wanted_and_the_rest_lies_beside_it() {
+    slow!();
     let lab = with_run();
     lab.expect(0, "report a -o all.html --side-car");
     lab.expect(0, "report a -o some.html --points 2000");
@@ -142,6 +143,7 @@ fn what_is_read_is_never_overwritten() {
 
 #[test]
 fn a_page_becomes_small_enough_in_a_few_steps_whatever_is_in_it() {
+    slow!();
     let lab = lab();
     let run = RUN.replace("--runtime 10", "--runtime 2 --ramp-time 2s");
     lab.expect(1, &format!("{run} --seed 1 --sim-errors 7 -o a"));

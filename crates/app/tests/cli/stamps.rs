@@ -37,6 +37,7 @@ fn made(lab: &Lab, options: &str) {
 
 #[test]
 fn dry_simulated_and_buffered_runs_are_stamped_everywhere() {
+    slow!();
     for (options, stamp) in [("--dry-run", DRY), ("--engine sim", SIMULATED), ("--buffered", CACHE)] {
         let lab = lab();
         made(&lab, options);

@@ -150,6 +150,7 @@ fn honest(lab: &Lab, targets: &mut Targets, seed: u64) {
 
 #[test]
 fn trials_of_honest_targets_find_nothing() {
+    slow!();
     for_seeds(from_environment("TRIALS", 12), honest);
 }
 
@@ -215,6 +216,7 @@ fn told_lie(lab: &Lab, dice: &mut SplitMix, seed: u64) {
 
 #[test]
 fn trials_of_lies_miss_none() {
+    slow!();
     for_seeds(from_environment("TRIALS", 8), |lab, _, seed| {
         let dice = &mut SplitMix(seed ^ 0x5eed);
         match dice.below(4) {

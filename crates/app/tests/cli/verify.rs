@@ -87,6 +87,7 @@ fn a_sample_of_the_places_can_be_scanned() {
 /// Sectors next to written places, and elsewhere, are compared on every engine; a load's places are known from its scan.
 #[test]
 fn what_is_not_written_must_not_change() {
+    slow!();
     let lab = lab();
     lab.target("a.img", 8 << 20);
     lab.file("l.load", rows(&[("0.000", 8, 8, 'W'), ("0.001", 64, 16, 'W'), ("0.002", 16, 8, 'W')]));
@@ -183,6 +184,7 @@ fn what_cannot_be_verified_is_refused_with_a_remedy() {
 
 #[test]
 fn a_result_is_verified_later_from_its_records() {
+    slow!();
     let lab = lab();
     let target = lab.target("a.img", 8 << 20);
     let writes = MIXED.replace("-t dev --engine sim", "-t a.img");
@@ -223,6 +225,7 @@ fn a_result_is_verified_later_from_its_records() {
 /// The scan of a run and a verification later find the same.
 #[test]
 fn later_finds_what_the_run_itself_found() {
+    slow!();
     let lab = lab();
     lab.target("a.img", 8 << 20);
     let run = MIXED.replace("-t dev --engine sim", "-t a.img");

@@ -86,6 +86,7 @@ fn finds_damage_in_mapped_files_where_nothing_overlapped() {
 /// A copy cut off by a kill is accepted at any byte; damage in older data is found.
 #[test]
 fn accepts_copies_that_a_kill_has_cut_and_finds_damage_beside_them() {
+    slow!();
     let lab = lab();
     let path = lab.target("f", 1 << 20);
     for round in 0..3 {
@@ -149,6 +150,7 @@ fn reads_back_what_a_stream_has_buffered() {
 /// A read that succeeds and transfers nothing: the buffer still holds the bytes of the read before.
 #[test]
 fn finds_reads_of_constant_data_that_transferred_nothing() {
+    slow!();
     if !has_strace() {
         return iosonar_testkit::skip(
             "finds_reads_of_constant_data_that_transferred_nothing",
@@ -291,6 +293,7 @@ fn names_lost_writes_over_an_earlier_run_lost() {
 
 #[test]
 fn counts_what_reads_had_found_in_the_final_pass_of_blkreplay() {
+    slow!();
     let lab = lab();
     lab.target("f", 1 << 20);
     lab.file(

@@ -19,6 +19,7 @@ const POLICIES: [&str; 4] = ["push-back", "order", "drop", "allow"];
 /// Acceptance 4 of `spec/verify.md`, on the simulated device.
 #[test]
 fn recorded_loads_have_no_faults_under_any_policy() {
+    slow!();
     std::thread::scope(|threads| {
         for name in ["backup", "compiler", "database", "logs", "packages"] {
             threads.spawn(move || {
@@ -39,6 +40,7 @@ fn recorded_loads_have_no_faults_under_any_policy() {
 /// Addresses wrap around on a small target, so that requests overlap others all the time; at the load's own times, too.
 #[test]
 fn recorded_loads_on_a_small_file_have_no_faults() {
+    slow!();
     let lab = lab();
     lab.target("a.img", 64 << 20);
     for (name, policy, speed) in [
@@ -125,6 +127,7 @@ fn memory_below_the_need_makes_sectors_unknown() {
 /// Acceptance 5 of `spec/verify.md`: each fourth write of a chunk is lost, 100 in all, and 5 % of the chunks are read.
 #[test]
 fn a_sample_finds_one_of_a_hundred_faults() {
+    slow!();
     let seeds = 100;
     let found = |seed: u64| {
         let lab = lab();

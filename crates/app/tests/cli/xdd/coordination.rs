@@ -62,6 +62,7 @@ fn a_chain_of_lockstep_keeps_its_order() {
 // Section 4.4: tasks queue up, so their number is certain.
 #[test]
 fn lockstep_that_stops_does_all_tasks_and_no_more() {
+    slow!();
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 101 -numreqs target 1 1000");
     for (lockstep, want) in [
@@ -103,6 +104,7 @@ fn lockstep_by_time_ends_as_well() {
 // Section 1.6: before the first operation of every pass.
 #[test]
 fn a_start_trigger_holds_back_each_pass() {
+    slow!();
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 100 -passes 2 -starttrigger 0 1");
     for (when, last) in [("op 20", 19), ("percent 50", 49), ("kbytes 10", 9), ("percent 100", 99)] {
@@ -147,6 +149,7 @@ fn a_trigger_that_never_comes_is_told() {
 // Section 1.6: the follower stops after its current operation, and completed operations count.
 #[test]
 fn a_stop_trigger_ends_the_pass() {
+    slow!();
     let lab = lab();
     often(|| {
         let args = format!(
@@ -166,6 +169,7 @@ fn a_stop_trigger_ends_the_pass() {
 // Section 1.3: finished targets leave the barrier; the real program waits for ever.
 #[test]
 fn all_meet_every_so_many_operations() {
+    slow!();
     let lab = lab();
     often(|| {
         let args = format!(
@@ -203,6 +207,7 @@ fn around_the_border(stamps: &[Stamp]) -> (&Stamp, &Stamp) {
 // Check 59.
 #[test]
 fn passes_wait_for_each_other_unless_told_not_to() {
+    slow!();
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 100 -passes 2 -verbose");
     often(|| {

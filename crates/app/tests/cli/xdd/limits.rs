@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 // Check 50.
 #[test]
 fn a_time_limit_ends_each_pass() {
+    slow!();
     let lab = lab();
     let args =
         "-op read -targets 1 F -reqsize 8 -timelimit 1 -throttle ops 100 -numreqs 1000 -passes 2 -verbose";
