@@ -322,12 +322,9 @@ fn a_sparse_target_is_used_and_cautioned() {
     on_each_engine(|engine| {
         let lab = lab();
         lab.target("sparse", 128 << 20);
-        let ended = lab.expect(
-            0,
-            &format!(
-                "run -t sparse --rw randrw --bs 4k --iodepth 8 --number-ios 500 --engine {engine} -o out"
-            ),
-        );
+        let ended = lab.expect_done(&format!(
+            "run -t sparse --rw randrw --bs 4k --iodepth 8 --number-ios 500 --engine {engine} -o out"
+        ));
         assert_no_panic(&ended);
         let records = in_order(lab.records("out"));
         assert_eq!((without_gaps(&records, 0), count(&records, Outcome::Completed)), (500, 500));

@@ -73,8 +73,7 @@ fn equal_run_ids_write_equal_bytes_and_others_do_not() {
         let device = LoopDevice::of(Image::sparse(4), &[]);
         let lab = lab();
         lab.file("load", load_text(&lines));
-        lab.expect(
-            0,
+        lab.expect_done(
             &format!(
                 "replay load -t {} --destroy --start-grace 0.1 --overlap {policy} --fill-random 70 --run-id {run_id} -o out",
                 device.text()

@@ -35,7 +35,7 @@ fn the_discards_of_mkfs_are_replayed_as_the_kernel_saw_them() {
         println!("{engine}: {recorded} discards\n{checked}");
         assert_eq!(completed(&lab.records("ran"), Op::Discard), recorded);
 
-        lab.expect(0, &format!("{replay} --discard drop -o easier"));
+        lab.expect_done(&format!("{replay} --discard drop -o easier"));
         assert!(caution(&summary(&lab, "easier"), "discards-dropped").is_some());
     }
 }
@@ -54,7 +54,7 @@ fn a_device_that_takes_no_discards_is_refused_before_anything_is_touched() {
     for engine in ["uring", "threads"] {
         // Every device supports write zeroes.
         let zeroes = "--rw write --rwmixzeroes 100";
-        lab.expect(0, &format!("{} {zeroes} --engine {engine} -o zeroes-{engine}", line(&without)));
+        lab.expect_done(&format!("{} {zeroes} --engine {engine} -o zeroes-{engine}", line(&without)));
         assert_eq!(completed(&lab.records(&format!("zeroes-{engine}")), Op::WriteZeroes), 10);
         lab.expect(0, &format!("{} --rw trim --engine {engine} -o trim-{engine}", line(&device)));
         assert_eq!(completed(&lab.records(&format!("trim-{engine}")), Op::Discard), 10);

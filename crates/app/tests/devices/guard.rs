@@ -201,7 +201,7 @@ fn assert_named(device: &LoopDevice, what: &str, says: &str) {
     assert_says(&refused, &format!(": {says}"));
     assert_says(&refused, "--destroy");
     assert!(device.bytes() == before && !lab.path("out").exists(), "{what} was touched");
-    let written = lab.expect(0, &format!("{command} --destroy"));
+    let written = lab.expect_done(&format!("{command} --destroy"));
     assert_says(&written, "will be overwritten");
     assert_says(&written, says);
     assert!(device.bytes() != before, "{what} was not written");

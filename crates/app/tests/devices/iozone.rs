@@ -91,7 +91,7 @@ fn cold_and_direct_figures_are_proven() {
         let file = dir.join("test");
         let _ = std::fs::remove_file(lab.path("out.json"));
         let command = format!("iozone {words} -i 0 -i 1 -s 1m -r 64k -f {} --json out.json", file.display());
-        let ended = lab.expect(0, &command);
+        let ended = lab.expect_done(&command);
         let table: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
         (table["results"].as_array().unwrap().clone(), ended.err)
     };

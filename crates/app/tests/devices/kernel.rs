@@ -88,7 +88,7 @@ fn clean_on(engine: &str, policy: &str, strong: u8, lines: &[Line], mebibytes: u
     // Fewer in flight than the device takes: else io_uring resubmits requests that would have to wait, and a second try looks like
     // an equal request.
     let how = format!("--overlap {policy} --strong {strong} --depth 64 --start-grace 0.2 --engine {engine}");
-    lab.expect(0, &text(&device, &how));
+    lab.expect_done(&text(&device, &how));
     let trace = tracing.finish();
     let records = in_order(lab.records("out"));
     let origin = run_info(&lab.path("out")).origin_monotonic_ns;

@@ -125,8 +125,7 @@ fn whole(name: &str, device: &LoopDevice, size: u64) {
     for policy in POLICIES {
         for strong in 0..=2 {
             let lab = lab();
-            lab.expect(
-                0,
+            lab.expect_done(
                 &format!(
                     "replay {} -t {} --destroy --asap --start-grace 0 --overlap {policy} --strong {strong} -o out",
                     load.display(),
@@ -169,7 +168,7 @@ fn made_conflicts_overlap_when_allowed_and_only_then() {
             let lab = lab();
             lab.file("load", load_text(&lines));
             let target = device.text();
-            lab.expect(0, &format!("replay load -t {target} --destroy --start-grace 0 --overlap {policy} --strong {strong} -o out"));
+            lab.expect_done(&format!("replay load -t {target} --destroy --start-grace 0 --overlap {policy} --strong {strong} -o out"));
             let records = in_order(lab.records("out"));
             assert_is_window(&records, &lines, 16 << 11, false);
             assert_policy(&records, policy, strong);

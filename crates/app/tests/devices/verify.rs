@@ -122,7 +122,7 @@ fn honest_devices_have_no_faults() {
             iosonar_testkit::own_load(name).display(),
             device.text()
         );
-        let ended = lab.expect(0, &replay);
+        let ended = lab.expect_done(&replay);
         assert!(
             ended.out.contains("every one holds a version that it may hold"),
             "{name}, {policy}: {}",
