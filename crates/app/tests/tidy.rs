@@ -50,7 +50,10 @@ const ARROWS: [(&str, &[&str]); 31] = [
         ],
     ),
     ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"]),
-    ("studies", &["analyze", "archive", "engine", "host", "os", "plan", "runner", "text"]),
+    (
+        "studies",
+        &["analyze", "archive", "engine", "evidence", "host", "judge", "os", "plan", "runner", "text"],
+    ),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
@@ -308,8 +311,8 @@ fn rooms_below_the_command_know_no_terminal() {
         "clap",
         "std::env::args",
     ];
-    // Standard output is one of the outputs that a user may name: `-`.
-    let may = ["host/src/output.rs", "host/src/output/reserved.rs"];
+    // Standard output is one of the outputs that a user may name: `-`. The width of a terminal is that of standard error.
+    let may = ["host/src/output.rs", "host/src/output/reserved.rs", "os/src/terminal.rs"];
     let mut judged = 0;
     for (path, text) in product_sources() {
         let name = path.to_string_lossy();
@@ -328,6 +331,124 @@ fn rooms_below_the_command_know_no_terminal() {
         }
     }
     assert!(judged > 200);
+}
+
+/// A ratchet: files that use each other cannot be read one after the other. `lab/circles.py ROOM` names those of the largest circle.
+#[test]
+fn circles_of_files_become_small() {
+    const MOST: usize = 5;
+    const LARGER: [(&str, usize); 7] = [
+        ("analyze", 10),
+        ("app", 10),
+        ("archive", 7),
+        ("backend", 9),
+        ("dialects/xdd", 6),
+        ("engine", 23),
+        ("plan", 24),
+    ];
+    let counted = std::process::Command::new(root().join("lab/circles.py")).output();
+    let Ok(counted) = counted.map(|output| String::from_utf8(output.stdout).expect("text")) else {
+        println!("SKIPPED: circles of files, because there is no python3");
+        return;
+    };
+    let rooms: BTreeMap<&str, usize> = counted
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let files = words.next()?.parse().ok()?;
+            Some((words.nth(1)?, files))
+        })
+        .collect();
+    assert!(rooms.len() > 25, "{counted}");
+    for (room, files) in rooms {
+        let most = LARGER.iter().find(|(name, _)| *name == room).map_or(MOST, |(_, most)| *most);
+        assert!(files <= most, "{room}: {files} files use each other, at most {most} may");
+        assert!(
+            files == most || most == MOST,
+            "{room}: only {files} files use each other: lower the number here"
+        );
+    }
+}
+
+/// A ratchet: a command is arguments, a question and what is printed. What is longer waits for its move to `studies`.
+#[test]
+fn commands_become_short() {
+    const LONG: usize = 45;
+    let is_long = |(path, text): &(PathBuf, String)| {
+        path.to_string_lossy().contains("app/src/commands/") && product(text).lines().count() > 120
+    };
+    let long = product_sources().iter().filter(|source| is_long(source)).count();
+    assert!(long <= LONG, "{long} files of commands have more than 120 lines, {LONG} had");
+    assert!(long + 3 > LONG, "only {long} files of commands have more than 120 lines: lower the number here");
+}
+
+/// A ratchet: idioms that a reader has to decode, counted in the lines of comments.
+#[test]
+fn comments_lose_their_idioms() {
+    const IDIOMS: [&str; 32] = [
+        "told",
+        "tell",
+        "tells",
+        "is none",
+        "are none",
+        "none:",
+        "none if",
+        "none where",
+        "so many",
+        "so long",
+        "nobody",
+        "somebody",
+        "anybody",
+        "whoever",
+        "of its own",
+        "of their own",
+        "of one's own",
+        "goes on",
+        "go on",
+        "went on",
+        "carry out",
+        "carried out",
+        "hand over",
+        "hands over",
+        "handed over",
+        "comes to",
+        "come to",
+        "behind",
+        "is left",
+        "are left",
+        "all the same",
+        "anew",
+    ];
+    const HEADLESS: [&str; 2] = ["What ", "Whatever "];
+    const LINES: usize = 107;
+    let has = |text: &str, idiom: &str| {
+        let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        text.match_indices(idiom).any(|(at, _)| {
+            is_apart(text[..at].chars().next_back()) && is_apart(text[at + idiom.len()..].chars().next())
+        })
+    };
+    let count = |text: &str| {
+        let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix("//"));
+        let comments = comments.map(|text| text.trim_start_matches(['/', '!']).trim());
+        let is_idiom = |text: &&str| {
+            let lower = text.to_lowercase();
+            let is_headless =
+                HEADLESS.iter().any(|word| text.starts_with(word) || text.contains(&format!(". {word}")));
+            is_headless || IDIOMS.iter().any(|idiom| has(&lower, idiom))
+        };
+        comments.filter(is_idiom).count()
+    };
+    let mut counts: Vec<(usize, PathBuf)> = sources()
+        .into_iter()
+        .map(|(path, text)| (count(&text), path))
+        .filter(|(lines, _)| *lines > 0)
+        .collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let lines: usize = counts.iter().map(|(lines, _)| lines).sum();
+    let most: Vec<String> =
+        counts.iter().take(10).map(|(lines, path)| format!("{lines} {}", path.display())).collect();
+    assert!(lines <= LINES, "{lines} lines of comments have idioms, {LINES} had:\n{}", most.join("\n"));
+    assert!(lines + 50 > LINES, "only {lines} lines of comments have idioms: lower the number here");
 }
 
 /// Lines of the longest function of a file's product part, and its name.
