@@ -2,7 +2,7 @@
 
 use iosonar_inputs::Input;
 use iosonar_text::shown;
-use jiff::Timestamp;
+use iosonar_text::units::date;
 use serde::Serialize;
 
 /// One of several merged inputs.
@@ -47,11 +47,6 @@ pub fn text(members: &[Member]) -> String {
         text += &format!("  {}\n    {started}\n", shown(&member.name));
     }
     text + "\n"
-}
-
-fn date(unix_ns: u64) -> String {
-    let time = Timestamp::from_nanosecond(unix_ns.into()).unwrap_or(Timestamp::MAX);
-    time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 #[cfg(test)]
