@@ -1,6 +1,5 @@
 //! The claim of a run, the quantity that it measures: a figure is fake only against a claim.
 
-use crate::{Job, Plan, Workload};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -60,26 +59,10 @@ impl FromStr for Claim {
     }
 }
 
-impl Plan {
-    /// The claim of the run: as the plan sets it, otherwise derived from its jobs. Recorded loads claim a replay; requests through
-    /// the page cache claim the file system with it; anything else claims the device.
-    pub fn claim(&self) -> Claim {
-        let is_recorded = |job: &Job| matches!(job.workload, Workload::Trace(_));
-        self.claim.unwrap_or_else(|| {
-            if self.jobs().any(|(_, job)| self.is_buffered(job)) {
-                Claim::Filesystem
-            } else if self.jobs().any(|(_, job)| is_recorded(job)) {
-                Claim::Replay
-            } else {
-                Claim::Device
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Plan;
 
     fn plan(more: &str, workload: &str) -> Plan {
         let text = format!(

@@ -1,7 +1,7 @@
 //! Content for targets that deduplicate: how much of it is the same elsewhere.
 
+use crate::rules::{Result, require, within};
 use crate::strict::is_default;
-use crate::validate::{Result, require, within};
 use crate::{ByteSize, InvalidPlan};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,6 @@
 //! The process that executes the jobs of a target.
 
-use crate::{Plan, Target};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// The process or threads that execute the jobs of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -27,40 +25,6 @@ pub struct Host {
     pub dir: String,
     /// The program `iosonar` on that machine.
     pub program: String,
-}
-
-impl Plan {
-    /// Whether more than one process executes it.
-    pub fn has_processes(&self) -> bool {
-        self.targets.iter().any(|target| target.executor != Executor::Thread)
-    }
-
-    /// Paths of the targets on this machine.
-    pub fn local_paths(&self) -> impl Iterator<Item = &Path> {
-        let is_local = |target: &&Target| !matches!(target.executor, Executor::Host(_));
-        self.targets.iter().filter(is_local).map(|target| target.path.as_path())
-    }
-
-    /// The targets of each process that executes a part of the plan: first those of threads, if there are any.
-    pub fn parts(&self) -> Vec<Vec<u16>> {
-        let of = |wanted: bool| {
-            let targets = self.targets.iter().enumerate();
-            let targets = targets.filter(move |(_, target)| (target.executor == Executor::Thread) == wanted);
-            targets.map(|(number, _)| number as u16)
-        };
-        let threads: Vec<u16> = of(true).collect();
-        let processes = of(false).map(|number| vec![number]);
-        [threads].into_iter().filter(|part| !part.is_empty()).chain(processes).collect()
-    }
-
-    /// The part of the plan on these targets. Targets and phases keep their numbers, so requests and data are those of the
-    /// whole plan; a target without a job, and a phase without one, are executed elsewhere.
-    #[must_use]
-    pub fn part(&self, targets: &[u16]) -> Plan {
-        let mut part = self.clone();
-        part.phases.iter_mut().for_each(|phase| phase.jobs.retain(|job| targets.contains(&job.target)));
-        part
-    }
 }
 
 #[cfg(test)]

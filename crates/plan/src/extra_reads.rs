@@ -1,7 +1,6 @@
 //! Extra reads between the requests of a workload that reads.
 
-use crate::validate::{Result, require};
-use crate::{ByteSize, Decimal, Extent, Generator, InvalidPlan};
+use crate::{ByteSize, Extent};
 use serde::{Deserialize, Serialize};
 
 /// Two extra reads before every [`ExtraReads::every`] requests, the first one included: at the start of the target, and at
@@ -36,27 +35,6 @@ impl ExtraReads {
     pub fn count(self, requests: u64) -> u64 {
         requests.div_ceil(self.every) * ExtraReads::PAIR
     }
-}
-
-/// Checks the extra reads of a generated workload.
-pub(crate) fn validate_extra_reads(generator: &Generator) -> Result {
-    let Some(extra) = generator.extra_reads else { return Ok(()) };
-    require(extra.every > 0, || InvalidPlan::of("extra_reads.every", "it must be at least 1").value(0))?;
-    require((1..=ExtraReads::SECOND).contains(&extra.size.0), || {
-        InvalidPlan::of("extra_reads.size", "it must lie between 1 byte and 4 KiB").value(extra.size)
-    })?;
-    let only_reads = generator.read_percent == Decimal::whole(100) && !generator.order.is_listed();
-    require(only_reads, || {
-        InvalidPlan::of(
-            "extra_reads",
-            "they belong to a workload that only reads, in an order without a list",
-        )
-        .remedy("remove it, or set `read_percent` to 100")
-    })?;
-    require(generator.jobs == 1, || {
-        InvalidPlan::of("extra_reads", "several jobs share the numbers of requests")
-            .remedy("remove it, or use one of the `jobs`")
-    })
 }
 
 #[cfg(test)]

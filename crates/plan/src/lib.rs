@@ -5,11 +5,13 @@
 //!
 //! This room knows no clock, no files and no operating system.
 
+mod access;
 mod alignments;
 mod claim;
 mod coordination;
 mod data;
 mod dedupe;
+mod derived;
 mod engine;
 mod executor;
 mod extent;
@@ -33,6 +35,7 @@ mod plan;
 mod plan_text;
 mod probe;
 mod rising;
+mod rules;
 mod sizes;
 mod stamp;
 mod strict;
@@ -43,14 +46,18 @@ mod validate;
 mod validate_coordination;
 mod validate_engine;
 mod validate_executor;
+mod validate_extras;
 mod validate_file_steps;
 mod validate_generator;
 mod validate_injection;
 mod validate_phase;
+mod validate_verification;
 mod verification;
 mod version1;
+mod window;
 mod workload;
 
+pub use access::Access;
 pub use alignments::Alignments;
 pub use claim::{Claim, UnknownClaim};
 pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
@@ -77,7 +84,7 @@ pub use overlap::{Overlap, OverlapPolicy, Strong};
 pub use pacing::{DEFAULT_SPIN, Pacing};
 pub use phase::{Cell, Job, Phase};
 pub use place::{Placed, Placement, PlacementError};
-pub use plan::{Access, PLAN_VERSION, Plan, PlanError, Target};
+pub use plan::{PLAN_VERSION, Plan, PlanError, Target};
 pub use probe::{Probe, UnknownProbe};
 pub use rising::{Rising, RisingShape};
 pub use sizes::{BlockSizes, SizeRange, SizeShare, Space, Zone};
@@ -87,4 +94,5 @@ pub use think_time::ThinkTime;
 pub use units::{ByteSize, Decimal, Nanos, ParseUnitError, SECTOR, Speed};
 pub use validate::{LONGEST_SAMPLE, SHORTEST_SAMPLE};
 pub use verification::{Verification, VerifyModes};
-pub use workload::{Backward, IssuePolicy, LoadPace, TraceReplay, Window, Workload};
+pub use window::Window;
+pub use workload::{Backward, IssuePolicy, LoadPace, TraceReplay, Workload};

@@ -3,8 +3,8 @@
 use crate::one_line_strings::one_line_strings;
 use crate::plan_text::PlanText;
 use crate::{
-    ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory,
-    Nanos, Overlap, Pacing, Phase, Probe, RunId, SyncFlag, Verification,
+    Access, ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job,
+    Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, Verification,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -114,18 +114,6 @@ impl Plan {
             probe: Probe::Auto,
         }
     }
-}
-
-/// Access to targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Access {
-    /// Through the page cache instead of `O_DIRECT`. The result is then marked as no storage result.
-    #[serde(default)]
-    pub buffered: bool,
-    /// Whether each write waits for stable storage.
-    #[serde(default)]
-    pub sync: SyncFlag,
 }
 
 /// A device or file.

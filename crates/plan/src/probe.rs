@@ -1,7 +1,5 @@
 //! Whether targets are probed for caches before a run.
 
-use crate::validate::{Result, require};
-use crate::{Claim, InvalidPlan, Plan};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -47,57 +45,17 @@ impl std::error::Error for UnknownProbe {}
 impl FromStr for Probe {
     type Err = UnknownProbe;
 
-    fn from_str(word: &str) -> std::result::Result<Probe, UnknownProbe> {
+    fn from_str(word: &str) -> Result<Probe, UnknownProbe> {
         Probe::ALL.into_iter().find(|probe| probe.name() == word).ok_or_else(|| UnknownProbe(word.into()))
     }
-}
-
-impl Plan {
-    /// Whether its reads are probed before the run; `is_long`: the run is worth some seconds more.
-    pub fn is_probed(&self, is_long: bool) -> bool {
-        let is_direct = || self.jobs().all(|(_, job)| !self.is_buffered(job));
-        let is_of_device = || matches!(self.claim(), Claim::Device | Claim::Replay);
-        let is_wanted = match self.probe {
-            Probe::On => true,
-            Probe::Off => false,
-            Probe::Auto => is_long && is_of_device() && is_direct(),
-        };
-        is_wanted && self.engine.is_real() && !self.has_processes()
-    }
-}
-
-/// Checks that a requested probe is possible.
-pub(crate) fn validate_probe(plan: &Plan) -> Result {
-    let is_on = plan.probe == Probe::On;
-    let of_probe =
-        |rule: &str| InvalidPlan::of("probe", rule).value(format_args!("\"{}\"", plan.probe.name()));
-    require(!is_on || plan.engine.is_real(), || {
-        of_probe("an engine without I/O has nothing to read")
-            .remedy("use another `engine`, or remove `probe`")
-    })?;
-    require(!is_on || !plan.has_processes(), || {
-        of_probe("targets that several processes execute are not probed")
-            .remedy("remove `executor` or `probe`; `iosonar doctor TARGET` probes a target on its machine")
-    })
-}
-
-/// Requests that no kernel here sees have no order to watch.
-pub(crate) fn validate_watch_order(plan: &Plan) -> Result {
-    let of_order = |rule: &str| InvalidPlan::of("watch_order", rule).value(plan.watch_order);
-    require(!plan.watch_order || plan.engine.is_real(), || {
-        of_order("an engine without I/O gives the kernel nothing to put in order")
-            .remedy("use another `engine`, or remove `watch_order`")
-    })?;
-    require(!plan.watch_order || !plan.has_processes(), || {
-        of_order("requests of several processes are not watched").remedy("remove `executor` or `watch_order`")
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::tests::sample;
-    use crate::{Access, Engine, Executor};
+    use crate::validate_verification::{validate_probe, validate_watch_order};
+    use crate::{Access, Claim, Engine, Executor, Plan};
 
     fn probing(probe: Probe) -> Plan {
         Plan { probe, engine: Engine::Sync, claim: Some(Claim::Device), ..sample() }

@@ -1,6 +1,6 @@
 //! A rate that rises: the demand of an overload test.
 
-use crate::validate::{MAX_TIME, Result, require, time, within};
+use crate::rules::{MAX_TIME, Result, require, time, within};
 use crate::{InvalidPlan, Nanos};
 use serde::{Deserialize, Serialize};
 

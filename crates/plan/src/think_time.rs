@@ -1,8 +1,7 @@
 //! Think time: pauses between the requests of an issuing loop.
 
+use crate::Nanos;
 use crate::strict::is_default;
-use crate::validate::{Result, require, time};
-use crate::{Generator, InvalidPlan, Nanos, Pace};
 use serde::{Deserialize, Serialize};
 
 /// Pauses between the requests of an issuing loop whose requests have no due times.
@@ -27,23 +26,4 @@ fn one_block() -> u64 {
 
 fn is_one_block(blocks: &u64) -> bool {
     *blocks == 1
-}
-
-/// Checks the pauses of a generated workload.
-pub(crate) fn validate_think_time(generator: &Generator) -> Result {
-    let Some(ThinkTime { time: length, spin, blocks }) = generator.thinktime else { return Ok(()) };
-    require(length > Nanos(0), || {
-        InvalidPlan::of("thinktime.time", "a pause has a length").value(length).remedy("give a time above 0")
-    })?;
-    time("thinktime.time", length)?;
-    require(spin <= length, || {
-        InvalidPlan::of("thinktime.spin", format!("it is longer than the pause of {length}"))
-            .value(spin)
-            .remedy("use at most `thinktime.time`")
-    })?;
-    require(blocks > 0, || InvalidPlan::of("thinktime.blocks", "it must be at least 1").value(0))?;
-    require(generator.pace == Pace::Closed, || {
-        InvalidPlan::of("thinktime", "requests with due times have no pauses")
-            .remedy("remove it, or use a closed `pace`")
-    })
 }

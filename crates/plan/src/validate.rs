@@ -1,37 +1,23 @@
 //! Rules of a plan beyond its types: nothing later overflows, and all of it can be kept.
 
-use crate::probe::{validate_probe, validate_watch_order};
 use crate::rising::validate_rising;
+use crate::rules::{Result, bytes, named, require, time, utf8, within};
 use crate::validate_engine::validate_engine;
 use crate::validate_executor::validate_executors;
 use crate::validate_injection::validate_injections;
 use crate::validate_phase::validate_phases;
-use crate::verification::validate_verification;
+use crate::validate_verification::{validate_probe, validate_verification, validate_watch_order};
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
 };
 use iosonar_text::shown;
-use std::path::Path;
 
-/// The longest time in a plan, 146 years: so that sums of a few times fit into 64 bits.
-pub(crate) const MAX_TIME: Nanos = Nanos(1 << 62);
-/// The end of the largest file that Linux knows.
-const MAX_BYTES: u64 = 1 << 63;
-/// The most requests of a pattern over all passes: a sequence number stays exact even as floating point, and there are
-/// numbers left for steps that are no requests.
-pub(crate) const MAX_REQUESTS: u64 = 1 << 52;
 /// The shortest time between two samples of the machine's counters. With shorter ones, the sampling itself is a load.
 pub const SHORTEST_SAMPLE: Nanos = Nanos(10_000_000);
 /// The longest time between two samples. With longer ones, a run has no samples.
 pub const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 /// The most targets: a record has 16 bits for the number of its target.
 const MAX_TARGETS: usize = 65_535;
-
-pub(crate) type Result = std::result::Result<(), InvalidPlan>;
-
-pub(crate) fn require(holds: bool, why: impl FnOnce() -> InvalidPlan) -> Result {
-    if holds { Ok(()) } else { Err(why()) }
-}
 
 impl Plan {
     /// Checks the rules beyond the types.
@@ -108,31 +94,6 @@ fn validate_target(target: &Target) -> Result {
     })
 }
 
-/// Prefixes a reason with its subject.
-pub(crate) fn named(name: &str, checked: Result) -> Result {
-    checked.map_err(|why| why.within(name))
-}
-
-pub(crate) fn within(name: &str, value: u64, least: u64, most: u64) -> Result {
-    require((least..=most).contains(&value), || {
-        InvalidPlan::of(name, format!("it must lie between {least} and {most}")).value(value)
-    })
-}
-
-pub(crate) fn time(name: &str, value: Nanos) -> Result {
-    require(value <= MAX_TIME, || {
-        InvalidPlan::of(name, format!("at most {MAX_TIME} (146 years) can be stored")).value(value)
-    })
-}
-
-pub(crate) fn utf8(name: &str, path: &Path) -> Result {
-    require(path.to_str().is_some(), || {
-        InvalidPlan::of(name, "it is no UTF-8, and a plan is TOML, which holds nothing else")
-            .value(format_args!("{path:?}"))
-            .remedy("rename it, or make a link with another name")
-    })
-}
-
 fn validate_model(model: &SimModel) -> Result {
     time("engine.service", model.service)?;
     time("engine.jitter", model.jitter)?;
@@ -186,17 +147,10 @@ pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Res
     }
 }
 
-/// Refuses a range that ends after the largest file.
-pub(crate) fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
-    require(start.0.checked_add(length.0).is_some_and(|end| end <= MAX_BYTES), || {
-        InvalidPlan::of(name, "it lies beyond 2^63 bytes, the end of the largest file of Linux")
-    })
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
     use crate::plan::tests::sample;
+    use crate::rules::{MAX_BYTES, MAX_REQUESTS, MAX_TIME};
     use crate::*;
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;

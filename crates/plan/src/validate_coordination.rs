@@ -1,6 +1,6 @@
 //! Rules of options and coordination beyond their types.
 
-use crate::validate::{Result, require, time, within};
+use crate::rules::{Result, require, time, within};
 use crate::validate_file_steps::validate_file_steps;
 use crate::{
     Amount, AtEnd, Checked, Coordination, Data, Decimal, Generator, InvalidPlan, Job, Order, OverlapPolicy,

@@ -1,6 +1,6 @@
 //! Rules of engines.
 
-use crate::validate::{Result, require, within};
+use crate::rules::{Result, require, within};
 use crate::{Engine, InvalidPlan, Job, Plan, StdioOptions};
 
 /// Checks the options that only one engine has.

@@ -1,6 +1,6 @@
 //! Rules of a plan of several processes: they meet at the start of each phase, and nowhere else.
 
-use crate::validate::{Result, named, require};
+use crate::rules::{Result, named, require};
 use crate::{Executor, Host, InvalidPlan, Phase, Plan, Target, Workload};
 use iosonar_text::shown;
 use std::collections::HashMap;

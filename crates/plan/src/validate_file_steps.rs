@@ -1,6 +1,6 @@
 //! Rules of file operations around requests.
 
-use crate::validate::{Result, require};
+use crate::rules::{Result, require};
 use crate::{BetweenPasses, FileStep, Generator, InvalidPlan, Job, Op, Plan};
 
 /// Longest file that Linux knows.

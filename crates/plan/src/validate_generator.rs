@@ -1,9 +1,8 @@
 //! Rules of a generated workload beyond its types.
 
-use crate::extra_reads::validate_extra_reads;
 use crate::rising::validate_rising;
-use crate::think_time::validate_think_time;
-use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
+use crate::rules::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
+use crate::validate_extras::{validate_extra_reads, validate_think_time};
 use crate::{
     AtEnd, BlockSizes, ByteSize, Decimal, FlushRule, Generator, InvalidPlan, Job, Nanos, Order,
     OverlapPolicy, Pace, Phase, Plan, SizeRange, SizeShare, Space, Zone,

@@ -1,6 +1,6 @@
 //! Rules of injected faults beyond their types.
 
-use crate::validate::{Result, named, require, within};
+use crate::rules::{Result, named, require, within};
 use crate::{BetweenPasses, Engine, Injection, InjectionKind, InvalidPlan, Job, Occasion, Plan};
 
 /// The most injections of a plan: each is checked with every request.

@@ -1,6 +1,7 @@
 //! Rules of phases and jobs beyond their types.
 
-use crate::validate::{Result, named, require, validate_load, within};
+use crate::rules::{Result, named, require, within};
+use crate::validate::validate_load;
 use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_engine::validate_engine_of;
 use crate::validate_generator::validate_generator;

@@ -1,9 +1,7 @@
 //! Checking that a target returns the data that was written to it.
 
 use crate::strict::is_default;
-use crate::validate::{Result as Validated, require, within};
-use crate::{ByteSize, Decimal, Engine, Executor, InvalidPlan, Plan};
-use iosonar_text::shown;
+use crate::{ByteSize, Decimal};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 use std::path::PathBuf;
@@ -190,49 +188,11 @@ impl TryFrom<String> for VerifyModes {
     }
 }
 
-/// The least memory for expected state.
-const LEAST_MEMORY: u64 = 1 << 20;
-/// The most memory for expected state.
-const MOST_MEMORY: u64 = 1 << 44;
-
-/// Refuses verifications that are impossible.
-pub(crate) fn validate_verification(plan: &Plan) -> Validated {
-    let verify = &plan.verify;
-    within("verify.memory", verify.memory.0, LEAST_MEMORY, MOST_MEMORY)?;
-    if let Some(journal) = &verify.journal {
-        let is_local = plan.targets.iter().all(|target| target.executor == Executor::default());
-        require(plan.engine.is_real() && is_local, || {
-            InvalidPlan::of("verify.journal", "it is for a process that writes to real targets itself")
-                .value(shown(&journal))
-                .remedy("use another engine and no `executor`, or remove `journal` (--journal)")
-        })?;
-    }
-    if !verify.is_on() {
-        return Ok(());
-    }
-    require(plan.engine != Engine::Null, || {
-        InvalidPlan::of("verify.modes", "the engine without I/O reads and writes nothing")
-            .value(format_args!("\"{}\"", verify.modes))
-            .remedy("use another engine, or remove `verify`")
-    })?;
-    require(plan.targets.iter().all(|target| target.executor == Executor::default()), || {
-        InvalidPlan::of("verify.modes", "what one process writes, another one cannot check")
-            .value(format_args!("\"{}\"", verify.modes))
-            .remedy("remove `executor` from the targets, or `verify`")
-    })?;
-    let has_own_data = plan.jobs().any(|(_, job)| job.options.data.is_some());
-    require(!has_own_data, || {
-        InvalidPlan::of("verify.modes", "`options.data` writes sectors without the header that this checks")
-            .value(format_args!("\"{}\"", verify.modes))
-            .remedy("remove `options.data`, or check it with `options.verify`")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::tests::sample;
-    use crate::{Checked, Data, Verify};
+    use crate::{Checked, Data, Engine, Plan, Verify};
 
     #[test]
     fn words_come_back_and_others_are_refused() {

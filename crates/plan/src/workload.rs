@@ -2,7 +2,7 @@
 
 use crate::strict::is_default;
 use crate::version1::Series;
-use crate::{Generator, Nanos, Pace, Pipeline, Rising, Speed};
+use crate::{Generator, Pace, Pipeline, Rising, Speed, Window};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -118,30 +118,6 @@ pub enum IssuePolicy {
     Issue,
     /// Skip them; make writes with FUA or a preflush plain.
     Drop,
-}
-
-/// Half-open window of a load's own time: `start ≤ t < end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// First time inside.
-    #[serde(default)]
-    pub start: Nanos,
-    /// First time after it; `None` means up to the end of the load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<Nanos>,
-}
-
-impl Window {
-    /// Whether `time` lies inside.
-    pub fn contains(&self, time: Nanos) -> bool {
-        time >= self.start && !self.is_behind(time)
-    }
-
-    /// Whether `time` lies at or beyond the end.
-    pub fn is_behind(&self, time: Nanos) -> bool {
-        self.end.is_some_and(|end| time >= end)
-    }
 }
 
 /// Whether a load's times count.

@@ -1,0 +1,65 @@
+//! Facts that follow from a plan: its claim, the parts of its processes, whether it is probed.
+
+use crate::{Claim, Executor, Job, Plan, Probe, Target, Workload};
+use std::path::Path;
+
+impl Plan {
+    /// The claim of the run: as the plan sets it, otherwise derived from its jobs. Recorded loads claim a replay; requests through
+    /// the page cache claim the file system with it; anything else claims the device.
+    pub fn claim(&self) -> Claim {
+        let is_recorded = |job: &Job| matches!(job.workload, Workload::Trace(_));
+        self.claim.unwrap_or_else(|| {
+            if self.jobs().any(|(_, job)| self.is_buffered(job)) {
+                Claim::Filesystem
+            } else if self.jobs().any(|(_, job)| is_recorded(job)) {
+                Claim::Replay
+            } else {
+                Claim::Device
+            }
+        })
+    }
+
+    /// Whether more than one process executes it.
+    pub fn has_processes(&self) -> bool {
+        self.targets.iter().any(|target| target.executor != Executor::Thread)
+    }
+
+    /// Paths of the targets on this machine.
+    pub fn local_paths(&self) -> impl Iterator<Item = &Path> {
+        let is_local = |target: &&Target| !matches!(target.executor, Executor::Host(_));
+        self.targets.iter().filter(is_local).map(|target| target.path.as_path())
+    }
+
+    /// The targets of each process that executes a part of the plan: first those of threads, if there are any.
+    pub fn parts(&self) -> Vec<Vec<u16>> {
+        let of = |wanted: bool| {
+            let targets = self.targets.iter().enumerate();
+            let targets = targets.filter(move |(_, target)| (target.executor == Executor::Thread) == wanted);
+            targets.map(|(number, _)| number as u16)
+        };
+        let threads: Vec<u16> = of(true).collect();
+        let processes = of(false).map(|number| vec![number]);
+        [threads].into_iter().filter(|part| !part.is_empty()).chain(processes).collect()
+    }
+
+    /// The part of the plan on these targets. Targets and phases keep their numbers, so requests and data are those of the
+    /// whole plan; a target without a job, and a phase without one, are executed elsewhere.
+    #[must_use]
+    pub fn part(&self, targets: &[u16]) -> Plan {
+        let mut part = self.clone();
+        part.phases.iter_mut().for_each(|phase| phase.jobs.retain(|job| targets.contains(&job.target)));
+        part
+    }
+
+    /// Whether its reads are probed before the run; `is_long`: the run is worth some seconds more.
+    pub fn is_probed(&self, is_long: bool) -> bool {
+        let is_direct = || self.jobs().all(|(_, job)| !self.is_buffered(job));
+        let is_of_device = || matches!(self.claim(), Claim::Device | Claim::Replay);
+        let is_wanted = match self.probe {
+            Probe::On => true,
+            Probe::Off => false,
+            Probe::Auto => is_long && is_of_device() && is_direct(),
+        };
+        is_wanted && self.engine.is_real() && !self.has_processes()
+    }
+}
