@@ -337,8 +337,7 @@ fn rooms_below_the_command_know_no_terminal() {
 #[test]
 fn circles_of_files_become_small() {
     const MOST: usize = 5;
-    const LARGER: [(&str, usize); 6] =
-        [("analyze", 10), ("app", 10), ("archive", 7), ("backend", 9), ("dialects/xdd", 6), ("engine", 23)];
+    const LARGER: [(&str, usize); 3] = [("analyze", 10), ("app", 10), ("engine", 23)];
     let counted = std::process::Command::new(root().join("lab/circles.py")).output();
     let Ok(counted) = counted.map(|output| String::from_utf8(output.stdout).expect("text")) else {
         println!("SKIPPED: circles of files, because there is no python3");

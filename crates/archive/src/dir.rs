@@ -1,17 +1,17 @@
 //! The archive's directory: its files, and how it is created, finished and read.
 
+use crate::error::RUN;
 use crate::extents::{MapsWriter, TargetMap, read_maps};
 use crate::faults::{self, Fault, FaultBytes};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
-use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
+use crate::{ARCHIVE_VERSION, ArchiveError, Record, RunInfo, RunState};
 use iosonar_evidence::{Environment, Series};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, Unread, read_text};
 use iosonar_os::create;
 use iosonar_os::made::Made;
 use iosonar_plan::{Plan, Stamp};
 use iosonar_text::shown;
-use parquet::errors::ParquetError;
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,7 +21,6 @@ const PLAN: &str = "plan.toml";
 const ENVIRONMENT: &str = "environment.json";
 /// The environment at the end of the run.
 const ENVIRONMENT_AFTER: &str = "environment-after.json";
-const RUN: &str = "run.json";
 /// Records of a running or killed run.
 pub const LOG: &str = "records.log";
 /// Records of a finished run.
@@ -50,67 +49,6 @@ pub const EVENTS: &str = "events";
 pub const PARTS: &str = "parts";
 /// Suffix of files that are not complete yet.
 const TEMPORARY: &str = ".tmp";
-
-/// Why an archive cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    /// I/O error.
-    #[error("{path}: {error}")]
-    Io {
-        /// Path of the file.
-        path: String,
-        /// Error from the kernel.
-        error: std::io::Error,
-    },
-    /// A file is damaged.
-    #[error("{path}: {why}")]
-    Damaged {
-        /// Path of the file.
-        path: String,
-        /// Reason.
-        why: String,
-    },
-    /// The directory exists, and results are never overwritten.
-    #[error("{0} exists already: name another directory with --out, or remove it")]
-    Exists(String),
-    /// Not an archive.
-    #[error("{0} is no archive: it has no {RUN}; name a directory that a run wrote with --out")]
-    NoArchive(String),
-    /// An unsupported archive version.
-    #[error("{path} has archive version {found}, this program reads version {ARCHIVE_VERSION}")]
-    Version {
-        /// Directory.
-        path: String,
-        /// Version found.
-        found: u32,
-    },
-}
-
-impl ArchiveError {
-    pub(crate) fn io(path: &Path, error: std::io::Error) -> ArchiveError {
-        ArchiveError::Io { path: shown(path).to_string(), error }
-    }
-
-    /// Whether another process is doing the same work.
-    pub fn is_busy(&self) -> bool {
-        matches!(self, ArchiveError::Io { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock)
-    }
-
-    pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> ArchiveError {
-        ArchiveError::Damaged { path: shown(path).to_string(), why: why.into() }
-    }
-
-    pub(crate) fn parquet(path: &Path, error: ParquetError) -> ArchiveError {
-        // An I/O error, such as a full disk, is not damage.
-        match error {
-            ParquetError::External(error) => match error.downcast::<std::io::Error>() {
-                Ok(error) => ArchiveError::io(path, *error),
-                Err(error) => ArchiveError::damaged(path, error.to_string()),
-            },
-            error => ArchiveError::damaged(path, error.to_string()),
-        }
-    }
-}
 
 type Result<T> = std::result::Result<T, ArchiveError>;
 

@@ -8,6 +8,7 @@
 mod columns;
 mod dir;
 mod encoded;
+mod error;
 mod extents;
 mod faults;
 mod fields;
@@ -23,9 +24,10 @@ mod run;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveError, ArchiveWriter, EVENTS, HISTOGRAMS, LOG, MadeLog, MadeRecords, PARTS,
-    RECORDING_FACTS, RECORDS, SUMMARY, SeriesLog, is_whole, parse_sample, remove_archive,
+    Archive, ArchiveWriter, EVENTS, HISTOGRAMS, LOG, MadeLog, MadeRecords, PARTS, RECORDING_FACTS, RECORDS,
+    SUMMARY, SeriesLog, is_whole, parse_sample, remove_archive,
 };
+pub use error::ArchiveError;
 pub use extents::TargetMap;
 pub use faults::{
     CrashFacts, Damaged, Fault, FaultBytes, FaultClass, FaultCount, FaultWrite, FoundBy, KnownBy, MOST_DUMPS,

@@ -2,35 +2,9 @@
 
 use crate::blocking::{Blocking, Calls};
 use crate::threads::alone;
-use crate::{Aio, Backend, Mmap, Posixaio, Pvsync, ReadWrite, Stdio, Threads, Uring, Vsync};
-use iosonar_os::{BufferPool, Clock};
-use iosonar_plan::{Engine, ShortPolicy, StdioOptions};
-use std::fs::File;
+use crate::{Aio, Backend, Mmap, Posixaio, Pvsync, ReadWrite, Setup, Stdio, Threads, Uring, Vsync};
+use iosonar_plan::{Engine, StdioOptions};
 use std::io;
-
-/// Settings of every backend with real I/O.
-#[derive(Debug)]
-pub struct Setup<'a> {
-    /// The open target.
-    pub file: File,
-    /// The run's clock.
-    pub clock: Clock,
-    /// The most operations in flight.
-    pub depth: u32,
-    /// Number of further operations that do not belong to the workload.
-    pub extra: u32,
-    /// Bytes of the target that operations may touch.
-    pub reach: u64,
-    /// Whether any operation writes.
-    pub writes: bool,
-    /// Handling of a short transfer.
-    pub short: ShortPolicy,
-    /// Whether each operation locks its bytes of the file; only engines of blocking calls do.
-    pub locks: bool,
-    /// Where the operations' buffers will come from. A backend may make it known to the kernel; buffers from elsewhere
-    /// work, too.
-    pub pool: Option<&'a BufferPool>,
-}
 
 /// The backend of an engine with real I/O; and restrictions by the machine or the engine, one sentence each.
 ///

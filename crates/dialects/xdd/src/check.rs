@@ -1,8 +1,7 @@
 //! Checks settings across options, with XDD's names in errors, and adds notices for the user.
 
+use crate::command::{UsageError, shown};
 use crate::draft::target_name;
-use crate::operands::shown;
-use crate::parse::UsageError;
 use crate::settings::{GlobalSettings, SeekOrder, Settings, TargetSettings, Typed};
 use iosonar_plan::{BetweenPasses, Checked, Data};
 

@@ -1,8 +1,7 @@
 //! A partly parsed command line: settings of the run, and changes to apply to targets once all are named.
 
 use crate::check;
-use crate::operands::shown;
-use crate::parse::{Command, UsageError};
+use crate::command::{Command, UsageError, shown};
 use crate::settings::{DEFAULT_ID, GlobalSettings, Settings, TargetSettings, Typed};
 
 /// A change to one target or to all.

@@ -3,6 +3,7 @@
 //! This crate opens no devices, starts no threads and reads no clocks.
 
 mod check;
+mod command;
 mod deskew;
 mod draft;
 mod dump;
@@ -21,6 +22,7 @@ mod suboptions;
 mod to_plan;
 mod words;
 
+pub use command::{Command, UsageError};
 pub use deskew::deskew_notes;
 pub use dump::{Dump, DumpError, DumpHead, DumpWriter, is_dump, read_dump};
 pub use facts::{
@@ -29,7 +31,7 @@ pub use facts::{
 };
 pub use header::{ctime, ending_line, header, options_section, system_section, target_section};
 pub use help::{full_help, man_page};
-pub use parse::{Command, UsageError, parse};
+pub use parse::parse;
 pub use rate_text::{RateColumns, rate_csv, rate_csv_row, rate_text};
 pub use rates::{IoType, RateRow, RateTable};
 pub use settings::{

@@ -1,8 +1,8 @@
 //! Parses option arguments. All numbers are checked here, in the same way for every option.
 
+use crate::command::{UsageError, shown};
 use crate::draft::{Draft, Each};
 use crate::options::{self, Opt, Scope};
-use crate::parse::UsageError;
 use crate::settings::{GlobalSettings, TargetSettings};
 use crate::setup::{Tokens, plain_dashes};
 use iosonar_plan::{Decimal, Nanos, ParseUnitError};
@@ -22,12 +22,6 @@ pub(crate) struct Call<'c, 'r> {
     pub(crate) target: Option<u16>,
     tokens: &'c mut Tokens<'r>,
     draft: &'c mut Draft,
-}
-
-/// Quotes a word for messages, truncated.
-pub(crate) fn shown(word: &str) -> String {
-    let start: String = word.chars().take(60).collect();
-    if start.len() < word.len() { format!("'{start}…'") } else { format!("'{word}'") }
 }
 
 impl<'c, 'r> Call<'c, 'r> {

@@ -1,34 +1,11 @@
 //! Parses words into settings, one option after the other, from left to right.
 
+use crate::command::{Command, UsageError, shown};
 use crate::draft::Draft;
-use crate::operands::{Call, shown};
+use crate::operands::Call;
 use crate::options::{self, Scope};
-use crate::settings::Settings;
 use crate::setup::{Tokens, plain_dashes};
-use iosonar_text::one_line;
 use std::io;
-
-/// Action of a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// A run.
-    Run(Box<Settings>),
-    /// Print [`crate::full_help`] only.
-    FullHelp,
-    /// Print the program's version only.
-    Version,
-}
-
-/// An invalid command line. The text is one line: the option as typed, the problem, the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(String);
-
-impl UsageError {
-    pub(crate) fn new(option: &str, problem: &str) -> UsageError {
-        UsageError(one_line(&format!("{option}: {problem}")).into_owned())
-    }
-}
 
 /// Parses XDD's arguments (without the program's name). `read` returns the text of a setup file.
 pub fn parse(

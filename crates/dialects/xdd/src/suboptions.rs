@@ -1,7 +1,7 @@
 //! Options with suboptions, and the meaning of each suboption.
 
-use crate::operands::{Call, MAX_TARGETS, MAX_WHOLE, shown};
-use crate::parse::UsageError;
+use crate::command::{UsageError, shown};
+use crate::operands::{Call, MAX_TARGETS, MAX_WHOLE};
 use crate::settings::{SeekOrder, SeekSettings, ThrottleSettings, TimeStampSettings, WhenFull};
 use crate::setup::plain_dashes;
 use iosonar_plan::{

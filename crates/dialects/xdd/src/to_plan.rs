@@ -1,7 +1,6 @@
 //! Converts settings to the plan that the engine executes.
 
-use crate::operands::shown;
-use crate::parse::UsageError;
+use crate::command::{UsageError, shown};
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
 use crate::words::refusal;
 use iosonar_plan::{

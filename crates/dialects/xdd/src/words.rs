@@ -1,6 +1,6 @@
 //! Maps fields of a plan to XDD's options: an invalid plan is reported with the option as typed.
 
-use crate::parse::UsageError;
+use crate::command::UsageError;
 use crate::settings::Typed;
 use iosonar_plan::InvalidPlan;
 
