@@ -58,7 +58,7 @@ pub struct ReadingArgs {
     pub guess_timing: bool,
     /// Select requests of these devices, as the trace names them (8,16; a host and disk; a file)
     ///
-    /// The number of a partition (8,18) selects its requests, with their places on it.
+    /// In a trace of a disk with remap events, the number of a partition (8,18) selects its requests, with their places on it.
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
     /// Select requests of these processes, by name or number
@@ -67,9 +67,9 @@ pub struct ReadingArgs {
     /// Set the form of blkparse's lines, as its -f takes it
     #[arg(long, value_name = "FORM", allow_hyphen_values = true)]
     pub blkparse_format: Option<String>,
-    /// Set what all requests do, where blkparse's lines do not show it
+    /// Set the operation of all requests, if blkparse's lines do not contain it
     ///
-    /// They do not where blkparse -f had no %d: blkparse -a had selected one direction.
+    /// blkparse -f without %d prints such lines; blkparse -a selects one operation.
     #[arg(long, value_enum, value_name = "OPERATION")]
     pub direction: Option<DirectionArg>,
     /// Set the bytes of a block of XDD's seek lists
@@ -100,14 +100,14 @@ pub enum ToArg {
     Parquet,
 }
 
-/// What all requests of a trace do.
+/// The operation of all requests of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum DirectionArg {
-    /// They read
+    /// Reads
     Read,
-    /// They write
+    /// Writes
     Write,
-    /// They discard
+    /// Discards
     Discard,
 }
 

@@ -251,6 +251,12 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     };
     let format = match format {
         Format::Blkparse(form) => Format::Blkparse(with_direction(form, reading.direction, path)?),
+        other if reading.direction.is_some() => {
+            let name = shown(&path);
+            return Err(Failure::refused(anyhow!(
+                "--direction: {name} is {other}, and only text of blkparse may lack the operation: remove the option"
+            )));
+        }
         other => other,
     };
     if format == Format::FioLatency {
@@ -274,14 +280,14 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
 fn with_direction(form: Form, direction: Option<Kind>, path: &Path) -> Result<Form, Failure> {
     match direction {
         Some(_) if form.has_direction() => Err(Failure::refused(anyhow!(
-            "--direction: the lines of {} say what each request does: leave the option out",
+            "--direction: the lines of {} contain the operation (%d): remove the option",
             shown(&path)
         ))),
         Some(direction) => Ok(form.of_direction(direction)),
         None if form.has_direction() => Ok(form),
         None => Err(Failure::refused(anyhow!(
-            "{}: its lines do not say whether a request reads or writes (blkparse -f without %d): if blkparse -a selected one \
-             direction, name it with --direction read, --direction write or --direction discard",
+            "{}: its lines do not contain the operation (blkparse -f without %d): if blkparse -a selected one, set it with \
+             --direction read, --direction write or --direction discard",
             shown(&path)
         ))),
     }

@@ -273,7 +273,10 @@ fn lines_without_a_direction_need_one() {
     assert_eq!(summary["counts"]["write"]["completed"], 2, "{summary}");
     trace(&lab, "partition.blkparse");
     let ended = lab.expect(2, "info partition.blkparse --direction write");
-    assert!(ended.err.contains("leave the option out"), "{}", ended.err);
+    assert!(ended.err.contains("remove the option"), "{}", ended.err);
+    lab.file("x.load", "0.1 ; 8 ; 8 ; R ; 0.0 ; 0.0\n");
+    let ended = lab.expect(2, "info x.load --direction write");
+    assert!(ended.err.contains("only text of blkparse"), "{}", ended.err);
 }
 
 // The data written by recorded programs is unknown.

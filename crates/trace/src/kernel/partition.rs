@@ -20,34 +20,49 @@ struct Moved {
     number: u64,
     /// Whether the request was queued; the next one at the same place needs another remap.
     is_queued: bool,
+    /// Sectors not completed yet. At 0, only completions without data match: that of a flush after the data.
+    left: u64,
+}
+
+impl Moved {
+    fn matches(&self, event: &Event) -> bool {
+        let is_late = event.action == Action::Complete && event.bytes == 0;
+        event.sector < self.end && (self.left > 0 || is_late)
+    }
 }
 
 /// Restores the device and the sector that events had on a partition. Devices other than partitions (device mapper)
-/// remap, too, and have separate events: these stay unchanged.
+/// remap, too, and have separate events: these stay unchanged. So do all events in a trace of the partition itself,
+/// which have its number and places on the disk.
 pub struct OnPartitions<E> {
     events: E,
-    partitions: Vec<Device>,
+    chosen: Vec<Device>,
     have_events: HashSet<Device>,
     moved: BTreeMap<(Device, u64), Moved>,
+    /// Sectors of the longest moved request.
+    longest: u64,
     number: u64,
     shown: Event,
 }
 
 impl<E: Events> OnPartitions<E> {
-    /// Restores places on these partitions.
-    pub fn new(events: E, partitions: Vec<Device>) -> OnPartitions<E> {
+    /// Restores places on the partitions among the chosen devices. Requests of a disk that is chosen, too, stay unchanged.
+    pub fn new(events: E, chosen: Vec<Device>) -> OnPartitions<E> {
         let (have_events, moved) = (HashSet::new(), BTreeMap::new());
-        OnPartitions { events, partitions, have_events, moved, number: 0, shown: Event::default() }
+        OnPartitions { events, chosen, have_events, moved, longest: 0, number: 0, shown: Event::default() }
     }
 
     fn remember(&mut self, event: &Event) {
         let Some(from) = self.events.moved_from() else { return };
-        if !self.partitions.contains(&from.device) || self.have_events.contains(&from.device) {
+        let is_partition = self.chosen.contains(&from.device) && !self.have_events.contains(&from.device);
+        if !is_partition || self.chosen.contains(&event.device) {
             return;
         }
         self.number += 1;
-        let end = event.sector.saturating_add(event.bytes / SECTOR);
-        let moved = Moved { end, from, number: self.number, is_queued: false };
+        let sectors = event.bytes / SECTOR;
+        self.longest = self.longest.max(sectors);
+        let end = event.sector.saturating_add(sectors);
+        let moved = Moved { end, from, number: self.number, is_queued: false, left: sectors };
         self.moved.insert((event.device, event.sector), moved);
         if self.moved.len() > MOST {
             let recent = self.number - MOST as u64 / 2;
@@ -57,22 +72,41 @@ impl<E: Events> OnPartitions<E> {
 
     /// Returns the event as one of the partition, unchanged if its request was not moved.
     fn on_partition(&mut self, event: Event) -> Event {
-        if self.partitions.contains(&event.device) {
+        if self.chosen.contains(&event.device) {
             self.have_events.insert(event.device);
         }
         let place = (event.device, event.sector);
-        if event.action == Action::Queue && self.moved.get(&place).is_some_and(|moved| moved.is_queued) {
-            self.moved.remove(&place);
+        let found = match event.action {
+            // A remap precedes each queued request of a partition.
+            Action::Queue => self.moved.get_mut(&place).filter(|moved| !moved.is_queued).map(|moved| {
+                moved.is_queued = true;
+                (event.sector, moved.from)
+            }),
+            _ => {
+                let first = (event.device, event.sector.saturating_sub(self.longest));
+                let mut before = self.moved.range(first..=place).rev();
+                before
+                    .find(|(_, moved)| moved.matches(&event))
+                    .map(|((_, begin), moved)| (*begin, moved.from))
+            }
+        };
+        if event.action == Action::Complete {
+            self.complete(&event);
         }
-        let found = self.moved.range_mut(..=place).next_back();
-        let Some((&(device, begin), moved)) = found else { return event };
-        if device != event.device || event.sector >= moved.end {
-            return event;
-        }
-        moved.is_queued |= event.action == Action::Queue;
-        let sector = moved.from.sector.saturating_add(event.sector - begin);
-        let on_partition = Event { device: moved.from.device, sector, ..event };
+        let Some((begin, from)) = found else { return event };
+        let sector = from.sector.saturating_add(event.sector - begin);
+        let on_partition = Event { device: from.device, sector, ..event };
         if on_partition.is_possible() { on_partition } else { event }
+    }
+
+    /// Counts completed sectors: an event may complete a part of a request, or several merged ones.
+    fn complete(&mut self, event: &Event) {
+        let end = event.sector.saturating_add(event.bytes / SECTOR);
+        let first = (event.device, event.sector.saturating_sub(self.longest));
+        for ((_, begin), moved) in self.moved.range_mut(first..(event.device, end)) {
+            let completed = end.min(moved.end).saturating_sub(event.sector.max(*begin));
+            moved.left = moved.left.saturating_sub(completed);
+        }
     }
 }
 
@@ -157,6 +191,69 @@ mod tests {
         ];
         assert_eq!(places(text, "8,18"), want);
         assert!(places(text, "8,17").iter().all(|(_, device, _)| device == "8,16"));
+    }
+
+    /// Device and sector of each event but remaps, of lines without their first columns.
+    fn on(partition: &str, lines: &[&str]) -> Vec<(String, u64)> {
+        let line = |(n, line): (usize, &&str)| format!("  8,16 1 {n} 0.{n:09} 9 {line}\n");
+        let text: String = lines.iter().enumerate().map(line).collect();
+        let all = places(&text, partition).into_iter();
+        all.filter(|(action, ..)| *action != Action::Remap)
+            .map(|(_, device, sector)| (device, sector))
+            .collect()
+    }
+
+    #[test]
+    fn finds_parts_of_split_requests_beside_completed_ones() {
+        let lines = [
+            "A R 1008 + 8 <- (8,18) 8",
+            "Q R 1008 + 8 [a]",
+            "C R 1008 + 8 [0]",
+            "A R 1000 + 64 <- (8,18) 0",
+            "Q R 1000 + 64 [a]",
+            "D R 1000 + 32 [a]",
+            "D R 1032 + 32 [a]",
+            "C R 1032 + 32 [0]",
+            "C R 1000 + 32 [0]",
+            // The disk itself, inside of completed requests.
+            "Q R 1004 + 8 [b]",
+            "D R 1004 + 8 [b]",
+            "C R 1004 + 8 [0]",
+        ];
+        let found = on("8,18", &lines);
+        let want = [8, 8, 0, 0, 32, 32, 0].map(|sector| ("8,18".to_string(), sector));
+        assert_eq!(found[..7], want);
+        assert!(found[7..].iter().all(|place| *place == ("8,16".to_string(), 1004)), "{found:?}");
+    }
+
+    #[test]
+    fn completes_merged_requests_together_and_keeps_the_flush_after_a_write() {
+        let lines = [
+            "A W 1000 + 8 <- (8,18) 0",
+            "Q W 1000 + 8 [a]",
+            "A W 1008 + 8 <- (8,18) 8",
+            "Q W 1008 + 8 [a]",
+            "D W 1000 + 16 [a]",
+            "C W 1000 + 16 [0]",
+            "C W 1000 + 0 [0]",
+            "D W 1008 + 8 [b]",
+        ];
+        let devices: Vec<String> = on("8,18", &lines).into_iter().map(|(device, _)| device).collect();
+        assert_eq!(devices, ["8,18", "8,18", "8,18", "8,18", "8,18", "8,16"]);
+    }
+
+    #[test]
+    fn keeps_places_in_traces_of_the_partition_and_on_a_chosen_disk() {
+        let text =
+            "8,18 1 1 0.000000001 9 A R 1000 + 8 <- (8,18) 0\n8,18 1 2 0.000000002 9 Q R 1000 + 8 [a]\n";
+        assert!(places(text, "8,18").iter().all(|(_, _, sector)| *sector == 1000));
+        let text =
+            "8,16 1 1 0.000000001 9 A R 1000 + 8 <- (8,18) 0\n8,16 1 2 0.000000002 9 Q R 1000 + 8 [a]\n";
+        let chosen = ["8,16", "8,18"].map(|device| Device::parse(device).unwrap()).to_vec();
+        let mut events = OnPartitions::new(Blkparse::new(text.as_bytes(), Form::default()), chosen);
+        while let Some(Entry::One(event)) = events.next().unwrap() {
+            assert_eq!((event.device.to_string(), event.sector), ("8,16".to_string(), 1000));
+        }
     }
 
     #[test]
