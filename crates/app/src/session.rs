@@ -14,7 +14,7 @@ use iosonar_archive::{Archive, RunInfo, RunState, TOOL, Verified};
 use iosonar_engine::{Control, Prepared};
 use iosonar_inputs::{Figures, Input};
 use iosonar_plan::Plan;
-use iosonar_runner::{Concluded, Ended, Notice, Observer, Purpose, Scene, Session, Stage};
+use iosonar_runner::{Concluded, Ended, Notice, Observer, Scene, Session, Stage};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,15 +93,6 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
 }
 
-/// What is left of a run when a second signal ends the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// Its records, in the directory of its result.
-    Result,
-    /// Nothing: nobody wanted a result.
-    Nothing,
-}
-
 /// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
 /// While the listener lives, a first signal lets the result be finished, and a second one ends the program.
 pub fn perform(
@@ -111,24 +102,8 @@ pub fn perform(
     show: impl Fn(&Scene<'_>) + Sync,
     timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
-    perform_kept(Kept::Result, Purpose::Measure, plan, check, name, show, timings)
-}
-
-/// The same for a run whose result may be wanted by nobody, or that fills its target.
-pub fn perform_kept(
-    kept: Kept,
-    purpose: Purpose,
-    plan: Plan,
-    check: impl FnOnce(&Prepared) -> Result<(), Failure>,
-    name: impl FnOnce(&Prepared) -> PathBuf,
-    show: impl Fn(&Scene<'_>) + Sync,
-    timings: &Timings,
-) -> Result<(Ended, Listener), Failure> {
     let (session, listener) = begin_session(timings)?;
-    if kept == Kept::Nothing {
-        listener.set_kept("no result is kept");
-    }
-    let ready = session.prepare(plan).map_err(Failure::refused)?.with_purpose(purpose);
+    let ready = session.prepare(plan).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
     let ended = session.execute_showing(ready, name, show)?;

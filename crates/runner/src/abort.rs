@@ -1,13 +1,13 @@
 //! Actions to undo when a second signal ends the process at once.
 //!
-//! A process ends once, so there is one list for all of it. The command calls [`undo`] before it ends; a program that embeds a session
-//! and has no such end need not.
+//! A process ends once, so it has one action, and a later one replaces it: one verb at a time has something to undo. The command calls
+//! [`undo_and`] before it ends; a program that embeds a session and has no such end need not.
 
 use std::sync::{Mutex, PoisonError};
 
 static UNDO: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
-/// Sets what [`undo`] does, once, in place of what was set before.
+/// Sets what [`undo_and`] does, once, in place of what was set before.
 pub fn undo_on_abort(undo: impl Fn() + Send + 'static) {
     *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(undo));
 }

@@ -2,7 +2,6 @@
 
 use crate::exit::{Exit, Failure};
 use crate::fill_args::{FillArgs, FillEngineArg};
-use crate::new_load::check_absent;
 use crate::output::print;
 use crate::session;
 use iosonar_archive::RunState;
@@ -15,9 +14,6 @@ pub fn fill(args: &FillArgs) -> Result<Exit, Failure> {
     if args.result.show_plan {
         print(&fill::plan(&session::printing(), &question)?.to_toml())?;
         return Ok(Exit::Fine);
-    }
-    if let Some(out) = &question.out {
-        check_absent("--out", out)?;
     }
     let (session, listener) = session::with_progress(&args.result.progress)?;
     if question.out.is_none() {

@@ -101,3 +101,13 @@ fn what_cannot_be_filled_is_refused() {
     let count = std::fs::read_dir(lab.path("")).unwrap().count();
     assert_eq!(count, 2, "something was left");
 }
+
+#[test]
+fn an_existing_result_is_refused_before_anything_is_printed_or_written() {
+    let lab = lab();
+    std::fs::create_dir(lab.path("out")).unwrap();
+    for more in ["", "--show-plan"] {
+        let ended = lab.expect(2, &format!("fill new.img --size 1m -o out {more}"));
+        assert!(ended.out.is_empty() && ended.err.contains("--out") && !lab.path("new.img").exists());
+    }
+}

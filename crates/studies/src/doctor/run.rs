@@ -35,6 +35,9 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     if place.is_file() {
         probe::probe(ready.prepared(), &mut environment, &|| session.control.signal().is_some());
     }
+    if let Some(signal) = session.control.signal() {
+        return Err(Error::stopped(signal));
+    }
     let Some(facts) = environment.targets.first() else {
         return Err(Error::refused_because(format_args!(
             "{}: nothing is known of it",

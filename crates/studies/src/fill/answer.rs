@@ -9,7 +9,6 @@ use iosonar_text::shown;
 use iosonar_text::units::{Charset, bytes, duration};
 use serde::Serialize;
 use std::fmt;
-use std::path::PathBuf;
 
 /// A target that was filled, or partly.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +53,7 @@ pub enum Stored {
         /// Bytes of the range that hold no data.
         empty_bytes: u64,
         /// The file that was asked: the target, or a loop device's backing file.
-        file: PathBuf,
+        file: String,
     },
     /// Nothing is known.
     Unknown {
@@ -68,7 +67,9 @@ pub enum Stored {
 impl Stored {
     fn of(emptiness: Result<Emptiness, String>) -> Stored {
         match emptiness {
-            Ok(Emptiness { empty, file }) => Stored::Known { is_known: true, empty_bytes: empty, file },
+            Ok(Emptiness { empty, file }) => {
+                Stored::Known { is_known: true, empty_bytes: empty, file: file.display().to_string() }
+            }
             Err(why) => Stored::Unknown { is_known: false, why },
         }
     }

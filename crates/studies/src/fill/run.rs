@@ -5,6 +5,7 @@ use super::question::Question;
 use super::range::Range;
 use iosonar_analyze::Limits;
 use iosonar_engine::PrepareError;
+use iosonar_host::output::{Gate, OutputName};
 use iosonar_host::{Root, emptiness, identify};
 use iosonar_os::made::OwnDir;
 use iosonar_os::temporary;
@@ -56,6 +57,9 @@ fn examine(session: &Session, question: &Question) -> Result<(Range, How), Error
         )));
     }
     let range = Range::of(question)?;
+    if let Some(out) = &question.out {
+        Gate::new(&Root::default()).check_absent(&OutputName::new("--out", out)).map_err(Error::refused)?;
+    }
     let how = How { buffered: question.buffered || range.is_odd(), allocates: range.is_new };
     if how.buffered && !question.buffered {
         let name = shown(&question.target);
@@ -156,12 +160,12 @@ fn plan_of(question: &Question, range: &Range, how: How) -> Plan {
     }
 }
 
-/// Where the records of the writes are.
+/// Location of the records of the writes.
 enum Place {
-    /// In the directory that was named.
+    /// The directory that was named.
     Kept(PathBuf),
-    /// In one that goes with this.
-    Scratch(OwnDir),
+    /// A temporary directory, which is removed at the end.
+    Scratch(Option<OwnDir>),
 }
 
 impl Place {
@@ -171,12 +175,12 @@ impl Place {
         }
         let scratch = temporary::directory("fill")?;
         abort::undo_on_abort(scratch.remover());
-        Ok(Place::Scratch(scratch))
+        Ok(Place::Scratch(Some(scratch)))
     }
 
-    /// Removes the directories that killed commands have left.
+    /// Removes the directories of commands that were killed.
     fn remove_leftovers(&self) {
-        if let Place::Scratch(scratch) = self {
+        if let Place::Scratch(Some(scratch)) = self {
             scratch.remove_leftovers();
         }
     }
@@ -184,14 +188,17 @@ impl Place {
     fn dir(&self) -> PathBuf {
         match self {
             Place::Kept(dir) => dir.clone(),
-            Place::Scratch(scratch) => scratch.path().join("run"),
+            Place::Scratch(scratch) => scratch.as_ref().map(|dir| dir.path().join("run")).unwrap_or_default(),
         }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        abort::nothing_to_undo();
+        if let Place::Scratch(scratch) = self {
+            drop(scratch.take());
+            abort::nothing_to_undo();
+        }
     }
 }
 
