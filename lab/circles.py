@@ -4,8 +4,8 @@
     lab/circles.py            a line for each room: files of the largest circle, files of the room, room
     lab/circles.py ROOM       the files of the largest circle of a room (a directory of crates/)
 
-A file uses another one if it names it in a path (`crate::a::b`, `super::b`) or declares it (`mod b;`) and names something of it. A
-declaration alone is no use: a parent has to declare its children. Tests (`#[cfg(test)] mod`) do not count.
+A file uses another one if it names it in a path from `crate`, `super` or `self`, also through a name that the other one's parent exports.
+That a parent declares its children and names things of them by `child::thing` does not count, nor do tests (`#[cfg(test)] mod`).
 """
 import pathlib
 import re

@@ -530,8 +530,6 @@ fn result_of(part: &mut Part) -> PartResult {
         (true, None) => "its process ended before the run did".into(),
         (false, _) => why,
     });
-    // A lost process may have lost its records, too.
-    let archive = archive.filter(|archive| lost.is_none() || has_records(archive.dir()));
     let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
     let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
     let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);

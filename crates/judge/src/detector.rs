@@ -1,4 +1,4 @@
-//! A detector: everything that is known about it stands here, and nowhere else.
+//! A detector: its name, its reach, its relations to cautions and to other detectors, and its functions. Its numbers are in `thresholds.rs`.
 
 use crate::{Case, PlannedRun, Seen};
 use iosonar_analyze::{CautionId, Channel, Detection, DetectorId, Level};

@@ -81,7 +81,8 @@ impl Unit {
 
     /// The unit of sizes of which `most` is the greatest.
     pub fn of_bytes(most: u64) -> Unit {
-        let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        let units =
+            [(1u64 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
         let (factor, name) = units.into_iter().find(|(factor, _)| most >= *factor).unwrap_or((1, "B"));
         Unit { factor: factor as f64, name }
     }

@@ -10,7 +10,7 @@ function fixed(value: number, decimals: number): string {
   return isTie && below % 2 === 0 ? (below / 10 ** decimals).toFixed(decimals) : value.toFixed(decimals);
 }
 
-/** At least three significant digits; digits before the point are never cut. The figures of text reports look the same. */
+/** At least three significant digits of a value that is not negative; digits before the point are never cut. */
 export function number(value: number): string {
   if (!Number.isFinite(value) || Math.abs(value) < 0.5e-12) return "0";
   const decimalsFor = (v: number) => Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v)))));
@@ -43,9 +43,9 @@ function unitOf(size: number, units: Units, part: number): readonly [factor: num
 
 const sign = (value: number) => (value < 0 ? "−" : "");
 
-/** 999.9 µs is 1 ms. */
-function inUnits(value: number, units: Units, part = 0.9995): string {
-  const [factor, unit] = unitOf(Math.abs(value), units, part);
+/** A value with its unit, without needless zeros: 999.9 µs is `1 ms`. */
+function inUnits(value: number, units: Units): string {
+  const [factor, unit] = unitOf(Math.abs(value), units, 0.9995);
   return `${sign(value)}${significant(Math.abs(value) / factor)} ${unit}`;
 }
 
@@ -96,8 +96,9 @@ function trimmed(seconds: string, stepNs: number): string {
 
 /** Bytes in binary units: `64.0 KiB`. */
 export function bytes(n: number): string {
-  const [factor, unit] = unitOf(n, BYTES, 1);
-  return `${factor === 1 && Number.isInteger(n) ? n : number(n / factor)} ${unit}`;
+  const size = Math.abs(n);
+  const [factor, unit] = unitOf(size, BYTES, 1);
+  return `${sign(n)}${factor === 1 && Number.isInteger(size) ? size : number(size / factor)} ${unit}`;
 }
 
 /** Bytes without needless zeros, for ticks and for sizes that are exact: `64 KiB`. */
@@ -107,8 +108,8 @@ export function plainBytes(n: number): string {
 
 /** Bytes per second in decimal units, as data sheets give them: `38.0 MB/s`. */
 export function byteRate(bytesPerSecond: number): string {
-  const [factor, unit] = unitOf(bytesPerSecond, RATES, 0.9995);
-  return `${number(bytesPerSecond / factor)} ${unit}`;
+  const [factor, unit] = unitOf(Math.abs(bytesPerSecond), RATES, 0.9995);
+  return `${sign(bytesPerSecond)}${number(Math.abs(bytesPerSecond) / factor)} ${unit}`;
 }
 
 /** Bytes per second without needless zeros, for ticks: `38 MB/s`. */

@@ -4,7 +4,7 @@ import { SEEK } from "../charts/seek";
 import { placesLike } from "../model/places";
 import { latencyNs, xOf } from "../model/point-store";
 import { type Range, type View, withX, withY, xBounds, xRange } from "../model/view";
-import { bytes, count, moment } from "../render/units";
+import { count, moment, plainBytes } from "../render/units";
 import { Findings } from "./findings";
 import type { NoticeBoard } from "./notice-board";
 import type { Panels } from "./panels";
@@ -72,7 +72,7 @@ export class Navigation {
       return this.notices.say(`“${text}” is neither a time nor a request, nor a name of a place`);
     const others = found.length > 1 ? `; ${count(found.length - 1)} more like it` : "";
     this.scrollTo(map.panel.root);
-    this.notices.say(`${first.name}: ${bytes(first.from_bytes)} to ${bytes(first.to_bytes)}${others}`);
+    this.notices.say(`${first.name}: ${plainBytes(first.from_bytes)} to ${plainBytes(first.to_bytes)}${others}`);
   }
 
   private goToFinding(range: Range, text: string): void {
