@@ -2,7 +2,7 @@
 
 use crate::judgement_text::at_length;
 use crate::lines::Lines;
-use crate::text::COLUMNS;
+use crate::summary_text::COLUMNS;
 use iosonar_analyze::{Detection, DetectorId};
 
 /// A target, examined without a run.

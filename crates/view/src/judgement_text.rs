@@ -1,7 +1,7 @@
 //! The judgement of a result, at length.
 
 use crate::lines::Lines;
-use crate::text::COLUMNS;
+use crate::summary_text::COLUMNS;
 use crate::units::{self, Charset};
 use iosonar_analyze::{Detection, DetectorId, During, Judgement, Level};
 

@@ -1,7 +1,7 @@
 //! Results of verification as lines of text.
 
 use crate::lines::Lines;
-use crate::text::COLUMNS;
+use crate::summary_text::COLUMNS;
 use crate::units::grouped;
 use iosonar_analyze::Summary;
 use iosonar_archive::{

@@ -50,8 +50,7 @@ fn the_last_writer_is_what_lies_there() {
         let before = device.bytes();
         let lab = lab();
         lab.file("load", load_text(&conflicting(8000, 8192, 64, 10_000)));
-        lab.expect(
-            0,
+        lab.expect_done(
             &format!(
                 "replay load -t {} --destroy --start-grace 0.1 --overlap {policy} --strong {strong} --fill-random {fill} --run-id 77 -o out",
                 device.text()

@@ -59,13 +59,10 @@ fn pandas_polars_and_duckdb_agree_with_us() {
     let header = String::from_utf8(header).unwrap();
     lab.file("load", load_text(&conflicting(5000, 16_384, 64, 10_000)));
     for policy in ["push-back", "drop"] {
-        lab.expect(
-            0,
-            &format!(
-                "replay load -t {} --destroy --start-grace 0.1 --overlap {policy} -o {policy}",
-                device.text()
-            ),
-        );
+        lab.expect_done(&format!(
+            "replay load -t {} --destroy --start-grace 0.1 --overlap {policy} -o {policy}",
+            device.text()
+        ));
         let want = want(&lab.records(policy));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/readers.py");
         let output = Command::new(&python).arg(script).arg(lab.path(policy)).output().unwrap();

@@ -70,8 +70,7 @@ fn timed(part: &Part, policy: &str, strong: u8, engine: &str) {
     let window: Vec<Line> = read_load(load).into_iter().filter(is_inside).collect();
     let lab = lab();
     let began = Instant::now();
-    lab.expect(
-        0,
+    lab.expect_done(
         &format!(
             "replay {} -t {} --destroy --start {start} --duration {length} --overlap {policy} --strong {strong} --depth {depth} --engine {engine} -o out",
             load.display(),

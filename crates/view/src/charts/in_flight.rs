@@ -4,7 +4,7 @@ use super::axes::{self, CountScale, TimeScale, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, figures, overlay, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
-use crate::text::most_in_flight;
+use crate::summary_text::most_in_flight;
 use crate::units;
 use iosonar_analyze::{Band, ClassOccupancy, Detail, Occupancy, Scope};
 

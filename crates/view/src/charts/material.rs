@@ -104,7 +104,7 @@ fn how_it_was_run(s: &Summary) -> Caption {
     let mut how = if run.is_recording() {
         Caption::from("a recording")
     } else {
-        let (engine, depth) = crate::text::engine_and_depth(run);
+        let (engine, depth) = crate::summary_text::engine_and_depth(run);
         format!("engine {engine} · {access} · depth {depth} · conflicts: {policy}").into()
     };
     if let Some(depth) = run.depth.filter(|_| !run.is_recording()) {

@@ -5,7 +5,7 @@ use super::cells::{Cell, Frame, Ink};
 use super::history::{CLASSES, Column, LIVE_ROWS, ROWS_OF_DECADE};
 use super::layout::{Area, Look};
 use super::ramp::Ramp;
-use crate::text_report::shade;
+use crate::mail_text::shade;
 use crate::units::Charset;
 use std::ops::Range;
 

@@ -6,7 +6,7 @@ mod sonar;
 
 use crate::lines::{Lines, ascii};
 use crate::stamps;
-use crate::text::limit_words;
+use crate::summary_text::limit_words;
 use crate::units::{self, Charset};
 pub(crate) use chart::shade;
 use iosonar_analyze::{
@@ -128,7 +128,7 @@ fn run_head(s: &Summary) -> Vec<String> {
     head.push(if run.is_recording() {
         "a recording".to_string()
     } else {
-        let (engine, depth) = crate::text::engine_and_depth(run);
+        let (engine, depth) = crate::summary_text::engine_and_depth(run);
         format!("engine {engine}, {access}, depth {depth}")
     });
     head.push(format!("{total} requests in {}", over.map_or("no time".to_string(), time)));
