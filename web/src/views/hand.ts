@@ -19,7 +19,7 @@ const LEAST_BOX_HEIGHT = 8;
 export class Hand {
   /** The panel that was last pointed at or has the focus. */
   active: TimePanel | undefined;
-  private lastWheel = 0;
+  private lastWheel = -Infinity;
   private overviewDrag: "move" | "draw" = "draw";
 
   constructor(
