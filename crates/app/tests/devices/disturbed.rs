@@ -113,13 +113,13 @@ fn a_halt_of_the_program_is_told_as_one() {
     }
 }
 
-/// A control group limits it to less of a CPU than the slowest of the loads needs.
+/// A control group limits it to less of a CPU than the slowest of the loads needs: 4 % on the machine of these tests.
 #[test]
 fn a_limit_of_cpu_is_told_as_one() {
     needs!();
     let (lab, device) = (lab(), device());
     for seed in seeds() {
-        let group = or_skip!(ControlGroup::of_cpu([3, 4, 5][(seed % 3) as usize]));
+        let group = or_skip!(ControlGroup::of_cpu([2, 3][(seed % 2) as usize]));
         let words = group.words();
         let told = Told::of(&lab, &words.each_ref().map(String::as_str), load(seed, &device), |_| ());
         let words = ["used up its CPU limit", "waited for a CPU", "stood still for", "had no CPU"];
