@@ -105,3 +105,39 @@ fn writing(facts: &TargetFacts) -> String {
         Err(refusal) => format!("refused: {refusal}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::Nanos;
+    use iosonar_runner::Silent;
+    use std::sync::Arc;
+
+    fn examine(target: &Path) -> Result<Answer, Error> {
+        let question = Question { target: target.into(), claim: Claim::Filesystem, quiet: Nanos(0) };
+        run(&Session::new(Arc::new(Silent)), &question)
+    }
+
+    #[test]
+    fn examines_files_and_directories_and_leaves_nothing_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("image");
+        std::fs::write(&file, [1; 1 << 16]).unwrap();
+        let answer = examine(&file).unwrap();
+        assert_eq!((answer.what.as_str(), answer.facts.size), ("a file of 64.0 KiB", 1 << 16));
+        assert!(answer.writing.as_ref().is_some_and(|text| text.starts_with("allowed")), "{answer:?}");
+        let claims: Vec<&str> = answer.verdicts.iter().map(|(claim, _)| claim.as_str()).collect();
+        assert_eq!(claims, ["device", "filesystem", "cache"]);
+        assert_eq!(answer.json()["claim"], "filesystem");
+        std::fs::remove_file(&file).unwrap();
+        let answer = examine(folder.path()).unwrap();
+        assert_eq!((answer.what.as_str(), &answer.writing, &answer.probe), ("a directory", &None, &None));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn refuses_what_does_not_exist() {
+        let error = examine(Path::new("/nowhere/at/all")).unwrap_err();
+        assert_eq!(error.kind(), iosonar_runner::ErrorKind::Refused, "{error}");
+    }
+}
