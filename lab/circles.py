@@ -86,29 +86,14 @@ def uses(own, text, known, exported):
             yield target
 
 
-def circles(graph):
-    """The strongly connected parts of a graph (Tarjan), without recursion's limit in sight."""
-    sys.setrecursionlimit(10_000)
-    index, low, stack, parts = {}, {}, [], []
-
-    def visit(node):
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in graph[node]:
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            at = stack.index(node)
-            parts.append(stack[at:])
-            del stack[at:]
-
-    for node in graph:
-        if node not in index:
-            visit(node)
-    return parts
+def reached(graph, start):
+    """The files that a file uses, directly or through others."""
+    found, waiting = set(), [start]
+    while waiting:
+        new = set(graph[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def largest(room):
@@ -118,7 +103,9 @@ def largest(room):
     graph = {own: sorted(set(uses(own, text, known, exported))) for own, text in texts.items()}
     # The root re-exports everything: what it names is no use by it.
     graph[()] = []
-    return max(circles(graph), key=len, default=[]), len(known)
+    reach = {own: reached(graph, own) for own in graph}
+    circles = ([other for other in reach[own] if own in reach[other]] for own in graph)
+    return max(circles, key=len, default=[]), len(known)
 
 
 def main():
@@ -129,7 +116,7 @@ def main():
         return
     for room in sorted(rooms):
         part, files = largest(room)
-        print(f"{len(part) if len(part) > 1 else 0:4} {files:4} {room.relative_to(ROOT)}")
+        print(f"{len(part):4} {files:4} {room.relative_to(ROOT)}")
 
 
 main()

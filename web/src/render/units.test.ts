@@ -4,18 +4,18 @@ import {
   byteRate, bytes, count, counted, duration, moment, number, percent, plainByteRate, plainBytes, plainDuration, plainPercent, short,
 } from "./units";
 
-/** What the text reports print of the same values; a test in `crates/text` writes it. */
+/** What the text reports print of the same values, a value and its texts in a row; a test in `crates/text` writes it. */
 const PRINTED = JSON.parse(
   readFileSync(new URL("../../../crates/text/tests/fixtures/numbers.json", import.meta.url), "utf8"),
-) as Record<string, [value: number, text: string][]>;
+) as Record<string, [value: number, ...texts: string[]][]>;
 
 describe("the text reports", () => {
-  const formats = { duration, bytes, byte_rate: byteRate, share: percent, grouped: count, number };
-  it.each(Object.entries(formats))("have the same %s", (name, format) => {
+  const formats = { whole: [duration, bytes, count], real: [byteRate, number], share: [percent] };
+  it.each(Object.entries(formats))("have the same texts of %s numbers", (name, formats) => {
     const rows = PRINTED[name] ?? [];
     expect(rows.length).toBeGreaterThan(20);
-    const blanks = (text: string) => text.replaceAll("\u2009", " ");
-    expect(rows.map(([value]) => [value, blanks(format(value))])).toEqual(rows);
+    const texts = (value: number) => formats.map((format) => format(value).replaceAll("\u2009", " "));
+    expect(rows.map(([value]) => [value, ...texts(value)])).toEqual(rows);
   });
 });
 
