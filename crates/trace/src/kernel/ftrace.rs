@@ -89,27 +89,20 @@ impl<R: BufRead> Events for Ftrace<R> {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
-            if let Some((head, name, fields)) = perf_trace_parts(line) {
-                return Ok(Some(match perf_trace_event(at, head, name, fields) {
-                    Ok(event) => {
-                        self.event = event;
-                        self.moved_from = perf_trace_origin(fields);
-                        Entry::One(&self.event)
-                    }
-                    Err(why) => Entry::Bad(Bad::line(at, why, line)),
-                }));
-            }
-            let Some((head, name, fields)) = parts(line) else {
+            let read = if let Some((head, name, fields)) = perf_trace_parts(line) {
+                perf_trace_event(at, head, name, fields).map(|event| (event, perf_trace_origin(fields)))
+            } else if let Some((head, name, fields)) = parts(line) {
+                event(at, head, name, fields).map(|event| (event, Origin::parse(fields)))
+            } else {
                 match lost_events(text) {
                     Some(lost) => self.lost += lost,
                     None => self.others += 1,
                 }
                 continue;
             };
-            return Ok(Some(match event(at, head, name, fields) {
-                Ok(event) => {
-                    self.event = event;
-                    self.moved_from = Origin::parse(fields);
+            return Ok(Some(match read {
+                Ok(read) => {
+                    (self.event, self.moved_from) = read;
                     Entry::One(&self.event)
                 }
                 Err(why) => Entry::Bad(Bad::line(at, why, line)),

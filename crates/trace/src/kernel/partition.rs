@@ -3,7 +3,7 @@
 //! The kernel moves a request of a partition to its place on the disk before it emits events (`blk_partition_remap`):
 //! all events have the disk's number and place. Only the preceding remap (`A`) has those of the partition.
 
-use super::event::{Action, Counts, Device, Event, Events, Origin};
+use super::event::{Action, Device, Event, Events, Origin};
 use crate::request::{Entry, Next};
 use iosonar_plan::SECTOR;
 use std::collections::{BTreeMap, HashSet};
@@ -132,20 +132,8 @@ impl<E: Events> Events for OnPartitions<E> {
         &self.shown
     }
 
-    fn count(&mut self, counts: &mut Counts) {
-        self.events.count(counts);
-    }
-
     fn besides(&self) -> Vec<(String, u64)> {
         self.events.besides()
-    }
-
-    fn moved_from(&self) -> Option<Origin> {
-        self.events.moved_from()
-    }
-
-    fn name_of(&self, pid: u32) -> Option<[u8; 16]> {
-        self.events.name_of(pid)
     }
 }
 
