@@ -262,6 +262,24 @@ fn files_are_created_in_one_place() {
     assert!(judged > 200);
 }
 
+/// Refuses words in the code of the product, except in files that `may` have them. Tests in the middle of a file end its product.
+fn forbid(words: &[&str], remedy: &str, may: impl Fn(&str) -> bool) {
+    let mut judged = 0;
+    for (path, text) in product_sources() {
+        let name = path.to_string_lossy();
+        if may(&name) {
+            continue;
+        }
+        judged += 1;
+        let code = product(&text).split("#[test]").next().unwrap_or_default();
+        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for (line, word) in code.flat_map(|line| words.iter().map(move |word| (line, word))) {
+            assert!(!line.contains(word), "{name}: {word}: {remedy}");
+        }
+    }
+    assert!(judged > 200);
+}
+
 /// Whatever removes, unmounts or detaches by a name can meet something of somebody else's. `os::made` knows what this process has
 /// made by an identity; all other rooms remove through it.
 #[test]
@@ -283,19 +301,9 @@ fn things_are_removed_in_one_place() {
     ];
     // The setuid program unmounts for a user whom the table of file systems lets do so. Attributes of the kernel are truncated.
     let may = ["os/src/loopdev.rs", "host/src/remount.rs", "os/src/create.rs"];
-    let mut judged = 0;
-    for (path, text) in product_sources() {
-        let name = path.to_string_lossy();
-        if name.contains("os/src/made/") || may.iter().any(|file| name.ends_with(file)) {
-            continue;
-        }
-        judged += 1;
-        let code = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
-        for (line, word) in code.flat_map(|line| REMOVE.iter().map(move |word| (line, word))) {
-            assert!(!line.contains(word), "{name}: {word}: use os::made");
-        }
-    }
-    assert!(judged > 200);
+    forbid(&REMOVE, "use os::made", |name| {
+        name.contains("os/src/made/") || may.iter().any(|file| name.ends_with(file))
+    });
 }
 
 /// Rooms below the command can be embedded: they report to an observer, and only the command knows arguments, a terminal and exit codes.
@@ -313,24 +321,9 @@ fn rooms_below_the_command_know_no_terminal() {
     ];
     // Standard output is one of the outputs that a user may name: `-`. The width of a terminal is that of standard error.
     let may = ["host/src/output.rs", "host/src/output/reserved.rs", "os/src/terminal.rs"];
-    let mut judged = 0;
-    for (path, text) in product_sources() {
-        let name = path.to_string_lossy();
-        if name.contains("crates/app/")
-            || name.contains("/fuzz/")
-            || may.iter().any(|file| name.ends_with(file))
-        {
-            continue;
-        }
-        judged += 1;
-        // Measurements that tests print are marked as tests themselves.
-        let code = product(&text).split("#[test]").next().unwrap_or_default();
-        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-        for (line, word) in code.flat_map(|line| TERMINAL.iter().map(move |word| (line, word))) {
-            assert!(!line.contains(word), "{name}: {word}: report it to the observer");
-        }
-    }
-    assert!(judged > 200);
+    forbid(&TERMINAL, "report it to the observer", |name| {
+        name.contains("crates/app/") || name.contains("/fuzz/") || may.iter().any(|file| name.ends_with(file))
+    });
 }
 
 /// A ratchet: files that use each other cannot be read one after the other. `lab/circles.py ROOM` names those of the largest circle.
