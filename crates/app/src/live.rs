@@ -1,12 +1,12 @@
 //! The live view on this terminal: its keys, colours and frames; for runs and archives.
 
-use crate::progress::clock;
 use crate::screen::{self, Screen, last_said};
 use iosonar_analyze::is_wraparound_suspicious;
 use iosonar_archive::TargetInfo;
 use iosonar_os::create::new_file;
 use iosonar_plan::{OverlapPolicy, Plan, Workload};
 use iosonar_text::shown;
+use iosonar_text::units::clock;
 use iosonar_view::live::{Filter, LEAST, LiveState, Ramp, Setting, draw};
 use iosonar_view::units::Charset;
 use std::io::Write;
@@ -141,7 +141,7 @@ impl LiveView {
         let text = draw(&self.state, size, Ramp::Mono, self.style.1).to_text();
         let png = draw(&self.state, size, Ramp::True, Charset::Unicode).to_png();
         self.state.set_note(note);
-        let stem = format!("live-{}", clock(self.state.moment().time).replace(':', "-"));
+        let stem = format!("live-{}", clock(self.state.moment().time.0).replace(':', "-"));
         let written = [dir, Path::new(".")].into_iter().find_map(|dir| {
             let path = unused(dir, &stem);
             let picture = path.with_extension("png");

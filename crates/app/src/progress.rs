@@ -396,10 +396,10 @@ struct Facts {
 fn line(facts: &Facts, width: usize) -> String {
     let done = facts.done.map_or("  ".into(), |done| format!("{:.0}%", 100.0 * done));
     let time = match facts.span.filter(|s| s.0 > 0) {
-        Some(span) => format!("{}/{}", clock(facts.now), clock(span)),
-        None => clock(facts.now),
+        Some(span) => format!("{}/{}", units::clock(facts.now.0), units::clock(span.0)),
+        None => units::clock(facts.now.0),
     };
-    let time = facts.left.map_or(time.clone(), |left| format!("{time}, {} left", clock(left)));
+    let time = facts.left.map_or(time.clone(), |left| format!("{time}, {} left", units::clock(left.0)));
     let rate = match facts.demanded {
         Some(demanded) => format!("{}/{} IO/s", short(facts.actual), short(demanded)),
         None => format!("{} IO/s", short(facts.actual)),
@@ -461,10 +461,6 @@ fn fit(fields: &[(Option<String>, u8)], width: usize) -> String {
     };
     let fits = (0..=7).map(join).find(|line| line.len() <= width);
     fits.unwrap_or_else(|| join(7).chars().take(width).collect())
-}
-
-pub fn clock(time: Nanos) -> String {
-    units::clock(time.0)
 }
 
 /// Formats two digits and a unit: 4.9k.
@@ -565,11 +561,11 @@ fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
             format!(
                 "{:.0}% {}/{} {records}/{all} records {rate}/s",
                 100.0 * share,
-                clock(now),
-                clock(expected)
+                units::clock(now.0),
+                units::clock(expected.0)
             )
         }
-        None => format!("{} {records} records {rate}/s", clock(now)),
+        None => format!("{} {records} records {rate}/s", units::clock(now.0)),
     }
 }
 

@@ -102,7 +102,7 @@ pub fn perform(
     show: impl Fn(&Scene<'_>) + Sync,
     timings: &Timings,
 ) -> Result<(Ended, Listener), Failure> {
-    let (session, listener) = begin_session(timings)?;
+    let (session, listener) = begin_session(timings, None)?;
     let ready = session.prepare(plan).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
@@ -110,19 +110,15 @@ pub fn perform(
     Ok((ended, listener))
 }
 
-/// A session of this command, and what listens to signals while it lasts.
-pub fn begin_session(timings: &Timings) -> Result<(Session, Listener), Failure> {
+/// Starts a session of this command, and listens to signals while it lasts. `progress`: how it shows progress; `None` if the run has a display.
+pub fn begin_session(
+    timings: &Timings,
+    progress: Option<&ProgressArgs>,
+) -> Result<(Session, Listener), Failure> {
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
-    let observer = Arc::new(terminal(&listener, timings));
+    let observer = Arc::new(Terminal { progress: progress.cloned(), ..terminal(&listener, timings) });
     Ok((Session { control, observer, command: command_line() }, listener))
-}
-
-/// A session of this command that shows progress as the options say, and what listens to signals while it lasts.
-pub fn with_progress(progress: &ProgressArgs) -> Result<(Session, Listener), Failure> {
-    let (session, listener) = begin_session(&Timings::new())?;
-    let terminal = Terminal { progress: Some(progress.clone()), ..terminal(&listener, &Timings::new()) };
-    Ok((Session { observer: Arc::new(terminal), ..session }, listener))
 }
 
 /// A session that prints what it reports, for what is no run.

@@ -5,25 +5,19 @@ use iosonar_os::usage::own_cpu_time;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Finished phases, and the start of the current one. Clones share the same state.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Timings(Arc<Mutex<Phases>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Phases {
     begun_ns: u64,
     ended: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Default for Timings {
-    fn default() -> Timings {
-        Timings::new()
-    }
-}
-
 impl Timings {
     /// Starts with the process.
     pub fn new() -> Timings {
-        Timings(Arc::new(Mutex::new(Phases { begun_ns: 0, ended: serde_json::Map::new() })))
+        Timings::default()
     }
 
     /// Ends the current phase under this name.

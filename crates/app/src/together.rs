@@ -3,7 +3,6 @@
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print_message;
-use crate::progress::clock;
 use crate::session::{command_line, terminal};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
@@ -14,9 +13,9 @@ use iosonar_cluster::protocol::TAKE_PART;
 use iosonar_cluster::{Assembled, Executed, Launch, PhaseProgress, TogetherError, take_part};
 use iosonar_engine::Control;
 use iosonar_load::Notice;
-use iosonar_plan::{Nanos, Plan};
+use iosonar_plan::Plan;
 use iosonar_runner::{Ended, announcement, preflight, write_back};
-use iosonar_text::shown;
+use iosonar_text::{shown, units};
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -134,7 +133,7 @@ impl PhaseLines {
 fn phase_line(now: PhaseProgress<'_>, elapsed: Duration) -> String {
     let share = now.number as f64 / now.of.max(1) as f64;
     let left = if share > 0.0 { elapsed.mul_f64(1.0 / share - 1.0) } else { Duration::ZERO };
-    let clock = |time: Duration| clock(Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
+    let clock = |time: Duration| units::clock(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     format!(
         "{:.0}% {} | about {} left | phase {} of {}: {}",
         100.0 * share,

@@ -4,6 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::fill_args::{FillArgs, FillEngineArg};
 use crate::output::print;
 use crate::session;
+use crate::timings::Timings;
 use iosonar_archive::RunState;
 use iosonar_plan::Engine;
 use iosonar_studies::fill::{self, Answer, Length, Question};
@@ -15,7 +16,7 @@ pub fn fill(args: &FillArgs) -> Result<Exit, Failure> {
         print(&fill::plan(&session::printing(), &question)?.to_toml())?;
         return Ok(Exit::Fine);
     }
-    let (session, listener) = session::with_progress(&args.result.progress)?;
+    let (session, listener) = session::begin_session(&Timings::new(), Some(&args.result.progress))?;
     if question.out.is_none() {
         listener.set_kept("no result is kept");
     }

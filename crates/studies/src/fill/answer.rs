@@ -7,7 +7,8 @@ use iosonar_host::Emptiness;
 use iosonar_runner::Concluded;
 use iosonar_text::shown;
 use iosonar_text::units::{Charset, bytes, duration};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use std::fmt;
 
 /// A target that was filled, or partly.
@@ -33,8 +34,9 @@ pub struct Answer {
     pub bytes_per_second: Option<f64>,
     /// Why not everything was written; `None` if it was.
     pub stopped_by: Option<String>,
-    /// Whether it is stored now.
-    pub stored: Stored,
+    /// Bytes that hold no data, according to the file system; or why that is unknown.
+    #[serde(serialize_with = "stored_json")]
+    pub stored: Result<Emptiness, String>,
     /// Where the records are kept.
     pub result: Option<String>,
     /// How the run ended.
@@ -42,37 +44,15 @@ pub struct Answer {
     pub state: RunState,
 }
 
-/// Report of the file system about a range that was written and flushed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Stored {
-    /// How much of it holds no data.
-    Known {
-        /// True.
-        is_known: bool,
-        /// Bytes of the range that hold no data.
-        empty_bytes: u64,
-        /// The file that was asked: the target, or a loop device's backing file.
-        file: String,
-    },
-    /// Nothing is known.
-    Unknown {
-        /// False.
-        is_known: bool,
-        /// Why.
-        why: String,
-    },
-}
-
-impl Stored {
-    fn of(emptiness: Result<Emptiness, String>) -> Stored {
-        match emptiness {
-            Ok(Emptiness { empty, file }) => {
-                Stored::Known { is_known: true, empty_bytes: empty, file: file.display().to_string() }
-            }
-            Err(why) => Stored::Unknown { is_known: false, why },
+/// The JSON of [`Answer::stored`].
+fn stored_json<S: Serializer>(stored: &Result<Emptiness, String>, to: S) -> Result<S::Ok, S::Error> {
+    match stored {
+        Ok(Emptiness { empty, file }) => {
+            json!({ "is_known": true, "empty_bytes": empty, "file": file.display().to_string() })
         }
+        Err(why) => json!({ "is_known": false, "why": why }),
     }
+    .serialize(to)
 }
 
 impl Answer {
@@ -101,8 +81,8 @@ impl Answer {
             took_ns,
             bytes_per_second: (took_ns > 0).then(|| written_bytes as f64 / (took_ns as f64 / 1e9)),
             stored: match &stopped_by {
-                None => Stored::of(ask()),
-                Some(_) => Stored::of(Err("not everything was written".into())),
+                None => ask(),
+                Some(_) => Err("not everything was written".into()),
             },
             stopped_by,
             result: question.out.as_ref().map(|out| out.display().to_string()),
@@ -112,7 +92,7 @@ impl Answer {
 
     /// Whether everything was written, and nothing of it is known to hold no data.
     pub fn is_filled(&self) -> bool {
-        let holds_nothing = matches!(self.stored, Stored::Known { empty_bytes, .. } if empty_bytes > 0);
+        let holds_nothing = matches!(self.stored, Ok(Emptiness { empty, .. }) if empty > 0);
         self.stopped_by.is_none() && !holds_nothing
     }
 
@@ -120,14 +100,14 @@ impl Answer {
     fn stored(&self) -> String {
         match &self.stored {
             _ if self.stopped_by.is_some() => String::new(),
-            Stored::Known { empty_bytes: 0, .. } => "; every byte is stored".into(),
-            Stored::Known { empty_bytes, file, .. } => format!(
+            Ok(Emptiness { empty: 0, .. }) => "; every byte is stored".into(),
+            Ok(Emptiness { empty, file }) => format!(
                 ", but {} of it hold no data in {}: something discards what is written there; find out what, and fill it \
                  again",
-                bytes(*empty_bytes),
+                bytes(*empty),
                 shown(&file)
             ),
-            Stored::Unknown { why, .. } => {
+            Err(why) => {
                 format!("; whether every byte is stored is not known: {}", shown(why))
             }
         }
@@ -191,7 +171,7 @@ mod tests {
             took_ns: 2_000_000_000,
             bytes_per_second: Some(f64::from(512 << 20)),
             stopped_by: stopped.map(String::from),
-            stored: Stored::of(emptiness),
+            stored: emptiness,
             result: None,
             state: RunState::Finished,
         }

@@ -5,6 +5,6 @@ mod question;
 mod range;
 mod run;
 
-pub use answer::{Answer, Stored};
+pub use answer::Answer;
 pub use question::{Length, Question};
 pub use run::{plan, run};
