@@ -188,13 +188,34 @@ fn texts_use_standard_terms() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Files of the product, not of its tests.
+/// Files of the product, not of its tests: modules that a file declares for tests alone are none of them.
 fn product_sources() -> Vec<(PathBuf, String)> {
-    let is_product = |path: &str| {
-        let is_test = ["/tests/", "tests.rs", "/testkit/", "/bench/", "/fixture.rs", "/build.rs"];
-        path.contains("/src/") && !is_test.iter().any(|part| path.contains(part))
+    let others = ["/tests/", "/testkit/", "/bench/", "/build.rs", "/examples/"];
+    let sources = sources();
+    let for_tests: Vec<PathBuf> =
+        sources.iter().flat_map(|(path, text)| modules_for_tests(path, text)).collect();
+    let is_product = |path: &Path| {
+        let name = path.to_string_lossy();
+        name.contains("/src/")
+            && !others.iter().any(|other| name.contains(other))
+            && !for_tests.iter().any(|module| path.with_extension("").starts_with(module))
     };
-    sources().into_iter().filter(|(path, _)| is_product(&path.to_string_lossy())).collect()
+    sources.into_iter().filter(|(path, _)| is_product(path)).collect()
+}
+
+/// The modules that a file declares under `#[cfg(test)]` and keeps in files of their own, as paths without an extension.
+fn modules_for_tests(path: &Path, text: &str) -> Vec<PathBuf> {
+    let is_root = ["lib.rs", "main.rs", "mod.rs"].iter().any(|root| path.ends_with(root));
+    let folder = if is_root {
+        path.parent().expect("a file has a folder").to_owned()
+    } else {
+        path.with_extension("")
+    };
+    let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| {
+        let line = rest.lines().next()?.strip_suffix(';')?;
+        line.split_once("mod ").map(|(_, name)| name)
+    });
+    declared.map(|name| folder.join(name)).collect()
 }
 
 /// A path that is printed is escaped by `text::shown`. What `.display()` makes is data: a string for JSON and for comparison, or a
@@ -202,22 +223,9 @@ fn product_sources() -> Vec<(PathBuf, String)> {
 #[test]
 fn paths_are_escaped_where_they_are_printed() {
     const DATA: [&str; 3] = ["capture/src/blktrace.rs", "cluster/src/member.rs", "load/src/known.rs"];
-    let is_product = |path: &Path| {
-        let path = path.to_string_lossy();
-        let others = [
-            "/tests/",
-            "/tests.rs",
-            "_tests.rs",
-            "/bench/",
-            "/testkit/",
-            "/fixtures.rs",
-            "/build.rs",
-            "/examples/",
-        ];
-        !others.iter().any(|other| path.contains(other)) && !DATA.iter().any(|data| path.ends_with(data))
-    };
     let mut found = Vec::new();
-    for (path, text) in sources().into_iter().filter(|(path, _)| is_product(path)) {
+    let is_data = |path: &Path| DATA.iter().any(|data| path.ends_with(data));
+    for (path, text) in product_sources().into_iter().filter(|(path, _)| !is_data(path)) {
         let lines = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
         let is_printed =
             |line: &&str| line.matches(".display()").count() > line.matches(".display().to_string()").count();
@@ -262,7 +270,7 @@ fn files_are_created_in_one_place() {
     assert!(judged > 200);
 }
 
-/// Refuses words in the code of the product, except in files that `may` have them. Tests in the middle of a file end its product.
+/// Refuses words in the code of the product, except in files that `may` have them.
 fn forbid(words: &[&str], remedy: &str, may: impl Fn(&str) -> bool) {
     let mut judged = 0;
     for (path, text) in product_sources() {
@@ -271,8 +279,7 @@ fn forbid(words: &[&str], remedy: &str, may: impl Fn(&str) -> bool) {
             continue;
         }
         judged += 1;
-        let code = product(&text).split("#[test]").next().unwrap_or_default();
-        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
         for (line, word) in code.flat_map(|line| words.iter().map(move |word| (line, word))) {
             assert!(!line.contains(word), "{name}: {word}: {remedy}");
         }

@@ -278,5 +278,4 @@ fn cautions(matched: &Matched) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "compare_tests.rs"]
 mod tests;
