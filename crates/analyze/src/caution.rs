@@ -546,6 +546,7 @@ mod tests {
     use super::*;
     use crate::testing::Fixture;
     use iosonar_archive::{Checks, Miscompare};
+    use iosonar_archive::{Interruption, Signal};
     use iosonar_archive::{Marks, Outcome};
     use iosonar_plan::{Engine, Nanos};
 
@@ -582,7 +583,7 @@ mod tests {
     #[test]
     fn severe_ones_come_first_and_rounding_says_what_it_did() {
         let mut f = Fixture::mixed();
-        f.info.state = RunState::Interrupted("SIGINT".into());
+        f.info.state = RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT));
         f.plan.access.buffered = true;
         f.info.recorder_stalls.add(Nanos(5));
         let cautions = f.summary().cautions;

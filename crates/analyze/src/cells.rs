@@ -376,6 +376,7 @@ fn finish(number: u16, begun: usize, phase: &Phase, plan: &Plan, info: &RunInfo)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_archive::{Interruption, Signal};
     use iosonar_archive::{PhaseTimes, TOOL, TargetInfo};
     use iosonar_plan::{ByteSize, Extent, Generator, Nanos, Order, Target, Workload};
 
@@ -540,7 +541,7 @@ mod tests {
             cells(&vec![failed], &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
         assert_eq!((found[0].failed, found[0].error, found[0].is_whole), (1, Some(28), false));
         let records = vec![record(0, 0, Op::Write, 10, 20), record(2, 0, Op::Read, 30, 40)];
-        let stopped = info(3, RunState::Interrupted("SIGINT".into()));
+        let stopped = info(3, RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)));
         let found = cells(&records, &plan(), &stopped, CountUntil::FirstEnd).unwrap();
         assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
     }

@@ -310,7 +310,7 @@ impl Summary {
     }
 
     /// Removes the engine's properties from the summary: they are unknown for a recording.
-    pub fn forget_means(&mut self) {
+    fn forget_means(&mut self) {
         self.run.engine = Some(RECORDED.to_string());
         self.run.depth = None;
         self.in_flight.max_on_one_target = None;
@@ -431,6 +431,7 @@ mod tests {
     use super::*;
     use crate::testing::{Fixture, any_records, record};
     use crate::{Class, Diagrams, Tally};
+    use iosonar_archive::{Interruption, Signal};
     use iosonar_archive::{Outcome, Record};
     use iosonar_plan::{Extent, Op};
     use proptest::prelude::*;
@@ -486,7 +487,7 @@ mod tests {
     #[test]
     fn json_round_trips() {
         let (mut interrupted, mut running) = (Fixture::mixed(), Fixture::empty());
-        interrupted.info.state = RunState::Interrupted("SIGINT".into());
+        interrupted.info.state = RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT));
         running.info.state = RunState::Running;
         for f in [Fixture::mixed(), Fixture::empty(), interrupted, running] {
             let summary = f.summary();

@@ -8,12 +8,12 @@ use crate::session::{command_line, needs_care};
 use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
-    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, displacement, pass, spare_memory,
+    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, MachineSeries,
+    Records, Severity, SkewWindows, Summary, Tally, Wanted, displacement, pass, spare_memory,
 };
 use iosonar_archive::{Archive, Fault, TOOL};
 use iosonar_host::{Root, memory_limit};
-use iosonar_inputs::{Input, Merged};
+use iosonar_inputs::{Input, Merged, SummaryOptions};
 use iosonar_plan::Engine;
 use iosonar_view::scene::Figure;
 use iosonar_view::{
@@ -100,10 +100,11 @@ impl Analysis {
         let merged = Merged::new(inputs)?;
         let is_run = inputs.iter().all(Input::is_run);
         let kept = (!needs.tally).then(|| merged.summary(limits)).flatten();
-        let (options, limited) = fit_to_memory(demand.options());
+        let options = SummaryOptions::from(*limits);
+        let (demand_options, limited) = fit_to_memory(demand.options());
         let is_demanded = needs.demand || !is_run;
         let wanted = Wanted {
-            demand: is_demanded.then_some(options),
+            demand: is_demanded.then_some(demand_options),
             one_device: demand.one_device,
             throughput_window_ns: demand.throughput_window.map(|window| window.0),
             most_in_flight: merged.is_recorded(),
@@ -119,7 +120,7 @@ impl Analysis {
         let demand = found.demand.take();
         let (mut late, mut run, mut unread) = (found.late, None, None);
         if is_run {
-            run = Run::of(found, &merged, kept);
+            run = Run::of(found, &merged, kept, &options);
         } else if inputs.iter().any(Input::has_times) {
             let timed = Merged::new(inputs.iter().filter(|input| input.has_times()))?;
             let wanted = Wanted {
@@ -130,10 +131,9 @@ impl Analysis {
             };
             let found = pass(&timed, timed.targets(), limits, &wanted).map_err(Failure::refused)?;
             late = late.max(found.late);
-            run = Run::of(found, &timed, None);
+            run = Run::of(found, &timed, None, &options);
         }
         if let Some(run) = &mut run {
-            run.summary.machine = machine(inputs);
             run.machine = if needs.machine { series(inputs) } else { None };
             run.faults = if needs.faults { faults(inputs)? } else { Vec::new() };
             if needs.extents {
@@ -313,13 +313,11 @@ impl Run {
     }
 
     /// Reads a run once, without its demand.
-    pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
+    pub fn read(input: &Input, options: &SummaryOptions) -> Result<Run, Failure> {
         let merged = Merged::new([input])?;
         let wanted = Wanted { most_in_flight: merged.is_recorded(), ..Run::everything() };
-        let found = pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused)?;
-        let mut run = Run::of(found, &merged, None).expect("it was wanted");
-        run.summary.machine = input.machine();
-        Ok(run)
+        let found = pass(&merged, merged.targets(), &options.limits, &wanted).map_err(Failure::refused)?;
+        Ok(Run::of(found, &merged, None, options).expect("it was wanted"))
     }
 
     /// Data for its pictures.
@@ -336,9 +334,9 @@ impl Run {
     }
 
     /// `kept`: an existing summary.
-    fn of(found: Found, inputs: &Merged<'_>, kept: Option<Summary>) -> Option<Run> {
+    fn of(found: Found, inputs: &Merged<'_>, kept: Option<Summary>, options: &SummaryOptions) -> Option<Run> {
         let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
-        let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
+        let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?, options)))?;
         let findings = Findings::of(&diagrams, &stalls, &summary, &inputs.without_cpu());
         Some(Run { tally, summary, diagrams, findings, machine: None, extents: None, faults: Vec::new() })
     }
@@ -363,12 +361,6 @@ fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, String> {
     let [input] = inputs else { return Ok(None) };
     let found = input.archive().map(ExtentLatencies::of).transpose();
     found.map(Option::flatten).map_err(|error| format!("there are no latencies by extent, because {error}"))
-}
-
-/// The machine of a run, if there is one run and its archive names it.
-fn machine(inputs: &[Input]) -> Option<Machine> {
-    let [input] = inputs else { return None };
-    input.machine()
 }
 
 /// Transfers of all targets of an archive while all of them were active. The records are read twice.

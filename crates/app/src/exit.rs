@@ -26,17 +26,6 @@ pub enum Exit {
     Signal(i32),
 }
 
-impl Exit {
-    /// The exit for a signal of this name.
-    pub fn of_signal(name: &str) -> Exit {
-        Exit::Signal(match name {
-            "SIGINT" => 2,
-            "SIGHUP" => 1,
-            _ => 15,
-        })
-    }
-}
-
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(match exit {

@@ -10,9 +10,9 @@ use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::{CautionId, Limits, Passing, Summary, Verdict};
-use iosonar_archive::{Archive, RunInfo, RunState, TOOL, Verified};
+use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL, Verified};
 use iosonar_engine::{Control, Prepared};
-use iosonar_inputs::{Figures, Input};
+use iosonar_inputs::{Figures, Input, SummaryOptions};
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Notice, Observer, Scene, Session, Stage};
 use iosonar_text::shown;
@@ -62,7 +62,8 @@ fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
 /// Sums up what was executed, and prints it.
 fn finish(ended: Ended, args: &SessionArgs, timings: Timings) -> Result<Exit, Failure> {
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
-    let concluded = conclude(ended, &limits, &timings)?;
+    let options = SummaryOptions { limits, percentiles: args.percentile_list.clone() };
+    let concluded = conclude(ended, options, &timings)?;
     let exit = tell_result(args, concluded)?;
     if args.timings {
         timings.tell();
@@ -76,8 +77,7 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     if let RunState::Broken(why) = &info.state {
         print_message(format_args!("iosonar: the run could not go on: {why}"));
     }
-    let summary =
-        Summary { percentiles: figures.tally.percentiles(&args.percentile_list), ..figures.summary };
+    let summary = figures.summary;
     if args.json {
         output::print(&summary.to_json())?;
         print_message(format_args!("result: {}", shown(&dir)));
@@ -200,9 +200,9 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// Turns the records of a run into Parquet and sums up; prints which parts cannot be stored.
-pub fn conclude(ended: Ended, limits: &Limits, timings: &Timings) -> Result<Concluded, Failure> {
+pub fn conclude(ended: Ended, options: SummaryOptions, timings: &Timings) -> Result<Concluded, Failure> {
     let observer = Arc::new(Terminal { timings: timings.clone(), ..Terminal::default() });
-    Ok(Session::new(observer).conclude(ended, limits)?)
+    Ok(Session::new(observer).conclude(ended, options)?)
 }
 
 /// The summary of a run whose result nobody keeps: its records were all `seen` when its reports were written.
@@ -250,12 +250,12 @@ pub fn exit(info: &RunInfo, failed: bool, doubtful: bool, fake: bool) -> Exit {
         || info.verified.as_ref().is_some_and(|verified| verified.total() > 0);
     let is_unverified = has_verified_nothing(info);
     match &info.state {
-        RunState::Interrupted(name) => Exit::of_signal(name),
+        RunState::Interrupted(Interruption::Signal(signal)) => Exit::Signal(signal.0),
         _ if miscompared => Exit::Miscompared,
         RunState::Broken(_) | RunState::Running | RunState::Unconverted(_) => Exit::Failed,
-        RunState::Finished if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
-        RunState::Finished if fake => Exit::Fake,
-        RunState::Finished if doubtful || is_unverified => Exit::Cautioned,
-        RunState::Finished => Exit::Fine,
+        _ if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
+        _ if fake => Exit::Fake,
+        _ if doubtful || is_unverified => Exit::Cautioned,
+        RunState::Finished | RunState::Interrupted(Interruption::EndTime) => Exit::Fine,
     }
 }

@@ -21,6 +21,7 @@ mod parquet;
 mod paths;
 mod record;
 mod run;
+mod state;
 mod text;
 
 pub use dir::{
@@ -45,6 +46,7 @@ pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Miscompare, PassTimes, PhaseTimes, ProcessLoad, RECORDING,
-    Recorded, ResolvedSetup, RunInfo, RunState, Stalls, TOOL, TargetInfo,
+    Recorded, ResolvedSetup, RunInfo, Stalls, TOOL, TargetInfo,
 };
+pub use state::{Breakage, Interruption, RunState, Signal, UnknownInterruption};
 pub use text::{CsvWriter, JsonWriter};

@@ -1,6 +1,7 @@
 //! Facts about a run as a whole, kept as `run.json`.
 
 use crate::faults::Verified;
+use crate::state::RunState;
 use iosonar_evidence::{ExtentRuns, WrittenRange};
 use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
@@ -299,30 +300,6 @@ fn is_no_phase(phase: &u16) -> bool {
 
 fn is_false(is: &bool) -> bool {
     !is
-}
-
-/// State of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", content = "why", rename_all = "kebab-case")]
-pub enum RunState {
-    /// Running, or killed.
-    Running,
-    /// Every request of the plan was processed.
-    Finished,
-    /// Stopped by a signal; requests in flight were drained. Holds the signal's name.
-    Interrupted(String),
-    /// Aborted. Holds the reason.
-    Broken(String),
-    /// Every request of the plan was processed, but the result could not be converted to its finished form, for example
-    /// because the disk was full. No record is lost. Holds the reason.
-    Unconverted(String),
-}
-
-impl RunState {
-    /// Whether every request of the plan was processed.
-    pub fn is_complete(&self) -> bool {
-        matches!(self, RunState::Finished | RunState::Unconverted(_))
-    }
 }
 
 /// Facts about a target at the start of the run, and counts of the run.

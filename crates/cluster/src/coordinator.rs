@@ -479,7 +479,7 @@ impl Executed<'_> {
         // State in case the program is killed meanwhile. A full disk also shows in the records.
         let why =
             format!("the records of its processes are not merged; they are in {}", shown(&self.parts.path()));
-        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
+        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why.into()), ..self.info.clone() });
         let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
         let merged = self.write_records(&mut results).and_then(|()| {
             self.add_evidence(&results);
@@ -534,7 +534,7 @@ fn result_of(part: &mut Part) -> PartResult {
     let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", shown(&dir)));
     let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
     let broken = match &info.state {
-        RunState::Broken(why) if is_cause => Some(why.clone()),
+        RunState::Broken(why) if is_cause => Some(why.to_string()),
         _ => None,
     };
     let origin = part.starts.first().copied().unwrap_or_default();

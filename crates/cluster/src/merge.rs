@@ -2,8 +2,8 @@
 //! run.
 
 use iosonar_archive::{
-    Archive, ArchiveError, ClockInfo, LogEnd, LogWriter, PassTimes, PhaseTimes, Record, ResolvedSetup,
-    RunInfo, RunState, SeriesLog,
+    Archive, ArchiveError, Breakage, ClockInfo, LogEnd, LogWriter, PassTimes, PhaseTimes, Record,
+    ResolvedSetup, RunInfo, RunState, SeriesLog,
 };
 use iosonar_evidence::{Layer, Series};
 use iosonar_plan::{Nanos, Plan};
@@ -230,7 +230,7 @@ fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
     let others = parts.iter().map(|part| &part.info.state).find(|state| **state != RunState::Finished);
     info.state = match reasons.is_empty() {
         true => others.unwrap_or(&RunState::Finished).clone(),
-        false => RunState::Broken(reasons.join("; ")),
+        false => RunState::Broken(Breakage::of(&reasons)),
     };
 }
 
@@ -283,7 +283,7 @@ fn add_means(all: &mut ResolvedSetup, part: &ResolvedSetup) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_archive::{ArchiveWriter, TOOL, TargetInfo};
+    use iosonar_archive::{ArchiveWriter, Interruption, Signal, TOOL, TargetInfo};
     use iosonar_plan::{ByteSize, Executor, Generator, Job, Order, Phase, Target, Workload};
 
     fn plan() -> Plan {
@@ -400,9 +400,9 @@ mod tests {
         parts[1].failed = Some("target b: no space left".into());
         let state = merge_info(info(), &parts).state;
         assert_eq!(state, RunState::Broken("process 1: target b: no space left".into()));
-        parts[0].info.state = RunState::Interrupted("SIGINT".into());
+        parts[0].info.state = RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT));
         let stopped = merge_info(info(), &parts);
-        assert_eq!(stopped.state, RunState::Interrupted("SIGINT".into()));
+        assert_eq!(stopped.state, RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)));
         assert_eq!(stopped.means.notices, ["a notice", "process 1: target b: no space left"]);
     }
 
@@ -420,6 +420,7 @@ mod tests {
         Archive::open(&merged).unwrap().for_each_record(&mut |_| all += 1).unwrap();
         assert_eq!((all, parts[0].unread.is_none()), (100, true));
         let RunState::Broken(why) = merge_info(info(), &parts).state else { panic!("it is not whole") };
+        let why = why.to_string();
         assert!(why.starts_with("process 1: its records cannot all be read ("), "{why}");
         assert!(why.ends_with(&format!("they stay in {}", shown(&folder.path().join("1")))), "{why}");
     }

@@ -1,5 +1,6 @@
 //! Stops a run from outside.
 
+use iosonar_archive::{Interruption, Signal};
 use iosonar_plan::Nanos;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 
@@ -27,6 +28,11 @@ impl Control {
     /// The signal that requested a stop, if one did.
     pub fn signal(&self) -> Option<i32> {
         Some(self.signal.load(Relaxed)).filter(|s| *s != 0)
+    }
+
+    /// What stopped a run that was stopped.
+    pub(crate) fn interruption(&self) -> Interruption {
+        self.signal().map_or(Interruption::EndTime, |signal| Interruption::Signal(Signal(signal)))
     }
 
     /// Stops at a time of the run's own clock: how a simulation is interrupted.

@@ -14,8 +14,8 @@ use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
-    ArchiveError, ArchiveWriter, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls,
-    TargetInfo, TargetMap,
+    ArchiveError, ArchiveWriter, Breakage, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState,
+    Stalls, TargetInfo, TargetMap,
 };
 use iosonar_backend::Store;
 use iosonar_evidence::WrittenRange;
@@ -32,9 +32,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Start of the reason why a run lacks records.
-pub(crate) const UNWRITTEN: &str = "the records could not be written";
 
 /// Extents of a file whose map is kept: some 100 MiB of memory while it is read and written.
 const MOST_EXTENTS: usize = 1 << 20;
@@ -117,7 +114,7 @@ impl RunOutcome {
         match ended.log {
             Ok(log) => Some(log).filter(|_| is_whole),
             Err(error) => {
-                self.broken.insert(0, format!("{UNWRITTEN}: {error}"));
+                self.broken.insert(0, Breakage::unwritten(error));
                 None
             }
         }
@@ -264,7 +261,7 @@ impl Prepared {
             self.name_faults(verifier, scan, archive, &mut info);
         }
         if info.state == RunState::Finished && stopped {
-            info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
+            info.state = RunState::Interrupted(control.interruption());
         }
         Ok(info)
     }
@@ -509,7 +506,7 @@ impl Prepared {
         }
         info.state = match reasons.is_empty() {
             true => RunState::Finished,
-            false => RunState::Broken(reasons.join("; ")),
+            false => RunState::Broken(Breakage::of(&reasons)),
         };
     }
 }
@@ -541,15 +538,6 @@ fn add_counters(target: &mut TargetInfo, counters: &WorkerCounters) {
     }
     if target.ended_early.is_none() {
         target.ended_early.clone_from(&counters.ended_early);
-    }
-}
-
-fn signal_name(signal: i32) -> String {
-    match signal {
-        libc::SIGINT => "SIGINT".into(),
-        libc::SIGTERM => "SIGTERM".into(),
-        libc::SIGHUP => "SIGHUP".into(),
-        other => format!("signal {other}"),
     }
 }
 

@@ -127,7 +127,8 @@ fn what_follows_a_phase_that_fails_is_not_begun() {
     let ran = run(dir.path(), &plan, None);
     let RunState::Broken(why) = &ran.info.state else { panic!("{:?}", ran.info.state) };
     assert!(
-        why.starts_with("phase phase 1 was not started, because phase phase 0 ended before its end"),
+        why.to_string()
+            .starts_with("phase phase 1 was not started, because phase phase 0 ended before its end"),
         "{why}"
     );
     assert_eq!(ran.info.phases.len(), 1);

@@ -1,9 +1,10 @@
 //! Computes the figures of an input.
 
 use crate::Input;
-use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{Judgement, Limits, Machine, Passing, Summary, Tally, Wanted, pass};
 use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_judge::{Case, Samples};
+use iosonar_plan::{Decimal, Plan};
 use std::io;
 
 /// Figures of an input.
@@ -26,21 +27,36 @@ pub enum FiguresError {
     Archive(#[from] ArchiveError),
 }
 
+/// What a summary contains beside the counts.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryOptions {
+    /// Limits of times.
+    pub limits: Limits,
+    /// Percentiles of the latency, beside the usual ones.
+    pub percentiles: Vec<Decimal>,
+}
+
+impl From<Limits> for SummaryOptions {
+    fn from(limits: Limits) -> SummaryOptions {
+        SummaryOptions { limits, percentiles: Vec::new() }
+    }
+}
+
 impl Figures {
     /// Reads a run once.
     ///
     /// # Errors
     /// The records cannot be read.
-    pub fn of(input: &Input, limits: &Limits) -> Result<Figures, FiguresError> {
-        Figures::of_run(input, limits, &input.run().1)
+    pub fn of(input: &Input, options: &SummaryOptions) -> Result<Figures, FiguresError> {
+        Figures::of_run(input, options, &input.run().1)
     }
 
     /// Like [`Figures::of`], with facts about the run that are newer than those of the archive.
-    fn of_run(input: &Input, limits: &Limits, info: &RunInfo) -> Result<Figures, FiguresError> {
+    fn of_run(input: &Input, options: &SummaryOptions, info: &RunInfo) -> Result<Figures, FiguresError> {
         let targets = input.run().0.targets.len();
         let wanted = Wanted { tally: true, most_in_flight: info.tool == RECORDING, ..Wanted::nothing() };
-        let tally = pass(input, targets, limits, &wanted)?.tally.expect("it was wanted");
-        Ok(Figures::counted(tally, input, info))
+        let tally = pass(input, targets, &options.limits, &wanted)?.tally.expect("it was wanted");
+        Ok(Figures::counted(tally, input, options, info))
     }
 
     /// Like [`Figures::of`], for a run whose records were `seen` while they were encoded. They are read if that missed some:
@@ -51,47 +67,70 @@ impl Figures {
     pub fn of_seen(
         seen: Passing,
         input: &Input,
-        limits: &Limits,
+        options: &SummaryOptions,
         info: &RunInfo,
     ) -> Result<Figures, FiguresError> {
         if input.records() == Some(seen.records()) {
-            return Ok(Figures::counted(seen.finish(), input, info));
+            return Ok(Figures::counted(seen.finish(), input, options, info));
         }
-        Figures::of_run(input, limits, info)
+        Figures::of_run(input, options, info)
     }
 
     /// Like [`Figures::of`], for a run whose result is not kept, and whose records were all `seen` when its reports were
     /// written.
     pub fn of_all_seen(seen: Passing, input: &Input, info: &RunInfo) -> Figures {
-        Figures::counted(seen.finish(), input, info)
+        Figures::counted(seen.finish(), input, &SummaryOptions::default(), info)
     }
 
-    fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Figures {
-        let plan = input.run().0;
-        let mut summary = Summary { machine: input.machine(), ..Summary::new(&tally, &plan, info) };
-        input.judge(&mut summary, &tally, info);
-        Figures { summary, tally }
+    /// The figures of the same records, with newer facts about the run.
+    #[must_use]
+    pub fn with_run(self, input: &Input, options: &SummaryOptions, info: &RunInfo) -> Figures {
+        Figures::counted(self.tally, input, options, info)
+    }
+
+    fn counted(tally: Tally, input: &Input, options: &SummaryOptions, info: &RunInfo) -> Figures {
+        Figures { summary: summarize(&tally, &input.run().0, info, Some(input), options), tally }
+    }
+}
+
+/// Makes the summary of counted records. `input` is their only input, `None` if there are several: then neither machine nor judgement
+/// is known. A summary is made nowhere else, and not changed afterwards.
+pub(crate) fn summarize(
+    tally: &Tally,
+    plan: &Plan,
+    info: &RunInfo,
+    input: Option<&Input>,
+    options: &SummaryOptions,
+) -> Summary {
+    let summary = Summary {
+        percentiles: tally.percentiles(&options.percentiles),
+        machine: input.and_then(Input::machine),
+        ..Summary::new(tally, plan, info)
+    };
+    match input.and_then(|input| input.judge(&summary, tally, info)) {
+        None => summary,
+        Some(judgement) => Summary {
+            cautions: iosonar_judge::cautions(&summary.cautions, &judgement),
+            judgement: Some(judgement),
+            ..summary
+        },
     }
 }
 
 impl Input {
-    /// Adds the judgement to the summary of a run, with today's thresholds; nothing if it is not an archive of a run, or its samples
-    /// cannot be read (see [`Input::unread`]).
-    pub fn judge(&self, summary: &mut Summary, tally: &Tally, run: &RunInfo) {
+    /// Judges a run with today's thresholds; `None` if the input is not an archive of a run, or its samples cannot be read (see
+    /// [`Input::unread`]).
+    fn judge(&self, summary: &Summary, tally: &Tally, run: &RunInfo) -> Option<Judgement> {
         let is_known = run.recorded.is_some() || !run.is_import && !summary.run.is_recording();
-        let Some(archive) = self.archive().filter(|_| is_known) else {
-            return;
-        };
-        let Some(samples) = self.beside(Samples::of(archive)) else { return };
+        let archive = self.archive().filter(|_| is_known)?;
+        let samples = self.beside(Samples::of(archive))?;
         let (before, after) = (archive.environment(), archive.environment_after());
         let span = summary.span;
         let samples = samples.covering(span.first_due_ns.unwrap_or(0), span.end_ns());
         let plan = archive.plan();
         let case =
             Case { plan, run, summary, tally, before: &before, after: after.as_ref(), samples: &samples };
-        let judgement = iosonar_judge::judge(&case);
-        summary.cautions = iosonar_judge::cautions(&summary.cautions, &judgement);
-        summary.judgement = Some(judgement);
+        Some(iosonar_judge::judge(&case))
     }
 
     /// Machine of a run, if its archive records it; `None`, too, if it cannot be read (see [`Input::unread`]).

@@ -12,7 +12,7 @@ mod source;
 mod study;
 
 pub use error::OpenError;
-pub use figures::{Figures, FiguresError};
+pub use figures::{Figures, FiguresError, SummaryOptions};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, TOOL};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
@@ -129,7 +129,7 @@ impl Input {
     }
 
     /// The summary beside the records, if it equals a new one: it was made by this very version, of a finished run that
-    /// matches plan and facts, of the same number of records, and with these limits.
+    /// matches plan and facts, of the same number of records, with these limits and without further percentiles.
     pub fn summary(&self, limits: &Limits) -> Option<Summary> {
         let Kind::Archive(opened) = &self.kind else { return None };
         let file = opened.file.as_ref()?;
@@ -141,6 +141,7 @@ impl Input {
         let is_same = summary.version == SUMMARY_VERSION
             && summary.run.tool == TOOL
             && summary.run.state == RunState::Finished
+            && summary.percentiles.is_empty()
             && summary.run == without_figures.run
             && summary.stamps == without_figures.stamps
             && summary.counts.records() == file.records_before(file.parts())

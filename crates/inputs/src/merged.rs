@@ -1,6 +1,7 @@
 //! Several inputs as one: their requests merged by time, each input with separate targets.
 
-use crate::{Input, OpenError, Pieces};
+use crate::figures::summarize;
+use crate::{Input, OpenError, Pieces, SummaryOptions};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally, WithoutCpu};
 use iosonar_archive::{Fields, RECORDING, Record, RunInfo, RunState};
 use iosonar_plan::{Engine, Phase, Plan, Target};
@@ -82,16 +83,10 @@ impl<'a> Merged<'a> {
     }
 
     /// Summarizes a tally.
-    pub fn sum_up(&self, tally: &Tally) -> Summary {
+    pub fn sum_up(&self, tally: &Tally, options: &SummaryOptions) -> Summary {
         let (plan, info) = self.run();
-        let mut summary = Summary::new(tally, &plan, &info);
-        if self.is_recording() {
-            summary.forget_means();
-        }
-        if let [only] = self.inputs[..] {
-            only.judge(&mut summary, tally, &info);
-        }
-        summary
+        let only = if let [only] = self.inputs[..] { Some(only) } else { None };
+        summarize(tally, &plan, &info, only, options)
     }
 
     /// Times in which the generator had no CPU; unknown for several inputs.

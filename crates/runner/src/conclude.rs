@@ -2,9 +2,9 @@
 //! full: the log stays, and the state of the result says so.
 
 use crate::Ended;
-use iosonar_analyze::{Limits, Passing, Summary};
+use iosonar_analyze::{Limits, Passing};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
-use iosonar_inputs::{Figures, FiguresError, Input, OpenError};
+use iosonar_inputs::{Figures, FiguresError, Input, OpenError, SummaryOptions};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub enum ConcludeError {
 #[derive(Debug)]
 pub struct Encoded {
     ended: Ended,
-    limits: Limits,
+    options: SummaryOptions,
     seen: Passing,
     problems: Vec<Problem>,
 }
@@ -62,9 +62,9 @@ pub struct Concluded {
 
 impl Ended {
     /// Turns the log into Parquet, and counts the records on their way.
-    pub fn encode(self, limits: &Limits) -> Encoded {
-        let (seen, finished) = finish(&self.archive, self.info.targets.len(), limits);
-        let mut encoded = Encoded { ended: self, limits: *limits, seen, problems: Vec::new() };
+    pub fn encode(self, options: SummaryOptions) -> Encoded {
+        let (seen, finished) = finish(&self.archive, self.info.targets.len(), &options.limits);
+        let mut encoded = Encoded { ended: self, options, seen, problems: Vec::new() };
         if let Err(error) = finished {
             leave_unconverted(&mut encoded.ended, error, Problem::NotConverted, &mut encoded.problems);
         }
@@ -78,13 +78,13 @@ impl Encoded {
     /// # Errors
     /// The records cannot be read.
     pub fn sum_up(self) -> Result<Concluded, ConcludeError> {
-        let Encoded { mut ended, limits, seen, mut problems } = self;
+        let Encoded { mut ended, options, seen, mut problems } = self;
         let dir = ended.archive.dir().to_path_buf();
         let input = Input::of_archive(Archive::open(&dir)?)?;
-        let mut figures = Figures::of_seen(seen, &input, &limits, &ended.info)?;
+        let mut figures = Figures::of_seen(seen, &input, &options, &ended.info)?;
         if let Err(error) = keep(&dir, &figures, &ended.info) {
             leave_unconverted(&mut ended, error, Problem::SummaryNotKept, &mut problems);
-            figures.summary = Summary::new(&figures.tally, &input.run().0, &ended.info);
+            figures = figures.with_run(&input, &options, &ended.info);
         }
         Ok(Concluded { dir, info: ended.info, figures, skipped: ended.skipped, problems })
     }
@@ -130,15 +130,15 @@ pub fn conclude_late(archive: &Archive) -> Result<Archive, ConcludeError> {
         return Err(ConcludeError::Damaged(archive.dir().to_path_buf()));
     }
     let writer = ArchiveWriter::resume(archive);
-    let limits = Limits::default();
-    let (seen, finished) = finish(&writer, archive.plan().targets.len(), &limits);
+    let options = SummaryOptions::default();
+    let (seen, finished) = finish(&writer, archive.plan().targets.len(), &options.limits);
     finished?;
     let mut info = archive.run().clone();
     if info.state.is_complete() {
         info.state = RunState::Finished;
     }
     let input = Input::of_archive(Archive::open(archive.dir())?)?;
-    let figures = Figures::of_seen(seen, &input, &limits, &info)?;
+    let figures = Figures::of_seen(seen, &input, &options, &info)?;
     keep(archive.dir(), &figures, &info)?;
     writer.write_run(&info)?;
     Ok(Archive::open(archive.dir())?)

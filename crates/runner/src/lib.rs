@@ -38,7 +38,7 @@
 //! let environment = ready.environment(&Default::default());
 //! let begun = ready.begin(environment, &folder.path().join("result"), "an example")?;
 //! let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
-//! let concluded = ended.encode(&Default::default()).sum_up()?;
+//! let concluded = ended.encode(Default::default()).sum_up()?;
 //! assert_eq!(concluded.figures.summary.counts.all.completed, 1000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

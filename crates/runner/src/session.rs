@@ -4,11 +4,11 @@ use crate::order_watch::OrderWatch;
 use crate::{
     CarryOutError, Concluded, Ended, Error, Notice, Observer, Ready, Scene, Stage, preflight, write_back,
 };
-use iosonar_analyze::Limits;
 use iosonar_engine::{Alone, Control, PrepareError, Prepared, TargetReady};
 use iosonar_evidence::Environment;
 use iosonar_host::Root;
 use iosonar_host::ledger::Ledger;
+use iosonar_inputs::SummaryOptions;
 use iosonar_plan::Plan;
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
@@ -111,11 +111,11 @@ impl Session {
     ///
     /// # Errors
     /// The records cannot be read.
-    pub fn conclude(&self, ended: Ended, limits: &Limits) -> Result<Concluded, crate::ConcludeError> {
+    pub fn conclude(&self, ended: Ended, options: SummaryOptions) -> Result<Concluded, crate::ConcludeError> {
         if ended.archive.log_bytes() > REPORTED_ABOVE {
             self.observer.notice(&Notice::Converting);
         }
-        let encoded = ended.encode(limits);
+        let encoded = ended.encode(options);
         self.observer.stage(Stage::SummingUp);
         let concluded = encoded.sum_up()?;
         self.observer.stage(Stage::Concluded);

@@ -69,9 +69,23 @@ fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
     let ended = begun.execute(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
     // In the place where Parquet is written.
     std::fs::create_dir_all(result.join("records.parquet.tmp/full")).unwrap();
-    let concluded = ended.encode(&Default::default()).sum_up().unwrap();
+    let concluded = ended.encode(Default::default()).sum_up().unwrap();
     assert!(matches!(concluded.problems[..], [Problem::NotConverted(_), ..]), "{:?}", concluded.problems);
     assert!(matches!(concluded.info.state, RunState::Unconverted(_)));
     assert_eq!(concluded.figures.summary.counts.all.completed, 16);
     assert!(result.join("records.log").exists() && file.exists());
+}
+
+#[test]
+fn a_summary_that_cannot_be_kept_has_its_judgement_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, result) = (folder.path().join("file"), folder.path().join("result"));
+    let begun = begun(&file, &result).unwrap();
+    let ended = begun.execute(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
+    // In the place where the summary is written.
+    std::fs::create_dir_all(result.join("summary.json/full")).unwrap();
+    let concluded = ended.encode(Default::default()).sum_up().unwrap();
+    assert!(matches!(concluded.problems[..], [Problem::SummaryNotKept(_)]), "{:?}", concluded.problems);
+    assert!(matches!(concluded.info.state, RunState::Unconverted(_)));
+    assert!(concluded.figures.summary.judgement.is_some());
 }

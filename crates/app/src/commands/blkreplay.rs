@@ -16,6 +16,7 @@ use iosonar_dialect_blkreplay::{
     Command, ExportError, Exported, OPTIONS, Settings, export_later, export_observed, parse, usage,
 };
 use iosonar_engine::{PrepareError, Prepared};
+use iosonar_inputs::SummaryOptions;
 use iosonar_os::made::OwnDir;
 use iosonar_os::temporary;
 use iosonar_plan::Nanos;
@@ -166,7 +167,7 @@ fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &Timings) 
         is_fake = session::tell_verdict("blkreplay", &session::sum_up_seen(seen, stored, &info)?);
     } else {
         drop(stored);
-        let concluded = session::conclude(ended, &Limits::default(), timings)?;
+        let concluded = session::conclude(ended, SummaryOptions::default(), timings)?;
         is_fake = session::tell_verdict("blkreplay", &concluded.figures.summary);
         info = concluded.info;
         print_message(format_args!("result: {}", shown(&concluded.dir)));

@@ -5,7 +5,7 @@ use crate::fill_args::{FillArgs, FillEngineArg};
 use crate::output::print;
 use crate::session;
 use crate::timings::Timings;
-use iosonar_archive::RunState;
+use iosonar_archive::{Interruption, RunState};
 use iosonar_plan::Engine;
 use iosonar_studies::fill::{self, Answer, Length, Question};
 
@@ -53,7 +53,7 @@ fn question(args: &FillArgs) -> Question {
 
 fn exit(answer: &Answer) -> Exit {
     match &answer.state {
-        RunState::Interrupted(signal) => Exit::of_signal(signal),
+        RunState::Interrupted(Interruption::Signal(signal)) => Exit::Signal(signal.0),
         RunState::Finished if answer.is_filled() => Exit::Fine,
         _ => Exit::Failed,
     }

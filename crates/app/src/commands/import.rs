@@ -7,12 +7,11 @@ use crate::new_load;
 use crate::output;
 use crate::traces::{Form, Output, Outputs, Reading, open};
 use anyhow::{Context, anyhow};
-use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_iozone::{import_file, is_iozones};
 use iosonar_dialect_xdd::{is_dump, read_dump};
-use iosonar_inputs::{Figures, Input, Source};
+use iosonar_inputs::{Figures, Input, Source, SummaryOptions};
 use iosonar_os::bounded;
 use iosonar_runner::{finish, keep};
 use iosonar_text::shown;
@@ -116,11 +115,11 @@ fn conclude(
         archive.discard();
         return Err(failure);
     }
-    let limits = Limits::default();
-    let (seen, finished) = finish(&archive, run.targets.len(), &limits);
+    let options = SummaryOptions::default();
+    let (seen, finished) = finish(&archive, run.targets.len(), &options.limits);
     let archive = finished?;
     let info = archive.run().clone();
-    let figures = Figures::of_seen(seen, &Input::of_archive(archive)?, &limits, &info)?;
+    let figures = Figures::of_seen(seen, &Input::of_archive(archive)?, &options, &info)?;
     keep(&dir, &figures, run)?;
     println!("{}", shown(&dir));
     Ok(Exit::Fine)

@@ -5,8 +5,8 @@ use crate::args::{ExplainArgs, JudgeArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::{DetectorId, Judgement, Level, Limits, Verdict};
-use iosonar_inputs::{Figures, Input};
+use iosonar_analyze::{DetectorId, Judgement, Level, Verdict};
+use iosonar_inputs::{Figures, Input, SummaryOptions};
 use iosonar_judge::DETECTORS;
 use iosonar_text::shown;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
 
 fn judgement(dir: &Path) -> Result<Judgement, Failure> {
     let input = Input::of_archive(open(dir)?)?;
-    let figures = Figures::of(&input, &Limits::default())?;
+    let figures = Figures::of(&input, &SummaryOptions::default())?;
     let nothing = || {
         let why = "another program made it, or it was converted from a trace: nothing is known of the machine while it ran";
         let why = input.unread().unwrap_or_else(|| why.to_string());

@@ -5,9 +5,8 @@ use crate::analysis::{Run, deskew};
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
-use iosonar_analyze::Summary;
 use iosonar_archive::Archive;
-use iosonar_inputs::{Figures, Input, Study};
+use iosonar_inputs::{Figures, Input, Study, SummaryOptions};
 use iosonar_runner::conclude_late;
 use iosonar_text::shown;
 
@@ -25,16 +24,11 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let archive = if archive.awaits_conversion() { finished(archive)? } else { archive };
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
     let input = Input::of_archive(archive)?;
+    let options = SummaryOptions { limits: (&args.limits).into(), percentiles: args.percentile_list.clone() };
     let text = if args.json {
-        let figures = Figures::of(&input, &(&args.limits).into())?;
-        let percentiles = figures.tally.percentiles(&args.percentile_list);
-        Summary { percentiles, ..figures.summary }.to_json()
+        Figures::of(&input, &options)?.summary.to_json()
     } else {
-        let mut run = Run::read(&input, &(&args.limits).into())?;
-        if !args.percentile_list.is_empty() {
-            let tally = Figures::of(&input, &(&args.limits).into())?.tally;
-            run.summary.percentiles = tally.percentiles(&args.percentile_list);
-        }
+        let run = Run::read(&input, &options)?;
         let skew = skew.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
         iosonar_view::show(&run.summary) + &skew + &iosonar_view::show_findings(&run.findings)
     };

@@ -4,13 +4,12 @@ use crate::exit::Failure;
 use crate::traces::open::Device;
 use crate::traces::processes::Processes;
 use anyhow::{Context, bail};
-use iosonar_analyze::Limits;
 use iosonar_archive::{
     Archive, ArchiveError, ArchiveWriter, Fields, LogEnd, MadeRecords, Marks, Outcome, Part, RECORDS,
     ROW_GROUP, Record, RecordFile, RunInfo, RunState, TargetInfo,
 };
 use iosonar_dialect_blkreplay::recording;
-use iosonar_inputs::{Figures, Input};
+use iosonar_inputs::{Figures, Input, SummaryOptions};
 use iosonar_os::create;
 use iosonar_os::made::OwnDir;
 use iosonar_plan::{Extent, Plan};
@@ -319,7 +318,7 @@ impl NewArchive {
     pub fn end(self, remarks: &[String]) -> Result<(), Failure> {
         let (archive, run) = self.finish(remarks)?;
         let dir = archive.dir().to_path_buf();
-        let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
+        let figures = Figures::of(&Input::of_archive(archive)?, &SummaryOptions::default())?;
         iosonar_runner::keep(&dir, &figures, &run)?;
         Ok(())
     }

@@ -4,7 +4,7 @@
 use crate::common::*;
 use crate::faults::assert_failed_with;
 use crate::validity::Judged;
-use iosonar_archive::{Marks, Outcome, RunState};
+use iosonar_archive::{Interruption, Marks, Outcome, RunState, Signal};
 use iosonar_plan::Op;
 use iosonar_testkit::{ControlGroup, Ended, Image, LoopDevice, WITHOUT_IO_URING, tool};
 use serde_json::Value;
@@ -244,7 +244,10 @@ fn sigterm_drains_and_keeps_everything() {
         let ended = run.wait();
         assert_eq!(ended.code, 143, "{}", ended.err);
         assert_no_panic(&ended);
-        assert_eq!(run_info(&lab.path("out")).state, RunState::Interrupted("SIGTERM".into()));
+        assert_eq!(
+            run_info(&lab.path("out")).state,
+            RunState::Interrupted(Interruption::Signal(Signal::TERMINATE))
+        );
         let records = in_order(lab.records("out"));
         without_gaps(&records, 0);
         let sent = sent(&records, 0);

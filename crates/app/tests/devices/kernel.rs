@@ -6,7 +6,7 @@
 //! complete, and lies inside ours: a replay whose records are clean must be clean there too, unless our times lie.
 
 use crate::common::*;
-use iosonar_archive::{Outcome, Record, RunState};
+use iosonar_archive::{Interruption, Outcome, Record, RunState, Signal};
 use iosonar_plan::{Op, SECTOR, Strong};
 use iosonar_testkit::{
     Access, Bio, Bios, CLOCK_NS, InKernel, Kind, LoopDevice, TRUNCATED_NS, Trace, Tracing, attribute, check,
@@ -266,7 +266,7 @@ fn ctrl_c_drains(engine: &str) {
     assert_eq!(ended.code, 130, "{}", ended.err);
 
     let info = run_info(&lab.path("out"));
-    assert_eq!(info.state, RunState::Interrupted("SIGINT".into()));
+    assert_eq!(info.state, RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)));
     assert!(lab.path("out/records.parquet").exists() && lab.path("out/summary.json").exists());
     assert!(!lab.path("out/records.log").exists());
     let (sent, unsent): (Vec<Record>, Vec<Record>) =

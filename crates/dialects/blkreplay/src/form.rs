@@ -58,32 +58,37 @@ pub(crate) fn state(state: &RunState) -> String {
         RunState::Running => "running".into(),
         // The text does not show how an archive is stored.
         RunState::Finished | RunState::Unconverted(_) => "finished".into(),
-        RunState::Interrupted(signal) => format!("interrupted ({})", plain(signal)),
-        RunState::Broken(why) => format!("broken ({})", plain(why)),
+        RunState::Interrupted(signal) => format!("interrupted ({})", plain(&signal.to_string())),
+        RunState::Broken(why) => format!("broken ({})", plain(&why.to_string())),
     }
 }
 
 /// The reverse of [`state`].
 pub(crate) fn parse_state(text: &str) -> Option<RunState> {
-    let reason =
-        |word: &str| text.strip_prefix(word)?.strip_prefix(" (")?.strip_suffix(')').map(String::from);
+    let reason = |word: &str| text.strip_prefix(word)?.strip_prefix(" (")?.strip_suffix(')');
     match text {
         "running" => Some(RunState::Running),
         "finished" => Some(RunState::Finished),
         _ => reason("interrupted")
-            .map(RunState::Interrupted)
-            .or_else(|| reason("broken").map(RunState::Broken)),
+            .and_then(|by| by.parse().ok().map(RunState::Interrupted))
+            .or_else(|| reason("broken").map(|why| RunState::Broken(why.into()))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_archive::{Interruption, Signal};
 
     #[test]
     fn states_read_back() {
         let broken = RunState::Broken("disk (sda) full".into());
-        for want in [RunState::Running, RunState::Finished, RunState::Interrupted("SIGINT".into()), broken] {
+        for want in [
+            RunState::Running,
+            RunState::Finished,
+            RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)),
+            broken,
+        ] {
             assert_eq!(parse_state(&state(&want)), Some(want));
         }
         assert_eq!(parse_state("broken"), None);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use iosonar_archive::{Marks, Outcome, Record, RunInfo, RunState};
+use iosonar_archive::{Interruption, Marks, Outcome, Record, RunInfo, RunState, Signal};
 use iosonar_plan::{Nanos, Op};
 use proptest::prelude::*;
 
@@ -90,9 +90,11 @@ fn the_whole_text_comes_back() {
     for engine in [r#"{ kind = "threads" }"#, r#"{ kind = "null" }"#, r#"{ kind = "sim", service = "0.5s" }"#]
     {
         let plan = plan(engine);
-        for state in
-            [RunState::Finished, RunState::Interrupted("SIGINT".into()), RunState::Broken("full".into())]
-        {
+        for state in [
+            RunState::Finished,
+            RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT)),
+            RunState::Broken("full".into()),
+        ] {
             let run = RunInfo { state, ..run(&plan) };
             let text = export_with(&plan, &run, &records, 0);
             let (found, imported) = import_text(&text).unwrap();

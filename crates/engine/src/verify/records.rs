@@ -1,7 +1,6 @@
 //! Facts about the requests of a run: the records of its result, and those that only a journal has.
 
 use super::later::LaterError;
-use crate::run::UNWRITTEN;
 use iosonar_archive::{Archive, ArchiveError, KnownBy, Outcome, Record, RunState, WriteId, read_journal};
 use iosonar_host::Root;
 use iosonar_plan::{Nanos, Op};
@@ -58,7 +57,7 @@ impl<'a> Records<'a> {
         let is_whole = match &archive.run().state {
             RunState::Running => false,
             // The disk of the result was full.
-            RunState::Broken(why) => !why.starts_with(UNWRITTEN),
+            RunState::Broken(why) => !why.lacks_records(),
             _ => true,
         };
         if is_whole {

@@ -146,9 +146,9 @@ fn stopped(concluded: &Concluded) -> Option<String> {
     let errors = figures.summary.errors.iter();
     let errors: Vec<String> = errors.map(|error| format!("{} with {}", error.count, error.name)).collect();
     match &info.state {
-        RunState::Interrupted(why) => Some(why.clone()),
+        RunState::Interrupted(by) => Some(by.to_string()),
         _ if !errors.is_empty() => Some(format!("writes failed: {}", errors.join(", "))),
-        RunState::Broken(why) => Some(why.clone()),
+        RunState::Broken(why) => Some(why.to_string()),
         _ => info.targets.iter().find_map(|target| target.ended_early.clone()),
     }
 }

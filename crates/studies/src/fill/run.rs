@@ -3,7 +3,6 @@
 use super::answer::Answer;
 use super::question::Question;
 use super::range::Range;
-use iosonar_analyze::Limits;
 use iosonar_engine::PrepareError;
 use iosonar_host::output::{Gate, OutputName};
 use iosonar_host::{Root, emptiness, identify};
@@ -41,7 +40,7 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     let ready = prepare(session, question, &range, &mut how)?;
     let ended = session.execute(ready.with_purpose(Purpose::Fill), &place.dir())?;
     place.remove_leftovers();
-    let concluded = session.conclude(ended, &Limits::default()).map_err(Error::broke)?;
+    let concluded = session.conclude(ended, Default::default()).map_err(Error::broke)?;
     Ok(Answer::of(question, &range, how.buffered, &concluded, || {
         let facts = identify(&question.target, &Root::default()).map_err(|error| error.to_string())?;
         emptiness(&facts, range.start..range.start + range.length)

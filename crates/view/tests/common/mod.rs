@@ -371,7 +371,7 @@ pub fn extreme() -> Run {
     run.plan.access.buffered = true;
     run.plan.phases[0].jobs[0].depth = 65_536;
     run.info.command = path.clone() + "\u{1}\n";
-    run.info.state = RunState::Broken(path.clone());
+    run.info.state = RunState::Broken(path.clone().into());
     run.info.recorder_stalls = Stalls { count: u64::MAX >> 1, total: Nanos(u64::MAX >> 1) };
     run.info.buffer_stalls = run.info.recorder_stalls;
     run.info.push_back_stalls = run.info.recorder_stalls;

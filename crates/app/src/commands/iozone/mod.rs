@@ -15,7 +15,6 @@ use crate::signals::Listener;
 use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, PARTS, RunState, TOOL};
 use iosonar_campaign::{Matrix, Pair, Table, Telemetry};
 use iosonar_dialect_iozone::{
@@ -24,7 +23,7 @@ use iosonar_dialect_iozone::{
 };
 use iosonar_host::Root;
 use iosonar_host::environment::{cache_bytes, memory};
-use iosonar_inputs::{Figures, Input};
+use iosonar_inputs::{Figures, Input, SummaryOptions};
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::temporary;
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
@@ -257,8 +256,12 @@ fn machine(archive: &Archive) -> String {
 }
 
 /// Reason why the run aborted.
-fn broken(state: &RunState) -> Option<&str> {
-    if let RunState::Broken(why) | RunState::Unconverted(why) = state { Some(why) } else { None }
+fn broken(state: &RunState) -> Option<String> {
+    match state {
+        RunState::Broken(why) => Some(why.to_string()),
+        RunState::Unconverted(why) => Some(why.clone()),
+        _ => None,
+    }
 }
 
 /// Text for standard output.
@@ -293,12 +296,13 @@ fn report(
     let dir = ended.archive.dir().to_path_buf();
     let (info, summary) = match settings.out {
         Some(_) => {
-            let Concluded { info, figures, .. } = session::conclude(ended, &Limits::default(), timings)?;
+            let Concluded { info, figures, .. } =
+                session::conclude(ended, SummaryOptions::default(), timings)?;
             (info, figures.summary)
         }
         None => {
             let input = Input::of_archive(Archive::open(&dir)?)?;
-            (ended.info, Figures::of(&input, &Limits::default())?.summary)
+            (ended.info, Figures::of(&input, &SummaryOptions::default())?.summary)
         }
     };
     info.means.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));

@@ -10,7 +10,6 @@ use crate::new_load;
 use crate::output::{print_message, unused_dated};
 use anyhow::anyhow;
 use iosonar_analyze::knee::{Doubt, KneeVerdict};
-use iosonar_archive::RunState;
 use iosonar_os::create::new_dirs;
 use iosonar_os::made::Undo;
 use iosonar_plan::{Nanos, Rising, RisingShape};
@@ -165,9 +164,4 @@ impl Search<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a signal ended a run, rather than a clear answer.
-fn is_signal(state: &RunState) -> bool {
-    matches!(state, RunState::Interrupted(name) if name.starts_with("SIG"))
 }

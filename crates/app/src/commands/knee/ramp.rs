@@ -1,6 +1,6 @@
 //! One ramp: executed, kept, and judged.
 
-use super::{Folder, is_signal};
+use super::Folder;
 use crate::args::BackwardArg;
 use crate::commands::means;
 use crate::exit::Failure;
@@ -9,11 +9,12 @@ use crate::progress::{self, ProgressOptions};
 use crate::session::{conclude, perform};
 use crate::timings::Timings;
 use anyhow::anyhow;
+use iosonar_analyze::Summary;
 use iosonar_analyze::knee::{
     KneeVerdict, RampRow, RampTally, RampedOverload, RampedOverloadFinder, find_knee,
 };
-use iosonar_analyze::{Limits, Summary};
-use iosonar_archive::{Archive, RunInfo, RunState};
+use iosonar_archive::{Archive, Interruption, RunInfo, RunState};
+use iosonar_inputs::SummaryOptions;
 use iosonar_plan::{
     Backward, ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy,
     Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Workload,
@@ -51,9 +52,10 @@ impl Ramp {
     }
 
     /// Why it was ended from outside: a signal, or the reason of an abort.
-    pub fn stopped_by(&self) -> Option<&str> {
+    pub fn stopped_by(&self) -> Option<String> {
         match &self.info.state {
-            RunState::Interrupted(why) | RunState::Broken(why) if !self.is_whole() => Some(why),
+            RunState::Interrupted(Interruption::Signal(signal)) => Some(signal.to_string()),
+            RunState::Broken(why) => Some(why.to_string()),
             _ => None,
         }
     }
@@ -75,7 +77,7 @@ impl Ramp {
 }
 
 fn is_whole(state: &RunState) -> bool {
-    !is_signal(state) && !matches!(state, RunState::Broken(_))
+    state.signal().is_none() && !matches!(state, RunState::Broken(_))
 }
 
 /// Executes a ramp. `run_id` is set by the first one.
@@ -105,7 +107,7 @@ pub fn execute(
         });
     };
     let (ended, _listener) = perform(plan, |_| Ok(()), named, show, &timings)?;
-    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &timings)?;
+    let Concluded { info, figures, .. } = conclude(ended, SummaryOptions::default(), &timings)?;
     judge(name, dir, rising, info, figures.summary)
 }
 

@@ -1,6 +1,5 @@
 //! The result of a search: text, JSON, a picture.
 
-use super::is_signal;
 use super::ramp::Ramp;
 use crate::commands::headline;
 use crate::exit::{Exit, Failure};
@@ -46,7 +45,7 @@ fn answer(ramps: &[Ramp]) -> Option<&Ramp> {
 
 fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
     let last = ramps.last().unwrap_or(ramp);
-    if is_signal(&last.info.state) {
+    if last.info.state.signal().is_some() {
         return exit(&last.info, false, false, false);
     }
     if let RunState::Broken(why) = &last.info.state {

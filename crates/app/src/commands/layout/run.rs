@@ -15,7 +15,7 @@ use crate::session::{self, conclude, perform, tell_verdict};
 use crate::signals;
 use crate::timings::Timings;
 use anyhow::{Context, anyhow};
-use iosonar_analyze::{CellStats, CountUntil, DeviceReads, Limits, device_reads};
+use iosonar_analyze::{CellStats, CountUntil, DeviceReads, device_reads};
 use iosonar_archive::Archive;
 use iosonar_campaign::creation::{
     Experiment, FileAnswer, ScanReads, Setting, Trial, creation_csv, creation_text,
@@ -23,6 +23,7 @@ use iosonar_campaign::creation::{
 use iosonar_engine::Prepared;
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_host::{Layer, Root, file_system_of};
+use iosonar_inputs::SummaryOptions;
 use iosonar_layout::{Map, MapsJson};
 use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::page_cache::page_bytes;
@@ -162,7 +163,7 @@ fn perform_part(
     let (wish, timings) = (ProgressOptions::line(&args.progress), Timings::new());
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let (ended, _listener) = perform(plan, check, |_| dir.to_path_buf(), show, &timings)?;
-    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &timings)?;
+    let Concluded { info, figures, .. } = conclude(ended, SummaryOptions::default(), &timings)?;
     let is_fake = tell_verdict("iosonar", &figures.summary);
     let archive = Archive::open(dir)?;
     let machine = machine(&archive).words;

@@ -13,12 +13,12 @@ use crate::progress::{self, ProgressOptions};
 use crate::session::{self, conclude, perform, tell_verdict};
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
 use iosonar_campaign::{Machine, Matrix, Question, Timed, Unit};
 use iosonar_engine::Prepared;
 use iosonar_host::Root;
 use iosonar_host::environment::memory;
+use iosonar_inputs::SummaryOptions;
 use iosonar_runner::{Concluded, Scene, new_run_id};
 use iosonar_text::shown;
 use iosonar_view::units::number;
@@ -142,7 +142,7 @@ fn measure(
     let (info, is_fake) = match args.result.no_records {
         true => (ended.info, false),
         false => {
-            let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &timings)?;
+            let Concluded { info, figures, .. } = conclude(ended, SummaryOptions::default(), &timings)?;
             (info, tell_verdict("iosonar", &figures.summary))
         }
     };

@@ -163,7 +163,7 @@ impl Begun {
 
 impl Counts {
     fn state(&self) -> RunState {
-        self.broken.clone().map_or(RunState::Finished, RunState::Broken)
+        self.broken.clone().map_or(RunState::Finished, |why| RunState::Broken(why.into()))
     }
 }
 

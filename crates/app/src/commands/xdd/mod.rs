@@ -16,6 +16,7 @@ use anyhow::anyhow;
 use iosonar_analyze::{Limits, Passing};
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
+use iosonar_inputs::SummaryOptions;
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::temporary;
 use iosonar_runner::{Ended, Scene, new_run_id};
@@ -113,7 +114,7 @@ fn report(
     // Without a kept result, the reports are the only pass over the records.
     let (info, summary, mut seen) = match kept {
         Some(_) => {
-            let concluded = session::conclude(ended, &Limits::default(), timings)?;
+            let concluded = session::conclude(ended, SummaryOptions::default(), timings)?;
             (concluded.info, Some(concluded.figures.summary), None)
         }
         None => {
