@@ -13,7 +13,7 @@ keep_docs=
 out=$(realpath -m "${1:-$here/target/gallery}")
 iosonar=${IOSONAR:-$here/target/release/iosonar}
 [[ $(id -u) == 0 ]] || { echo "lab/gallery.sh needs root: it makes loop devices" >&2; exit 2; }
-[[ -x $iosonar ]] || (cd "$here" && cargo build --release --locked --quiet -p iosonar)
+[[ -x $iosonar ]] || (cd "$here" && cargo build --release --locked --quiet -p iosonar-cli)
 # Only what an earlier gallery made is replaced.
 if [[ -e $out && ! -e $out/.iosonar-gallery ]]; then
     echo "$out exists and was not made by lab/gallery.sh: name another directory" >&2
@@ -99,7 +99,7 @@ iosonar plot --compare fast stall --png --out compare > /dev/null
 
 # One source for every number: pictures and text are compared with `show --json`, pages, too, where there is a browser.
 say "every figure of pictures, text and pages against show --json"
-(cd "$here" && IOSONAR_GALLERY=$out cargo test --quiet --locked -p iosonar --test cli -- \
+(cd "$here" && IOSONAR_GALLERY=$out cargo test --quiet --locked -p iosonar-cli --test cli -- \
     --include-ignored figures_of_the_gallery)
 if command -v npm > /dev/null && command -v chromium > /dev/null; then
     mkdir pages

@@ -8,12 +8,12 @@ use crate::session::{command_line, needs_care};
 use iosonar_analyze::demand::{DemandAnalysis, DemandOptions};
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, MachineSeries,
-    Records, Severity, SkewWindows, Summary, Tally, Wanted, displacement, pass, spare_memory,
+    Caution, CautionId, DISPLACEMENT, Deskew, Diagrams, Limits, MachineSeries, Records, Severity,
+    SkewWindows, Wanted, displacement, pass, spare_memory,
 };
 use iosonar_archive::{Archive, Fault, TOOL};
 use iosonar_host::{Root, memory_limit};
-use iosonar_inputs::{Input, Merged, SummaryOptions};
+use iosonar_inputs::{Input, Merged, RunAnalysis, SummaryOptions};
 use iosonar_plan::Engine;
 use iosonar_view::scene::Figure;
 use iosonar_view::{
@@ -65,28 +65,13 @@ pub struct Analysis {
     /// Demand of the load, if needed.
     pub demand: Option<DemandAnalysis>,
     /// Results of the run, if there is one.
-    pub run: Option<Run>,
+    pub run: Option<RunAnalysis>,
     /// The merged inputs; empty for a single one.
     members: Vec<Member>,
     /// Exclusions from the inputs, and inconsistencies.
     pub remarks: Vec<String>,
     /// Facts about the machine.
     headline: Headline,
-}
-
-/// Results of a run.
-pub struct Run {
-    /// Absent if the run's own summary suffices.
-    pub tally: Option<Tally>,
-    pub summary: Summary,
-    pub diagrams: Diagrams,
-    pub findings: Findings,
-    /// Samples of its machine, if pictures show them.
-    pub machine: Option<MachineSeries>,
-    /// Latencies by extent, where pictures show them.
-    pub extents: Option<ExtentLatencies>,
-    /// Faults found by verification, if pictures show them.
-    pub faults: Vec<Fault>,
 }
 
 impl Analysis {
@@ -108,7 +93,7 @@ impl Analysis {
             one_device: demand.one_device,
             throughput_window_ns: demand.throughput_window.map(|window| window.0),
             most_in_flight: merged.is_recorded(),
-            ..if is_run { Run::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
+            ..if is_run { RunAnalysis::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
         };
         let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused);
         let was_ordered = merged.displacement() < DISPLACEMENT;
@@ -120,18 +105,18 @@ impl Analysis {
         let demand = found.demand.take();
         let (mut late, mut run, mut unread) = (found.late, None, None);
         if is_run {
-            run = Run::of(found, &merged, kept, &options);
+            run = RunAnalysis::of(found, &merged, kept, &options);
         } else if inputs.iter().any(Input::has_times) {
             let timed = Merged::new(inputs.iter().filter(|input| input.has_times()))?;
             let wanted = Wanted {
                 one_device: wanted.one_device,
                 throughput_window_ns: wanted.throughput_window_ns,
                 most_in_flight: true,
-                ..Run::everything()
+                ..RunAnalysis::everything()
             };
             let found = pass(&timed, timed.targets(), limits, &wanted).map_err(Failure::refused)?;
             late = late.max(found.late);
-            run = Run::of(found, &timed, None, &options);
+            run = RunAnalysis::of(found, &timed, None, &options);
         }
         if let Some(run) = &mut run {
             run.machine = if needs.machine { series(inputs) } else { None };
@@ -218,7 +203,7 @@ impl Analysis {
             Some(run) => Subject::of_run(&run.summary, &self.headline),
             None => self.subject_of_load(),
         };
-        let run = self.run.as_ref().map(Run::material);
+        let run = self.run.as_ref().map(material);
         f(&Material { subject: &subject, run, demand: self.demand.as_ref() })
     }
 
@@ -303,42 +288,16 @@ fn remarks(inputs: &[Input]) -> Vec<String> {
     inputs.iter().flat_map(of).collect()
 }
 
-impl Run {
-    fn wanted(detail: Detail, tally: bool) -> Wanted {
-        Wanted { tally, diagrams: Some(detail), stalls: true, ..Wanted::nothing() }
-    }
-
-    fn everything() -> Wanted {
-        Run::wanted(Detail::Full, true)
-    }
-
-    /// Reads a run once, without its demand.
-    pub fn read(input: &Input, options: &SummaryOptions) -> Result<Run, Failure> {
-        let merged = Merged::new([input])?;
-        let wanted = Wanted { most_in_flight: merged.is_recorded(), ..Run::everything() };
-        let found = pass(&merged, merged.targets(), &options.limits, &wanted).map_err(Failure::refused)?;
-        Ok(Run::of(found, &merged, None, options).expect("it was wanted"))
-    }
-
-    /// Data for its pictures.
-    pub fn material(&self) -> RunMaterial<'_> {
-        RunMaterial {
-            summary: &self.summary,
-            diagrams: &self.diagrams,
-            tally: self.tally.as_ref(),
-            findings: Some(&self.findings),
-            machine: self.machine.as_ref(),
-            extents: self.extents.as_ref(),
-            faults: &self.faults,
-        }
-    }
-
-    /// `kept`: an existing summary.
-    fn of(found: Found, inputs: &Merged<'_>, kept: Option<Summary>, options: &SummaryOptions) -> Option<Run> {
-        let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
-        let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?, options)))?;
-        let findings = Findings::of(&diagrams, &stalls, &summary, &inputs.without_cpu());
-        Some(Run { tally, summary, diagrams, findings, machine: None, extents: None, faults: Vec::new() })
+/// Data for the pictures of a run.
+pub fn material(run: &RunAnalysis) -> RunMaterial<'_> {
+    RunMaterial {
+        summary: &run.summary,
+        diagrams: &run.diagrams,
+        tally: run.tally.as_ref(),
+        findings: Some(&run.findings),
+        machine: run.machine.as_ref(),
+        extents: run.extents.as_ref(),
+        faults: &run.faults,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exit codes: one page lists them for users (`docs/exit-codes.md`).
 
 use iosonar_archive::ArchiveError;
-use iosonar_inputs::{FiguresError, OpenError};
+use iosonar_inputs::{ComparisonError, FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
 use iosonar_runner::Error;
 use std::io::ErrorKind;
@@ -144,7 +144,13 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
             Ok(error) => return Failure::of_verb(error),
             Err(other) => other,
         };
-        let is_refused = error.is::<OpenError>() || is_damaged_archive(&error) || is_of_temporary(&error);
+        let is_refused = error.is::<OpenError>()
+            || matches!(
+                error.downcast_ref(),
+                Some(ComparisonError::Load(_) | ComparisonError::NoLatencies(_))
+            )
+            || is_damaged_archive(&error)
+            || is_of_temporary(&error);
         if is_refused { Failure::refused(error) } else { Failure::broke(error) }
     }
 }
@@ -160,10 +166,14 @@ fn archive_error(error: &anyhow::Error) -> Option<&ArchiveError> {
     fn inner(error: &std::io::Error) -> Option<&ArchiveError> {
         error.get_ref()?.downcast_ref()
     }
-    match (error.downcast_ref::<FiguresError>(), error.downcast_ref::<OpenError>()) {
-        (Some(FiguresError::Records(error)), _) => return inner(error),
-        (_, Some(OpenError::Archive(error))) => return Some(error),
-        _ => {}
+    if let Some(FiguresError::Records(error)) = error.downcast_ref() {
+        return inner(error);
+    }
+    if let Some(ComparisonError::Load(error) | ComparisonError::Records(error)) = error.downcast_ref() {
+        return inner(error);
+    }
+    if let Some(OpenError::Archive(error)) = error.downcast_ref() {
+        return Some(error);
     }
     error.downcast_ref::<ArchiveError>().or_else(|| inner(error.downcast_ref::<std::io::Error>()?))
 }

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 31] = [
+const ARROWS: [(&str, &[&str]); 32] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -54,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 31] = [
         "studies",
         &["analyze", "archive", "engine", "evidence", "host", "judge", "os", "plan", "runner", "text"],
     ),
+    ("iosonar", &["analyze", "archive", "inputs", "os", "plan", "runner", "studies", "trace"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (

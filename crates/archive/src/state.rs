@@ -36,13 +36,13 @@ impl RunState {
     }
 }
 
-/// What stopped a run.
+/// The cause of an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Interruption {
     /// A signal to the program.
     Signal(Signal),
-    /// A time that was set while the run went on: the ramp of `knee` ends when its answer is clear.
+    /// A time that was set during the run: the ramp of `knee` ends when its answer is clear.
     EndTime,
 }
 
@@ -98,7 +98,7 @@ impl Signal {
     pub const HANG_UP: Signal = Signal(1);
     /// Ctrl-C.
     pub const INTERRUPT: Signal = Signal(2);
-    /// What `kill` sends.
+    /// The default of `kill`.
     pub const TERMINATE: Signal = Signal(15);
 
     const NAMES: [(Signal, &'static str); 3] =

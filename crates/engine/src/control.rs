@@ -30,7 +30,7 @@ impl Control {
         Some(self.signal.load(Relaxed)).filter(|s| *s != 0)
     }
 
-    /// What stopped a run that was stopped.
+    /// The cause of the stop, for a run that was stopped.
     pub(crate) fn interruption(&self) -> Interruption {
         self.signal().map_or(Interruption::EndTime, |signal| Interruption::Signal(Signal(signal)))
     }

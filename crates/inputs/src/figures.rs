@@ -1,6 +1,6 @@
 //! Computes the figures of an input.
 
-use crate::Input;
+use crate::{Input, OpenError};
 use iosonar_analyze::{Judgement, Limits, Machine, Passing, Summary, Tally, Wanted, pass};
 use iosonar_archive::{ArchiveError, RECORDING, RunInfo};
 use iosonar_judge::{Case, Samples};
@@ -22,12 +22,15 @@ pub enum FiguresError {
     /// The records cannot be read.
     #[error(transparent)]
     Records(#[from] io::Error),
+    /// The inputs have too many targets.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// Evidence beside the records cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
 }
 
-/// What a summary contains beside the counts.
+/// Options of a summary.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryOptions {
     /// Limits of times.

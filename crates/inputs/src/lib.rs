@@ -3,14 +3,17 @@
 //! [`Input`] is one of them, [`Merged`] several; both yield the records of a run. [`Figures`] are the figures of an input. [`Source`] is a
 //! file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
 
+mod comparison;
 mod error;
 mod figures;
 mod load;
 mod merged;
 mod result;
+mod run_analysis;
 mod source;
 mod study;
 
+pub use comparison::{ComparisonError, comparisons};
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError, SummaryOptions};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
@@ -21,6 +24,7 @@ use iosonar_text::shown;
 use load::LoadFile;
 pub use merged::Merged;
 use result::ResultFile;
+pub use run_analysis::RunAnalysis;
 pub use source::Source;
 use std::fs::File;
 use std::io::{self, BufRead, Read};

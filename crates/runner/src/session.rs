@@ -45,6 +45,16 @@ impl Session {
         Ready::new(plan, &Root::default(), notice)
     }
 
+    /// Executes a plan from its preparation to its summary. The result goes to the directory `dir`, which is created.
+    ///
+    /// # Errors
+    /// The plan cannot be executed here, a signal came before the first request, or the result cannot be written.
+    pub fn run(&self, plan: Plan, dir: &Path) -> Result<Concluded, Error> {
+        let ready = self.prepare(plan).map_err(Error::refused)?;
+        let ended = self.execute(ready, dir)?;
+        self.conclude(ended, SummaryOptions::default()).map_err(Error::broke)
+    }
+
     /// Executes what is ready. The result goes to the directory `dir`, which is created.
     ///
     /// # Errors

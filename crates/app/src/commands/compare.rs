@@ -5,15 +5,9 @@ use crate::compare_args::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
-use iosonar_analyze::compare::{
-    self, Blocks, Comparison, Condition, Judged, Judgement, OnFake, Outcome, Run, RunVerdict,
-};
-use iosonar_archive::RunInfo;
-use iosonar_inputs::Input;
-use iosonar_plan::Plan;
+use iosonar_analyze::compare::{self, Condition, Judged, Judgement, OnFake, Outcome};
+use iosonar_inputs::{Input, comparisons};
 use iosonar_text::csv::Form;
-use std::io;
 
 /// Prints one comparison for each run after the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
@@ -46,64 +40,6 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         _ => iosonar_view::compare(&judged),
     })?;
     exit(&judged, args)
-}
-
-/// Compares each input after the first with the first.
-pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
-    inputs.iter().try_for_each(Input::scan).map_err(Failure::refused)?;
-    if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
-        return Err(Failure::refused(anyhow!(
-            "{} is a load without latencies: there is nothing to compare; replay it, or analyze the loads with \
-             'iosonar analyze --each'",
-            load.name
-        )));
-    }
-    let facts: Vec<(Plan, RunInfo)> = inputs.iter().map(Input::run).collect();
-    let mut runs: Vec<Run> = inputs.iter().zip(&facts).map(|(input, facts)| run(input, facts)).collect();
-    let blocks = read_all(&runs)?;
-    for (run, input) in runs.iter_mut().zip(inputs) {
-        run.incomplete = input.incomplete();
-    }
-    let mut comparisons = Vec::new();
-    for (run, their) in runs.iter().zip(&blocks).skip(1) {
-        comparisons.push(compare::compare((&runs[0], &blocks[0]), (run, their))?);
-    }
-    Ok(comparisons)
-}
-
-fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
-    Run {
-        name: input.name.clone(),
-        records: input,
-        plan: input.is_run().then_some(plan),
-        environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment_json()),
-        // A recording has issue times, but no due times.
-        has_timetable: plan.has_timetable() && input.is_run() && info.recorded.is_none(),
-        phases: &info.phases,
-        incomplete: None,
-        verdict: verdict(input),
-    }
-}
-
-/// The verdict kept with a run. A run without a summary has not been judged yet.
-fn verdict(input: &Input) -> Option<RunVerdict> {
-    let judgement = input.summary(&Limits::default())?.judgement?;
-    Some(RunVerdict { verdict: judgement.verdict, sentence: judgement.sentence })
-}
-
-/// Reads all runs concurrently.
-fn read_all(runs: &[Run]) -> io::Result<Vec<Blocks>> {
-    std::thread::scope(|scope| {
-        let readers: Vec<_> = runs
-            .iter()
-            .map(|run| {
-                let (records, by_due) = (run.records, run.has_timetable);
-                scope.spawn(move || Blocks::read(records, by_due))
-            })
-            .collect();
-        let joined = readers.into_iter().map(|reader| reader.join());
-        joined.map(|blocks| blocks.map_err(|_| io::Error::other("reading the records broke off"))?).collect()
-    })
 }
 
 /// A condition that failed takes precedence over one that cannot be judged. Conditions on fake figures are not judged.

@@ -1,7 +1,6 @@
 //! `iosonar plot`: the diagrams of loads, results and runs.
 
-use super::compare::comparisons;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, material};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{PLOTS, PictureFolder, existing, gate_of};
@@ -10,7 +9,7 @@ use crate::progress::while_reading;
 use anyhow::anyhow;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_host::output::Gate;
-use iosonar_inputs::Input;
+use iosonar_inputs::{Input, comparisons};
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_view::{
@@ -150,8 +149,8 @@ fn compare(
     let subject = compare_subject(&run_a.summary, &run_b.summary, &crate::session::command_line());
     let material = CompareMaterial {
         subject: &subject,
-        a: run_a.material(),
-        b: run_b.material(),
+        a: material(run_a),
+        b: material(run_b),
         comparison: compared.first(),
     };
     for path in plot_compare(&material, &folder, options)? {

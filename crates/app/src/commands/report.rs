@@ -1,7 +1,6 @@
 //! `iosonar report`: one self-contained page.
 
-use super::compare::comparisons;
-use crate::analysis::{Analysis, Run};
+use crate::analysis::Analysis;
 use crate::args::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
@@ -11,7 +10,7 @@ use crate::progress::while_reading;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged, OnFake};
 use iosonar_analyze::{Choice, Kept, Records};
-use iosonar_inputs::Input;
+use iosonar_inputs::{Input, RunAnalysis, comparisons};
 use iosonar_text::shown;
 
 use iosonar_archive::{Record, TOOL};
@@ -226,7 +225,7 @@ fn detail(
     Ok(Detail { requests: done.max(chosen.embedded), ..chosen })
 }
 
-fn chosen(input: &Input, run: &Run, facts: Facts, wanted: u64) -> io::Result<Detail> {
+fn chosen(input: &Input, run: &RunAnalysis, facts: Facts, wanted: u64) -> io::Result<Detail> {
     if wanted == 0 {
         return Ok(Detail::default());
     }

@@ -1,12 +1,12 @@
 //! `iosonar show`: the summary of a run.
 
 use super::{open, study_answer};
-use crate::analysis::{Run, deskew};
+use crate::analysis::deskew;
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use iosonar_archive::Archive;
-use iosonar_inputs::{Figures, Input, Study, SummaryOptions};
+use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions};
 use iosonar_runner::conclude_late;
 use iosonar_text::shown;
 
@@ -28,7 +28,7 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let text = if args.json {
         Figures::of(&input, &options)?.summary.to_json()
     } else {
-        let run = Run::read(&input, &options)?;
+        let run = RunAnalysis::read(&input, &options).map_err(Failure::refused)?;
         let skew = skew.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
         iosonar_view::show(&run.summary) + &skew + &iosonar_view::show_findings(&run.findings)
     };

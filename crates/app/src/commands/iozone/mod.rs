@@ -316,7 +316,7 @@ fn report(
     let table = Table {
         state: Some(state_of(&info.state, missing == 0)),
         missing_cells: missing as u64,
-        errors: failures.iter().chain(&errors).cloned().chain(broken(&info.state).map(Into::into)).collect(),
+        errors: failures.iter().chain(&errors).cloned().chain(broken(&info.state)).collect(),
         ..table
     };
     table

@@ -1,0 +1,82 @@
+//! Compares inputs with a baseline.
+
+use crate::Input;
+use iosonar_analyze::Limits;
+use iosonar_analyze::compare::{self, Blocks, Comparison, Run, RunVerdict};
+use iosonar_archive::RunInfo;
+use iosonar_plan::Plan;
+use std::io;
+
+/// Why inputs cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ComparisonError {
+    /// A load cannot be read.
+    #[error(transparent)]
+    Load(io::Error),
+    /// An input has no latencies.
+    #[error(
+        "{0} is a load without latencies: there is nothing to compare; replay it, or analyze the loads with 'iosonar analyze --each'"
+    )]
+    NoLatencies(String),
+    /// Records cannot be read.
+    #[error(transparent)]
+    Records(io::Error),
+}
+
+/// Compares each input after the first with the first.
+///
+/// # Errors
+/// An input is a load without latencies, or its records cannot be read.
+pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, ComparisonError> {
+    inputs.iter().try_for_each(Input::scan).map_err(ComparisonError::Load)?;
+    if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
+        return Err(ComparisonError::NoLatencies(load.name.clone()));
+    }
+    let facts: Vec<(Plan, RunInfo)> = inputs.iter().map(Input::run).collect();
+    let mut runs: Vec<Run> = inputs.iter().zip(&facts).map(|(input, facts)| run(input, facts)).collect();
+    let blocks = read_all(&runs).map_err(ComparisonError::Records)?;
+    for (run, input) in runs.iter_mut().zip(inputs) {
+        run.incomplete = input.incomplete();
+    }
+    let mut comparisons = Vec::new();
+    for (run, their) in runs.iter().zip(&blocks).skip(1) {
+        comparisons
+            .push(compare::compare((&runs[0], &blocks[0]), (run, their)).map_err(ComparisonError::Records)?);
+    }
+    Ok(comparisons)
+}
+
+fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
+    Run {
+        name: input.name.clone(),
+        records: input,
+        plan: input.is_run().then_some(plan),
+        environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment_json()),
+        // A recording has issue times, but no due times.
+        has_timetable: plan.has_timetable() && input.is_run() && info.recorded.is_none(),
+        phases: &info.phases,
+        incomplete: None,
+        verdict: verdict(input),
+    }
+}
+
+/// The verdict kept with a run. A run without a summary has not been judged yet.
+fn verdict(input: &Input) -> Option<RunVerdict> {
+    let judgement = input.summary(&Limits::default())?.judgement?;
+    Some(RunVerdict { verdict: judgement.verdict, sentence: judgement.sentence })
+}
+
+/// Reads all runs concurrently.
+fn read_all(runs: &[Run]) -> io::Result<Vec<Blocks>> {
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = runs
+            .iter()
+            .map(|run| {
+                let (records, by_due) = (run.records, run.has_timetable);
+                scope.spawn(move || Blocks::read(records, by_due))
+            })
+            .collect();
+        let joined = readers.into_iter().map(|reader| reader.join());
+        joined.map(|blocks| blocks.map_err(|_| io::Error::other("reading the records broke off"))?).collect()
+    })
+}

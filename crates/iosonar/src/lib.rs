@@ -1,0 +1,65 @@
+//! Measures storage I/O: executes plans, keeps a record of each request, analyses and compares results.
+//!
+//! A [`Plan`] says what is to be done: targets, phases, and a workload for each job. A [`Session`] executes it on real targets, or on a
+//! simulated device, and stores an archive: a directory with a [`Record`] of each request and the facts about the machine. The
+//! [`Summary`] has the figures, the cautions and the judgement of an archive; [`RunAnalysis`] has the findings, too.
+//!
+//! ```
+//! use iosonar::{Plan, Session, Silent};
+//! use std::sync::Arc;
+//!
+//! let plan = Plan::from_toml(
+//!     r#"
+//!     version = 2
+//!     run_id = 1
+//!     seed = 1
+//!     depth = 4
+//!     engine = { kind = "sim", service = "100us" }
+//!     [[target]]
+//!     path = "device"
+//!     size = "1GiB"
+//!     workload = { kind = "generated", order = "random", block_size = "4KiB", read_percent = 100, pace = { kind = "closed" }, stop = { requests = 1000 } }
+//!     "#,
+//! )?;
+//! let folder = tempfile::tempdir()?;
+//! let result = folder.path().join("result");
+//! let concluded = Session::new(Arc::new(Silent)).run(plan, &result)?;
+//! assert_eq!(concluded.figures.summary.counts.all.completed, 1000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Examples
+//! Each is a program in `examples/`, started by `cargo run -p iosonar --example NAME`; the tests of this crate run them.
+//!
+//! | name | what it does |
+//! |---|---|
+//! | `run` | executes a plan on a simulated device, and prints the figures |
+//! | `replay` | replays a load on a file, with progress and notices |
+//! | `workload` | issues a workload that an iterator of requests makes |
+//! | `analyze` | reads a result: summary, findings, and its records one by one |
+//! | `compare` | compares a result with a baseline |
+//!
+//! # Safety of targets
+//! A session writes to nothing that is mounted or in use, and to another block device only if the plan says `destroy`. This is the same guard
+//! as that of the command.
+//!
+//! # What is stable
+//! Nothing was released yet. From version 1 on, these change only with the first number of the version: the names exported by
+//! this file, the TOML form of [`Plan`] (`docs/plan.md`), the files of an archive (`docs/archive.md`), and the JSON form of [`Summary`]
+//! (`docs/summary.md`). Fields may be added to structures of results, so do not construct or match them exhaustively. The other crates of this
+//! workspace may change at any time. Texts of [`Notice`], findings and errors are for people, and may change at any time.
+
+mod load;
+
+pub use iosonar_analyze::compare::Comparison;
+pub use iosonar_analyze::{Findings, Judgement, Limits, Summary, TimeStats, Verdict};
+pub use iosonar_archive::{Archive, ArchiveError, Interruption, Outcome, Record, RunInfo, RunState, Signal};
+pub use iosonar_inputs::{
+    ComparisonError, Figures, FiguresError, Input, OpenError, RunAnalysis, SummaryOptions, comparisons,
+};
+pub use iosonar_plan::{Nanos, Op, Plan};
+pub use iosonar_runner::{
+    Concluded, Error, ErrorKind, Notice, Observer, Scene, Session, Silent, Stage, new_run_id,
+};
+pub use iosonar_studies::{doctor, fill};
+pub use load::{LoadError, Request, write_load};
