@@ -1,6 +1,6 @@
 //! Exit codes: one page lists them for users (`docs/exit-codes.md`).
 
-use iosonar_archive::ArchiveError;
+use iosonar_archive::{ArchiveError, Signal};
 use iosonar_inputs::{ComparisonError, FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
 use iosonar_runner::Error;
@@ -63,7 +63,7 @@ impl Failure {
 
     /// A signal requested the end, and created files are removed.
     pub fn ended_by(signal: i32) -> Failure {
-        Failure::of_verb(Error::stopped(signal))
+        Failure::of_verb(Error::stopped(Signal(signal)))
     }
 
     /// Converts an error of the library.
@@ -72,7 +72,7 @@ impl Failure {
         match error.kind() {
             ErrorKind::Refused => Failure::refused(error.into_cause()),
             ErrorKind::Broke => Failure::broke(error.into_cause()),
-            ErrorKind::Stopped(signal) => Failure { exit: Exit::Signal(signal), error: error.into_cause() },
+            ErrorKind::Stopped(signal) => Failure { exit: Exit::Signal(signal.0), error: error.into_cause() },
         }
     }
 

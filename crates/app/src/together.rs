@@ -80,7 +80,7 @@ fn failure(error: TogetherError, control: &Control) -> Failure {
         TogetherError::Unmerged(_) => Failure::broke(error),
         TogetherError::Refused(_) | TogetherError::Archive(_) => Failure::refused(error),
         TogetherError::Stopped => {
-            let exit = control.signal().map_or(Exit::Failed, Exit::Signal);
+            let exit = control.signal().map_or(Exit::Failed, |signal| Exit::Signal(signal.0));
             Failure { exit, ..Failure::broke(error) }
         }
     }

@@ -299,7 +299,7 @@ impl<'a> Assembled<'a> {
         while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
             if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
                 self.is_stop_told = true;
-                self.parts.iter_mut().for_each(|part| part.stop(signal));
+                self.parts.iter_mut().for_each(|part| part.stop(signal.0));
             }
             match self.events.recv_timeout(POLL) {
                 Ok(event) => self.take(event),

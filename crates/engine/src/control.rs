@@ -26,13 +26,13 @@ impl Control {
     }
 
     /// The signal that requested a stop, if one did.
-    pub fn signal(&self) -> Option<i32> {
-        Some(self.signal.load(Relaxed)).filter(|s| *s != 0)
+    pub fn signal(&self) -> Option<Signal> {
+        Some(self.signal.load(Relaxed)).filter(|s| *s != 0).map(Signal)
     }
 
     /// The cause of the stop, for a run that was stopped.
     pub(crate) fn interruption(&self) -> Interruption {
-        self.signal().map_or(Interruption::EndTime, |signal| Interruption::Signal(Signal(signal)))
+        self.signal().map_or(Interruption::EndTime, Interruption::Signal)
     }
 
     /// Stops at a time of the run's own clock: how a simulation is interrupted.

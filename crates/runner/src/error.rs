@@ -1,5 +1,6 @@
 //! Why a verb has no answer.
 
+use iosonar_archive::Signal;
 use iosonar_os::temporary::is_explained;
 use std::fmt;
 
@@ -10,8 +11,8 @@ pub enum ErrorKind {
     Refused,
     /// The work broke.
     Broke,
-    /// A signal of this number stopped the work, and what was made is removed.
-    Stopped(i32),
+    /// A signal stopped the work, and what was made is removed.
+    Stopped(Signal),
 }
 
 /// Why a verb has no answer: a kind and a cause. It displays its cause.
@@ -38,7 +39,7 @@ impl Error {
     }
 
     /// Reports that a signal stopped the work, and that what was made is removed.
-    pub fn stopped(signal: i32) -> Error {
+    pub fn stopped(signal: Signal) -> Error {
         let cause = anyhow::anyhow!("stopped by a signal; what was made is removed");
         Error { kind: ErrorKind::Stopped(signal), cause }
     }
@@ -90,6 +91,6 @@ mod tests {
         let error = Error::refused(cause);
         assert_eq!((error.kind(), error.to_string()), (ErrorKind::Refused, "cannot open x".to_string()));
         assert!(std::error::Error::source(&error).is_some());
-        assert_eq!(Error::stopped(2).kind(), ErrorKind::Stopped(2));
+        assert_eq!(Error::stopped(Signal::INTERRUPT).kind(), ErrorKind::Stopped(Signal::INTERRUPT));
     }
 }

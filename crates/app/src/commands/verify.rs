@@ -51,7 +51,7 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
         );
     }
     Ok(match control.signal() {
-        Some(signal) => Exit::Signal(signal),
+        Some(signal) => Exit::Signal(signal.0),
         None => exit(args, &later),
     })
 }
