@@ -145,6 +145,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
             Err(other) => other,
         };
         let is_refused = error.is::<OpenError>()
+            || matches!(error.downcast_ref(), Some(FiguresError::Open(_)))
             || matches!(
                 error.downcast_ref(),
                 Some(ComparisonError::Load(_) | ComparisonError::NoLatencies(_))

@@ -121,46 +121,55 @@ impl Display for Signal {
     }
 }
 
-/// Why a run broke off, as a sentence.
+/// Why a run broke off, as sentences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Breakage(String);
+#[serde(into = "String", from = "String")]
+pub struct Breakage {
+    reasons: String,
+    lacks_records: bool,
+}
 
 impl Breakage {
-    /// Begins the sentence of a run that lacks records.
-    const UNWRITTEN: &'static str = "the records could not be written";
+    /// Part of the sentence of a run that lacks records: archives keep sentences only.
+    const UNWRITTEN: &'static str = "the records could not be written: ";
 
     /// One or several reasons, the most important one first.
     pub fn of(reasons: &[String]) -> Breakage {
-        Breakage(reasons.join("; "))
+        reasons.join("; ").into()
     }
 
     /// The reason of a run whose records could not be written.
     pub fn unwritten(error: impl Display) -> String {
-        format!("{}: {error}", Breakage::UNWRITTEN)
+        format!("{}{error}", Breakage::UNWRITTEN)
     }
 
     /// Whether the archive lacks records of executed requests, because the disk of the result failed.
     pub fn lacks_records(&self) -> bool {
-        self.0.starts_with(Breakage::UNWRITTEN)
+        self.lacks_records
     }
 }
 
 impl Display for Breakage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.reasons)
     }
 }
 
 impl From<String> for Breakage {
-    fn from(reason: String) -> Breakage {
-        Breakage(reason)
+    fn from(reasons: String) -> Breakage {
+        Breakage { lacks_records: reasons.contains(Breakage::UNWRITTEN), reasons }
     }
 }
 
 impl From<&str> for Breakage {
-    fn from(reason: &str) -> Breakage {
-        Breakage(reason.to_string())
+    fn from(reasons: &str) -> Breakage {
+        reasons.to_string().into()
+    }
+}
+
+impl From<Breakage> for String {
+    fn from(breakage: Breakage) -> String {
+        breakage.reasons
     }
 }
 
@@ -192,6 +201,8 @@ mod tests {
     fn knows_which_runs_lack_records() {
         let unwritten = Breakage::unwritten("No space left on device");
         assert!(Breakage::of(&[unwritten.clone(), "target a: full".into()]).lacks_records());
-        assert!(!Breakage::of(&["target a: full".into(), unwritten]).lacks_records());
+        // As in a run of several processes.
+        assert!(Breakage::of(&[format!("process 1: {unwritten}")]).lacks_records());
+        assert!(!Breakage::of(&["target a: full".into()]).lacks_records());
     }
 }

@@ -11,16 +11,16 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ComparisonError {
     /// A load cannot be read.
-    #[error(transparent)]
-    Load(io::Error),
+    #[error("{0}")]
+    Load(#[source] io::Error),
     /// An input has no latencies.
     #[error(
         "{0} is a load without latencies: there is nothing to compare; replay it, or analyze the loads with 'iosonar analyze --each'"
     )]
     NoLatencies(String),
     /// Records cannot be read.
-    #[error(transparent)]
-    Records(io::Error),
+    #[error("{0}")]
+    Records(#[source] io::Error),
 }
 
 /// Compares each input after the first with the first.

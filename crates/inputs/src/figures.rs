@@ -97,7 +97,7 @@ impl Figures {
 }
 
 /// Makes the summary of counted records. `input` is their only input, `None` if there are several: then neither machine nor judgement
-/// is known. A summary is made nowhere else, and not changed afterwards.
+/// is known. The product stores and prints no other summaries, and changes none afterwards.
 pub(crate) fn summarize(
     tally: &Tally,
     plan: &Plan,

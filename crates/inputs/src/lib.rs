@@ -133,7 +133,7 @@ impl Input {
     }
 
     /// The summary beside the records, if it equals a new one: it was made by this very version, of a finished run that
-    /// matches plan and facts, of the same number of records, with these limits and without further percentiles.
+    /// matches plan and facts, of the same number of records, and with these limits. It has no percentiles that were asked for.
     pub fn summary(&self, limits: &Limits) -> Option<Summary> {
         let Kind::Archive(opened) = &self.kind else { return None };
         let file = opened.file.as_ref()?;
@@ -145,12 +145,11 @@ impl Input {
         let is_same = summary.version == SUMMARY_VERSION
             && summary.run.tool == TOOL
             && summary.run.state == RunState::Finished
-            && summary.percentiles.is_empty()
             && summary.run == without_figures.run
             && summary.stamps == without_figures.stamps
             && summary.counts.records() == file.records_before(file.parts())
             && summary.limits.are_of(limits);
-        is_same.then_some(summary)
+        is_same.then(|| Summary { percentiles: Vec::new(), ..summary })
     }
 
     /// The plan that was executed, and facts about the run; for a load those of a run of it.

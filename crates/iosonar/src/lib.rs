@@ -1,6 +1,6 @@
 //! Measures storage I/O: executes plans, keeps a record of each request, analyses and compares results.
 //!
-//! A [`Plan`] says what is to be done: targets, phases, and a workload for each job. A [`Session`] executes it on real targets, or on a
+//! A [`Plan`] lists targets, phases and the workload of each job. A [`Session`] executes it on real targets, or on a
 //! simulated device, and stores an archive: a directory with a [`Record`] of each request and the facts about the machine. The
 //! [`Summary`] has the figures, the cautions and the judgement of an archive; [`RunAnalysis`] has the findings, too.
 //!
@@ -40,26 +40,31 @@
 //! | `compare` | compares a result with a baseline |
 //!
 //! # Safety of targets
-//! A session writes to nothing that is mounted or in use, and to another block device only if the plan says `destroy`. This is the same guard
-//! as that of the command.
+//! A session writes to nothing that is mounted or in use, and to another block device only if the plan has `destroy = true`. A regular file
+//! needs no such word: it is overwritten. The command drops `destroy` from a plan that is stored in a result; a program that reads such a
+//! plan has to do that itself. A run on real targets adds a line to the user's ledger (`docs/safety.md`).
 //!
 //! # What is stable
 //! Nothing was released yet. From version 1 on, these change only with the first number of the version: the names exported by
-//! this file, the TOML form of [`Plan`] (`docs/plan.md`), the files of an archive (`docs/archive.md`), and the JSON form of [`Summary`]
+//! this file, with their public methods whose types it exports, the TOML form of [`Plan`] (`docs/plan.md`), the files of an archive (`docs/archive.md`), and the JSON form of [`Summary`]
 //! (`docs/summary.md`). Fields may be added to structures of results, so do not construct or match them exhaustively. The other crates of this
 //! workspace may change at any time. Texts of [`Notice`], findings and errors are for people, and may change at any time.
 
 mod load;
 
 pub use iosonar_analyze::compare::Comparison;
-pub use iosonar_analyze::{Findings, Judgement, Limits, Summary, TimeStats, Verdict};
-pub use iosonar_archive::{Archive, ArchiveError, Interruption, Outcome, Record, RunInfo, RunState, Signal};
+pub use iosonar_analyze::{Caution, Findings, Judgement, Limits, Summary, TimeStats, Verdict};
+pub use iosonar_archive::{
+    Archive, ArchiveError, Breakage, Interruption, Outcome, Record, RunInfo, RunState, Signal,
+};
+pub use iosonar_engine::{Control, PrepareError};
 pub use iosonar_inputs::{
     ComparisonError, Figures, FiguresError, Input, OpenError, RunAnalysis, SummaryOptions, comparisons,
 };
-pub use iosonar_plan::{Nanos, Op, Plan};
+pub use iosonar_plan::{Decimal, Nanos, Op, Plan};
 pub use iosonar_runner::{
-    Concluded, Error, ErrorKind, Notice, Observer, Scene, Session, Silent, Stage, new_run_id,
+    ConcludeError, Concluded, Ended, Error, ErrorKind, Notice, Observer, Problem, Ready, Scene, Session,
+    Silent, Stage, new_run_id,
 };
 pub use iosonar_studies::{doctor, fill};
 pub use load::{LoadError, Request, write_load};

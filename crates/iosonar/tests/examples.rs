@@ -1,6 +1,7 @@
 //! Runs the examples of the library.
 
 #[path = "../examples/analyze.rs"]
+#[allow(dead_code, reason = "an argument of this test is none of the example")]
 mod analyze;
 #[path = "../examples/compare.rs"]
 mod compare;
@@ -30,7 +31,7 @@ fn workload_issues_the_requests_of_an_iterator() -> Ran {
 
 #[test]
 fn analyze_reads_a_result() -> Ran {
-    analyze::main()
+    analyze::analyze_a_new_one()
 }
 
 #[test]

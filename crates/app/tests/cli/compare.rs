@@ -74,7 +74,7 @@ fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
     let lab = lab();
     run(&lab, "a", "--seed 1");
     lab.file("cached", vec![7; 8 << 20]);
-    lab.expect(4, "run -t cached --rw randread --bs 4k --buffered --claim device --number-ios 3000 --no-progress -o fake");
+    lab.expect(4, "run -t cached --rw randread --bs 4k --buffered --claim device --number-ios 3000 --percentile-list 50:99.5 --no-progress -o fake");
     let text = lab.expect(0, "compare a fake").out;
     assert!(text.starts_with("B is FAKE as a device result: "), "{text}");
     for form in ["--csv", "--markdown", "--json"] {

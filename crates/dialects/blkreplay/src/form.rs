@@ -70,7 +70,7 @@ pub(crate) fn parse_state(text: &str) -> Option<RunState> {
         "running" => Some(RunState::Running),
         "finished" => Some(RunState::Finished),
         _ => reason("interrupted")
-            .and_then(|by| by.parse().ok().map(RunState::Interrupted))
+            .map(|by| by.parse().map_or_else(|_| RunState::Broken(text.into()), RunState::Interrupted))
             .or_else(|| reason("broken").map(|why| RunState::Broken(why.into()))),
     }
 }
@@ -92,6 +92,7 @@ mod tests {
             assert_eq!(parse_state(&state(&want)), Some(want));
         }
         assert_eq!(parse_state("broken"), None);
+        assert_eq!(parse_state("interrupted (rain)"), Some(RunState::Broken("interrupted (rain)".into())));
         assert_eq!(state(&RunState::Broken("a; b\nc".into())), "broken (a  b\\nc)");
     }
 
