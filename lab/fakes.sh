@@ -212,7 +212,7 @@ fake_cache_below() {
     local device
     lab_loop device 64 || return
     losetup --direct-io=off "$device" || return
-    "$IOSONAR" layout evict "$(losetup -n -O BACK-FILE "$device")" > /dev/null || return
+    "$IOSONAR" cache evict "$(losetup -n -O BACK-FILE "$device")" > /dev/null || return
     # Repeated places are read from the cache.
     bad_run -t "$device" --rw randread --bs 4k --size 32m --norandommap --number-ios 30000 --probe on
 }
@@ -242,7 +242,7 @@ fake_fragmented() {
     done
     sync -f "$mount" && rm -f "$mount"/*[02468] && sync -f "$mount" || return
     dd if=/dev/urandom of="$mount/f" bs=1M count=16 conv=fsync status=none || return
-    "$IOSONAR" layout evict "$mount/f" > /dev/null || return
+    "$IOSONAR" cache evict "$mount/f" > /dev/null || return
     bad_run -t "$mount/f" --rw read --bs 1m
 }
 
@@ -347,7 +347,7 @@ full_file() { # VARIABLE
     local _mount
     file_system _mount 96 || return
     dd if=/dev/urandom of="$_mount/f" bs=1M count=32 conv=fsync status=none || return
-    "$IOSONAR" layout evict "$_mount/f" > /dev/null || return
+    "$IOSONAR" cache evict "$_mount/f" > /dev/null || return
     printf -v "$1" %s "$_mount/f"
 }
 

@@ -127,7 +127,7 @@ killed() {
 
 # --- made once, outside of `own`, and theirs from now on: loads, results, lists.
 {
-    iosonar generate bursts "$WORK/input.load" --rate 50 --duration 2s --size 1MiB
+    iosonar load generate bursts "$WORK/input.load" --rate 50 --duration 2s --size 1MiB
     head -c 1M /dev/urandom > "$WORK/target"
     iosonar run -t "$WORK/target" --rw randrw --bs 4k --number-ios 50 --no-progress --verify final -o "$WORK/run"
     iosonar export "$WORK/run" --to replay -o "$WORK/result.replay"
@@ -142,11 +142,11 @@ RUN=$WORK/run
 
 # --- loads and results
 own
-ends 0 iosonar generate bursts own/new.load --rate 50 --duration 1s --size 1MiB
-ends 0 iosonar filter scale:2 "$LOAD" -o own/filtered.load
-ends 0 iosonar derive adjacent "$LOAD" -o own/adjacent.load
-ends 0 iosonar derive ramp "$LOAD" -o own/ramp.load
-killed iosonar derive overload "$LOAD" --keep-rest -o own/split
+ends 0 iosonar load generate bursts own/new.load --rate 50 --duration 1s --size 1MiB
+ends 0 iosonar load filter scale:2 "$LOAD" -o own/filtered.load
+ends 0 iosonar load derive adjacent "$LOAD" -o own/adjacent.load
+ends 0 iosonar load derive ramp "$LOAD" -o own/ramp.load
+killed iosonar load derive overload "$LOAD" --keep-rest -o own/split
 for form in load fio seek-list; do ends 0 iosonar convert --to $form "$LOAD" "own/c.$form"; done
 for form in archive parquet; do killed iosonar convert --to $form "$LOAD" "own/$form"; done
 for form in csv json replay; do ends 0 iosonar export "$RUN" --to $form -o "own/e.$form"; done
@@ -161,9 +161,9 @@ ends '0|1' iosonar live "$RUN" --once
 ends '0|3' iosonar verify "$RUN"
 LOOK=0
 for out in precious link dangling second-name "$THEIRS" "$MOUNTED"; do
-    ends 2 iosonar generate bursts "$out" --size 1MiB
-    ends 2 iosonar filter scale:2 "$LOAD" -o "$out"
-    ends 2 iosonar derive adjacent "$LOAD" -o "$out"
+    ends 2 iosonar load generate bursts "$out" --size 1MiB
+    ends 2 iosonar load filter scale:2 "$LOAD" -o "$out"
+    ends 2 iosonar load derive adjacent "$LOAD" -o "$out"
     ends 2 iosonar convert --to archive "$LOAD" "$out"
     ends 2 iosonar convert --to parquet "$LOAD" "$out"
     ends 2 iosonar export "$RUN" --to csv -o "$out"
@@ -177,7 +177,7 @@ for out in precious link dangling second-name "$THEIRS" "$MOUNTED"; do
     ends 2 iosonar matrix own/t --sizes 64k --records 64k --tests write --no-progress -o "$out"
     same "outputs that are $out"
 done
-ends 2 iosonar derive overload "$LOAD" --keep-rest -o precious
+ends 2 iosonar load derive overload "$LOAD" --keep-rest -o precious
 ends 2 iosonar import "$WORK/result.replay" -o out.partial
 ends 2 iosonar report "$RUN" --places "$WORK/telemetry" -o "$WORK/telemetry" --force
 for device in "$THEIRS" "$BELOW"; do

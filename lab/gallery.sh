@@ -72,7 +72,7 @@ cp "$here/examples/loads/$recorded" .
 lab_loop DEVICE 1024
 
 say "fast: a small server"
-iosonar generate mixed mixed.load.gz --duration 30s --rate 400 --reads 70 --size 1GiB --seed 2
+iosonar load generate mixed mixed.load.gz --duration 30s --rate 400 --reads 70 --size 1GiB --seed 2
 replay fast mixed.load.gz --target "$DEVICE" --destroy
 
 say "overloaded by a ramp, one request in flight"

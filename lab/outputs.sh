@@ -23,7 +23,7 @@ ln -s "$BINARY" blkreplay
 head -c 1M /dev/urandom > target.img
 iosonar() { "$BINARY" "$@" < /dev/null; }
 {
-    iosonar generate bursts input.load --rate 50 --duration 2s --size 1MiB
+    iosonar load generate bursts input.load --rate 50 --duration 2s --size 1MiB
     iosonar replay input.load -t target.img --buffered --no-progress -o run
     iosonar export run --to replay -o result.replay
     printf '0 0 8 w 0 0\n1 8 8 w 0 0\n' > list.seek

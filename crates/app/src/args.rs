@@ -10,7 +10,7 @@ use crate::derive_args::DeriveArgs;
 use crate::fill_args::FillArgs;
 use crate::knee_args::KneeArgs;
 use crate::later_args::LaterArgs;
-use crate::layout_args::LayoutArgs;
+use crate::layout_args::{CachedArgs, EvictArgs, LayoutArgs};
 use crate::matrix_args::MatrixArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
@@ -35,7 +35,7 @@ const VERSION: &str = match option_env!("IOSONAR_VERSION") {
     arg_required_else_help = true,
     after_help = "\
 Start here:
-  iosonar generate bursts demo.load                       make a synthetic load
+  iosonar load generate bursts demo.load                  make a synthetic load
   iosonar replay demo.load --target a.img --out first     replay it on a file or device
   iosonar show first                                      the figures
   iosonar live first                                      the run again, faster
@@ -85,7 +85,12 @@ pub enum Command {
     Export(ExportArgs),
     /// Make an archive from a result of blkreplay, or a table from what IOzone printed
     Import(ImportArgs),
-    /// Make a synthetic load
+    /// Make loads, and change them: synthetic ones, filters, loads of whole loads
+    Load(LoadCommand),
+    /// Evict files from the page cache, or count their pages there
+    Cache(CacheCommand),
+    /// Make a synthetic load: 'iosonar load generate'
+    #[command(hide = true)]
     Generate(GenerateArgs),
     /// Record the block I/O of live devices
     Record(RecordArgs),
@@ -97,13 +102,15 @@ pub enum Command {
     Convert(Box<ConvertArgs>),
     /// Print the format of a trace and its main figures
     Info(Box<InfoArgs>),
-    /// Transform a load: cut it, spread it, repeat it …
+    /// Transform a load: 'iosonar load filter'
+    #[command(hide = true)]
     Filter(FilterArgs),
-    /// Make loads of whole loads: the busiest parts first, side by side, as a ramp
+    /// Make loads of whole loads: 'iosonar load derive'
+    #[command(hide = true)]
     Derive(DeriveArgs),
     /// Measure file operations over file sizes and record sizes, each cell several times
     Matrix(Box<MatrixArgs>),
-    /// Map the blocks of files, evict files from the page cache, count their cached pages
+    /// Map the blocks of files, compare ways to create them, list free space
     Layout(LayoutArgs),
     /// Run XDD's command line with this engine; -fullhelp lists its options
     #[command(disable_help_flag = true)]
@@ -114,6 +121,40 @@ pub enum Command {
     /// Run blkreplay's command line: load on standard input, result on standard output
     #[command(disable_help_flag = true)]
     Blkreplay(crate::blkreplay_args::BlkreplayArgs),
+}
+
+/// Options of `load`.
+#[derive(Debug, Args)]
+pub struct LoadCommand {
+    #[command(subcommand)]
+    pub what: Load,
+}
+
+/// Ways to make a load.
+#[derive(Debug, Subcommand)]
+pub enum Load {
+    /// Make a synthetic load
+    Generate(GenerateArgs),
+    /// Transform a load: cut it, spread it, repeat it …
+    Filter(FilterArgs),
+    /// Make loads of whole loads: the busiest parts first, side by side, as a ramp
+    Derive(DeriveArgs),
+}
+
+/// Options of `cache`.
+#[derive(Debug, Args)]
+pub struct CacheCommand {
+    #[command(subcommand)]
+    pub what: Cache,
+}
+
+/// Uses of the page cache.
+#[derive(Debug, Subcommand)]
+pub enum Cache {
+    /// Remove files from the page cache, and verify that nothing stays
+    Evict(EvictArgs),
+    /// Print how many pages of files are in the page cache
+    Count(CachedArgs),
 }
 
 /// What XDD would be given.
@@ -202,7 +243,7 @@ pub struct WindowArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading loads")]
 pub struct LoadArgs {
-    /// Transform the load first; 'iosonar filter --help' lists the steps
+    /// Transform the load first; 'iosonar load filter --help' lists the steps
     ///
     /// Window, backward time and speed apply to the result.
     #[arg(long, value_name = "STEPS")]
@@ -669,10 +710,10 @@ they have a unit. Values without a name come first; the list shows the defaults.
 Quote a value with ' or \" if it contains a comma, a bar or =, or starts or ends with a blank; double a quote inside it.
 
 Examples:
-  iosonar filter 'select:300..600 | spread:2.0,align=8' web.load.gz -o peak.load.gz
-  iosonar filter 'repeat:12 | slip' short.load.gz | iosonar replay - -t /dev/sdx --destroy
-  iosonar filter \"merge:'b 1.load',offset=2097152 | cmd:'grep -v R | head -1000'\" a.load -o both.load
-  zcat web.load.gz | iosonar filter subst:W,R | iosonar analyze -")]
+  iosonar load filter 'select:300..600 | spread:2.0,align=8' web.load.gz -o peak.load.gz
+  iosonar load filter 'repeat:12 | slip' short.load.gz | iosonar replay - -t /dev/sdx --destroy
+  iosonar load filter \"merge:'b 1.load',offset=2097152 | cmd:'grep -v R | head -1000'\" a.load -o both.load
+  zcat web.load.gz | iosonar load filter subst:W,R | iosonar analyze -")]
 pub struct FilterArgs {
     /// Steps, for example 'select:300..600 | spread:2.0,align=8'
     #[arg(value_name = "STEPS")]

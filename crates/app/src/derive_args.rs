@@ -35,8 +35,8 @@ BASE is the name of the first load. Replay them at the same time on M targets: t
 whether and how fast the targets recover.
 
 Examples:
-  iosonar derive overload monday.load.gz tuesday.load.gz
-  iosonar derive overload web.load.gz --window 60s --split 4 --out peak
+  iosonar load derive overload monday.load.gz tuesday.load.gz
+  iosonar load derive overload web.load.gz --window 60s --split 4 --out peak
   iosonar replay peak/web.derived.split.004/*.load.gz -t /dev/sdw /dev/sdx /dev/sdy /dev/sdz --destroy")]
 pub struct OverloadArgs {
     /// Loads or results, plain or gzip; - is standard input
@@ -71,7 +71,7 @@ Each load starts at the end of the previous one, rounded up to 4 KiB; the first 
 do not change. At equal times, requests of the earlier load come first.
 
 Example:
-  iosonar derive adjacent web.load.gz mail.load.gz db.load.gz -o consolidated.load.gz")]
+  iosonar load derive adjacent web.load.gz mail.load.gz db.load.gz -o consolidated.load.gz")]
 pub struct AdjacentArgs {
     /// Loads or results, plain or gzip; - is standard input
     #[arg(required = true, value_name = "LOAD")]
@@ -95,7 +95,7 @@ take about sqrt(2 N / growth) seconds, and the final rate is about sqrt(2 N * gr
 'iosonar knee' makes a ramp and finds the rate that a target sustains.
 
 Example:
-  iosonar derive ramp web.load.gz --growth 100 -o ramp.load.gz")]
+  iosonar load derive ramp web.load.gz --growth 100 -o ramp.load.gz")]
 pub struct RampArgs {
     /// The load or result, plain or gzip; - is standard input
     #[arg(value_name = "LOAD", default_value = "-")]

@@ -24,9 +24,11 @@ pub enum Layout {
     Map(MapArgs),
     /// Print the free space of a file system: its ranges by size and by allocation group
     Free(FreeArgs),
-    /// Remove files from the page cache, and verify that nothing stays
+    /// Remove files from the page cache: 'iosonar cache evict'
+    #[command(hide = true)]
     Evict(EvictArgs),
-    /// Print how many pages of files are in the page cache
+    /// Print how many pages of files are in the page cache: 'iosonar cache count'
+    #[command(hide = true)]
     Cached(CachedArgs),
     /// Print latencies of a run by the place of its requests on the disk
     Latency(LatencyArgs),
@@ -224,7 +226,7 @@ impl From<UnitArg> for MapUnit {
     }
 }
 
-/// Options of `layout evict`.
+/// Options of `cache evict`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each file is flushed (fsync), evicted (POSIX_FADV_DONTNEED), and its pages are counted again. Pages stay that a process has \
@@ -234,8 +236,8 @@ host below a virtual machine are out of reach.
 Exit code 1: pages stay, or the kernel does not say whether any stay. 2: nothing could be evicted.
 
 Examples:
-  iosonar layout evict a.img
-  iosonar layout evict first                     all files of a directory")]
+  iosonar cache evict a.img
+  iosonar cache evict first           all files of a directory")]
 pub struct EvictArgs {
     /// Files, and directories that are walked
     #[arg(required = true, value_name = "FILE|DIR")]
@@ -247,7 +249,7 @@ pub struct EvictArgs {
     pub progress: ProgressArgs,
 }
 
-/// Options of `layout cached`.
+/// Options of `cache count`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The kernel answers the owner of a file and those who may write to it. For others the answer is 'unknown', never 'cached' or \
@@ -256,8 +258,8 @@ The kernel answers the owner of a file and those who may write to it. For others
 Exit code 1: of some files the answer is unknown, or they cannot be read. 2: of all files.
 
 Examples:
-  iosonar layout cached a.img
-  iosonar layout cached --json first             all files of a directory")]
+  iosonar cache count a.img
+  iosonar cache count --json first    all files of a directory")]
 pub struct CachedArgs {
     /// Files, and directories that are walked
     #[arg(required = true, value_name = "FILE|DIR")]

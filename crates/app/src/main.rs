@@ -43,7 +43,7 @@ mod verify_args;
 mod watch;
 mod witness;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Load, LoadCommand};
 use clap::FromArgMatches;
 use exit::{Exit, Failure};
 use std::ffi::OsString;
@@ -135,16 +135,23 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => commands::report(&args),
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
-        Command::Generate(args) => commands::generate(args),
+        Command::Load(LoadCommand { what: Load::Generate(args) }) | Command::Generate(args) => {
+            commands::generate(args)
+        }
         Command::Record(args) => commands::record(&args),
         Command::Check(args) => commands::check(&args),
         Command::Verify(args) => commands::verify(&args),
         Command::Convert(args) => commands::convert(&args),
         Command::Info(args) => commands::info(&args),
-        Command::Filter(args) => commands::filter(&args),
-        Command::Derive(args) => commands::derive(&args),
+        Command::Load(LoadCommand { what: Load::Filter(args) }) | Command::Filter(args) => {
+            commands::filter(&args)
+        }
+        Command::Load(LoadCommand { what: Load::Derive(args) }) | Command::Derive(args) => {
+            commands::derive(&args)
+        }
         Command::Matrix(args) => commands::matrix(&args),
         Command::Layout(args) => commands::layout(&args),
+        Command::Cache(args) => commands::cache(&args.what),
         Command::Xdd(args) => commands::xdd(&args.options),
         Command::Iozone(args) => commands::iozone(&args.options),
         Command::Blkreplay(args) => commands::blkreplay(&args.options),

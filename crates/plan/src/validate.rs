@@ -140,7 +140,7 @@ pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Res
             let rule = format!(
                 "'{step}' needs the end of the load, and standard input cannot be read before the run"
             );
-            let remedy = "save the load to a file, or let 'iosonar filter' write one";
+            let remedy = "save the load to a file, or let 'iosonar load filter' write one";
             Err(InvalidPlan::of("filter", rule).remedy(remedy))
         }
         None => Ok(()),

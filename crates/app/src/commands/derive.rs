@@ -1,4 +1,4 @@
-//! `iosonar derive`: loads made of whole loads.
+//! `iosonar load derive`: loads made of whole loads.
 
 use crate::args::{BackwardArg, LoadArgs};
 use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};

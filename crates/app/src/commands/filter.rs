@@ -1,4 +1,4 @@
-//! `iosonar filter`: a load made of a load.
+//! `iosonar load filter`: a load made of a load.
 
 use crate::args::FilterArgs;
 use crate::exit::{Exit, Failure};

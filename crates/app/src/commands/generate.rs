@@ -1,4 +1,4 @@
-//! `iosonar generate`: synthetic loads.
+//! `iosonar load generate`: synthetic loads.
 
 use crate::args::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};

@@ -54,7 +54,7 @@ pub use info::info;
 pub use iozone::{as_iozone, iozone};
 pub use judge::{explain, judge};
 pub use knee::knee;
-pub use layout::layout;
+pub use layout::{cache, layout};
 pub use live::live;
 pub use matrix::matrix;
 pub use plot::plot;

@@ -128,7 +128,7 @@ impl<'a> Line<'a> {
         let is_buffered = direct == Some("0") || self.is_on("buffered");
         let reads = !matches!(self.kind(), "write" | "randwrite" | "trim" | "randtrim");
         (is_buffered && reads && self.last("invalidate") != Some("0")).then(|| {
-            "before it starts fio removes its files from the page cache (invalidate=1), and run does not: 'iosonar layout evict FILE' \
+            "before it starts fio removes its files from the page cache (invalidate=1), and run does not: 'iosonar cache evict FILE' \
              does"
                 .into()
         })

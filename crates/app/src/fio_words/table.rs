@@ -80,7 +80,8 @@ const JOBS: &str = "a run has one job: start one after the other in a shell, or 
 const FLOW: &str = "use --lockstep with --steps to let targets wait for each other";
 const PRIORITY: &str = "use --realtime, --nice, or ionice(1) around the command";
 const TIMES: &str = "every request has its times; they cost some nanoseconds (docs/performance.md)";
-const MERGES: &str = "use 'iosonar derive' to put workloads side by side, or 'iosonar filter merge:FILE'";
+const MERGES: &str =
+    "use 'iosonar load derive' to put workloads side by side, or 'iosonar load filter merge:FILE'";
 const STEADY: &str = "use 'iosonar analyze DIR' after the run: it finds where the run is steady";
 const BATCHES: &str = "each request is issued as soon as fewer than --iodepth are in flight";
 const SUMMARY: &str = "the summary goes to standard output, and 'iosonar show RESULT > FILE' writes it again";

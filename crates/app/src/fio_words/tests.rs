@@ -114,7 +114,7 @@ fn what_means_another_load_is_said() {
         ("--rw=randread --numjobs=3 --number_ios=10", &["--number-ios=30"]),
         ("--rw=read --numjobs=2 --size=50%", &["--passes=2"]),
         ("--filename=a --rw=randread", &["without --direct=1"]),
-        ("--filename=a --rw=randread --direct=0", &["layout evict FILE"]),
+        ("--filename=a --rw=randread --direct=0", &["cache evict FILE"]),
         ("--filename=a --rw=randread --direct=1 --iodepth=32", &["uses psync"]),
         ("--rw=randread --direct=1 --iodepth=32 --ioengine=psync", &["--iodepth=1 is as in fio"]),
     ] {

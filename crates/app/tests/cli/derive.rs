@@ -1,4 +1,4 @@
-//! `iosonar derive` against its rules, recomputed in a straightforward way, and against another program's output for loads of others
+//! `iosonar load derive` against its rules, recomputed in a straightforward way, and against another program's output for loads of others
 //! (`transforms.expected.json`).
 
 use crate::filter::{Row, expected, read, sha256};

@@ -61,7 +61,7 @@ fn pages() -> Vec<(String, String)> {
     paths.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a page"))).collect()
 }
 
-/// The commands of the program, those of `derive` and `layout` too; the first one is the program itself.
+/// The commands of the program, those of `load`, `cache` and `layout` too; the first one is the program itself.
 fn subcommands(lab: &Lab) -> Vec<String> {
     let names = |of: &str| -> Vec<String> {
         let help = lab.expect(0, &format!("{of} -h")).out;
@@ -75,8 +75,9 @@ fn subcommands(lab: &Lab) -> Vec<String> {
     };
     let mut all = vec![String::new()];
     all.extend(names(""));
-    all.extend(names("derive"));
-    all.extend(names("layout"));
+    for parent in ["load", "load derive", "cache", "layout"] {
+        all.extend(names(parent));
+    }
     assert!(all.len() > 20, "{all:?}");
     all
 }
@@ -176,7 +177,7 @@ fn made(command: &str) -> Vec<&str> {
     let joined = words.iter().filter_map(|word| word.strip_prefix("--out="));
     let last = match words.get(1) {
         Some(&"convert") => words.last(),
-        Some(&"generate") => words.get(3),
+        Some(&"load") if words.get(2) == Some(&"generate") => words.get(4),
         _ => None,
     };
     named.chain(joined).chain(last.copied()).filter(|name| *name != "-").collect()

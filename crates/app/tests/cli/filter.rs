@@ -1,4 +1,4 @@
-//! `iosonar filter` against the output of other programs for the same loads (`transforms.expected.json`).
+//! `iosonar load filter` against the output of other programs for the same loads (`transforms.expected.json`).
 
 use crate::*;
 

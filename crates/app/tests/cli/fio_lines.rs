@@ -121,7 +121,7 @@ fn notes_say_what_fio_does() {
         ("--numjobs=4 --rate_iops=100 --rw=randread --time_based --runtime=1 --direct=1", "400 in all"),
         ("--rw=randread", "without --direct=1 fio goes through the page cache"),
         ("--rw=randread --direct=1 --iodepth=8", "without --ioengine fio uses psync"),
-        ("--rw=randread --direct=0 --ioengine=libaio", "iosonar layout evict"),
+        ("--rw=randread --direct=0 --ioengine=libaio", "iosonar cache evict"),
     ] {
         let told = lab.expect(0, &format!("run --filename=a.img {words} --show-plan"));
         assert!(told.err.contains(note), "{words}: {}", told.err);

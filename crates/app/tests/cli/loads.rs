@@ -304,3 +304,22 @@ fn a_result_in_blkreplays_form_is_a_load_again() {
         assert!(text.lines().any(|l| l.trim_start().starts_with(&format!("{time} ;"))), "{time}:\n{text}");
     }
 }
+
+#[test]
+fn earlier_words_of_commands_still_work_and_are_hidden() {
+    let lab = lab();
+    lab.expect(0, "load generate bursts new.load --duration 2s");
+    lab.expect(0, "generate bursts old.load --duration 2s");
+    lab.expect(0, "load filter sample:2 new.load -o new-half.load");
+    lab.expect(0, "filter sample:2 old.load -o old-half.load");
+    for (new, old) in [("new.load", "old.load"), ("new-half.load", "old-half.load")] {
+        let text = |name: &str| std::fs::read_to_string(lab.path(name)).unwrap();
+        assert_eq!(text(new), text(old));
+    }
+    let json = |words: &str| lab.expect(0, &format!("{words} --json new.load")).out;
+    assert_eq!(json("cache count"), json("layout cached"));
+    let commands = lab.expect(0, "--help").out;
+    assert!(commands.contains("\n  load ") && !commands.contains("\n  generate "), "{commands}");
+    assert!(!lab.expect(0, "layout --help").out.contains("evict"));
+    assert!(lab.expect(0, "generate --help").out.contains("iosonar load generate"));
+}

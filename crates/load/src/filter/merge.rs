@@ -66,7 +66,7 @@ impl Merge {
         texts: Texts,
     ) -> Merge {
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-        let remedy = format!("make a sorted one, iosonar filter sort '{file}' -o 'sorted-{name}'");
+        let remedy = format!("make a sorted one, iosonar load filter sort '{file}' -o 'sorted-{name}'");
         let load = Part::new(load, String::from("put a step 'sort' before the merge"));
         Merge { load, other: Part::new(other, remedy), by, filter, texts }
     }

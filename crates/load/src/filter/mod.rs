@@ -44,7 +44,7 @@ pub enum FilterError {
     },
     /// Requests would have to be held that memory has no room for.
     #[error(
-        "'{filter}' has to hold all requests before it, {each} bytes each, and memory has room for {most}: select fewer, or let 'iosonar filter' make the load where there is more memory",
+        "'{filter}' has to hold all requests before it, {each} bytes each, and memory has room for {most}: select fewer, or let 'iosonar load filter' make the load where there is more memory",
         each = hold::EACH
     )]
     NoRoom {

@@ -160,7 +160,7 @@ fn a_step_back_is_refused_where_loads_are_merged() {
     assert!(right.starts_with(&format!("{back_file}: line 2: time runs backward")), "{right}");
     // The remedies are ones.
     assert!(left.contains("put a step 'sort' before the merge"), "{left}");
-    assert!(right.contains("iosonar filter sort '"), "{right}");
+    assert!(right.contains("iosonar load filter sort '"), "{right}");
     let merged = run_text(Text::of(&back), &format!("sort | merge:{forth_file}"));
     let places: Vec<u64> = merged.unwrap().iter().map(|r| r.extent.offset / SECTOR).collect();
     assert_eq!(places, [8, 16, 8, 16]);

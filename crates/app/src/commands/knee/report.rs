@@ -161,7 +161,7 @@ fn text(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp], out: &Path, pictures: &[Pa
     if ramp.load_was_over {
         let _ = writeln!(
             text,
-            "  the load was over before the ramp: repeat it ('iosonar filter repeat:10'), and a higher rate is possible"
+            "  the load was over before the ramp: repeat it ('iosonar load filter repeat:10'), and a higher rate is possible"
         );
     }
     for stamp in &ramp.summary.stamps {

@@ -1,4 +1,4 @@
-//! `iosonar layout cached`: the share of files in the page cache.
+//! `iosonar cache count`: the share of files in the page cache.
 
 use super::files::open;
 use super::{TOOL, visit};

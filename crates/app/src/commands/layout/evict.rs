@@ -1,4 +1,4 @@
-//! `iosonar layout evict`: removes files from the page cache, and verifies it.
+//! `iosonar cache evict`: removes files from the page cache, and verifies it.
 
 use super::cached::{Answer, NOT_TOLD};
 use super::files::open;

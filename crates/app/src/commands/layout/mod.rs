@@ -12,7 +12,7 @@ mod pictures;
 mod run;
 mod stage;
 
-use crate::args::ProgressArgs;
+use crate::args::{Cache, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::layout_args::{Layout, LayoutArgs};
 use crate::output::{print_json, print_message};
@@ -36,6 +36,14 @@ pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
         Layout::Evict(args) => evict::evict(args),
         Layout::Cached(args) => cached::cached(args),
         Layout::Latency(args) => latency::latency(args),
+    }
+}
+
+/// Evicts files from the page cache, or counts their pages there.
+pub fn cache(args: &Cache) -> Result<Exit, Failure> {
+    match args {
+        Cache::Evict(args) => evict::evict(args),
+        Cache::Count(args) => cached::cached(args),
     }
 }
 
