@@ -54,7 +54,10 @@ const ARROWS: [(&str, &[&str]); 32] = [
         "studies",
         &["analyze", "archive", "engine", "evidence", "host", "judge", "os", "plan", "runner", "text"],
     ),
-    ("iosonar", &["analyze", "archive", "engine", "inputs", "os", "plan", "runner", "studies", "trace"]),
+    (
+        "iosonar",
+        &["analyze", "archive", "engine", "inputs", "os", "plan", "runner", "studies", "text", "trace"],
+    ),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (

@@ -24,7 +24,7 @@ pub struct Request {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file exists, or cannot be written.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", iosonar_text::shown(path))]
     Io {
         /// The load.
         path: PathBuf,
