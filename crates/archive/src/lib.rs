@@ -48,5 +48,5 @@ pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Miscompare, PassTimes, PhaseTimes, ProcessLoad, RECORDING,
     Recorded, ResolvedSetup, RunInfo, Stalls, TOOL, TargetInfo,
 };
-pub use state::{Breakage, Interruption, RunState, Signal, UnknownInterruption};
+pub use state::{Breakage, Interruption, RunState, Signal};
 pub use text::{CsvWriter, JsonWriter};

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
-use std::str::FromStr;
 
 /// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,19 +56,6 @@ impl Display for Interruption {
     }
 }
 
-impl FromStr for Interruption {
-    type Err = UnknownInterruption;
-
-    fn from_str(text: &str) -> Result<Interruption, UnknownInterruption> {
-        match text {
-            END_TIME => Ok(Interruption::EndTime),
-            name => Signal::of_name(name)
-                .map(Interruption::Signal)
-                .ok_or_else(|| UnknownInterruption(name.to_string())),
-        }
-    }
-}
-
 impl From<Interruption> for String {
     fn from(interruption: Interruption) -> String {
         interruption.to_string()
@@ -77,17 +63,16 @@ impl From<Interruption> for String {
 }
 
 impl TryFrom<String> for Interruption {
-    type Error = UnknownInterruption;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Interruption, UnknownInterruption> {
-        text.parse()
+    fn try_from(text: String) -> Result<Interruption, String> {
+        if text == END_TIME {
+            return Ok(Interruption::EndTime);
+        }
+        let signal = Signal::of_name(&text).map(Interruption::Signal);
+        signal.ok_or_else(|| format!("{text} is neither a signal nor \"{END_TIME}\""))
     }
 }
-
-/// A text that names neither a signal nor the end time.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is neither a signal nor \"{END_TIME}\"")]
-pub struct UnknownInterruption(String);
 
 /// A signal that stops the program, by its number on Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,11 +108,8 @@ impl Display for Signal {
 
 /// Why a run broke off, as sentences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", from = "String")]
-pub struct Breakage {
-    reasons: String,
-    lacks_records: bool,
-}
+#[serde(transparent)]
+pub struct Breakage(String);
 
 impl Breakage {
     /// Part of the sentence of a run that lacks records: archives keep sentences only.
@@ -135,7 +117,7 @@ impl Breakage {
 
     /// One or several reasons, the most important one first.
     pub fn of(reasons: &[String]) -> Breakage {
-        reasons.join("; ").into()
+        Breakage(reasons.join("; "))
     }
 
     /// The reason of a run whose records could not be written.
@@ -145,31 +127,25 @@ impl Breakage {
 
     /// Whether the archive lacks records of executed requests, because the disk of the result failed.
     pub fn lacks_records(&self) -> bool {
-        self.lacks_records
+        self.0.contains(Breakage::UNWRITTEN)
     }
 }
 
 impl Display for Breakage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reasons)
+        f.write_str(&self.0)
     }
 }
 
 impl From<String> for Breakage {
-    fn from(reasons: String) -> Breakage {
-        Breakage { lacks_records: reasons.contains(Breakage::UNWRITTEN), reasons }
+    fn from(reason: String) -> Breakage {
+        Breakage(reason)
     }
 }
 
 impl From<&str> for Breakage {
-    fn from(reasons: &str) -> Breakage {
-        reasons.to_string().into()
-    }
-}
-
-impl From<Breakage> for String {
-    fn from(breakage: Breakage) -> String {
-        breakage.reasons
+    fn from(reason: &str) -> Breakage {
+        Breakage(reason.to_string())
     }
 }
 

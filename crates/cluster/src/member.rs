@@ -2,8 +2,7 @@
 //! keeps its records.
 
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
-use iosonar_archive::remove_archive;
-use iosonar_archive::{LOG, TOOL};
+use iosonar_archive::{LOG, Signal, TOOL, remove_archive};
 use iosonar_engine::{Control, Prepared, Rendezvous};
 use iosonar_host::Root;
 use iosonar_load::Notice;
@@ -22,8 +21,6 @@ use std::time::Duration;
 
 /// Interval at which a wait for the coordinator checks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(20);
-/// Signal assumed when the coordinator ends: that of a closed terminal.
-const SIGHUP: i32 = 1;
 
 /// State shared by both threads of a process: the listener and the runner.
 struct Line<W> {
@@ -244,7 +241,8 @@ fn listen<W: Write + Send + 'static>(
         }
         // The result has no receiver any more.
         if line.control.signal().is_none() {
-            line.control.stop(SIGHUP);
+            // As when a terminal is closed: the coordinator ended.
+            line.control.stop(Signal::HANG_UP.0);
         }
     };
     // The thread ends with the process: the coordinator closes its side when it has the result.

@@ -166,15 +166,15 @@ mod tests {
             _ => None,
         });
         let parsed: Vec<_> = parsed.map(|r| (r.op, r.time.0, r.extent.offset, r.extent.length)).collect();
-        let placed = |op, number: u64| {
-            (
-                op,
-                number * 1000,
-                if op == Op::Flush { 0 } else { 8192 },
-                if op == Op::Flush { 0 } else { 4096 },
-            )
-        };
-        let wanted: Vec<_> = ops.into_iter().zip(1..).map(|(op, number)| placed(op, number)).collect();
+        let wanted: Vec<_> = ops
+            .into_iter()
+            .zip(1..)
+            .map(|(op, number)| {
+                // A flush has no place.
+                let (offset, length) = if op == Op::Flush { (0, 0) } else { (8192, 4096) };
+                (op, number * 1000, offset, length)
+            })
+            .collect();
         assert_eq!(parsed, wanted);
     }
 }

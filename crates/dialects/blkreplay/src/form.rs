@@ -1,6 +1,6 @@
 //! Keywords and formats shared by export and import.
 
-use iosonar_archive::RunState;
+use iosonar_archive::{Interruption, RunState};
 use iosonar_plan::{Nanos, OverlapPolicy};
 
 /// Names of the tail, in its order, with blkreplay's inner spacing.
@@ -70,7 +70,10 @@ pub(crate) fn parse_state(text: &str) -> Option<RunState> {
         "running" => Some(RunState::Running),
         "finished" => Some(RunState::Finished),
         _ => reason("interrupted")
-            .map(|by| by.parse().map_or_else(|_| RunState::Broken(text.into()), RunState::Interrupted))
+            .map(|by| {
+                Interruption::try_from(by.to_string())
+                    .map_or_else(|_| RunState::Broken(text.into()), RunState::Interrupted)
+            })
             .or_else(|| reason("broken").map(|why| RunState::Broken(why.into()))),
     }
 }
@@ -78,7 +81,7 @@ pub(crate) fn parse_state(text: &str) -> Option<RunState> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_archive::{Interruption, Signal};
+    use iosonar_archive::Signal;
 
     #[test]
     fn states_read_back() {

@@ -13,7 +13,7 @@ use iosonar_analyze::Summary;
 use iosonar_analyze::knee::{
     KneeVerdict, RampRow, RampTally, RampedOverload, RampedOverloadFinder, find_knee,
 };
-use iosonar_archive::{Archive, Interruption, RunInfo, RunState};
+use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_inputs::SummaryOptions;
 use iosonar_plan::{
     Backward, ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy,
@@ -54,9 +54,8 @@ impl Ramp {
     /// Why it was ended from outside: a signal, or the reason of an abort.
     pub fn stopped_by(&self) -> Option<String> {
         match &self.info.state {
-            RunState::Interrupted(Interruption::Signal(signal)) => Some(signal.to_string()),
             RunState::Broken(why) => Some(why.to_string()),
-            _ => None,
+            state => state.signal().map(|signal| signal.to_string()),
         }
     }
 
