@@ -2,10 +2,9 @@
 
 use crate::exit::Failure;
 use crate::output::print_message;
-use crate::outputs::gate_of;
 use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
-use iosonar_host::output::{Existing, Output, OutputName};
+use iosonar_host::output::{self, Output};
 use iosonar_text::shown;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -55,12 +54,12 @@ pub fn write_quietly(
 
 /// Opens an output that must not exist.
 pub fn create(option: &str, path: &Path) -> Result<Output, Failure> {
-    gate_of(&[]).create(&OutputName::new(option, path), Existing::Keep).map_err(Failure::refused)
+    output::create_new(option, path).map_err(Failure::refused)
 }
 
 /// Refuses an existing path: for outputs that are put in place by renaming.
 pub fn check_absent(option: &str, path: &Path) -> Result<(), Failure> {
-    gate_of(&[]).check_absent(&OutputName::new(option, path)).map_err(Failure::refused)
+    output::check_absent(option, path).map_err(Failure::refused)
 }
 
 /// Names the output in its errors: the callers' closures have errors of many kinds.

@@ -9,7 +9,7 @@ use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
 use crate::witness::{self, Witness};
 use iosonar_analyze::Limits;
-use iosonar_engine::{Prepared, ScanMoment, Snapshot};
+use iosonar_engine::{Prepared, Snapshot};
 use iosonar_inputs::Input;
 use iosonar_judge::Sign;
 use iosonar_os::usage::thread_cpu_ns;
@@ -126,7 +126,11 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
             _ => writeln!(
                 std::io::stderr(),
                 "{}",
-                scene.progress.scan().moment().map_or_else(|| meter.line(&now, scene.prepared), scan_line)
+                scene
+                    .progress
+                    .scan()
+                    .moment()
+                    .map_or_else(|| meter.line(&now, scene.prepared), |scan| scan.to_string())
             ),
         };
         meter.last = now;
@@ -197,7 +201,7 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
                 .progress
                 .scan()
                 .moment()
-                .map_or_else(|| watched_line(&watch, &signs, width()), scan_line);
+                .map_or_else(|| watched_line(&watch, &signs, width()), |scan| scan.to_string());
             screen::put(&format!("\r\x1b[K{line}"));
         }
         scene.progress.note_watching(cost.so_far());
@@ -295,15 +299,6 @@ fn watched_line(watch: &Watch<'_>, signs: &[Sign], width: usize) -> String {
         },
         width,
     )
-}
-
-/// Formats the progress of a verification scan.
-pub fn scan_line(moment: ScanMoment) -> String {
-    let ScanMoment { done, total, elapsed } = moment;
-    let share = if total == 0 { 1.0 } else { done as f64 / total as f64 };
-    let left = (share > 0.0).then(|| elapsed.as_secs_f64() * (1.0 - share) / share);
-    let left = left.map_or(String::new(), |left| format!(", {left:.0} s left"));
-    format!("final scan: {:.0} % of {}{left}", share * 100.0, units::bytes(total))
 }
 
 fn json(now: &Snapshot, meter: &Meter, scene: &Scene<'_>) -> String {

@@ -53,9 +53,27 @@ fn end_program(signal: i32) -> ! {
     unreachable!("the process has ended")
 }
 
-/// Ends commands that change no target on a signal: `end` is set to its number; the second signal ends the program after calling `abort`,
-/// which must remove temporary state.
+/// Stops commands that change no target on a signal; the second signal ends the program after calling `abort`, which must remove temporary
+/// state.
+pub fn stop_on_signal(control: Arc<Control>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    let stop = move |signal| {
+        let is_second = control.signal().is_some();
+        control.stop(signal);
+        is_second
+    };
+    listen(stop, abort)
+}
+
+/// The same with a number for the signal: `end` is set to it.
 pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    listen(move |signal| end.swap(signal, Relaxed) != 0, abort)
+}
+
+/// Listens to signals. `stop` returns whether one came before.
+fn listen(
+    stop: impl Fn(i32) -> bool + Send + 'static,
+    abort: impl Fn() + Send + 'static,
+) -> std::io::Result<()> {
     tell_ignored_interrupt();
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
     let mut signals = Signals::new(wanted)?;
@@ -63,7 +81,7 @@ pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> 
         for signal in signals.forever() {
             if signal == SIGTSTP {
                 stop_for_a_while();
-            } else if end.swap(signal, Relaxed) != 0 {
+            } else if stop(signal) {
                 screen::restore();
                 abort();
                 end_program(signal);

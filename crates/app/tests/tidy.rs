@@ -41,7 +41,21 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("dialect-iozone", &["campaign", "plan", "text"]),
     ("dialect-xdd", &["analyze", "archive", "plan", "text", "trace"]),
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
-    ("inputs", &["analyze", "archive", "dialect-blkreplay", "judge", "os", "plan", "text", "trace"]),
+    (
+        "inputs",
+        &[
+            "analyze",
+            "archive",
+            "capture",
+            "dialect-blkreplay",
+            "evidence",
+            "judge",
+            "os",
+            "plan",
+            "text",
+            "trace",
+        ],
+    ),
     (
         "runner",
         &[
@@ -52,7 +66,22 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner", "text"]),
     (
         "studies",
-        &["analyze", "archive", "engine", "evidence", "host", "judge", "os", "plan", "runner", "text"],
+        &[
+            "analyze",
+            "archive",
+            "capture",
+            "dialect-blkreplay",
+            "engine",
+            "evidence",
+            "host",
+            "inputs",
+            "judge",
+            "os",
+            "plan",
+            "runner",
+            "text",
+            "trace",
+        ],
     ),
     (
         "iosonar",

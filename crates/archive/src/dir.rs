@@ -42,7 +42,7 @@ pub const SUMMARY: &str = "summary.json";
 pub const HISTOGRAMS: &str = "histograms.hlog";
 
 /// Facts about a recording of live devices.
-pub const RECORDING_FACTS: &str = "recording.json";
+pub(crate) const RECORDING_FACTS: &str = "recording.json";
 /// Directory with the events of a recording.
 pub const EVENTS: &str = "events";
 /// Directory with the archives of a run's processes, until they are merged.

@@ -1,6 +1,7 @@
 //! Why an archive cannot be written or read.
 
 use crate::ARCHIVE_VERSION;
+use crate::dir::RECORDING_FACTS;
 use iosonar_text::shown;
 use parquet::errors::ParquetError;
 use std::path::Path;
@@ -33,6 +34,9 @@ pub enum ArchiveError {
     /// Not an archive.
     #[error("{0} is no archive: it has no {RUN}; name a directory that a run wrote with --out")]
     NoArchive(String),
+    /// Not a recording of live devices.
+    #[error("{0} is no recording: it has no {RECORDING_FACTS}; name a directory that 'iosonar record' made")]
+    NoRecording(String),
     /// An unsupported archive version.
     #[error("{path} has archive version {found}, this program reads version {ARCHIVE_VERSION}")]
     Version {

@@ -20,13 +20,14 @@ mod pages;
 mod parquet;
 mod paths;
 mod record;
+mod recording;
 mod run;
 mod state;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveWriter, EVENTS, HISTOGRAMS, LOG, MadeLog, MadeRecords, PARTS, RECORDING_FACTS, RECORDS,
-    SUMMARY, SeriesLog, is_whole, parse_sample, remove_archive,
+    Archive, ArchiveWriter, EVENTS, HISTOGRAMS, LOG, MadeLog, MadeRecords, PARTS, RECORDS, SUMMARY,
+    SeriesLog, is_whole, parse_sample, remove_archive,
 };
 pub use error::ArchiveError;
 pub use extents::TargetMap;
@@ -44,6 +45,7 @@ pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use paths::{Located, Missing, PlaceOfPath};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
+pub use recording::{BLKTRACE, RecordingCounts, RecordingFacts};
 pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Miscompare, PassTimes, PhaseTimes, ProcessLoad, RECORDING,
     Recorded, ResolvedSetup, RunInfo, Stalls, TOOL, TargetInfo,

@@ -5,6 +5,7 @@ use crate::error::CaptureError;
 use crate::tracepoints::Tracepoints;
 use iosonar_trace::kernel::{Device, Event};
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Events to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +68,32 @@ pub struct Recorder {
     ready: Vec<Event>,
     /// Number of events lost so far.
     lost: u64,
+    /// Dropped last, when the kernel's state is undone.
+    _live: Live,
+}
+
+/// Recorders of this process whose changes in the kernel are not undone yet.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether this process has changes in the kernel that its recorders have not undone yet.
+pub fn is_recording() -> bool {
+    LIVE.load(Relaxed) > 0
+}
+
+/// Counts a recorder while it exists.
+struct Live;
+
+impl Live {
+    fn new() -> Live {
+        LIVE.fetch_add(1, Relaxed);
+        Live
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(1, Relaxed);
+    }
 }
 
 enum Source {
@@ -110,11 +137,12 @@ impl Recorder {
     /// # Errors
     /// The kernel refuses, or lacks the interface.
     pub fn start(settings: &Settings) -> Result<Recorder, CaptureError> {
+        let live = Live::new();
         let source = match settings.interface {
             Interface::Tracepoints => Source::Tracepoints(Tracepoints::start(settings)?),
             Interface::Blktrace => Source::Blktrace(Blktrace::start(settings)?),
         };
-        Ok(Recorder { source, waiting: Vec::new(), ready: Vec::new(), lost: 0 })
+        Ok(Recorder { source, waiting: Vec::new(), ready: Vec::new(), lost: 0, _live: live })
     }
 
     /// Enables or disables the kernel's events, to compare a kernel without them with a machine without recording.

@@ -215,6 +215,22 @@ impl<'a> Gate<'a> {
 /// Bytes per write.
 const PIECE: usize = 1 << 16;
 
+/// Creates a file that must not exist; `option` names it in errors.
+///
+/// # Errors
+/// The file exists, or no file may or can be created there.
+pub fn create_new(option: &str, path: &Path) -> Result<Output, OutputError> {
+    Gate::new(&Root::default()).create(&OutputName::new(option, path), Existing::Keep)
+}
+
+/// Refuses an existing path, for outputs that are put in place by renaming.
+///
+/// # Errors
+/// The path exists, or nothing may be created there.
+pub fn check_absent(option: &str, path: &Path) -> Result<(), OutputError> {
+    Gate::new(&Root::default()).check_absent(&OutputName::new(option, path))
+}
+
 /// An output being written. Until it is published, a new one leaves nothing, and a replaced one is unchanged.
 #[derive(Debug)]
 pub struct Output {

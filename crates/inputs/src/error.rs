@@ -56,6 +56,42 @@ pub enum OpenError {
         /// Whether the limit was typed.
         is_typed: bool,
     },
+    /// An option does not fit the input.
+    #[error("{option}: {why}")]
+    Option {
+        /// The option, as typed.
+        option: String,
+        /// The reason, and the remedy.
+        why: String,
+    },
+    /// The content cannot be used.
+    #[error("{name}: {why}")]
+    Content {
+        /// The input.
+        name: String,
+        /// The reason, and the remedy.
+        why: String,
+    },
+    /// A trace cannot be read to its end.
+    #[error("{name}: {error}")]
+    Trace {
+        /// The trace.
+        name: String,
+        /// The error.
+        #[source]
+        error: iosonar_trace::TraceError,
+    },
+    /// Several devices of two traces cannot be matched.
+    #[error(
+        "the one has the devices {first}, the other {second}, and which of them are the same is not known: compare one at a time, with \
+         loads that 'iosonar convert --split device' makes"
+    )]
+    Unmatched {
+        /// Devices of the first trace.
+        first: String,
+        /// Devices of the second trace.
+        second: String,
+    },
     /// Standard input is named twice.
     #[error("- stands for standard input, which can be read only once")]
     TwiceStandardInput,
@@ -65,6 +101,14 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    pub(crate) fn option(option: impl Display, why: impl Display) -> OpenError {
+        OpenError::Option { option: option.to_string(), why: why.to_string() }
+    }
+
+    pub(crate) fn content(name: impl Display, why: impl Display) -> OpenError {
+        OpenError::Content { name: name.to_string(), why: why.to_string() }
+    }
+
     pub(crate) fn io(what: impl Display) -> impl FnOnce(io::Error) -> OpenError {
         let what = what.to_string();
         move |error| OpenError::Io { what, error }

@@ -12,6 +12,7 @@ mod result;
 mod run_analysis;
 mod source;
 mod study;
+pub mod traces;
 
 pub use comparison::{ComparisonError, comparisons};
 pub use error::OpenError;

@@ -37,6 +37,7 @@
 //! | `replay` | replays a load on a file, with progress and notices |
 //! | `workload` | issues a workload that an iterator of requests makes |
 //! | `analyze` | reads a result: summary, findings, and its records one by one |
+//! | `record` | records the block I/O of a device (as root) |
 //! | `compare` | compares a result with a baseline |
 //!
 //! # Safety of targets
@@ -61,10 +62,10 @@ pub use iosonar_engine::{Control, PrepareError};
 pub use iosonar_inputs::{
     ComparisonError, Figures, FiguresError, Input, OpenError, RunAnalysis, SummaryOptions, comparisons,
 };
-pub use iosonar_plan::{Decimal, Nanos, Op, Plan};
+pub use iosonar_plan::{ByteSize, Decimal, Nanos, Op, Plan};
 pub use iosonar_runner::{
-    ConcludeError, Concluded, Ended, Error, ErrorKind, Notice, Observer, Problem, Ready, Scene, Session,
-    Silent, Stage, new_run_id,
+    ConcludeError, Concluded, Ended, Error, ErrorKind, Notice, Observer, Problem, Progress, Ready, Scene,
+    Session, Silent, Stage, new_run_id,
 };
-pub use iosonar_studies::{doctor, fill};
+pub use iosonar_studies::{check, convert, doctor, fill, record};
 pub use load::{LoadError, Request, write_load};

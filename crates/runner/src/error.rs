@@ -1,6 +1,7 @@
 //! Why a verb has no answer.
 
-use iosonar_archive::Signal;
+use iosonar_archive::{ArchiveError, Signal};
+use iosonar_inputs::{FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
 use std::fmt;
 
@@ -65,6 +66,31 @@ impl Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
         if is_explained(&error) { Error::refused(error) } else { Error::broke(error) }
+    }
+}
+
+/// An input that cannot be opened is refused.
+impl From<OpenError> for Error {
+    fn from(error: OpenError) -> Error {
+        Error::refused(error)
+    }
+}
+
+/// A damaged archive is refused; otherwise the work broke.
+impl From<ArchiveError> for Error {
+    fn from(error: ArchiveError) -> Error {
+        let broke = matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_));
+        if broke { Error::broke(error) } else { Error::refused(error) }
+    }
+}
+
+impl From<FiguresError> for Error {
+    fn from(error: FiguresError) -> Error {
+        match error {
+            FiguresError::Open(error) => error.into(),
+            FiguresError::Archive(error) => error.into(),
+            FiguresError::Records(error) => error.into(),
+        }
     }
 }
 

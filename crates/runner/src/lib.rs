@@ -59,6 +59,6 @@ pub mod write_back;
 pub use conclude::{ConcludeError, Concluded, Encoded, Problem, conclude_late, finish, keep};
 pub use error::{Error, ErrorKind};
 pub use intent::{Intent, MachineBefore, TargetUse, share_writes};
-pub use observer::{Notice, Observer, Silent, Stage};
+pub use observer::{Notice, Observer, Progress, Silent, Stage};
 pub use run::{Begun, CarryOutError, Ended, Purpose, Ready, Scene, new_run_id};
 pub use session::{Session, announcement};

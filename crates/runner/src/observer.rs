@@ -13,6 +13,9 @@ pub trait Observer: Send + Sync {
     /// Receives a fact for people; its text is that of `Display`, one line.
     fn notice(&self, _notice: &Notice<'_>) {}
 
+    /// Shows work that is no run; called about once a second.
+    fn progress(&self, _progress: &Progress<'_>) {}
+
     /// Reports that the session enters a stage.
     fn stage(&self, _stage: Stage) {}
 
@@ -26,6 +29,15 @@ pub trait Observer: Send + Sync {
 pub struct Silent;
 
 impl Observer for Silent {}
+
+/// How far work is that is no run.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Time since its start.
+    pub elapsed: Duration,
+    /// A line for people.
+    pub text: &'a str,
+}
 
 /// Stages of a session, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +70,17 @@ pub enum Notice<'a> {
     Target(&'a str),
     /// A caution before the run, or what a probe has found.
     Caution(&'a str),
-    /// A choice that the verb made for the question.
+    /// A choice that the verb made for the question, or a remark on its work.
     Remark(&'a str),
+    /// Entries of an input cannot be read, and are skipped.
+    Skipped(&'a str),
+    /// An output is complete.
+    Made {
+        /// Its path.
+        path: &'a Path,
+        /// Requests in it.
+        requests: u64,
+    },
     /// Dirty pages are written back before the run, and that takes long.
     WritingBack {
         /// How long the session waits at most.
@@ -82,7 +103,8 @@ impl fmt::Display for Notice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::Load { path, notice } => f.write_str(&notice.text(path)),
-            Notice::Target(text) | Notice::Caution(text) => f.write_str(text),
+            Notice::Target(text) | Notice::Caution(text) | Notice::Skipped(text) => f.write_str(text),
+            Notice::Made { path, requests } => write!(f, "{}: {requests} requests", shown(path)),
             Notice::Remark(text) => write!(f, "iosonar: {text}"),
             Notice::WritingBack { longest } => write!(
                 f,

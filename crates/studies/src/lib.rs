@@ -4,5 +4,11 @@
 //! holds the result; other files serve these. This room knows no arguments, no signals and no terminal: a command turns arguments into a
 //! question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
 
+pub mod check;
+pub mod convert;
 pub mod doctor;
 pub mod fill;
+pub mod info;
+mod new_archive;
+pub mod record;
+pub mod verify;

@@ -2,18 +2,21 @@
 //! -ts dump`); a table of cells from IOzone's output.
 
 use crate::args::ImportArgs;
+use crate::commands::convert::print_answer;
 use crate::exit::{Exit, Failure};
 use crate::new_load;
 use crate::output;
-use crate::traces::{Form, Output, Outputs, Reading, open};
+use crate::session;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_iozone::{import_file, is_iozones};
 use iosonar_dialect_xdd::{is_dump, read_dump};
+use iosonar_inputs::traces::Reading;
 use iosonar_inputs::{Figures, Input, Source, SummaryOptions};
 use iosonar_os::bounded;
 use iosonar_runner::{finish, keep};
+use iosonar_studies::convert::{self, Form, Question};
 use iosonar_text::shown;
 use iosonar_trace::Format;
 use std::io::{self, Read, Write};
@@ -89,7 +92,7 @@ fn import_requests(source: Source, head: &[u8], file: &PathBuf, args: &ImportArg
         return import_dump(file, args, &name);
     }
     if is_file && Format::recognise(head) == Some(Format::FioLatency) {
-        return import_latencies(file, args, &name);
+        return import_latencies(file, args);
     }
     // The plan is written before the records, but derived from all of them: the file is read twice.
     let imported = read(source.text()?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
@@ -125,27 +128,24 @@ fn conclude(
     Ok(Exit::Fine)
 }
 
-/// Imports a latency log of fio: the same as a conversion of it.
-fn import_latencies(file: &PathBuf, args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
-    let mut trace = open(std::slice::from_ref(file), &Reading::plain())?;
+/// Imports a latency log of fio: a conversion of it.
+fn import_latencies(file: &Path, args: &ImportArgs) -> Result<Exit, Failure> {
     let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let stem = stem.trim_end_matches(".gz").trim_end_matches(".log");
     let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem));
-    let origin = format!("made by iosonar import of {name} ({})", trace.format);
-    let how = Output { form: Form::Archive, block: 512, fio_file: String::new(), origin };
-    let mut outputs = Outputs::new(how, &dir, false)?;
-    let bad = trace.each(|request, device| outputs.push("", request, device))?;
-    let besides =
-        trace.requests.besides().into_iter().filter(|(what, count)| *count > 0 && what.contains("place"));
-    let mut remarks: Vec<String> = besides.map(|(what, count)| format!("{count} {what}")).collect();
-    if bad > 0 {
-        remarks.push(format!("{bad} entries are damaged and were skipped"));
-    }
-    let written = outputs.end(&remarks, None)?;
-    remarks.extend(written.remarks(trace.unstarted));
-    remarks.iter().for_each(|remark| output::print_message(format_args!("iosonar: {name}: {remark}")));
+    let question = Question {
+        inputs: vec![file.to_path_buf()],
+        out: dir.clone(),
+        form: Form::Archive,
+        reading: Reading::default(),
+        split: None,
+        fio_file: String::new(),
+        verb: "import",
+    };
+    let answer = convert::run(&session::printing(), &question, &mut io::sink())?;
+    print_answer(&answer);
     println!("{}", shown(&dir));
-    Ok(if written.requests == 0 { Exit::Failed } else { Exit::Fine })
+    Ok(if answer.written.requests == 0 { Exit::Failed } else { Exit::Fine })
 }
 
 fn import_dump(file: &Path, args: &ImportArgs, name: &str) -> Result<Exit, Failure> {

@@ -58,7 +58,7 @@ pub use layout::{cache, layout};
 pub use live::live;
 pub use matrix::matrix;
 pub use plot::plot;
-pub use record::{record, recorded_requests};
+pub use record::record;
 pub use replay::replay;
 pub use report::report;
 pub use run::run;

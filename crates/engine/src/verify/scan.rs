@@ -15,7 +15,9 @@ use iosonar_backend::{Completion, Faulty, Setup, real};
 use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, Engine, Nanos, SECTOR, ShortPolicy, SimModel};
+use iosonar_text::units::bytes;
 use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
+use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -44,6 +46,17 @@ pub struct ScanMoment {
     pub total: u64,
     /// Elapsed time.
     pub elapsed: Duration,
+}
+
+impl fmt::Display for ScanMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = if self.total == 0 { 1.0 } else { self.done as f64 / self.total as f64 };
+        write!(f, "final scan: {:.0} % of {}", share * 100.0, bytes(self.total))?;
+        match share > 0.0 {
+            true => write!(f, ", {:.0} s left", self.elapsed.as_secs_f64() * (1.0 - share) / share),
+            false => Ok(()),
+        }
+    }
 }
 
 impl ScanProgress {

@@ -1,16 +1,12 @@
 //! The overhead of recording: alternating windows with and without it, while a load uses the devices.
 
-use super::{InKernel, cpu_ns};
-use crate::exit::{Exit, Failure};
-use crate::output::print_lines;
-use crate::signals;
-use anyhow::anyhow;
-use iosonar_capture::{Recorder, Settings};
-use iosonar_host::{BlockDevice, TargetFacts};
-use iosonar_plan::Nanos;
+use super::devices::Devices;
+use super::question::Question;
+use super::run::{cpu_ns, settings};
+use iosonar_capture::Recorder;
+use iosonar_runner::{Error, Session};
+use std::fmt;
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Length of a window, and how often the buffers are emptied in one.
@@ -34,74 +30,79 @@ struct Pair {
     on: Sums,
 }
 
-/// Measures for `duration`, 20 s by default, and prints medians of ratios with the range of the pairs.
-pub fn measure(
-    settings: &Settings,
-    devices: &[(TargetFacts, BlockDevice)],
-    duration: Option<Nanos>,
-) -> Result<Exit, Failure> {
-    let pairs = duration.map_or(20, |d| d.0 / 1_000_000_000) / 2;
-    if pairs < 3 {
-        return Err(Failure::refused(anyhow!(
-            "--measure-overhead needs --duration 6s at least: three pairs of windows of a second each"
-        )));
+/// What recording costs: medians of ratios with the range of the pairs.
+#[derive(Debug)]
+pub struct Overhead {
+    asked: u64,
+    pairs: Vec<Pair>,
+    events: u64,
+    own_ns: u64,
+    lost: u64,
+}
+
+/// Measures for the duration of the question, 20 s by default; a stop of the session ends it earlier.
+///
+/// # Errors
+/// The duration is too short, the kernel refuses, or nothing uses the devices.
+pub fn measure(session: &Session, question: &Question) -> Result<Overhead, Error> {
+    let asked = question.duration.map_or(20, |d| d.0 / 1_000_000_000) / 2;
+    if asked < 3 {
+        return Err(Error::refused_because(
+            "--measure-overhead needs --duration 6s at least: three pairs of windows of a second each",
+        ));
     }
-    let names: Vec<&str> = devices.iter().map(|(_, device)| device.name.as_str()).collect();
-    let mut recorder = Recorder::start(settings).map_err(Failure::refused)?;
-    let (mut found, mut events, mut own_ns, mut lost) = (Vec::new(), 0u64, 0u64, 0u64);
-    let end = Arc::new(AtomicI32::new(0));
-    let kernel = InKernel::default();
-    kernel.set(true);
-    let in_kernel = kernel.clone();
-    signals::end_on_signal(end.clone(), move || {
-        if in_kernel.is_left() {
-            print_lines("\niosonar: aborted; 'iosonar record --cleanup' switches tracing off");
-        }
-    })?;
-    for number in 0..pairs {
+    let devices = Devices::find(&question.devices)?;
+    devices.check(question.watch)?;
+    let names: Vec<&str> = devices.all().map(|device| device.name.as_str()).collect();
+    let mut recorder = Recorder::start(&settings(question, &devices)).map_err(Error::refused)?;
+    let mut found = Overhead { asked, pairs: Vec::new(), events: 0, own_ns: 0, lost: 0 };
+    for number in 0..asked {
         let mut pair = Pair::default();
         // Balances drift: off, on, on, off.
         for on in [number % 2 == 1, number % 2 == 0] {
-            recorder.set_events(on)?;
-            recorder.round()?;
+            recorder.set_events(on).map_err(Error::broke)?;
+            recorder.round().map_err(Error::broke)?;
             let cpu = cpu_ns();
-            let sums = window(&names, &end, || {
-                let round = recorder.round()?;
-                events += recorder.events().len() as u64;
-                lost += round.lost;
+            let sums = window(&names, session, || {
+                let round = recorder.round().map_err(Error::broke)?;
+                found.events += recorder.events().len() as u64;
+                found.lost += round.lost;
                 Ok(())
             })?;
             *(if on { &mut pair.on } else { &mut pair.off }) = sums;
-            own_ns += if on { cpu_ns() - cpu } else { 0 };
+            found.own_ns += if on { cpu_ns() - cpu } else { 0 };
         }
-        if end.load(Relaxed) != 0 {
+        if session.control.signal().is_some() {
             break;
         }
-        found.push(pair);
+        found.pairs.push(pair);
     }
-    drop(recorder);
-    kernel.set(false);
-    if found.iter().all(|pair| pair.off.ios == 0.0) {
-        return Err(Failure::refused(anyhow!(
+    if found.pairs.iter().all(|pair| pair.off.ios == 0.0) {
+        return Err(Error::refused_because(format_args!(
             "nothing used {} meanwhile: start what shall be recorded first",
             names.join(", ")
         )));
     }
-    println!(
-        "recording against nothing, {pairs} pairs of windows of 1 s: median (least .. greatest) of the ratios"
-    );
-    println!("  requests per second  {}", spread(&found, |s| Some(s.ios)));
-    println!("  mean latency         {}", spread(&found, |s| (s.ios > 0.0).then(|| s.io_ms / s.ios)));
-    println!("  CPU for a request    {}", spread(&found, |s| (s.ios > 0.0).then(|| s.busy_s / s.ios)));
-    let pairs = found.len();
-    let seconds = pairs.max(1) as f64;
-    println!(
-        "  this recorder        {:.2} % of a CPU, {:.0} ns for an event, {} events, {lost} lost",
-        own_ns as f64 / 1e7 / seconds,
-        own_ns as f64 / events.max(1) as f64,
-        events
-    );
-    Ok(Exit::Fine)
+    Ok(found)
+}
+
+impl fmt::Display for Overhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overhead { asked, pairs, events, own_ns, lost } = self;
+        writeln!(
+            f,
+            "recording against nothing, {asked} pairs of windows of 1 s: median (least .. greatest) of the ratios"
+        )?;
+        writeln!(f, "  requests per second  {}", spread(pairs, |s| Some(s.ios)))?;
+        writeln!(f, "  mean latency         {}", spread(pairs, |s| (s.ios > 0.0).then(|| s.io_ms / s.ios)))?;
+        writeln!(f, "  CPU for a request    {}", spread(pairs, |s| (s.ios > 0.0).then(|| s.busy_s / s.ios)))?;
+        let of_a_cpu = *own_ns as f64 / 1e7 / pairs.len().max(1) as f64;
+        let of_an_event = *own_ns as f64 / (*events).max(1) as f64;
+        writeln!(
+            f,
+            "  this recorder        {of_a_cpu:.2} % of a CPU, {of_an_event:.0} ns for an event, {events} events, {lost} lost"
+        )
+    }
 }
 
 /// Median and range of on / off.
@@ -116,14 +117,14 @@ fn spread(pairs: &[Pair], of: impl Fn(&Sums) -> Option<f64>) -> String {
     }
 }
 
-/// Measures a window; one ended by `end` does not count.
+/// Measures a window; one ended by the session does not count.
 fn window(
     names: &[&str],
-    end: &AtomicI32,
-    mut each: impl FnMut() -> Result<(), Failure>,
-) -> Result<Sums, Failure> {
+    session: &Session,
+    mut each: impl FnMut() -> Result<(), Error>,
+) -> Result<Sums, Error> {
     let (begin, before) = (Instant::now(), sums(names)?);
-    while begin.elapsed() < WINDOW && end.load(Relaxed) == 0 {
+    while begin.elapsed() < WINDOW && session.control.signal().is_none() {
         std::thread::sleep(ROUND.min(WINDOW.saturating_sub(begin.elapsed())));
         each()?;
     }
@@ -136,7 +137,7 @@ fn window(
 }
 
 /// Reads `/sys/block/NAME/stat` and `/proc/stat`, in the forms of the kernel's `Documentation/block/stat.rst` and of proc(5).
-fn sums(names: &[&str]) -> Result<Sums, Failure> {
+fn sums(names: &[&str]) -> Result<Sums, Error> {
     let mut sums = Sums::default();
     for name in names {
         let text = fs::read_to_string(format!("/sys/block/{name}/stat"))?;

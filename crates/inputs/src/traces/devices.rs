@@ -1,8 +1,8 @@
 //! The names of devices: one is `/dev/sda` for one trace and `8,0` for another.
 
-use anyhow::anyhow;
+use crate::OpenError;
 use iosonar_archive::Archive;
-use iosonar_host::{TargetFacts, TargetKind};
+use iosonar_evidence::{TargetFacts, TargetKind};
 use std::path::{Path, PathBuf};
 
 /// Devices that are named in a message.
@@ -56,28 +56,34 @@ fn usual(name: &str) -> String {
 }
 
 /// Some devices for a message.
-pub fn listed(devices: &[String]) -> String {
+fn listed(devices: &[String]) -> String {
     let more = if devices.len() > NAMED { " …" } else { "" };
     let some: Vec<&str> = devices.iter().take(NAMED).map(String::as_str).collect();
     some.join("  ") + more
 }
 
 /// Refuses names typed with `--device` that are not devices of the trace, once it has been read.
-pub fn refuse_unknown(
+pub(super) fn refuse_unknown(
     wanted: &[String],
     devices: &[String],
     names: &DeviceNames,
     trace: &str,
-) -> anyhow::Result<()> {
+) -> Result<(), OpenError> {
     let is_there = |wanted: &&String| devices.iter().any(|device| names.are_same(device, wanted));
     let Some(unknown) = wanted.iter().find(|wanted| !is_there(wanted)) else { return Ok(()) };
     if devices.is_empty() {
         return Ok(());
     }
     if devices.iter().all(String::is_empty) {
-        return Err(anyhow!("--device {unknown}: {trace} names no devices: leave the option out"));
+        return Err(OpenError::option(
+            format_args!("--device {unknown}"),
+            format_args!("{trace} names no devices: leave the option out"),
+        ));
     }
-    Err(anyhow!("--device {unknown}: {trace} has no such device; those that it has: {}", listed(devices)))
+    Err(OpenError::option(
+        format_args!("--device {unknown}"),
+        format_args!("{trace} has no such device; those that it has: {}", listed(devices)),
+    ))
 }
 
 /// Numbering of the devices of two traces, so that equal numbers mean the same device.
@@ -100,7 +106,7 @@ pub enum Matched {
 ///
 /// # Errors
 /// Both have several, and no pair is known to be the same device.
-pub fn matched(first: &[String], second: &[String], names: &DeviceNames) -> anyhow::Result<Matched> {
+pub fn matched(first: &[String], second: &[String], names: &DeviceNames) -> Result<Matched, OpenError> {
     if first.len() <= 1 && second.len() <= 1 {
         return Ok(Matched::AsOne(None));
     }
@@ -109,12 +115,7 @@ pub fn matched(first: &[String], second: &[String], names: &DeviceNames) -> anyh
     let are_named = first.iter().chain(second).all(|name| !name.is_empty());
     if !are_named || places.iter().all(Option::is_none) {
         if first.len() > 1 && second.len() > 1 {
-            return Err(anyhow!(
-                "the one has the devices {}, the other {}, and which of them are the same is not known: compare one at a \
-                 time, with loads that 'iosonar convert --split device' makes",
-                listed(first),
-                listed(second)
-            ));
+            return Err(OpenError::Unmatched { first: listed(first), second: listed(second) });
         }
         let several = listed(if first.len() > 1 { first } else { second });
         return Ok(Matched::AsOne(Some(format!(

@@ -1,0 +1,119 @@
+//! `iosonar record`: the block I/O of live devices as an archive.
+
+use crate::exit::{Exit, Failure};
+use crate::output::{print, print_lines, print_message, unused_name, utc_stamp};
+use crate::progress_line::ProgressLine;
+use crate::record_args::{InterfaceArg, RecordArgs, WatchArg};
+use crate::session::command_line;
+use crate::signals;
+use iosonar_capture::{cleanup, is_recording};
+use iosonar_engine::Control;
+use iosonar_runner::Session;
+use iosonar_studies::record::{self, Devices, Interface, Question, Watch, overhead};
+use iosonar_text::shown;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Number of checks whether tracing is off, one each 10 ms.
+const PATIENCE: u32 = 200;
+
+/// Records, measures the overhead of recording, or cleans up.
+pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
+    if args.cleanup {
+        return clean(&args.devices);
+    }
+    let question = question(args)?;
+    let control = Arc::new(Control::default());
+    if args.measure_overhead {
+        signals::stop_on_signal(control.clone(), || {
+            if is_left() {
+                print_lines("\niosonar: aborted; 'iosonar record --cleanup' switches tracing off");
+            }
+        })?;
+        print(&overhead::measure(&session(args, control), &question)?.to_string())?;
+        return Ok(Exit::Fine);
+    }
+    let dir = question.out.clone();
+    signals::stop_on_signal(control.clone(), move || print_aborted(is_left(), &dir))?;
+    let answer = record::run(&session(args, control), &question)?;
+    print(&answer.to_string())?;
+    println!("{}", shown(&question.out));
+    // Ctrl-C is the normal end of a recording: no failure.
+    Ok(if answer.broken().is_some() { Exit::Failed } else { Exit::Fine })
+}
+
+fn session(args: &RecordArgs, control: Arc<Control>) -> Session {
+    Session { control, observer: Arc::new(ProgressLine::new(!args.no_progress)), command: command_line() }
+}
+
+fn question(args: &RecordArgs) -> Result<Question, Failure> {
+    let out = args.out.clone().map(Ok).unwrap_or_else(|| new_name(&args.devices))?;
+    Ok(Question {
+        devices: args.devices.clone(),
+        out,
+        duration: args.duration,
+        watch: match args.at {
+            WatchArg::Queue => Watch::Queue,
+            WatchArg::Issue => Watch::Issue,
+        },
+        interface: match args.interface {
+            InterfaceArg::Tracepoints => Interface::Tracepoints,
+            InterfaceArg::Blktrace => Interface::Blktrace,
+        },
+        segment: args.segment,
+        max_size: args.max_size,
+        buffer: args.buffer,
+    })
+}
+
+/// `DEVICE-DATE-TIME.iosonar`, and a number after it if that exists.
+fn new_name(devices: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let name = Devices::find(devices)?.first_name().to_string();
+    Ok(unused_name(&format!("{name}-{}", utc_stamp(iosonar_os::realtime_ns()))))
+}
+
+/// Waits until the stopping recorder has switched tracing off; returns whether it is still on. Only the recorder can do that, because
+/// its buffers are open.
+fn is_left() -> bool {
+    let is_on = |_| {
+        std::thread::sleep(Duration::from_millis(10));
+        is_recording()
+    };
+    (0..PATIENCE).all(is_on)
+}
+
+fn print_aborted(is_left: bool, dir: &Path) {
+    let left = if is_left { "switches tracing off, and " } else { "" };
+    print_lines(format_args!(
+        "\niosonar: aborted; what was recorded until now is kept: 'iosonar record --cleanup {}' {left}makes the archive of it",
+        shown(dir)
+    ));
+}
+
+/// Removes what killed recorders left in the kernel, and completes their archives.
+fn clean(dirs: &[PathBuf]) -> Result<Exit, Failure> {
+    let cleaned = cleanup().map_err(Failure::broke)?;
+    for pid in &cleaned.removed {
+        print_message(format_args!(
+            "iosonar: process {pid} is gone: its tracing was switched off and removed"
+        ));
+    }
+    for pid in &cleaned.alive {
+        print_message(format_args!("iosonar: process {pid} still records, and was left alone"));
+    }
+    if cleaned.removed.is_empty() {
+        print_message("iosonar: nothing was left in the kernel");
+    }
+    for dir in dirs {
+        match record::conclude_cut_off(dir)? {
+            Some(answer) => print(&answer.to_string())?,
+            None => print_message(format_args!(
+                "iosonar: {} is whole already: there is nothing to do",
+                shown(&dir)
+            )),
+        }
+        println!("{}", shown(&dir));
+    }
+    Ok(Exit::Fine)
+}

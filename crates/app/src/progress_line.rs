@@ -1,0 +1,60 @@
+//! The progress of work that is no run: one line, which a terminal shows in place.
+
+use crate::output::print_message;
+use iosonar_runner::{Notice, Observer, Progress, Stage};
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a line is printed where there is no terminal.
+const LINES: Duration = Duration::from_secs(10);
+
+/// Prints the reports of a session, and its progress if wanted.
+#[derive(Debug)]
+pub struct ProgressLine {
+    is_wanted: bool,
+    /// Elapsed time of the last printed line, where there is no terminal.
+    printed: Mutex<Duration>,
+}
+
+impl ProgressLine {
+    /// A line that is shown if it is wanted.
+    pub fn new(is_wanted: bool) -> ProgressLine {
+        ProgressLine { is_wanted, printed: Mutex::default() }
+    }
+
+    /// Removes the line from a terminal.
+    pub fn clear(&self) {
+        if self.is_wanted && stderr().is_terminal() {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Observer for ProgressLine {
+    fn notice(&self, notice: &Notice<'_>) {
+        print_message(notice);
+    }
+
+    fn stage(&self, stage: Stage) {
+        if stage == Stage::Finishing && self.is_wanted && stderr().is_terminal() {
+            print_message("");
+        }
+    }
+
+    fn progress(&self, progress: &Progress<'_>) {
+        if !self.is_wanted {
+            return;
+        }
+        if stderr().is_terminal() {
+            // A closed terminal must not end the command.
+            let _ = write!(stderr(), "\r\x1b[K{}", progress.text);
+            return;
+        }
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if progress.elapsed.saturating_sub(*printed) >= LINES {
+            *printed = progress.elapsed;
+            print_message(progress.text);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What to verify.
+
+use iosonar_engine::CrashOptions;
+use iosonar_plan::{ByteSize, Decimal};
+use std::path::PathBuf;
+
+/// The result of a run that wrote, and how its targets are read.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Directory of the result.
+    pub result: PathBuf,
+    /// Paths of targets in the plan, and where their data is now.
+    pub moved: Vec<(PathBuf, PathBuf)>,
+    /// The share of the places that is read, in percent; `None`: all.
+    pub sample: Option<Decimal>,
+    /// Memory for expected state.
+    pub memory: ByteSize,
+    /// Facts about the crash that ended the run, if one did.
+    pub crash: Option<CrashOptions>,
+}

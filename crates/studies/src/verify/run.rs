@@ -1,0 +1,60 @@
+//! Reads the targets of a run, and compares what they hold with what its records say.
+
+use super::answer::Answer;
+use super::question::Question;
+use super::targets::Targets;
+use iosonar_engine::{Later, LaterError, LaterOptions, ScanProgress, verify_later};
+use iosonar_host::Root;
+use iosonar_inputs::open_archive;
+use iosonar_runner::{Error, Progress, Session};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often progress is reported.
+const REPORTED: Duration = Duration::from_millis(250);
+
+/// Verifies the writes of a run. Nothing is written. A stop of the session leaves the rest unverified.
+///
+/// # Errors
+/// The result cannot be read or verified, or a target is missing.
+pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
+    let archive = open_archive(&question.result).map_err(Error::refused)?;
+    let Targets { paths, missing } = Targets::find(session, &archive, question)?;
+    let options = LaterOptions {
+        targets: paths,
+        sample: question.sample,
+        memory: question.memory,
+        crash: question.crash.clone(),
+    };
+    let verify =
+        |progress: &_| verify_later(&archive, &options, &Root::default(), &session.control, progress);
+    let later = with_progress(session, verify).map_err(|error| match error {
+        LaterError::Archive(error) => error.into(),
+        // The paths that were searched say more.
+        LaterError::Target(error) => missing.map_or_else(|| Error::refused(error), Error::refused_because),
+        refused => Error::refused(refused),
+    });
+    let Later { verified, faults } = later?;
+    Ok(Answer { targets: options.targets, verified, faults })
+}
+
+/// Calls `work` while a thread reports its progress.
+fn with_progress<T: Send>(session: &Session, work: impl FnOnce(&ScanProgress) -> T + Send) -> T {
+    let progress = ScanProgress::default();
+    let (over, is_over) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // The sender is dropped when the work is over.
+            let is_over = is_over;
+            while is_over.recv_timeout(REPORTED) == Err(RecvTimeoutError::Timeout) {
+                if let Some(moment) = progress.moment() {
+                    let text = moment.to_string();
+                    session.observer.progress(&Progress { elapsed: moment.elapsed, text: &text });
+                }
+            }
+        });
+        let done = work(&progress);
+        drop(over);
+        done
+    })
+}
