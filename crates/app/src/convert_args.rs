@@ -1,13 +1,7 @@
 //! Options of `convert` and `info`.
 
-use crate::exit::Failure;
-use anyhow::anyhow;
 use clap::Args;
-use iosonar_inputs::traces::Reading;
 use iosonar_plan::ByteSize;
-use iosonar_trace::kernel::blkparse::Form;
-use iosonar_trace::kernel::{At, Timing};
-use iosonar_trace::{Format, Kind};
 use std::path::PathBuf;
 
 /// Options of `convert`.
@@ -87,59 +81,6 @@ pub struct ReadingArgs {
     /// End with exit code 3 if anything damaged was skipped
     #[arg(long)]
     pub strict: bool,
-}
-
-impl ReadingArgs {
-    /// The options as typed, with `timing` as the default.
-    pub fn reading(&self, timing: Timing) -> Result<Reading, Failure> {
-        let form = self.blkparse_format.as_deref().map(|form| {
-            let parsed = form.parse::<Form>();
-            parsed.map_err(|why| Failure::refused(anyhow!("--blkparse-format '{form}': {why}")))
-        });
-        let form = form.transpose()?;
-        let word = self.at.as_deref();
-        let at = word.and_then(|word| At::ALL.iter().find(|(_, w)| *w == word)).map(|(at, _)| *at);
-        if self.block_size.0 == 0 {
-            return Err(Failure::refused(anyhow!("--block-size 0: a block has at least 1 byte")));
-        }
-        let typed = self.timing.map(TimingArg::timing).or(self.guess_timing.then_some(Timing::Guessed));
-        if at == Some(At::COMPLETE) && typed.is_some_and(|timing| timing != Timing::None) {
-            return Err(Failure::refused(anyhow!(
-                "--at complete: requests that count when they end have no start, so --timing can only be none"
-            )));
-        }
-        Ok(Reading {
-            from: form.map(Format::Blkparse).or(self.from.as_deref().and_then(Format::of_name)),
-            direction: self.direction.map(DirectionArg::kind),
-            at,
-            timing: typed.unwrap_or(timing),
-            block: self.block_size.0,
-            keep_order: self.keep_order,
-            devices: self.device.clone(),
-            processes: self.process.clone(),
-            ..Reading::default()
-        })
-    }
-}
-
-impl DirectionArg {
-    fn kind(self) -> Kind {
-        match self {
-            DirectionArg::Read => Kind::Read,
-            DirectionArg::Write => Kind::Write,
-            DirectionArg::Discard => Kind::Discard,
-        }
-    }
-}
-
-impl TimingArg {
-    fn timing(self) -> Timing {
-        match self {
-            TimingArg::None => Timing::None,
-            TimingArg::Exact => Timing::Exact,
-            TimingArg::Guessed => Timing::Guessed,
-        }
-    }
 }
 
 /// Forms that are written.

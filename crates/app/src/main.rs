@@ -2,7 +2,6 @@
 //!
 //! Nothing is decided here. A sub-command turns its arguments into a plan or an archive's name and passes it to the responsible room.
 
-mod analysis;
 mod analyze_args;
 mod args;
 mod blkreplay_args;
@@ -22,15 +21,16 @@ mod layout_args;
 mod live;
 mod matrix_args;
 mod means_args;
-mod members;
 mod new_load;
 mod output;
 mod outputs;
 mod places;
 mod playback;
 mod plot_args;
+mod presentation;
 mod progress;
 mod progress_line;
+mod reading;
 mod record_args;
 mod run_args;
 mod screen;
@@ -116,7 +116,7 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
 fn run(command: Command) -> Result<Exit, Failure> {
     use Command::{Analyze, Compare, Explain, Judge, Plot, Report, Show};
     if matches!(command, Show(_) | Analyze(_) | Report(_) | Plot(_) | Judge(_) | Explain(_) | Compare(_)) {
-        analysis::heed_memory_limit();
+        presentation::heed_memory_limit();
     }
     match command {
         Command::Replay(args) => commands::replay(&args),

@@ -1,6 +1,5 @@
 //! A run from plan to printed summary: what is told about it, and how it ends the program.
 
-use crate::analysis::deskew;
 use crate::args::{ProgressArg, ProgressArgs, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, print_message};
@@ -12,7 +11,7 @@ use anyhow::anyhow;
 use iosonar_analyze::{CautionId, Limits, Passing, Summary, Verdict};
 use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL, Verified};
 use iosonar_engine::{Control, Prepared};
-use iosonar_inputs::{Figures, Input, SummaryOptions};
+use iosonar_inputs::{Figures, Input, SummaryOptions, deskew};
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Notice, Observer, Scene, Session, Stage};
 use iosonar_text::shown;

@@ -1,6 +1,6 @@
 //! The archive's directory: its files, and how it is created, finished and read.
 
-use crate::error::RUN;
+use crate::error::{RECORDING_FACTS, RUN};
 use crate::extents::{MapsWriter, TargetMap, read_maps};
 use crate::faults::{self, Fault, FaultBytes};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
@@ -41,8 +41,6 @@ pub const SUMMARY: &str = "summary.json";
 /// HdrHistogram interval log of a finished run.
 pub const HISTOGRAMS: &str = "histograms.hlog";
 
-/// Facts about a recording of live devices.
-pub(crate) const RECORDING_FACTS: &str = "recording.json";
 /// Directory with the events of a recording.
 pub const EVENTS: &str = "events";
 /// Directory with the archives of a run's processes, until they are merged.

@@ -1,13 +1,15 @@
 //! Why an archive cannot be written or read.
 
 use crate::ARCHIVE_VERSION;
-use crate::dir::RECORDING_FACTS;
 use iosonar_text::shown;
 use parquet::errors::ParquetError;
 use std::path::Path;
 
 /// Plan, state and setup of a run: the file that makes a directory an archive.
 pub(crate) const RUN: &str = "run.json";
+
+/// Facts about a recording of live devices.
+pub(crate) const RECORDING_FACTS: &str = "recording.json";
 
 /// Why an archive cannot be written or read.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Facts about a recording of live devices, apart from its requests: `recording.json`.
 
-use crate::dir::RECORDING_FACTS;
-use crate::{ArchiveError, RunState};
+use crate::error::{ArchiveError, RECORDING_FACTS};
+use crate::state::RunState;
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::write_whole;
 use iosonar_text::shown;

@@ -3,10 +3,12 @@
 //! [`Input`] is one of them, [`Merged`] several; both yield the records of a run. [`Figures`] are the figures of an input. [`Source`] is a
 //! file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
 
+mod analysis;
 mod comparison;
 mod error;
 mod figures;
 mod load;
+mod members;
 mod merged;
 mod result;
 mod run_analysis;
@@ -14,6 +16,7 @@ mod source;
 mod study;
 pub mod traces;
 
+pub use analysis::{Analysis, AnalysisOptions, deskew, deskew_in};
 pub use comparison::{ComparisonError, comparisons};
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError, SummaryOptions};
@@ -23,6 +26,7 @@ use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Plan};
 use iosonar_text::shown;
 use load::LoadFile;
+pub use members::Member;
 pub use merged::Merged;
 use result::ResultFile;
 pub use run_analysis::RunAnalysis;

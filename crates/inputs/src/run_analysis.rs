@@ -25,12 +25,12 @@ pub struct RunAnalysis {
 
 impl RunAnalysis {
     /// The parts of a pass that pictures with `detail` need; `tally`: and a summary.
-    pub fn wanted(detail: Detail, tally: bool) -> Wanted {
+    pub(crate) fn wanted(detail: Detail, tally: bool) -> Wanted {
         Wanted { tally, diagrams: Some(detail), stalls: true, ..Wanted::nothing() }
     }
 
     /// The parts of a pass that a summary and all pictures need.
-    pub fn everything() -> Wanted {
+    pub(crate) fn everything() -> Wanted {
         RunAnalysis::wanted(Detail::Full, true)
     }
 
@@ -46,7 +46,7 @@ impl RunAnalysis {
     }
 
     /// The analysis of what was read, `None` if that was not [`RunAnalysis::wanted`]. `kept`: an existing summary.
-    pub fn of(
+    pub(crate) fn of(
         found: Found,
         inputs: &Merged<'_>,
         kept: Option<Summary>,

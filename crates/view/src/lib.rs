@@ -34,9 +34,8 @@ mod verify_text;
 
 pub use charts::{
     CompareMaterial, ComparePicture, Headline, KneeMaterial, LayoutOverview, LayoutRow, Material, MatrixGrid,
-    MatrixMaterial, NOT_DRAWN, Needs, Picture, Plateau, RunMaterial, Subject, change_svg, compare_subject,
-    heat_svg, knee_sentences, layout_overview, layout_picture, matrix_range, plot_compare, plot_knee,
-    plot_matrix,
+    MatrixMaterial, NOT_DRAWN, Picture, Plateau, RunMaterial, Subject, change_svg, compare_subject, heat_svg,
+    knee_sentences, layout_overview, layout_picture, matrix_range, plot_compare, plot_knee, plot_matrix,
 };
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};

@@ -1,14 +1,15 @@
 //! `iosonar analyze`: figures of loads, results and runs.
 
-use crate::analysis::Analysis;
 use crate::analyze_args::AnalyzeArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
+use crate::presentation;
 use crate::progress::while_reading;
 use anyhow::anyhow;
+use iosonar_analyze::Needs;
+use iosonar_inputs::Analysis;
 use iosonar_inputs::Input;
 use iosonar_text::csv::{Cell, Form, table};
-use iosonar_view::Needs;
 use serde_json::Value;
 
 /// Prints the figures of the inputs.
@@ -17,8 +18,8 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {
-        let limits = (&args.limits).into();
-        let analyse = || Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING);
+        let options = presentation::options((&args.limits).into(), &args.demand);
+        let analyse = || Analysis::of(group, &options, Needs::EVERYTHING);
         analyses.push(while_reading(&args.progress, group, analyse)?);
     }
     print(&text(args, &analyses))?;
@@ -49,7 +50,7 @@ fn text(args: &AnalyzeArgs, analyses: &[Analysis]) -> String {
     if args.csv {
         return csv(&json(), Form { safe: args.csv_safe, crlf: false });
     }
-    let texts: Vec<String> = analyses.iter().map(Analysis::to_text).collect();
+    let texts: Vec<String> = analyses.iter().map(presentation::text).collect();
     texts.join("\n\n")
 }
 

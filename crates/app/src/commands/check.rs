@@ -3,6 +3,7 @@
 use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::reading::reading;
 use crate::session;
 use iosonar_studies::check::{self, Question};
 use iosonar_trace::kernel::Timing;
@@ -12,7 +13,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let question = Question {
         replay: args.replay.clone(),
         recording: args.recording.clone(),
-        reading: args.reading.reading(Timing::None)?,
+        reading: reading(&args.reading, Timing::None)?,
     };
     let answer = check::run(&session::printing(), &question)?;
     print(&if args.json { format!("{:#}\n", answer.to_json()) } else { answer.text(args.list) })?;

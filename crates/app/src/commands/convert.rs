@@ -3,6 +3,7 @@
 use crate::convert_args::{ConvertArgs, SplitArg, ToArg};
 use crate::exit::{Exit, Failure};
 use crate::output::print_message;
+use crate::reading::reading;
 use crate::session;
 use anyhow::anyhow;
 use iosonar_studies::convert::{self, Answer, Form, Question, Split};
@@ -46,7 +47,7 @@ fn question(args: &ConvertArgs) -> Result<Question, Failure> {
         inputs: inputs.to_vec(),
         out: out.clone(),
         form,
-        reading: args.reading.reading(timing)?,
+        reading: reading(&args.reading, timing)?,
         split: args.split.map(|split| match split {
             SplitArg::Device => Split::Device,
             SplitArg::Process => Split::Process,

@@ -3,13 +3,14 @@
 use crate::convert_args::InfoArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
+use crate::reading::reading;
 use crate::session;
 use iosonar_studies::info::{self, Question};
 use iosonar_trace::kernel::Timing;
 
 /// Prints all facts.
 pub fn info(args: &InfoArgs) -> Result<Exit, Failure> {
-    let question = Question { inputs: args.files.clone(), reading: args.reading.reading(Timing::Exact)? };
+    let question = Question { inputs: args.files.clone(), reading: reading(&args.reading, Timing::Exact)? };
     let answer = info::run(&session::printing(), &question)?;
     if args.json {
         print(&format!("{:#}\n", answer.to_json()))?;

@@ -68,9 +68,9 @@ pub use xdd::{as_xdd, xdd};
 
 use crate::args::LimitArgs;
 use crate::exit::Failure;
+use crate::presentation;
 use iosonar_analyze::Limits;
 use iosonar_archive::Archive;
-use iosonar_host::TargetKind;
 use iosonar_inputs::open_archive;
 use std::ffi::OsString;
 use std::path::Path;
@@ -104,17 +104,5 @@ fn processors() -> u32 {
 
 /// Kernel and the first target's scheduler, for pictures.
 pub fn headline(archive: &Archive) -> iosonar_view::Headline {
-    let environment = archive.environment();
-    let kernel = environment.kernel.release.known();
-    let device = match environment.targets.first().map(|target| &target.kind) {
-        Some(TargetKind::BlockDevice(device)) => Some(device),
-        _ => None,
-    };
-    let parts = [
-        kernel.map(|k| format!("Linux {k}")),
-        device.and_then(|device| device.model.known()).map(|model| model.trim().to_string()),
-        device.and_then(|device| device.queue.scheduler.known()).map(|s| format!("scheduler {s}")),
-    ];
-    let words: Vec<String> = parts.into_iter().flatten().collect();
-    iosonar_view::Headline { environment: (!words.is_empty()).then(|| words.join(", ")) }
+    presentation::headline(&archive.environment())
 }

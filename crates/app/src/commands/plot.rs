@@ -1,19 +1,20 @@
 //! `iosonar plot`: the diagrams of loads, results and runs.
 
-use crate::analysis::{Analysis, material};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{PLOTS, PictureFolder, existing, gate_of};
 use crate::plot_args::{PlotArgs, ThemeArg};
+use crate::presentation;
 use crate::progress::while_reading;
 use anyhow::anyhow;
+use iosonar_analyze::Needs;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_host::output::Gate;
-use iosonar_inputs::{Input, comparisons};
+use iosonar_inputs::{Analysis, Input, comparisons};
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_view::{
-    CompareMaterial, DataOptions, Format, Material, Needs, Picture, PlotOptions, Style, TextOptions, Theme,
+    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions, Theme,
     compare_subject, data_files, picture_files, plot_compare, write_data_files,
 };
 use std::path::PathBuf;
@@ -32,11 +33,12 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     }
     let folder = folder(args, &gate)?;
     folder.check(names(args, &options))?;
-    let (limits, needs) = ((&args.limits).into(), needs(args, &options.only));
-    let analyse = || Analysis::of(&inputs, &limits, &args.demand, needs);
+    let asked = presentation::options((&args.limits).into(), &args.demand);
+    let needs = needs(args, &options.only);
+    let analyse = || Analysis::of(&inputs, &asked, needs);
     let analysis = while_reading(&args.progress, &inputs, analyse)?;
     check_range(args, &analysis)?;
-    if !analysis.with_material(|material| draw(args, material, &folder, &options))? {
+    if !presentation::with_material(&analysis, |material| draw(args, material, &folder, &options))? {
         return Ok(Exit::Failed);
     }
     folder.keep();
@@ -44,10 +46,10 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
 }
 
 fn in_text(args: &PlotArgs, inputs: &[Input]) -> Result<Exit, Failure> {
-    let limits = (&args.limits).into();
-    let analyse = || Analysis::of(inputs, &limits, &args.demand, Needs::EVERYTHING);
+    let options = presentation::options((&args.limits).into(), &args.demand);
+    let analyse = || Analysis::of(inputs, &options, Needs::EVERYTHING);
     let analysis = while_reading(&args.progress, inputs, analyse)?;
-    print(&analysis.to_mail(TextOptions::default()))?;
+    print(&presentation::mail(&analysis, TextOptions::default()))?;
     Ok(concluded(&analysis))
 }
 
@@ -67,7 +69,7 @@ fn needs(args: &PlotArgs, only: &[Picture]) -> Needs {
     if only.is_empty() || args.data || args.text {
         return Needs::EVERYTHING;
     }
-    Needs::of(only.iter().copied())
+    Picture::needs_of(only.iter().copied())
 }
 
 /// Draws; returns whether there was anything to draw.
@@ -132,11 +134,9 @@ fn compare(
             inputs.len()
         )));
     };
-    let analyze = |input| {
-        Analysis::of(std::slice::from_ref(input), &(&args.limits).into(), &args.demand, Needs::EVERYTHING)
-    };
-    let analyses = [first, second].map(analyze);
-    let [a, b] = analyses;
+    let asked = presentation::options((&args.limits).into(), &args.demand);
+    let analyze = |input| Analysis::of(std::slice::from_ref(input), &asked, Needs::EVERYTHING);
+    let [a, b] = [first, second].map(analyze);
     let (a, b) = (a?, b?);
     let (Some(run_a), Some(run_b)) = (&a.run, &b.run) else {
         return Err(Failure::refused(anyhow!(
@@ -149,8 +149,8 @@ fn compare(
     let subject = compare_subject(&run_a.summary, &run_b.summary, &crate::session::command_line());
     let material = CompareMaterial {
         subject: &subject,
-        a: material(run_a),
-        b: material(run_b),
+        a: presentation::material(run_a),
+        b: presentation::material(run_b),
         comparison: compared.first(),
     };
     for path in plot_compare(&material, &folder, options)? {

@@ -1,22 +1,21 @@
 //! `iosonar report`: one self-contained page.
 
-use crate::analysis::Analysis;
 use crate::args::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{existing, gate_of};
 use crate::places;
+use crate::presentation::{self, with_material};
 use crate::progress::while_reading;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged, OnFake};
-use iosonar_analyze::{Choice, Kept, Records};
-use iosonar_inputs::{Input, RunAnalysis, comparisons};
-use iosonar_text::shown;
-
+use iosonar_analyze::{Choice, Kept, Needs, Records};
 use iosonar_archive::{Record, TOOL};
 use iosonar_host::output::{Existing, Gate, Output, OutputError, OutputName, Role};
+use iosonar_inputs::{Analysis, Input, RunAnalysis, comparisons};
+use iosonar_text::shown;
 use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, SideCar, write};
-use iosonar_view::{Material, Needs, TextOptions, report};
+use iosonar_view::{Material, TextOptions, report};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -49,11 +48,11 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         Some(PointsArg::About(number)) => (Some(number), Facts::All),
         Some(PointsArg::Picture) => (None, Facts::Picture),
     };
-    let limits = (&args.limits).into();
+    let options = presentation::options((&args.limits).into(), &args.demand);
     let analyses = groups
         .iter()
         .map(|group| {
-            let analyse = || Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING);
+            let analyse = || Analysis::of(group, &options, Needs::EVERYTHING);
             while_reading(&args.progress, group, analyse)
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -170,10 +169,10 @@ fn name(path: &Path) -> OutputName {
 }
 
 fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
-    let limits = (&args.limits).into();
-    let analyse = || Analysis::of(inputs, &limits, &args.demand, Needs::EVERYTHING);
+    let options = presentation::options((&args.limits).into(), &args.demand);
+    let analyse = || Analysis::of(inputs, &options, Needs::EVERYTHING);
     let analysis = while_reading(&args.progress, inputs, analyse)?;
-    print(&analysis.to_mail(TextOptions::default()))?;
+    print(&presentation::mail(&analysis, TextOptions::default()))?;
     Ok(Exit::Fine)
 }
 
@@ -298,8 +297,8 @@ impl Page<'_> {
 
     fn with_materials(&self, f: &mut dyn FnMut(&[&Material<'_>]) -> io::Result<()>) -> io::Result<()> {
         match self.analyses {
-            [one] => one.with_material(|material| f(&[material])),
-            [a, b] => a.with_material(|a| b.with_material(|b| f(&[a, b]))),
+            [one] => with_material(one, |material| f(&[material])),
+            [a, b] => with_material(a, |a| with_material(b, |b| f(&[a, b]))),
             _ => unreachable!("one analysis, or two that are compared"),
         }
     }

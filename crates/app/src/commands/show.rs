@@ -1,12 +1,11 @@
 //! `iosonar show`: the summary of a run.
 
 use super::{open, study_answer};
-use crate::analysis::deskew;
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use iosonar_archive::Archive;
-use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions};
+use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions, deskew};
 use iosonar_runner::conclude_late;
 use iosonar_text::shown;
 

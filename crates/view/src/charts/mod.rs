@@ -47,7 +47,7 @@ pub(crate) use percentiles::of_summary;
 use crate::Style;
 use crate::scene::{Rect, Scene};
 use iosonar_analyze::extents::ExtentLatencies;
-use iosonar_analyze::{Detail, MachineSeries};
+use iosonar_analyze::{Detail, MachineSeries, Needs};
 use iosonar_archive::Fault;
 use material::{DemandView, RunView, View};
 
@@ -155,50 +155,6 @@ enum Draw {
     Either(Detail, fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
 }
 
-/// Analyses that pictures of a run need. For a load it is always the demand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Needs {
-    /// Detail of the counts.
-    pub detail: Detail,
-    /// Whether the distributions are needed, and not only the summary.
-    pub tally: bool,
-    /// Whether the demand has to be analysed.
-    pub demand: bool,
-    /// Whether the samples of the machine are needed.
-    pub machine: bool,
-    /// Whether latencies by extent are needed.
-    pub extents: bool,
-    /// Whether single faults are needed.
-    pub faults: bool,
-}
-
-impl Needs {
-    /// Needs of the words around every picture and of the findings in it.
-    pub const LEAST: Needs = Needs {
-        detail: Detail::Sonar,
-        tally: false,
-        demand: false,
-        machine: false,
-        extents: false,
-        faults: false,
-    };
-    /// Every analysis.
-    pub const EVERYTHING: Needs =
-        Needs { detail: Detail::Full, tally: true, demand: true, machine: true, extents: true, faults: true };
-
-    /// The combined needs of all `pictures`.
-    pub fn of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
-        pictures.into_iter().map(Picture::needs).fold(Needs::LEAST, |a, b| Needs {
-            detail: a.detail.max(b.detail),
-            tally: a.tally || b.tally,
-            demand: a.demand || b.demand,
-            machine: a.machine || b.machine,
-            extents: a.extents || b.extents,
-            faults: a.faults || b.faults,
-        })
-    }
-}
-
 /// A picture that can be drawn.
 #[derive(Clone, Copy)]
 pub struct Picture(&'static Chart);
@@ -218,6 +174,11 @@ impl std::fmt::Debug for Picture {
 }
 
 impl Picture {
+    /// The combined needs of several pictures.
+    pub fn needs_of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
+        pictures.into_iter().map(Picture::needs).fold(Needs::LEAST, Needs::and)
+    }
+
     /// Overview, latency, delay and percentiles of a run on one page; for a load its demand.
     pub const SHEET: Picture = Picture(&sheet::CHART);
     /// Demanded and delivered requests per second.

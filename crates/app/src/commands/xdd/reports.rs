@@ -3,7 +3,6 @@
 use super::sections::sections;
 use super::sinks::Sinks;
 use super::stamps;
-use crate::analysis::deskew_in;
 use crate::exit::Failure;
 use iosonar_analyze::{Deskew, Passing, SkewWindows};
 use iosonar_archive::{Archive, Outcome, Record, RunInfo};
@@ -11,6 +10,7 @@ use iosonar_dialect_xdd::{
     RateDetail, RateTable, RateTarget, RunClock, Settings, ctime, deskew_notes, ending_line, rate_csv,
     rate_csv_row, rate_text,
 };
+use iosonar_inputs::deskew_in;
 use iosonar_os::realtime_ns;
 use iosonar_plan::{BetweenPasses, Nanos, Op};
 
