@@ -1,10 +1,11 @@
-//! Errors of plans that cannot be executed, in sentences for the plan's author.
+//! Errors of plans that cannot be executed and of runs that cannot begin, in sentences for the plan's author.
 
+use iosonar_archive::ArchiveError;
 use iosonar_host::TargetError;
 use iosonar_host::guard::Refusal;
 use iosonar_host::remount::RemountError;
 use iosonar_load::{LoadError, PatternError};
-use iosonar_plan::PlacementError;
+use iosonar_plan::{Engine, PlacementError};
 use iosonar_trace::InputError;
 
 /// Why a plan cannot be executed. Nothing was touched.
@@ -272,4 +273,54 @@ pub enum PrepareError {
         /// Logical block size.
         block: u64,
     },
+}
+
+/// Why a run could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// An error of the archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// No threads, or no descriptors for them.
+    #[error(
+        "cannot start the threads of the run ({0}): use fewer jobs or fewer targets, or raise the limits on threads and open files (ulimit -u, \
+         ulimit -n, pids.max of the control group)"
+    )]
+    Threads(std::io::Error),
+    /// No memory for data.
+    #[error("{0}: use a smaller --buffer-memory, or fewer targets")]
+    Memory(std::io::Error),
+    /// An error of the engine.
+    #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
+    Engine(std::io::Error),
+    /// The threads of the engine cannot be started.
+    #[error(
+        "the engine cannot start its threads ({0}): use fewer jobs or fewer targets, or raise the limits on threads (ulimit -u, pids.max of \
+         the control group, kernel.threads-max)"
+    )]
+    EngineThreads(std::io::Error),
+    /// The journal cannot be made.
+    #[error("--journal {path}: {why}")]
+    Journal {
+        /// As typed.
+        path: String,
+        /// Why, with the remedy.
+        why: String,
+    },
+    /// A later phase does not fit the state after the phases before it.
+    #[error(transparent)]
+    Phase(#[from] PrepareError),
+    /// An error of another process that executes a part of the plan.
+    #[error("{0}")]
+    Others(String),
+}
+
+impl RunError {
+    /// The error of an engine that cannot be used.
+    pub(crate) fn of_engine(engine: Engine, error: std::io::Error) -> RunError {
+        match engine {
+            Engine::Threads => RunError::EngineThreads(error),
+            _ => RunError::Engine(error),
+        }
+    }
 }

@@ -60,6 +60,18 @@ impl Injected {
     }
 }
 
+/// A backend with the faults of its target, where the plan injects any.
+pub(crate) fn with_faults(
+    target: u16,
+    backend: Box<dyn Backend>,
+    injected: Option<&Injected>,
+) -> Box<dyn Backend> {
+    match injected {
+        Some(injected) => injected.wrap(target, backend),
+        None => backend,
+    }
+}
+
 /// Sectors as another run would have written them.
 fn other_run(run_id: u64, filled: Fill) -> OtherRun {
     Box::new(move |sectors: &mut [u8], sector: u64| {

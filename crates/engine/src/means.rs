@@ -1,83 +1,25 @@
 //! The means to execute a plan on this machine: backends, memory for data, pacing. Where the plan leaves something open, or the
 //! machine does not allow it, this module decides and reports it.
 
-use crate::injected::Injected;
+use crate::engines::{simulated, usable};
+use crate::error::RunError;
 use crate::job_status::JobStatus;
+use crate::part::{Part, parts};
 use crate::passes::{PassRules, Remake};
 use crate::payload::{DataSource, Payloads};
 use crate::pools::Pools;
 use crate::prepare::{Fitted, Prepared};
-use crate::run::{RunError, Shared};
+use crate::shared::Shared;
 use crate::stage::Stage;
 use crate::verify::EXTRA;
 use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, ResolvedSetup};
-use iosonar_backend::{Backend, Faulty, Null, Setup, Sim, Uring, real};
+use iosonar_backend::{Backend, Faulty, Null, Setup, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan, SimModel};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Phase, Plan};
 use std::fs::File;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread::available_parallelism;
-
-/// Longest request that memory is made for where lengths are unknown before the start.
-const UNKNOWN_LENGTH: u64 = 1 << 20;
-
-/// One issuing loop of a job.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
-    /// Number of its job in the phase, and of the target in the plan.
-    pub(crate) job: usize,
-    pub(crate) target: u16,
-    /// Number of the loop among those `of` the job.
-    pub(crate) number: u32,
-    pub(crate) of: u32,
-}
-
-/// Every issuing loop of a phase, those of a job together.
-pub(crate) fn parts(phase: &Phase) -> Vec<Part> {
-    let loops = |(number_of_job, job): (usize, &Job)| {
-        let (target, of) = (job.target, job.workload.jobs());
-        (0..of).map(move |number| Part { job: number_of_job, target, number, of })
-    };
-    phase.jobs.iter().enumerate().flat_map(loops).collect()
-}
-
-/// An engine, or its replacement on this machine, and why.
-pub(crate) fn usable(engine: Engine) -> (Engine, Option<String>) {
-    match engine {
-        Engine::Uring(_) => {
-            // Asked for each job, with the same result from the kernel.
-            static PROBED: OnceLock<Option<String>> = OnceLock::new();
-            let obstacle =
-                PROBED.get_or_init(|| Uring::probe().err().map(|unavailable| unavailable.to_string()));
-            match obstacle {
-                None => (engine, None),
-                Some(why) => (Engine::Threads, Some(why.clone())),
-            }
-        }
-        other => (other, None),
-    }
-}
-
-/// Bytes of the longest request of a job.
-fn longest(job: &Fitted) -> u64 {
-    match job.workload.longest() {
-        Some(_) => job.max_length() as u64,
-        None => UNKNOWN_LENGTH,
-    }
-}
-
-/// Bytes of memory for the data of each issuing loop of a job.
-pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
-    let (longest, options) = (longest(job), &job.job.options);
-    let share = plan.memory.buffers.0 / workers as u64;
-    // A buffer that starts after a page reaches into one more.
-    let is_shifted = options.align.0 > 0;
-    let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
-    // Read data stays in memory until it is checked.
-    let depth = if plan.verify.modes.read { job.job.depth.saturating_mul(2) } else { job.job.depth };
-    BufferPool::needed(depth, longest).max(options.buffer_set.0).min(share).max(4096)
-}
 
 impl Prepared {
     /// The most issuing loops that a phase has.
@@ -129,24 +71,6 @@ impl Prepared {
             };
         }
         means
-    }
-
-    /// A simulated device. It keeps content where a check needs it.
-    pub(crate) fn simulated(
-        &self,
-        model: SimModel,
-        target: u16,
-        depth: u32,
-        seed: u64,
-        shared: Shared<'_>,
-    ) -> Box<dyn Backend> {
-        match self.plan.transfers_data() {
-            true => {
-                let store = shared.stores[usize::from(target)].clone();
-                Box::new(Sim::with_content(model, depth, seed, store))
-            }
-            false => Box::new(Sim::new(model, depth, seed)),
-        }
     }
 
     /// A backend of a job with the faults of its target, where the plan injects any.
@@ -220,7 +144,7 @@ impl Stage<'_> {
             return Ok(None);
         }
         let job = &self.jobs[part.job].fitted;
-        let (bytes, options) = (buffer_bytes(plan, job, workers), &job.job.options);
+        let (bytes, options) = (job.buffer_bytes(plan, workers), &job.job.options);
         let used = if self.keeps_pools(part) { pools.take(bytes, workers == 1) } else { None };
         let pool = match used {
             Some(used) => Ok(used),
@@ -228,7 +152,7 @@ impl Stage<'_> {
             None => BufferPool::new(bytes, plan.memory.hugepages),
         };
         let pool = pool.map_err(RunError::Memory)?.shifted(options.align.0);
-        Ok(Some(if options.buffer_set.0 > 0 { pool.in_turn(longest(job)) } else { pool }))
+        Ok(Some(if options.buffer_set.0 > 0 { pool.in_turn(job.longest_or_most()) } else { pool }))
     }
 
     /// Whether the memory of a loop may serve another one.
@@ -286,7 +210,7 @@ impl Stage<'_> {
             Engine::Sim(model) => {
                 let place = u64::from(part.target) << 32 ^ u64::from(part.number) << 48;
                 let seed = plan.seed ^ place ^ u64::from(self.number) << 16;
-                Ok(self.prepared.simulated(model, part.target, job.depth, seed, shared))
+                Ok(simulated(plan, model, part.target, job.depth, seed, shared.stores))
             }
             _ => {
                 let file = self.prepared.targets[usize::from(part.target)].file();
@@ -302,18 +226,6 @@ impl Stage<'_> {
                 Ok(backend)
             }
         }
-    }
-}
-
-/// A backend with the faults of its target, where the plan injects any.
-pub(crate) fn with_faults(
-    target: u16,
-    backend: Box<dyn Backend>,
-    injected: Option<&Injected>,
-) -> Box<dyn Backend> {
-    match injected {
-        Some(injected) => injected.wrap(target, backend),
-        None => backend,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A run: its phases one after the other, the sampler of counters, time zero, the end.
 
 use crate::control::Control;
-use crate::error::PrepareError;
+use crate::error::RunError;
 use crate::injected::Injected;
 use crate::journal::Journal;
 use crate::means::equip;
@@ -10,12 +10,13 @@ use crate::prepare::{Claimed, Fitted, JobReady, Prepared, range_of};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
+use crate::shared::Shared;
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
-    ArchiveError, ArchiveWriter, Breakage, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState,
-    Stalls, TargetInfo, TargetMap,
+    ArchiveWriter, Breakage, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
+    TargetMap,
 };
 use iosonar_backend::Store;
 use iosonar_evidence::WrittenRange;
@@ -35,56 +36,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Extents of a file whose map is kept: some 100 MiB of memory while it is read and written.
 const MOST_EXTENTS: usize = 1 << 20;
-
-/// Why a run could not begin.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// An error of the archive.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// No threads, or no descriptors for them.
-    #[error(
-        "cannot start the threads of the run ({0}): use fewer jobs or fewer targets, or raise the limits on threads and open files (ulimit -u, \
-         ulimit -n, pids.max of the control group)"
-    )]
-    Threads(std::io::Error),
-    /// No memory for data.
-    #[error("{0}: use a smaller --buffer-memory, or fewer targets")]
-    Memory(std::io::Error),
-    /// An error of the engine.
-    #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
-    Engine(std::io::Error),
-    /// The threads of the engine cannot be started.
-    #[error(
-        "the engine cannot start its threads ({0}): use fewer jobs or fewer targets, or raise the limits on threads (ulimit -u, pids.max of \
-         the control group, kernel.threads-max)"
-    )]
-    EngineThreads(std::io::Error),
-    /// The journal cannot be made.
-    #[error("--journal {path}: {why}")]
-    Journal {
-        /// As typed.
-        path: String,
-        /// Why, with the remedy.
-        why: String,
-    },
-    /// A later phase does not fit the state after the phases before it.
-    #[error(transparent)]
-    Phase(#[from] PrepareError),
-    /// An error of another process that executes a part of the plan.
-    #[error("{0}")]
-    Others(String),
-}
-
-impl RunError {
-    /// The error of an engine that cannot be used.
-    pub(crate) fn of_engine(engine: Engine, error: std::io::Error) -> RunError {
-        match engine {
-            Engine::Threads => RunError::EngineThreads(error),
-            _ => RunError::Engine(error),
-        }
-    }
-}
 
 /// Outcome of a run.
 #[derive(Default)]
@@ -538,38 +489,5 @@ fn add_counters(target: &mut TargetInfo, counters: &WorkerCounters) {
     }
     if target.ended_early.is_none() {
         target.ended_early.clone_from(&counters.ended_early);
-    }
-}
-
-/// State shared by all threads of a run.
-#[derive(Clone, Copy)]
-pub(crate) struct Shared<'a> {
-    pub(crate) clock: &'a Clock,
-    pub(crate) control: &'a Control,
-    pub(crate) progress: &'a Progress,
-    /// Refusals of the machine, one sentence each.
-    pub(crate) notices: &'a Mutex<Vec<String>>,
-    /// Counts the threads that issue requests.
-    pub(crate) threads: &'a ThreadTimes,
-    /// Processes that execute other parts of the plan.
-    pub(crate) others: &'a dyn Rendezvous,
-    /// Memory for records between phases.
-    pub(crate) frames: &'a Frames,
-    /// Memory for data between phases.
-    pub(crate) pools: &'a Pools,
-    /// Contents of simulated targets, by their numbers.
-    pub(crate) stores: &'a [Store],
-    /// Injects faults, where the plan wants that.
-    pub(crate) injected: Option<&'a Injected>,
-    /// Checks data, where the plan wants that.
-    pub(crate) verifier: Option<&'a Verifier>,
-    /// The journal, where the plan wants one.
-    pub(crate) journal: Option<&'a Journal>,
-}
-
-impl Shared<'_> {
-    /// Adds a notice to the result.
-    pub(crate) fn note(self, text: String) {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 }

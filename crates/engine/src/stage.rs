@@ -2,13 +2,15 @@
 
 use crate::control::Control;
 use crate::coordinator::Coordinator;
+use crate::error::RunError;
 use crate::feed::Feed;
 use crate::file_session::FileSession;
-use crate::means::{Equipment, Part, isolate};
+use crate::means::{Equipment, isolate};
+use crate::part::Part;
 use crate::pass_barrier::{Member, Opening, PassBarrier};
 use crate::passes::{FirstLateness, WorkerContext};
 use crate::prepare::{Fitted, JobReady, Prepared, Requests};
-use crate::run::{RunError, Shared};
+use crate::shared::Shared;
 use crate::start::Start;
 use crate::verify::{Checker, LoopFacts, read_unit};
 use crate::worker::{Worker, WorkerEnd, WorkerError};

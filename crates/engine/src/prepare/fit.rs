@@ -4,6 +4,7 @@ use super::inputs::{is_stdin, name};
 use super::look::Looked;
 use crate::error::PrepareError;
 use iosonar_load::{Facts, Generated, Known, PatternError, Setting};
+use iosonar_os::BufferPool;
 use iosonar_plan::{
     AtEnd, BetweenPasses, FileStep, Generator, Job, Nanos, Op, Order, OverlapPolicy, Phase, Placement, Plan,
     SECTOR, Space, Strong, Workload,
@@ -13,6 +14,8 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// Longest request that memory is made for where lengths are unknown before the start.
+const UNKNOWN_LENGTH: u64 = 1 << 20;
 /// Bytes beyond any file.
 const FAR: u64 = 1 << 62;
 
@@ -343,6 +346,26 @@ impl Fitted {
         let ends = if is_aligned { 0 } else { 2 * self.placement.block() };
         let length = self.workload.longest().unwrap_or(0);
         usize::try_from(length.saturating_add(ends)).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes of the longest request that memory is made for.
+    pub(crate) fn longest_or_most(&self) -> u64 {
+        match self.workload.longest() {
+            Some(_) => self.max_length() as u64,
+            None => UNKNOWN_LENGTH,
+        }
+    }
+
+    /// Bytes of memory for the data of each of its issuing loops, where the phase has `workers` loops.
+    pub(crate) fn buffer_bytes(&self, plan: &Plan, workers: usize) -> u64 {
+        let (longest, options) = (self.longest_or_most(), &self.job.options);
+        let share = plan.memory.buffers.0 / workers as u64;
+        // A buffer that starts after a page reaches into one more.
+        let is_shifted = options.align.0 > 0;
+        let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
+        // Read data stays in memory until it is checked.
+        let depth = if plan.verify.modes.read { self.job.depth.saturating_mul(2) } else { self.job.depth };
+        BufferPool::needed(depth, longest).max(options.buffer_set.0).min(share).max(4096)
     }
 
     /// Whether any two of its requests can conflict: nothing that is only read conflicts, but under the strongest table.

@@ -1,8 +1,9 @@
 //! Limits of the kernel that a plan of very many targets would meet: compared before any target is inspected, so that such a plan
 //! is refused at once.
 
+use crate::engines::usable;
 use crate::error::PrepareError;
-use crate::means::{Part, parts, usable};
+use crate::part::{Part, parts};
 use iosonar_host::Root;
 use iosonar_os::{open_file_limit, raise_file_limit};
 use iosonar_plan::{Engine, Phase, Plan, Workload};

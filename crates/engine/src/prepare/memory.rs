@@ -1,8 +1,9 @@
 //! Memory follows from the plan, so it is known before the start.
 
 use super::fit::Fitted;
+use crate::engines::usable as usable_engine;
 use crate::error::PrepareError;
-use crate::means::{Part, buffer_bytes, parts, usable as usable_engine};
+use crate::part::{Part, parts};
 use iosonar_host::Root;
 use iosonar_load::Room;
 use iosonar_plan::{Engine, Generator, Plan};
@@ -124,7 +125,7 @@ fn check_phase(
         let depth = u64::from(job.job.depth);
         let has_threads = usable_engine(job.job.engine(plan.engine)).0 == Engine::Threads;
         let threads = if has_threads { depth * THREAD } else { 0 };
-        let buffers = if plan.transfers_data() { buffer_bytes(plan, job, parts.len()) } else { 0 };
+        let buffers = if plan.transfers_data() { job.buffer_bytes(plan, parts.len()) } else { 0 };
         let purge = job.job.options.purge_cpu_cache.0;
         (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads + purge).saturating_add(buffers)
     };
@@ -150,12 +151,12 @@ fn check_phase(
 /// Checks that the longest request of each job fits into its share of memory for data; otherwise it would wait for ever.
 fn check_buffers(plan: &Plan, jobs: &[Fitted], workers: usize) -> Result<(), PrepareError> {
     let short =
-        |job: &&Fitted| plan.transfers_data() && buffer_bytes(plan, job, workers) < job.max_length() as u64;
+        |job: &&Fitted| plan.transfers_data() && job.buffer_bytes(plan, workers) < job.max_length() as u64;
     match jobs.iter().find(short) {
         None => Ok(()),
         Some(job) => Err(PrepareError::Buffers {
             path: job.path().into(),
-            share: buffer_bytes(plan, job, workers),
+            share: job.buffer_bytes(plan, workers),
             length: job.max_length() as u64,
         }),
     }

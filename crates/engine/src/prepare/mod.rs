@@ -18,7 +18,7 @@ pub(crate) use look::Looked;
 use crate::control::Control;
 use crate::error::PrepareError;
 use crate::files::{MadeFiles, TargetFile};
-use crate::means::Part;
+use crate::part::Part;
 use crate::stage::Stage;
 use claim::{Claim, claim_all};
 use fit::{check_apart, fit};

@@ -4,9 +4,9 @@
 use super::Verifier;
 use super::reads::ScanSource;
 use super::scan::{Scan, ScanProgress, reader, without};
-use crate::means::{Part, parts};
+use crate::part::{Part, parts};
 use crate::prepare::{Claimed, Fitted, Prepared, Requests};
-use crate::run::Shared;
+use crate::shared::Shared;
 use crate::stage::Stage;
 use iosonar_load::{Known, LoadError, Source};
 use iosonar_os::{Clock, monotonic_ns};

@@ -6,10 +6,11 @@ use super::narrow::{Area, Narrow};
 use super::reads::{Checks, DEPTH, PIECE, Reads, ScanSource, memory};
 use super::{Place, Verifier};
 use crate::control::Control;
+use crate::engines::{simulated, usable};
 use crate::files::options;
-use crate::means::{usable, with_faults};
+use crate::injected::with_faults;
 use crate::prepare::{Claimed, Fitted, Prepared};
-use crate::run::Shared;
+use crate::shared::Shared;
 use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
 use iosonar_backend::{Completion, Faulty, Setup, real};
 use iosonar_os::Clock;
@@ -148,7 +149,7 @@ impl Prepared {
         let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
         // A scan that fails at random would prove nothing about the device.
         let model = SimModel { error_every: 0, short_every: 0, ..model };
-        let backend = self.simulated(model, target, DEPTH, u64::from(target), shared);
+        let backend = simulated(&self.plan, model, target, DEPTH, u64::from(target), shared.stores);
         Ok(ScanSource { backend, memory: memory()? })
     }
 }
