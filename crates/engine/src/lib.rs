@@ -19,6 +19,7 @@ mod files;
 mod injected;
 mod job_status;
 mod journal;
+mod loops;
 mod means;
 mod part;
 mod pass_barrier;

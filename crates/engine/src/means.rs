@@ -16,17 +16,12 @@ use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, ResolvedSetup};
 use iosonar_backend::{Backend, Faulty, Null, Setup, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Phase, Plan};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Plan};
 use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
 impl Prepared {
-    /// The most issuing loops that a phase has.
-    pub fn workers(&self) -> usize {
-        self.plan.phases.iter().map(Phase::loops).max().unwrap_or(0)
-    }
-
     /// How long before a due time issuing threads stop sleeping: as the plan sets it, or as the CPUs allow.
     fn spin(&self, workers: usize) -> Nanos {
         let free = available_parallelism().map_or(1, usize::from);

@@ -4,6 +4,7 @@ use crate::control::Control;
 use crate::error::RunError;
 use crate::injected::Injected;
 use crate::journal::Journal;
+use crate::loops::{LoopEnd, StageEnd};
 use crate::means::equip;
 use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared, range_of};
@@ -11,7 +12,7 @@ use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
 use crate::shared::Shared;
-use crate::stage::{LoopEnd, Stage, StageEnd};
+use crate::stage::Stage;
 use crate::verify::Verifier;
 use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
@@ -26,11 +27,10 @@ use iosonar_host::sampler::{Sampler, ThreadTimes};
 use iosonar_load::IssuedHash;
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns};
-use iosonar_plan::{Claim, Engine, FileStep, Nanos, Phase};
+use iosonar_plan::{Claim, FileStep, Nanos, Phase};
 use iosonar_record::Frames;
 use iosonar_text::shown;
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -253,15 +253,6 @@ impl Prepared {
         })
     }
 
-    /// A value for each target; targets of one path share it.
-    pub(crate) fn by_path<T: Clone>(&self, make: impl Fn(usize) -> T) -> Vec<T> {
-        let mut by_path: HashMap<&Path, T> = HashMap::new();
-        let targets = self.plan.targets.iter().enumerate();
-        targets
-            .map(|(number, target)| by_path.entry(&target.path).or_insert_with(|| make(number)).clone())
-            .collect()
-    }
-
     /// Keeps the extent maps of files at the end of the run; returns reasons for failures. Maps are an addition: their failure
     /// costs no result. Nothing is flushed for them: that would be more I/O than the plan has.
     fn keep_maps(&self, archive: &ArchiveWriter) -> Vec<String> {
@@ -282,11 +273,6 @@ impl Prepared {
         let written = archive.write_maps(maps);
         told.extend(written.err().map(|error| format!("the extent maps of files were not kept: {error}")));
         told
-    }
-
-    /// Whether the engine's clock is the real one.
-    pub(crate) fn is_timed(&self) -> bool {
-        !matches!(self.plan.engine, Engine::Sim(_))
     }
 
     /// Executes one phase after the other; returns their outcome, and that of the sampling.

@@ -54,7 +54,7 @@ impl Fitted {
 }
 
 /// Fits a job to a target that has `size` bytes when its phase starts.
-pub(super) fn fit(
+fn fit(
     plan: &Plan,
     phase: &Phase,
     job: &Job,
@@ -87,6 +87,20 @@ pub(super) fn fit(
         return Err(PrepareError::Series { path: looked.path(), end: placement.size(), size });
     }
     Ok(fitted)
+}
+
+/// Fits the jobs of a phase. `target_of` returns an inspected target, and its bytes.
+pub(super) fn fit_phase<'a>(
+    plan: &Plan,
+    phase: &Phase,
+    known: Vec<Known>,
+    target_of: &dyn Fn(usize) -> (&'a Looked, u64),
+) -> Result<Vec<Fitted>, PrepareError> {
+    let fit_one = |(job, known): (&Job, Known)| {
+        let (looked, size) = target_of(job.target.into());
+        fit(plan, phase, job, known, looked, size)
+    };
+    phase.jobs.iter().zip(known).map(fit_one).collect()
 }
 
 /// Length of a file after file operations.

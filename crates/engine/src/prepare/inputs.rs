@@ -1,6 +1,6 @@
 //! Loads and seek lists: opened, and read wholly before anything is touched.
 
-use super::NoticeSink;
+use super::available::filter_room;
 use crate::control::Control;
 use crate::error::PrepareError;
 use iosonar_host::Root;
@@ -16,7 +16,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::memory::filter_room;
+/// Receives notices of skipped lines and of shifted times, with the path of the load.
+pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
 
 /// Collects the facts that can be known about each job's workload, phase by phase.
 pub(super) fn read_all(
@@ -166,7 +167,7 @@ fn read_telemetry_of(generator: &Generator, file: &Path) -> Result<Arc<[Listed]>
 }
 
 /// Opens a load for one pass.
-pub(super) fn open_requests(
+pub(crate) fn open_requests(
     load: &TraceReplay,
     notices: NoticeSink,
     told: Arc<ParseCounters>,

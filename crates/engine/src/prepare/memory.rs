@@ -1,11 +1,11 @@
 //! Memory follows from the plan, so it is known before the start.
 
+use super::available::{available_memory, usable};
 use super::fit::Fitted;
 use crate::engines::usable as usable_engine;
 use crate::error::PrepareError;
 use crate::part::{Part, parts};
 use iosonar_host::Root;
-use iosonar_load::Room;
 use iosonar_plan::{Engine, Generator, Plan};
 use iosonar_record::bytes_each;
 use iosonar_verify::bound_of_chunks;
@@ -160,21 +160,4 @@ fn check_buffers(plan: &Plan, jobs: &[Fitted], workers: usize) -> Result<(), Pre
             length: job.max_length() as u64,
         }),
     }
-}
-
-/// Memory that filters may take for requests they hold.
-pub fn filter_room(root: &Root) -> Room {
-    available_memory(root).map_or(Room::default(), |bytes| Room::of_bytes(usable(bytes)))
-}
-
-/// `MemAvailable` of `/proc/meminfo`, in bytes; `None` where it cannot be read.
-fn available_memory(root: &Root) -> Option<u64> {
-    let text = root.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
-}
-
-/// Share of available memory that a run may take.
-fn usable(available: u64) -> u64 {
-    available / 10 * 6
 }

@@ -1,6 +1,6 @@
 //! File systems that are unmounted and mounted again between phases.
 
-use super::Prepared;
+use super::prepared::Prepared;
 use crate::error::PrepareError;
 use crate::files::TargetFile;
 use iosonar_host::Root;

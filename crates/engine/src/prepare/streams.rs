@@ -1,6 +1,6 @@
 //! Streams of the C library whose data is to be verified.
 
-use super::Looked;
+use super::look::Looked;
 use crate::error::PrepareError;
 use crate::verify::{places_of, shared_stream};
 use iosonar_plan::Plan;
