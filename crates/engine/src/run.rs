@@ -13,7 +13,7 @@ use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
 use crate::shared::Shared;
 use crate::stage::Stage;
-use crate::verify::Verifier;
+use crate::verify::{Verifier, name_faults};
 use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
     ArchiveWriter, Breakage, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
@@ -153,7 +153,7 @@ impl Prepared {
         let clock = Clock::from_origin(u64::MAX);
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
-        let (injected, verifier) = (Injected::new(self), Verifier::new(self));
+        let (injected, verifier) = (Injected::new(self), Verifier::new(&self.plan, self.identities()));
         let journal = self.journal()?;
         let threads = ThreadTimes::default();
         let shared = Shared {
@@ -209,7 +209,7 @@ impl Prepared {
         self.conclude(&mut info, outcome);
         info.means.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
         if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
-            self.name_faults(verifier, scan, archive, &mut info);
+            name_faults(&self.plan, verifier, scan, archive, &mut info);
         }
         if info.state == RunState::Finished && stopped {
             info.state = RunState::Interrupted(control.interruption());

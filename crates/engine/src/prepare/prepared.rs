@@ -213,6 +213,12 @@ impl Prepared {
             .collect()
     }
 
+    /// Path and facts of each target.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = (&Path, Option<&TargetFacts>)> {
+        let looked = self.targets.iter().map(|claimed| &claimed.looked);
+        looked.map(|looked| (looked.target.path.as_path(), looked.facts.as_ref()))
+    }
+
     /// Facts about the targets that exist, for the environment. Files made by the preparation exist by now.
     pub fn facts(&self) -> Vec<TargetFacts> {
         let root = Root::default().remembering();

@@ -9,8 +9,9 @@
 //! has ended; a write of this loop over the same place, and the end of a later read of it, have it checked first, so that nothing
 //! comes in between.
 
-use super::device::{Contents, Data};
-use super::{Place, Verifier};
+use super::device::{Contents, Data, Device};
+use super::place::Place;
+use super::verifier::Verifier;
 use iosonar_archive::{FoundBy, Outcome, READS_AGAIN, Record, WriteId};
 use iosonar_backend::Token;
 use iosonar_os::Buffer;
@@ -472,7 +473,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The sectors of an observation, and those around it that should hold the same write; on the target.
-pub(super) fn around(device: &super::Device, number: usize, base: u64) -> Sectors {
+pub(super) fn around(device: &Device, number: usize, base: u64) -> Sectors {
     let observation = &device.observations[number];
     if observation.legal.is_empty() {
         // Not written by the run: nothing is due around it.

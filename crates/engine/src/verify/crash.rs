@@ -1,9 +1,11 @@
 //! State after a crash: which writes have to be there, which may, and which contents devices may have. The rule is in
 //! [`iosonar_verify::Crashed`].
 
-use super::later::{LaterError, LaterOptions};
+use super::device::Device;
+use super::error::LaterError;
+use super::place::Place;
 use super::records::{Records, id_of};
-use super::{Device, Place, Verifier};
+use super::verifier::Verifier;
 use iosonar_archive::{Archive, CrashFacts, Marks, Outcome, Record};
 use iosonar_evidence::TargetFacts;
 use iosonar_plan::{BetweenPasses, ByteSize, Engine, FileStep, Job, Nanos, Op, Plan, SECTOR};
@@ -113,13 +115,13 @@ pub(super) fn check_plan(plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets up the possible contents of each device; returns the last time in the records, and which writes are durable.
+/// Sets up the possible contents of each device in `memory`; returns the last time in the records, and which writes are durable.
 pub(super) fn expect<'a>(
     archive: &'a Archive,
     verifier: &'a Verifier,
     records: &Records<'_>,
     facts: &[TargetFacts],
-    options: &LaterOptions,
+    memory: ByteSize,
     crash: &CrashOptions,
 ) -> Result<(Nanos, Durable<'a>), LaterError> {
     let durable = Durable::of(archive.plan(), verifier, records, crash.is_write_through)?;
@@ -134,7 +136,7 @@ pub(super) fn expect<'a>(
         let (range, tag) = verifier.change(id_of(record), record.op, record.executed);
         bytes = bytes.saturating_add(bytes_of_crash_write(range));
         // Beyond the limit only the sum is wanted.
-        if bytes > options.memory.0 {
+        if bytes > memory.0 {
             return;
         }
         let device = verifier.places[usize::from(record.target)].device;
@@ -149,7 +151,7 @@ pub(super) fn expect<'a>(
             may_be_cut: durable.may_be_cut(record),
         });
     })?;
-    if bytes > options.memory.0 {
+    if bytes > memory.0 {
         return Err(LaterError::Unsuitable(format!(
             "what may be there after a crash needs {} MiB of memory for the writes of this run: raise --verify-memory",
             bytes.div_ceil(1 << 20)

@@ -1,6 +1,6 @@
 //! Expected content of one device, and the deviations found.
 
-use super::Place;
+use super::place::Place;
 use super::records::AfterCrash;
 use iosonar_archive::{
     CrashFacts, FoundBy, MOST_DUMPS, MOST_FAULTS, OutsideFacts, ReadAgain, Stalls, Verified,

@@ -1,18 +1,18 @@
 //! Verification of a run's writes, later: from its plan and its records alone, on its targets or on copies of them.
 
 use super::crash::{self, CrashOptions};
+use super::error::LaterError;
 use super::missing::missing_writes;
 use super::names::{Known, name_all};
+use super::place::shared_stream;
 use super::records::{Records, id_of};
-use super::scan::{Scan, ScanProgress, open_for_scan, reader};
-use super::{Verifier, shared_stream};
+use super::scan::{Scan, open_for_scan, reader};
+use super::scan_progress::ScanProgress;
+use super::verifier::Verifier;
 use crate::control::Control;
-use iosonar_archive::{
-    Archive, ArchiveError, Fault, JournalError, Missing, Outcome, RECORDING, Record, RunState, ScanFacts,
-    Verified,
-};
+use iosonar_archive::{Archive, Fault, Outcome, RECORDING, Record, RunState, ScanFacts, Verified};
 use iosonar_evidence::TargetFacts;
-use iosonar_host::{Root, TargetError, identify};
+use iosonar_host::{Root, identify};
 use iosonar_os::{Clock, monotonic_ns};
 use iosonar_plan::{BetweenPasses, ByteSize, Decimal, Nanos, Op, SECTOR, VerifyModes};
 use iosonar_text::shown;
@@ -42,41 +42,6 @@ pub struct Later {
     pub verified: Verified,
     /// The faults.
     pub faults: Vec<Fault>,
-}
-
-/// Why a result cannot be verified.
-#[derive(Debug, thiserror::Error)]
-pub enum LaterError {
-    /// The result cannot be read.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// A target is not there.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// A target cannot be read.
-    #[error("{path}: {error}", path = shown(&path))]
-    Open {
-        /// As typed.
-        path: PathBuf,
-        /// The kernel's error.
-        error: std::io::Error,
-    },
-    /// The journal is not there, or is another one.
-    #[error("--journal {path}: {error}", path = shown(&path))]
-    Journal {
-        /// Path of the journal.
-        path: PathBuf,
-        /// The error.
-        error: JournalError,
-    },
-    /// The journal that the run has written is not there.
-    #[error(
-        "the journal of the run is missing: {0}; give --journal FILE, or --journal none to verify with the records alone"
-    )]
-    NoJournal(Missing),
-    /// The result is no run with known content; in one sentence, with the remedy if there is one.
-    #[error("{0}")]
-    Unsuitable(String),
 }
 
 /// Reads the written places of a run and compares them with its records.
@@ -117,7 +82,7 @@ pub fn verify_later(
     let (end, durable) = match &options.crash {
         Some(crash) => {
             verifier.after_crash = Some(records.after_crash());
-            let (end, durable) = crash::expect(archive, &verifier, &records, &facts, options, crash)?;
+            let (end, durable) = crash::expect(archive, &verifier, &records, &facts, options.memory, crash)?;
             (end, Some(durable))
         }
         None => (repeat(&records, &verifier)?, None),
@@ -132,7 +97,7 @@ pub fn verify_later(
     let known = Known { plan, records: &records, passes: &archive.run().passes, durable: durable.as_ref() };
     let named = name_all(&known, &verifier, verifier.take_observations())?;
     let crash = durable.map(|_| crash::facts(&verifier, &records));
-    let mut verified = Verified { crash, ..verifier.verified(scan, &named) };
+    let mut verified = Verified { crash, ..named.verified(&verifier, scan) };
     verified.missing = missing_writes(&verifier, &verified, &named.faults, &records)?;
     Ok(Later { verified, faults: named.faults })
 }

@@ -1,7 +1,7 @@
 //! Detects whether a device lost all writes since some moment: one line then replaces a list of lost writes.
 
-use super::Verifier;
 use super::records::Records;
+use super::verifier::Verifier;
 use iosonar_archive::{ArchiveError, Fault, FaultClass, MissingWrites, Outcome, Record, ScanFacts, Verified};
 use iosonar_plan::{Nanos, Op};
 use iosonar_verify::Sectors;

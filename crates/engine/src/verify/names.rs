@@ -1,14 +1,13 @@
 //! The names of faults: the records of the run show which writes a place had.
 
-use super::Verifier;
 use super::crash::Durable;
 use super::device::MOST_KEPT_BYTES;
 use super::missing::missing_writes;
 use super::records::{Records, id_of};
-use crate::prepare::Prepared;
+use super::verifier::Verifier;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, Fault, FaultBytes, MOST_DUMPS, Outcome, PassTimes, Record, RunInfo,
-    ScanFacts,
+    Archive, ArchiveError, ArchiveWriter, Fault, FaultBytes, MOST_DUMPS, Outcome, OutsideFacts, PassTimes,
+    Record, RunInfo, ScanFacts, Verified,
 };
 use iosonar_plan::{Nanos, Op, Plan, SECTOR};
 use iosonar_verify::{KnownWrite, Observation, RunOfFaults, Tag, due_bytes, is_mix, join, name};
@@ -17,47 +16,44 @@ use std::collections::HashMap;
 /// Writes of bad places that are examined, of all places together.
 const MOST_WRITES: usize = 1 << 22;
 
-impl Prepared {
-    /// Names the faults, keeps them in the archive, and notes the counts. Failures to keep them become notices.
-    pub(crate) fn name_faults(
-        &self,
-        verifier: &Verifier,
-        scan: Option<ScanFacts>,
-        archive: &ArchiveWriter,
-        info: &mut RunInfo,
-    ) {
-        let mut observed = Observed::of(verifier.take_observations());
-        let opened = Archive::open(archive.dir());
-        let records = opened.as_ref().map(Records::of);
-        let writes = records.as_ref().map_err(ToString::to_string).and_then(|records| {
-            let known = Known { plan: &self.plan, records, passes: &info.passes, durable: None };
-            observed.prove(&known, verifier).map_err(|error| error.to_string())?;
-            writes_of(&known, verifier, &observed.faults).map_err(|error| error.to_string())
-        });
-        let writes = writes.unwrap_or_else(|error| {
-            let told = format!("the records could not be read to name faults exactly: {error}");
-            info.means.notices.push(told);
-            observed.faults.iter().map(|_| Vec::new()).collect()
-        });
-        let observations = &observed.faults;
-        let faults = named(verifier, observations, &writes);
-        if let Err(error) = archive.write_faults(&faults) {
-            info.means.notices.push(format!("the list of faults was not kept: {error}"));
-        }
-        if self.plan.verify.dump
-            && let Err(error) = archive.write_fault_bytes(&bytes_of(verifier, &faults, observations, &writes))
-        {
-            info.means.notices.push(format!("the bytes of faults were not kept: {error}"));
-        }
-        let named = observed.named(faults);
-        let mut verified = verifier.verified(scan, &named);
-        if let Ok(records) = &records {
-            // Without the records each lost write is reported separately.
-            verified.missing =
-                missing_writes(verifier, &verified, &named.faults, records).unwrap_or_default();
-        }
-        info.verified = Some(verified);
+/// Names the faults, keeps them in the archive, and notes the counts. Failures to keep them become notices.
+pub(crate) fn name_faults(
+    plan: &Plan,
+    verifier: &Verifier,
+    scan: Option<ScanFacts>,
+    archive: &ArchiveWriter,
+    info: &mut RunInfo,
+) {
+    let mut observed = Observed::of(verifier.take_observations());
+    let opened = Archive::open(archive.dir());
+    let records = opened.as_ref().map(Records::of);
+    let writes = records.as_ref().map_err(ToString::to_string).and_then(|records| {
+        let known = Known { plan, records, passes: &info.passes, durable: None };
+        observed.prove(&known, verifier).map_err(|error| error.to_string())?;
+        writes_of(&known, verifier, &observed.faults).map_err(|error| error.to_string())
+    });
+    let writes = writes.unwrap_or_else(|error| {
+        let told = format!("the records could not be read to name faults exactly: {error}");
+        info.means.notices.push(told);
+        observed.faults.iter().map(|_| Vec::new()).collect()
+    });
+    let observations = &observed.faults;
+    let faults = named(verifier, observations, &writes);
+    if let Err(error) = archive.write_faults(&faults) {
+        info.means.notices.push(format!("the list of faults was not kept: {error}"));
     }
+    if plan.verify.dump
+        && let Err(error) = archive.write_fault_bytes(&bytes_of(verifier, &faults, observations, &writes))
+    {
+        info.means.notices.push(format!("the bytes of faults were not kept: {error}"));
+    }
+    let named = observed.named(faults);
+    let mut verified = named.verified(verifier, scan);
+    if let Ok(records) = &records {
+        // Without the records each lost write is reported separately.
+        verified.missing = missing_writes(verifier, &verified, &named.faults, records).unwrap_or_default();
+    }
+    info.verified = Some(verified);
 }
 
 /// Input of naming beside the observations.
@@ -71,12 +67,24 @@ pub(super) struct Known<'a> {
 
 /// Result of all observations.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
+pub(super) struct Named {
     pub(super) faults: Vec<Fault>,
     /// Suspect sectors that are no faults.
     pub(super) mixed: u64,
     /// Suspect sectors that are undecided.
     pub(super) unproved: u64,
+}
+
+impl Named {
+    /// Counts of all devices, with the scan and these faults.
+    pub(super) fn verified(&self, verifier: &Verifier, scan: Option<ScanFacts>) -> Verified {
+        let outside = verifier.modes.outside.map(|_| OutsideFacts::default());
+        let mut all = Verified { modes: verifier.modes.to_string(), scan, outside, ..Verified::default() };
+        verifier.each_device().for_each(|device| device.add_to(&mut all));
+        (all.mixed, all.unknown) = (self.mixed, all.unknown + self.unproved);
+        self.faults.iter().for_each(|fault| all.count(fault));
+        all
+    }
 }
 
 /// Observations, split into faults and suspects.
@@ -246,11 +254,5 @@ fn known_write(record: &Record, start: u64, pass_start: Option<Nanos>) -> KnownW
         completed: completed.unwrap_or(Nanos(u64::MAX)),
         is_acknowledged,
         is_demanded: is_acknowledged,
-    }
-}
-
-impl Verifier {
-    pub(super) fn take_observations(&self) -> Vec<Observation> {
-        self.each_device().flat_map(|mut device| std::mem::take(&mut device.observations)).collect()
     }
 }

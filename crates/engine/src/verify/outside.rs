@@ -1,9 +1,10 @@
 //! Sectors that a run must not change: those next to its planned writes, and samples elsewhere. They are read before the run, and
 //! again by the scan at its end.
 
-use super::Verifier;
 use super::reads::ScanSource;
-use super::scan::{Scan, ScanProgress, reader, without};
+use super::scan::{Scan, reader, without};
+use super::scan_progress::ScanProgress;
+use super::verifier::Verifier;
 use crate::part::{Part, parts};
 use crate::prepare::{Claimed, Fitted, Prepared};
 use crate::shared::Shared;

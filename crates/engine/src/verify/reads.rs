@@ -1,7 +1,8 @@
 //! Reads of a scan, many in flight; and the checks of their data, in another thread where there is a CPU for it.
 
 use super::device::{Contents, Looks};
-use super::{Place, Verifier};
+use super::place::Place;
+use super::verifier::Verifier;
 use crate::control::Control;
 use iosonar_archive::FoundBy;
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};

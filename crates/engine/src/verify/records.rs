@@ -1,6 +1,6 @@
 //! Facts about the requests of a run: the records of its result, and those that only a journal has.
 
-use super::later::LaterError;
+use super::error::LaterError;
 use iosonar_archive::{Archive, ArchiveError, KnownBy, Outcome, Record, RunState, WriteId, read_journal};
 use iosonar_host::Root;
 use iosonar_plan::{Nanos, Op};

@@ -3,8 +3,10 @@
 use super::checker::{AGAIN_AFTER, around};
 use super::device::{CHUNK, Contents, Data, Looks};
 use super::narrow::{Area, Narrow};
+use super::place::Place;
 use super::reads::{Checks, DEPTH, PIECE, Reads, ScanSource, memory};
-use super::{Place, Verifier};
+use super::scan_progress::ScanProgress;
+use super::verifier::Verifier;
 use crate::control::Control;
 use crate::engines::{simulated, usable};
 use crate::files::options;
@@ -16,67 +18,15 @@ use iosonar_backend::{Completion, Faulty, Setup, real};
 use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
 use iosonar_plan::{Access, Engine, Nanos, SECTOR, ShortPolicy, SimModel};
-use iosonar_text::units::bytes;
 use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
-use std::fmt;
 use std::fs::File;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Places of one unreadable area that are read again one by one, where some of it can be read by then.
 const MOST_AGAIN: usize = 1024;
 /// Gaps up to this many sectors are read, too: fewer, longer reads are faster.
 const GAP: u64 = 128;
-
-/// Progress of the scan, for displays.
-#[derive(Debug, Default)]
-pub struct ScanProgress {
-    begun: OnceLock<Instant>,
-    total: AtomicU64,
-    done: AtomicU64,
-}
-
-/// Progress of the scan at a moment.
-#[derive(Debug, Clone, Copy)]
-pub struct ScanMoment {
-    /// Bytes that were read.
-    pub done: u64,
-    /// Bytes that are to be read, on all devices that are known so far.
-    pub total: u64,
-    /// Elapsed time.
-    pub elapsed: Duration,
-}
-
-impl fmt::Display for ScanMoment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = if self.total == 0 { 1.0 } else { self.done as f64 / self.total as f64 };
-        write!(f, "final scan: {:.0} % of {}", share * 100.0, bytes(self.total))?;
-        match share > 0.0 {
-            true => write!(f, ", {:.0} s left", self.elapsed.as_secs_f64() * (1.0 - share) / share),
-            false => Ok(()),
-        }
-    }
-}
-
-impl ScanProgress {
-    /// `None` before it starts.
-    pub fn moment(&self) -> Option<ScanMoment> {
-        let begun = self.begun.get()?;
-        let bytes = |sectors: &AtomicU64| sectors.load(Relaxed) * SECTOR;
-        Some(ScanMoment { done: bytes(&self.done), total: bytes(&self.total), elapsed: begun.elapsed() })
-    }
-
-    fn begin(&self, sectors: u64) {
-        self.begun.get_or_init(Instant::now);
-        self.total.fetch_add(sectors, Relaxed);
-    }
-
-    fn add(&self, sectors: u64) {
-        self.done.fetch_add(sectors, Relaxed);
-    }
-}
 
 /// The scan of one device through a target of it.
 pub(crate) struct Scan<'a> {
