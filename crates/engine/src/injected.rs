@@ -1,10 +1,11 @@
 //! Faults that the plan injects: a wrapper around each backend, and the ledger of the injected faults.
 
-use crate::prepare::{Fitted, Prepared};
+use crate::paths::one_for_each_path;
+use crate::prepare::Fitted;
 use iosonar_archive::ArchiveWriter;
 use iosonar_backend::{Backend, Faulty, FaultyDevice, FaultyTarget, Injector, OtherRun};
 use iosonar_content::{SectorHeader, fill};
-use iosonar_plan::{Access, AtEnd, Extent, Fill, Job};
+use iosonar_plan::{Access, AtEnd, Extent, Fill, Job, Phase, Plan};
 
 /// The injections of a run.
 pub(crate) struct Injected {
@@ -14,17 +15,15 @@ pub(crate) struct Injected {
 }
 
 impl Injected {
-    /// `None` where the plan injects nothing.
-    pub(crate) fn new(prepared: &Prepared) -> Option<Injected> {
-        let plan = &prepared.plan;
+    /// `None` where the plan injects nothing. `jobs` are those of each target.
+    pub(crate) fn new(plan: &Plan, jobs: &[Vec<(&Phase, &Fitted)>]) -> Option<Injected> {
         if plan.inject.is_empty() {
             return None;
         }
         let other_run = other_run(plan.run_id, plan.fill);
         let injector = Injector::with_other_run(&plan.inject, plan.seed, Some(other_run));
-        let by_target = prepared.jobs_by_target();
-        let devices = prepared.by_path(|number| {
-            let jobs: Vec<_> = by_target[number].iter().map(|(_, job)| *job).collect();
+        let devices = one_for_each_path(plan, |number| {
+            let jobs: Vec<_> = jobs[number].iter().map(|(_, job)| *job).collect();
             let block = jobs.iter().map(|job| job.placement.block()).max().unwrap_or_default();
             FaultyDevice::with_blocks(outside(&jobs), block)
         });

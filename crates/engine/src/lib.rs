@@ -24,6 +24,7 @@ mod means;
 mod part;
 mod pass_barrier;
 mod passes;
+mod paths;
 mod payload;
 mod pools;
 mod prepare;

@@ -6,6 +6,7 @@ use crate::injected::Injected;
 use crate::journal::Journal;
 use crate::loops::{LoopEnd, StageEnd};
 use crate::means::equip;
+use crate::paths::one_for_each_path;
 use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared, range_of};
 use crate::progress::Progress;
@@ -13,7 +14,7 @@ use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::{EndsRun, RunMoments, Sampled, sample};
 use crate::shared::Shared;
 use crate::stage::Stage;
-use crate::verify::{Verifier, name_faults};
+use crate::verify::{ScanTarget, Verifier, name_faults, remember_outside, scan_targets};
 use crate::worker::{WorkerCounters, WorkerEnd, WorkerError};
 use iosonar_archive::{
     ArchiveWriter, Breakage, Checks, CpuUse, JOURNAL_SLOTS, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
@@ -152,10 +153,10 @@ impl Prepared {
     ) -> Result<RunInfo, RunError> {
         let clock = Clock::from_origin(u64::MAX);
         info.means = self.means(&clock);
-        let notices = Mutex::new(Vec::new());
-        let (injected, verifier) = (Injected::new(self), Verifier::new(&self.plan, self.identities()));
+        let (notices, threads) = (Mutex::new(Vec::new()), ThreadTimes::default());
+        let (injected, verifier) =
+            (Injected::new(&self.plan, &self.jobs_by_target()), Verifier::new(&self.plan, self.identities()));
         let journal = self.journal()?;
-        let threads = ThreadTimes::default();
         let shared = Shared {
             clock: &clock,
             control,
@@ -171,7 +172,7 @@ impl Prepared {
             journal: journal.as_ref(),
         };
         if let Some(verifier) = &verifier {
-            self.remember_outside(verifier, shared);
+            remember_outside(&self.plan, self.targets_to_scan(), self.stages(), verifier, shared);
         }
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
@@ -193,7 +194,8 @@ impl Prepared {
         let used = own_cpu_time();
         injected.iter().for_each(Injected::disarm);
         let ended_at = outcome.loops.iter().map(|end| end.worker.counters.ended_at).max().unwrap_or_default();
-        let scanned = verifier.as_ref().map(|verifier| self.scan_targets(verifier, shared, ended_at));
+        let scan = |verifier| scan_targets(&self.plan, self.targets_to_scan(), verifier, shared, ended_at);
+        let scanned = verifier.as_ref().map(scan);
         let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(unmapped.into_iter().chain(cleaned));
@@ -215,6 +217,27 @@ impl Prepared {
             info.state = RunState::Interrupted(control.interruption());
         }
         Ok(info)
+    }
+
+    /// The targets with a job here, for the reads of verification.
+    fn targets_to_scan(&self) -> impl Iterator<Item = ScanTarget<'_>> {
+        let targets = self.targets.iter().zip(self.jobs_by_target()).enumerate();
+        targets.filter_map(|(number, (claimed, jobs))| {
+            let (_, fitted) = jobs.first()?;
+            Some(ScanTarget {
+                number: number as u16,
+                path: claimed.looked.path(),
+                file: claimed.file().map(Arc::as_ref),
+                size: fitted.placement.size(),
+                block: claimed.direct_block(),
+            })
+        })
+    }
+
+    /// The phases, as fitted before the run.
+    fn stages(&self) -> impl Iterator<Item = Stage<'_>> {
+        let stage = |(number, jobs): (usize, _)| Stage { prepared: self, jobs, number: number as u16 };
+        self.phases.iter().map(Vec::as_slice).enumerate().map(stage)
     }
 
     /// Creates the journal, where the plan has one.
@@ -240,7 +263,7 @@ impl Prepared {
 
     /// Contents of simulated targets; targets of one name share them.
     fn stores(&self) -> Vec<Store> {
-        self.by_path(|_| Store::within(self.content.clone()))
+        one_for_each_path(&self.plan, |_| Store::within(self.content.clone()))
     }
 
     /// The reason for failed writes to simulated targets, if they had no room.

@@ -22,6 +22,7 @@ pub(crate) use prepared::{Claimed, JobReady, range_of};
 
 use crate::control::Control;
 use crate::error::PrepareError;
+use crate::paths::targets_by_path;
 use claim::claim_all;
 use fit::{check_apart, fit_phase};
 use inputs::read_all;
@@ -33,8 +34,6 @@ use limits::check_limits;
 use look::{Looked, look_at_all};
 use memory::{Shares, fit_memory};
 use remounts::check_remounts;
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use streams::check_streams;
 
@@ -85,15 +84,6 @@ fn prepare_until_stopped(
     let phases = phases.into_iter().map(|jobs| jobs.into_iter().map(ready).collect()).collect();
     let content = StoreRoom::new(content);
     Ok(Prepared { plan, whole: None, max_waiting, content, targets, phases, notices })
-}
-
-/// The targets that share each path: one file may be several targets.
-fn targets_by_path(plan: &Plan) -> HashMap<&Path, Vec<usize>> {
-    let mut all: HashMap<&Path, Vec<usize>> = HashMap::new();
-    for (number, target) in plan.targets.iter().enumerate() {
-        all.entry(&target.path).or_default().push(number);
-    }
-    all
 }
 
 /// Fits all jobs to their targets at the maximum size by then: data that a phase writes beyond the end of a file exists in the next

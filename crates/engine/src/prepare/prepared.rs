@@ -204,15 +204,6 @@ impl Prepared {
         phases.flat_map(|(phase, jobs)| jobs.iter().map(move |job| (phase, job)))
     }
 
-    /// A value for each target; targets of one path share it.
-    pub(crate) fn by_path<T: Clone>(&self, make: impl Fn(usize) -> T) -> Vec<T> {
-        let mut by_path: HashMap<&Path, T> = HashMap::new();
-        let targets = self.plan.targets.iter().enumerate();
-        targets
-            .map(|(number, target)| by_path.entry(&target.path).or_insert_with(|| make(number)).clone())
-            .collect()
-    }
-
     /// Path and facts of each target.
     pub(crate) fn identities(&self) -> impl Iterator<Item = (&Path, Option<&TargetFacts>)> {
         let looked = self.targets.iter().map(|claimed| &claimed.looked);

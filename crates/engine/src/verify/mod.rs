@@ -25,5 +25,7 @@ pub use scan_progress::{ScanMoment, ScanProgress};
 
 pub(crate) use checker::{Checker, Completed, EXTRA, LoopFacts};
 pub(crate) use names::name_faults;
+pub(crate) use outside::remember_outside;
 pub(crate) use place::{places_of, shared_stream};
+pub(crate) use scan::{ScanTarget, scan_targets};
 pub(crate) use verifier::{Verifier, read_unit};

@@ -1,17 +1,17 @@
 //! Sectors that a run must not change: those next to its planned writes, and samples elsewhere. They are read before the run, and
 //! again by the scan at its end.
 
-use super::reads::ScanSource;
-use super::scan::{Scan, reader, without};
+use super::scan::{Scan, ScanTarget, reader, without};
 use super::scan_progress::ScanProgress;
 use super::verifier::Verifier;
+use crate::files::TargetFile;
 use crate::part::{Part, parts};
-use crate::prepare::{Claimed, Fitted, Prepared};
+use crate::prepare::Fitted;
 use crate::shared::Shared;
 use crate::stage::{Requests, Stage};
 use iosonar_load::{Known, LoadError, Source};
 use iosonar_os::{Clock, monotonic_ns};
-use iosonar_plan::{AtEnd, Nanos, Phase, SECTOR};
+use iosonar_plan::{AtEnd, Nanos, Plan, SECTOR};
 use iosonar_verify::{Ranges, Sectors, mix};
 use std::collections::BTreeSet;
 
@@ -32,7 +32,6 @@ struct Foreseen {
 
 /// Examines the requests of a run before it begins.
 struct Survey<'a> {
-    prepared: &'a Prepared,
     verifier: &'a Verifier,
     shared: Shared<'a>,
     devices: Vec<Foreseen>,
@@ -49,116 +48,104 @@ enum Unknown {
     Load(LoadError),
 }
 
-impl Prepared {
-    /// Reads the sectors that the run must not change. Unknown places and unreadable sectors become notices.
-    pub(crate) fn remember_outside(&self, verifier: &Verifier, shared: Shared<'_>) {
-        let Some(samples) = verifier.modes.outside else { return };
-        let empty = || Foreseen { written: Ranges::new(MOST_RANGES), regions: Vec::new() };
-        let devices = verifier.devices.iter().map(|_| empty()).collect();
-        let mut survey = Survey { prepared: self, verifier, shared, devices, left: MOST_REQUESTS };
-        survey.all();
-        let foreseen: Vec<(Vec<Sectors>, Vec<Sectors>)> =
-            survey.devices.into_iter().map(|device| self.places_of(device, shared)).collect();
-        // A device may be several targets, and has each place once.
-        let mut taken: Vec<(usize, Sectors)> = Vec::new();
-        for (target, place) in verifier.places.iter().enumerate() {
-            let Some(size) = self.sectors_before(target) else { continue };
-            let own = Sectors { start: place.base, count: size };
-            let (written, regions) = &foreseen[place.device];
-            let mut others = Ranges::new(MOST_RANGES);
-            let of_others =
-                taken.iter().filter(|(device, _)| *device == place.device).map(|(_, range)| range);
-            written.iter().chain(of_others).for_each(|range| others.add(*range));
-            let samples =
-                draw(&without(&others.finish().0, own), samples, mix(verifier.seed ^ target as u64));
-            let places = beside(written, own).chain(beside(regions, own)).chain(samples);
-            verifier.device(*place).outside.add(places);
-            taken.push((place.device, own));
-        }
-        for target in 0..verifier.places.len() {
-            if let Err(error) = self.remember_target(verifier, target, shared) {
-                let path = self.targets[target].looked.path();
-                shared.note(format!(
-                    "{path}: --verify outside compares nothing: it could not be read before the run: {error}"
-                ));
-            }
-        }
-        for mut device in verifier.each_device() {
-            device.scanned.clear();
-            // Sectors that could not be read are not compared.
-            device.outside.drop_unread();
+/// Reads the sectors that the run must not change. `stages` are its phases. Unknown places and unreadable sectors become notices.
+pub(crate) fn remember_outside<'a>(
+    plan: &Plan,
+    targets: impl Iterator<Item = ScanTarget<'a>>,
+    stages: impl Iterator<Item = Stage<'a>>,
+    verifier: &Verifier,
+    shared: Shared<'_>,
+) {
+    let Some(samples) = verifier.modes.outside else { return };
+    let targets: Vec<ScanTarget<'_>> = targets.collect();
+    let empty = || Foreseen { written: Ranges::new(MOST_RANGES), regions: Vec::new() };
+    let devices = verifier.devices.iter().map(|_| empty()).collect();
+    let mut survey = Survey { verifier, shared, devices, left: MOST_REQUESTS };
+    stages.for_each(|stage| survey.stage(stage));
+    let foreseen: Vec<(Vec<Sectors>, Vec<Sectors>)> =
+        survey.devices.into_iter().map(|device| device.places(shared)).collect();
+    // A device may be several targets, and has each place once.
+    let mut taken: Vec<(usize, Sectors)> = Vec::new();
+    for target in &targets {
+        let place = verifier.places[usize::from(target.number)];
+        let own = Sectors { start: place.base, count: target.sectors_before() };
+        let (written, regions) = &foreseen[place.device];
+        let mut others = Ranges::new(MOST_RANGES);
+        let of_others = taken.iter().filter(|(device, _)| *device == place.device).map(|(_, range)| range);
+        written.iter().chain(of_others).for_each(|range| others.add(*range));
+        let seed = mix(verifier.seed ^ u64::from(target.number));
+        let samples = draw(&without(&others.finish().0, own), samples, seed);
+        let places = beside(written, own).chain(beside(regions, own)).chain(samples);
+        verifier.device(place).outside.add(places);
+        taken.push((place.device, own));
+    }
+    for target in &targets {
+        if let Err(error) = target.remember(plan, verifier, shared) {
+            shared.note(format!(
+                "{}: --verify outside compares nothing: it could not be read before the run: {error}",
+                target.path
+            ));
         }
     }
+    for mut device in verifier.each_device() {
+        device.scanned.clear();
+        // Sectors that could not be read are not compared.
+        device.outside.drop_unread();
+    }
+}
 
+impl Foreseen {
     /// Written places, and regions of requests with unknown places.
-    fn places_of(&self, device: Foreseen, shared: Shared<'_>) -> (Vec<Sectors>, Vec<Sectors>) {
-        let (written, gap) = device.written.finish();
+    fn places(self, shared: Shared<'_>) -> (Vec<Sectors>, Vec<Sectors>) {
+        let (written, gap) = self.written.finish();
         if gap > 0 {
             shared.note(format!(
                 "--verify outside compares nothing in gaps of up to {gap} sectors between written places: there are more than {MOST_RANGES}"
             ));
         }
-        (written, device.regions)
+        (written, self.regions)
     }
+}
 
-    fn remember_target(&self, verifier: &Verifier, target: usize, shared: Shared<'_>) -> std::io::Result<()> {
-        let Some(size) = self.sectors_before(target) else { return Ok(()) };
-        let mut source = self.source_before(target, &self.targets[target], shared)?;
-        let block = self.targets[target].direct_block();
-        let (source, progress) = (&mut source, &ScanProgress::default());
-        let scan = Scan::new(verifier, target as u16, source, shared.control, progress, size, block);
-        scan.remember();
+impl ScanTarget<'_> {
+    /// Reads the sectors that the run must not change, on a separate clock: that of the run has no time yet.
+    fn remember(&self, plan: &Plan, verifier: &Verifier, shared: Shared<'_>) -> std::io::Result<()> {
+        let mut source = match self.file {
+            Some(file) => reader(file.for_look()?, &Clock::from_origin(monotonic_ns()), 0),
+            None => self.simulated(plan, shared),
+        }?;
+        let (control, progress, size) = (shared.control, &ScanProgress::default(), self.sectors_before());
+        Scan::new(verifier, self.number, &mut source, control, progress, size, self.block).remember();
         Ok(())
     }
 
-    /// Reads a target before the run begins, on a separate clock: that of the run has no time yet.
-    fn source_before(
-        &self,
-        target: usize,
-        claimed: &Claimed,
-        shared: Shared<'_>,
-    ) -> std::io::Result<ScanSource> {
-        match claimed.file() {
-            Some(file) => reader(file.for_look()?, &Clock::from_origin(monotonic_ns()), 0),
-            None => self.simulated_for_scan(target as u16, shared),
-        }
-    }
-
-    /// The first job on a target.
-    pub(super) fn fitted_on(&self, target: usize) -> Option<&Fitted> {
-        self.jobs().map(|(_, job)| &job.fitted).find(|job| usize::from(job.job.target) == target)
-    }
-
-    /// Sectors of a target before the run; `None` where no job here uses it.
-    fn sectors_before(&self, target: usize) -> Option<u64> {
-        let size = self.fitted_on(target)?.placement.size();
-        let of_file = self.targets[target].file().and_then(|file| file.size_of_file());
-        Some(of_file.map_or(size, |bytes| bytes.min(size)) / SECTOR)
+    /// Sectors of the target before the run.
+    fn sectors_before(&self) -> u64 {
+        let of_file = self.file.and_then(TargetFile::size_of_file);
+        of_file.map_or(self.size, |bytes| bytes.min(self.size)) / SECTOR
     }
 }
 
 impl Survey<'_> {
-    fn all(&mut self) {
-        let prepared = self.prepared;
-        for (number, (phase, jobs)) in prepared.plan.phases.iter().zip(&prepared.phases).enumerate() {
-            let stage = Stage { prepared, jobs, number: number as u16 };
-            for part in parts(phase) {
-                let fitted = &jobs[part.job].fitted;
-                if !fitted.workload.writes() {
-                    continue;
-                }
-                let Err(why) = self.part(stage, phase, part, fitted) else { continue };
-                self.add_region(part.target, fitted);
-                // Of several loops of a job, the first reports it.
-                if part.number == 0 && !matches!(why, Unknown::Stopped) {
-                    self.shared.note(told(fitted.path(), &why));
-                }
+    /// Examines the requests of a phase.
+    fn stage(&mut self, stage: Stage<'_>) {
+        for part in parts(stage.phase()) {
+            let fitted = stage.job(part);
+            if !fitted.workload.writes() {
+                continue;
+            }
+            let Err(why) = self.part(stage, part, fitted) else { continue };
+            self.add_region(part.target, fitted);
+            // Of several loops of a job, the first reports it.
+            if part.number == 0 && !matches!(why, Unknown::Stopped) {
+                self.shared.note(told(fitted.path(), &why));
             }
         }
     }
 
     /// Examines the requests of one issuing loop.
-    fn part(&mut self, stage: Stage<'_>, phase: &Phase, part: Part, fitted: &Fitted) -> Result<(), Unknown> {
+    fn part(&mut self, stage: Stage<'_>, part: Part, fitted: &Fitted) -> Result<(), Unknown> {
+        let phase = stage.phase();
         let passes = match &fitted.workload {
             Known::Trace(_, None) => return Err(Unknown::StandardInput),
             // Each pass has the same places.

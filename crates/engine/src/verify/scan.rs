@@ -9,15 +9,14 @@ use super::scan_progress::ScanProgress;
 use super::verifier::Verifier;
 use crate::control::Control;
 use crate::engines::{simulated, usable};
-use crate::files::options;
+use crate::files::{TargetFile, options};
 use crate::injected::with_faults;
-use crate::prepare::{Claimed, Fitted, Prepared};
 use crate::shared::Shared;
 use iosonar_archive::{FoundBy, ReadAgain, ScanFacts};
 use iosonar_backend::{Completion, Faulty, Setup, real};
 use iosonar_os::Clock;
 use iosonar_os::page_cache::evict;
-use iosonar_plan::{Access, Engine, Nanos, SECTOR, ShortPolicy, SimModel};
+use iosonar_plan::{Access, Engine, Nanos, Plan, SECTOR, ShortPolicy, SimModel};
 use iosonar_verify::{Flight, Found, Reader, Sectors, mix};
 use std::fs::File;
 use std::path::Path;
@@ -41,67 +40,70 @@ pub(crate) struct Scan<'a> {
     block: u64,
 }
 
-impl Prepared {
-    /// Scans every device that the run has written, each place through the first target that has it.
-    /// A simulated clock continues at `ended_at`.
-    pub(crate) fn scan_targets(
-        &self,
-        verifier: &Verifier,
-        shared: Shared<'_>,
-        ended_at: Nanos,
-    ) -> Option<ScanFacts> {
-        if !verifier.modes.final_scan && verifier.modes.outside.is_none() {
-            return None;
-        }
-        let mut all: Option<ScanFacts> = None;
-        for (target, claimed) in self.targets.iter().enumerate() {
-            // Others are executed elsewhere.
-            let Some(fitted) = self.fitted_on(target) else { continue };
-            let facts =
-                self.scan_target(verifier, fitted, claimed, shared, ended_at).unwrap_or_else(|error| {
-                    let told =
-                        format!("{}: the scan at the end was not possible: {error}", claimed.looked.path());
-                    shared.note(told);
-                    ScanFacts { stopped: true, ..ScanFacts::default() }
-                });
-            all = Some(all.map_or(facts, |all| all.with(facts)));
-        }
-        all
-    }
+/// A target of a run that its verification reads.
+pub(crate) struct ScanTarget<'a> {
+    /// Number in the plan.
+    pub(crate) number: u16,
+    /// Path as typed.
+    pub(crate) path: String,
+    /// `None` where no target is opened.
+    pub(crate) file: Option<&'a TargetFile>,
+    /// Bytes among which requests are placed.
+    pub(crate) size: u64,
+    /// Sectors of a logical block.
+    pub(crate) block: u64,
+}
 
-    fn scan_target(
+impl ScanTarget<'_> {
+    /// Scans the target at the end of the run. A simulated clock continues at `ended_at`.
+    fn scan(
         &self,
+        plan: &Plan,
         verifier: &Verifier,
-        fitted: &Fitted,
-        claimed: &Claimed,
         shared: Shared<'_>,
         ended_at: Nanos,
     ) -> std::io::Result<ScanFacts> {
-        let (target, placement) = (fitted.job.target, fitted.placement);
-        let mut source = self.scan_source(target, claimed, shared)?;
-        source.backend = with_faults(target, source.backend, shared.injected);
+        // The scan reads directly, also where the requests of the run went through the page cache.
+        let mut source = match self.file {
+            Some(file) => reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH),
+            None => self.simulated(plan, shared),
+        }?;
+        source.backend = with_faults(self.number, source.backend, shared.injected);
         source.backend.skip_to(ended_at);
         let (control, progress) = (shared.control, shared.progress.scan());
-        // The scan reads directly, also where the requests of the run went through the page cache.
-        let (size, block) = (placement.size() / SECTOR, claimed.direct_block());
-        Ok(Scan::new(verifier, target, &mut source, control, progress, size, block).run())
+        let size = self.size / SECTOR;
+        Ok(Scan::new(verifier, self.number, &mut source, control, progress, size, self.block).run())
     }
 
-    /// Opens a source of direct reads.
-    fn scan_source(&self, target: u16, claimed: &Claimed, shared: Shared<'_>) -> std::io::Result<ScanSource> {
-        match claimed.file() {
-            Some(file) => reader(file.for_scan()?, shared.clock, Faulty::EXTRA_DEPTH),
-            None => self.simulated_for_scan(target, shared),
-        }
-    }
-
-    pub(super) fn simulated_for_scan(&self, target: u16, shared: Shared<'_>) -> std::io::Result<ScanSource> {
-        let model = if let Engine::Sim(model) = self.plan.engine { model } else { SimModel::default() };
+    /// Reads of a simulated target.
+    pub(super) fn simulated(&self, plan: &Plan, shared: Shared<'_>) -> std::io::Result<ScanSource> {
+        let model = if let Engine::Sim(model) = plan.engine { model } else { SimModel::default() };
         // A scan that fails at random would prove nothing about the device.
         let model = SimModel { error_every: 0, short_every: 0, ..model };
-        let backend = simulated(&self.plan, model, target, DEPTH, u64::from(target), shared.stores);
+        let backend = simulated(plan, model, self.number, DEPTH, u64::from(self.number), shared.stores);
         Ok(ScanSource { backend, memory: memory()? })
     }
+}
+
+/// Scans every device that the run has written, each place through the first target that has it.
+/// A simulated clock continues at `ended_at`.
+pub(crate) fn scan_targets<'a>(
+    plan: &Plan,
+    targets: impl Iterator<Item = ScanTarget<'a>>,
+    verifier: &Verifier,
+    shared: Shared<'_>,
+    ended_at: Nanos,
+) -> Option<ScanFacts> {
+    if !verifier.modes.final_scan && verifier.modes.outside.is_none() {
+        return None;
+    }
+    let scan = |target: ScanTarget<'_>| {
+        target.scan(plan, verifier, shared, ended_at).unwrap_or_else(|error| {
+            shared.note(format!("{}: the scan at the end was not possible: {error}", target.path));
+            ScanFacts { stopped: true, ..ScanFacts::default() }
+        })
+    };
+    targets.map(scan).reduce(ScanFacts::with)
 }
 
 /// A file, and memory for its reads.
