@@ -3,7 +3,7 @@
 //! Each finding has a separate file: its data, its sentence, and its detection. Thresholds are constants there;
 //! `docs/findings.md` lists how often they detect planted properties, and how often they raise false alarms.
 
-mod access;
+mod bins;
 mod bands;
 mod collapse;
 mod failures;
@@ -15,7 +15,7 @@ mod stalls;
 pub(crate) mod statistics;
 mod steady;
 
-pub(crate) use access::Course;
+pub use crate::time_range::TimeRange;
 pub use bands::LatencyBand;
 pub use collapse::{Overload, OverloadKind, overloads_of};
 pub use failures::Failures;
@@ -27,8 +27,10 @@ pub use steady::{
     split_levels,
 };
 
+use crate::course::Course;
 use crate::{Diagrams, Summary, WithoutCpu};
 use iosonar_plan::Op;
+use iosonar_text::units::grouped;
 use serde::{Deserialize, Serialize};
 
 /// Results of all detectors. An empty list or `None` means not found, or too few data.
@@ -54,27 +56,6 @@ pub struct Findings {
     pub steady: Option<Steady>,
     /// Differences between passes.
     pub passes: Option<PassFindings>,
-}
-
-/// A part of the run, on its own clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimeRange {
-    /// Start.
-    pub from_ns: u64,
-    /// End, not before the start.
-    pub to_ns: u64,
-}
-
-impl TimeRange {
-    /// How long it is.
-    pub fn length_ns(&self) -> u64 {
-        self.to_ns.saturating_sub(self.from_ns)
-    }
-
-    /// Length of the overlap with `other`.
-    pub fn overlap_ns(&self, other: TimeRange) -> u64 {
-        self.to_ns.min(other.to_ns).saturating_sub(self.from_ns.max(other.from_ns))
-    }
 }
 
 impl Findings {
@@ -124,7 +105,7 @@ impl Findings {
         let mut all: Vec<Finding> = self.bands.iter().map(band).collect();
         all.extend(self.stalls.iter().enumerate().map(stall));
         if self.stalls_left_out > 0 {
-            let count = crate::caution::grouped(self.stalls_left_out);
+            let count = grouped(self.stalls_left_out);
             all.push(whole(FindingKind::Note, format!("{count} shorter stalls are not listed")));
         }
         all.extend(self.failures.as_ref().map(|found| Finding {

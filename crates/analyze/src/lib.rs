@@ -9,11 +9,13 @@
 mod axis;
 mod backlog;
 mod caution;
+mod cautions;
 mod cells;
 mod class;
 pub mod compare;
 mod correlation;
 mod counts;
+mod course;
 pub mod demand;
 mod detail;
 mod device_reads;
@@ -33,6 +35,7 @@ mod machine;
 mod machine_series;
 mod memory;
 mod needs;
+mod numbers;
 mod occupancy;
 mod order;
 mod ordered;
@@ -42,16 +45,19 @@ mod pass;
 mod passing;
 mod peak;
 mod places;
+mod rate;
 mod records;
 mod series;
 mod sketch;
 mod skew;
 mod span;
+mod summarize;
 mod summary;
 mod sweep;
 mod tally;
 #[cfg(test)]
 mod testing;
+mod time_range;
 mod timeline;
 mod tracks;
 mod traffic;
@@ -60,7 +66,8 @@ mod without_cpu;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
 pub use backlog::MostAtOnce;
-pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
+pub use caution::{Caution, CautionId, Severity};
+pub use cautions::is_wraparound_suspicious;
 pub use cells::{CellStats, CellTimes, CountUntil, StreamStats, cells};
 pub use class::{ByScope, CLASSES, Class, Scope};
 pub use correlation::{Against, Correlation};
@@ -73,6 +80,7 @@ pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
+pub use iosonar_plan::Stamp;
 pub use judgement::{
     Channel, Detection, DetectorId, During, Evidence, FakeTarget, Judgement, Level, Verdict,
 };
@@ -90,13 +98,14 @@ pub use pass::{Found, Wanted, pass};
 pub use passing::Passing;
 pub use peak::Peak;
 pub use places::{Places, Reach};
+pub use rate::Rate;
 pub use records::Records;
 pub use series::{ClassSeries, CountSeries};
 pub use skew::{Deskew, PassSkew, SkewWindows};
 pub use span::Span;
+pub use summarize::summarize;
 pub use summary::{
-    CheckedFacts, OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput,
-    WaitingFacts, summarize,
+    CheckedFacts, OccupancyFacts, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, WaitingFacts,
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};

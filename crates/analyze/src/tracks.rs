@@ -1,6 +1,6 @@
 //! The samples of a run by time, thinned so that memory does not follow the length of the run.
 
-use crate::findings::TimeRange;
+use crate::time_range::TimeRange;
 use iosonar_evidence::{CpuState, Layer, Series};
 use std::collections::HashMap;
 

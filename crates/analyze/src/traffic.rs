@@ -2,7 +2,7 @@
 //! time.
 
 use crate::During;
-use crate::findings::Course;
+use crate::course::Course;
 use iosonar_archive::{Marks, Record};
 use iosonar_plan::{Direction, Op};
 use std::ops::Range;

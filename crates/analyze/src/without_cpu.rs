@@ -1,7 +1,7 @@
 //! Times in which the generator of a run had no CPU: it was stopped, other programs had it, or a hypervisor gave it away. Late
 //! completions and late requests in such a time say nothing about the target.
 
-use crate::findings::TimeRange;
+use crate::time_range::TimeRange;
 use crate::tracks::{SampledStep, SampledSteps, Tracks};
 use iosonar_archive::{Archive, ArchiveError};
 use iosonar_evidence::{CpuState, IssuingThreads, OwnUse, Series, Throttling};

@@ -370,7 +370,7 @@ fn rooms_below_the_command_know_no_terminal() {
 #[test]
 fn circles_of_files_become_small() {
     const MOST: usize = 5;
-    const LARGER: [(&str, usize); 3] = [("analyze", 10), ("app", 10), ("engine", 23)];
+    const LARGER: [(&str, usize); 1] = [("app", 10)];
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         println!("SKIPPED: circles of files, because there is no python3");
         return;

@@ -5,8 +5,8 @@
 //! sampler of counters. This room knows no arguments and prints nothing.
 //!
 //! To read it: `prepare` (all that is known before the start), `means` (the means of execution here), `run` (phases, time zero, the
-//! end), `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`,
-//! `pass_barrier` and `job_status`.
+//! end), `stage`, `loops` and `start` (a phase and its threads), then `worker`, the loop that all else is for, with its `feed`,
+//! `payload`, `pass_barrier` and `job_status`. `shared` is the state of a run that all its threads see.
 
 mod control;
 mod coordinator;

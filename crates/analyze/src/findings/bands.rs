@@ -2,11 +2,13 @@
 //! finding does not decide which.
 
 use crate::SLOTS;
-use crate::caution::{grouped, span};
-use crate::findings::access::bin_of;
-use crate::findings::{CompletionStall, OPS, TimeRange, percent, several};
+use crate::findings::bins::bin_of;
+use crate::findings::{CompletionStall, OPS, percent, several};
+use crate::numbers::span;
+use crate::time_range::TimeRange;
 use crate::{Class, CountGrid, ROWS_PER_DECADE, row_lower_edge};
 use iosonar_plan::Op;
+use iosonar_text::units::grouped;
 use serde::{Deserialize, Serialize};
 
 /// A mode of the latency of one operation, without requests that a stall held.

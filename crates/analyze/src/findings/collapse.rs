@@ -1,10 +1,14 @@
 //! Overload: the target does not keep up with its timetable.
 
-use crate::caution::{cause_of_waiting, grouped, three_digits};
-use crate::findings::access::{Course, begin_of, binned, measured};
+use crate::cautions::cause_of_waiting;
+use crate::course::Course;
+use crate::findings::bins::{begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
-use crate::findings::{CompletionStall, StallKind, TimeRange, moment};
+use crate::findings::{CompletionStall, StallKind, moment};
+use crate::numbers::three_digits;
+use crate::time_range::TimeRange;
 use crate::{DetectorId, Level, Summary, Traffic, WithoutCpu};
+use iosonar_text::units::grouped;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 

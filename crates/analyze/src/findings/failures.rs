@@ -1,8 +1,9 @@
 //! Failed requests: number, reasons, and times.
 
-use crate::caution::grouped;
-use crate::findings::{TimeRange, moment, percent};
+use crate::findings::{moment, percent};
+use crate::time_range::TimeRange;
 use crate::{Class, CountGrid, ErrorCount, Summary};
+use iosonar_text::units::grouped;
 use serde::{Deserialize, Serialize};
 
 /// Requests that failed.

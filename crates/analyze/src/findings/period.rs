@@ -1,9 +1,10 @@
 //! Periods: events that recur at equal intervals.
 
-use crate::caution::span;
-use crate::findings::TimeRange;
-use crate::findings::access::{Course, binned, measured};
+use crate::course::Course;
+use crate::findings::bins::{binned, measured};
 use crate::findings::statistics::median;
+use crate::numbers::span;
+use crate::time_range::TimeRange;
 use crate::{Cell, Class, CountGrid, Summary};
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,11 @@
 //! Stalls: times without completions although requests were in flight.
 
-use crate::caution::{grouped, span};
-use crate::findings::{OPS, TimeRange, moment, several};
+use crate::findings::{OPS, moment, several};
+use crate::numbers::span;
 use crate::sketch::Sketch;
+use crate::time_range::TimeRange;
 use iosonar_plan::Op;
+use iosonar_text::units::grouped;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

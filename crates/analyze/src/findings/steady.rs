@@ -1,8 +1,10 @@
 //! Steady state: whether the level was constant, and from when on.
 
-use crate::findings::access::{Course, begin_of, bin_of, binned, measured};
+use crate::course::Course;
+use crate::findings::bins::{begin_of, bin_of, binned, measured};
 use crate::findings::statistics::median;
-use crate::findings::{TimeRange, moment, percent};
+use crate::findings::{moment, percent};
+use crate::time_range::TimeRange;
 use crate::{Class, CountGrid, PartStats, ROWS_PER_DECADE, Summary};
 use serde::{Deserialize, Serialize};
 

@@ -3,9 +3,12 @@
 //! The thresholds are those of the project's rules on validity (G1: cannot keep up, G7: clock) where such a rule exists;
 //! the reason for each stands with it.
 
-use super::{CautionId, List, Severity, grouped, span, three_digits};
+use super::List;
+use crate::caution::{CautionId, Severity};
+use crate::numbers::{span, three_digits};
 use crate::{Stall, Summary, TimeStats};
 use iosonar_plan::Stamp;
+use iosonar_text::units::grouped;
 
 /// G1: requests later than this, and than half of the latencies, count as issued late. Below it is the cost of the timer.
 const LATE_FLOOR_NS: u64 = 1_000_000;

@@ -1,32 +1,7 @@
-//! The only access of findings to diagrams and summary.
+//! The time that findings are about, and its equal parts.
 
-use crate::findings::TimeRange;
-use crate::{Diagrams, Scope, Summary};
-
-/// Requests by time column, all operations together.
-pub(crate) struct Course {
-    /// Width of a column.
-    pub(crate) width_ns: u64,
-    /// Every request by its due time.
-    pub(crate) demanded: Vec<u64>,
-    /// Completed requests by their completion.
-    pub(crate) delivered: Vec<u64>,
-    /// Bytes that they transferred.
-    pub(crate) delivered_bytes: Vec<u64>,
-}
-
-impl Course {
-    pub(super) fn of(diagrams: &Diagrams) -> Course {
-        let (demanded, delivered) =
-            (diagrams.demanded.scope(Scope::All), diagrams.delivered.scope(Scope::All));
-        Course {
-            width_ns: demanded.axis().width_ns(),
-            demanded: demanded.requests,
-            delivered: delivered.requests,
-            delivered_bytes: delivered.bytes,
-        }
-    }
-}
+use crate::Summary;
+use crate::time_range::TimeRange;
 
 /// The measured time: without the ramp, to the last due time; to the last completion if all was due at once. `None` if it
 /// is empty.
