@@ -4,9 +4,9 @@ mod health;
 
 pub(crate) use health::cause_of_waiting;
 
+use crate::Summary;
 use crate::caution::{Caution, CautionId, Severity};
 use crate::numbers::three_digits;
-use crate::Summary;
 use iosonar_archive::{RunInfo, RunState, Verified};
 use iosonar_plan::{Claim, Plan, ShortPolicy, Stamp};
 use iosonar_text::units::grouped;

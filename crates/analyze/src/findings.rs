@@ -3,8 +3,8 @@
 //! Each finding has a separate file: its data, its sentence, and its detection. Thresholds are constants there;
 //! `docs/findings.md` lists how often they detect planted properties, and how often they raise false alarms.
 
-mod bins;
 mod bands;
+mod bins;
 mod collapse;
 mod failures;
 mod passes;

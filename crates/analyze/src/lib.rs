@@ -80,7 +80,6 @@ pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
-pub use iosonar_plan::Stamp;
 pub use judgement::{
     Channel, Detection, DetectorId, During, Evidence, FakeTarget, Judgement, Level, Verdict,
 };

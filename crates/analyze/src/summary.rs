@@ -3,10 +3,10 @@
 use crate::MostAtOnce;
 use crate::{
     ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, Percentile, Rate,
-    Span, Stamp, TimeStats, Verdicts,
+    Span, TimeStats, Verdicts,
 };
 use iosonar_archive::{ProcessLoad, RunState, Verified};
-use iosonar_plan::OverlapPolicy;
+use iosonar_plan::{OverlapPolicy, Stamp};
 use serde::{Deserialize, Serialize};
 
 /// Version of the summary's form. A reader refuses a version that it does not know.
