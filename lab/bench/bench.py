@@ -475,8 +475,8 @@ def xdd_on_zram(bench, depth):
     return row
 
 
-def null_plan(targets, requests, conduct=""):
-    head = f"""version = 1
+def null_plan(targets, requests, coordination=""):
+    head = f"""version = 2
 run_id = 1
 seed = 1
 depth = 1
@@ -484,18 +484,18 @@ depth = 1
 kind = "null"
 [overlap]
 policy = "allow"
-{conduct}
+{coordination}
 """
     target = f"""[[target]]
 path = "nothing"
 size = "1GiB"
-[target.source]
-kind = "steps"
-order = {{ sequential = {{ interleave = 1 }} }}
-unit = "4KiB"
-request_size = "4KiB"
-requests = {requests}
-read_percent = "100"
+[target.workload]
+kind = "generated"
+order = "sequential"
+block_size = "4KiB"
+read_percent = 100
+at_end = "extend"
+stop = {{ requests = {requests} }}
 """
     return head + target * targets
 
@@ -503,15 +503,15 @@ read_percent = "100"
 def lockstep_on_null(bench):
     requests = 2_000 if bench.tiny else 200_000
     plan = bench.path("lockstep.toml")
-    conduct = """[[conduct.lockstep]]
+    coordination = """[[coordination.lockstep]]
 master = 0
 slave = 1
 every = { ops = 1 }
 task = { ops = 1 }
-begins = "wait"
+starts = "wait"
 ends = "complete\""""
     with open(plan, "w") as file:
-        file.write(null_plan(2, requests, conduct))
+        file.write(null_plan(2, requests, coordination))
     row = Row("xdd", "lockstep op 1 op 1 on null: tasks of the slave", "k/s", digits=0)
     row.other = "bare futex ping-pong"
     for _ in range(bench.pairs):

@@ -742,14 +742,14 @@ mod tests {
 
     fn plan() -> Plan {
         let text = r#"
-            version = 1
+            version = 2
             run_id = 1
             seed = 1
             depth = 4
             [[target]]
             path = "x"
-            [target.source]
-            kind = "load"
+            [target.workload]
+            kind = "trace"
             file = "l"
         "#;
         Plan::from_toml(text).unwrap()

@@ -19,10 +19,10 @@ fn plan(dir: &Path, targets: usize, filter: &str) -> Plan {
     let load = dir.join("l.load");
     let lines: String = (0..1000).map(|i| format!("{i} ; 8 ; 8 ; R ; 0.0 ; 0.0\n")).collect();
     std::fs::write(&load, lines).unwrap();
-    let mut text = "version = 1\nrun_id = 1\nseed = 1\ndepth = 1\n[engine]\nkind = 'sim'\n".to_string();
+    let mut text = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\n[engine]\nkind = 'sim'\n".to_string();
     for i in 0..targets {
-        let source = format!("{{ kind = 'load', file = '{}', filter = '{filter}' }}", load.display());
-        write!(text, "[[target]]\npath = 'dev{i}'\nsize = '1MiB'\nsource = {source}\n").unwrap();
+        let workload = format!("{{ kind = 'trace', file = '{}', filter = '{filter}' }}", load.display());
+        write!(text, "[[target]]\npath = 'dev{i}'\nsize = '1MiB'\nworkload = {workload}\n").unwrap();
     }
     Plan::from_toml(&text).unwrap()
 }

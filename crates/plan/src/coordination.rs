@@ -79,7 +79,7 @@ pub struct Lockstep {
     /// A task of the slave; not a percentage.
     pub task: Amount,
     /// Whether the slave starts with a task, or waits for the first interval.
-    #[serde(rename = "starts", alias = "begins")]
+    #[serde(rename = "starts")]
     pub begins: Begins,
     /// Behaviour of the slave when the master has ended its pass.
     pub ends: Ends,

@@ -78,7 +78,7 @@ pub struct Generator {
     pub stop: Stop,
 }
 
-pub(crate) fn one_job() -> u32 {
+fn one_job() -> u32 {
     1
 }
 

@@ -53,7 +53,6 @@ mod validate_injection;
 mod validate_phase;
 mod validate_verification;
 mod verification;
-mod version1;
 mod window;
 mod workload;
 

@@ -2,6 +2,7 @@
 
 use crate::one_line_strings::one_line_strings;
 use crate::plan_text::PlanText;
+use crate::validate::validate_version;
 use crate::{
     Access, ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job,
     Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, Verification,
@@ -9,7 +10,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Version of the plan's form. Version 1 is read, too; a reader refuses a version that it does not know.
+/// Version of the plan's form. A reader refuses any other.
 pub const PLAN_VERSION: u32 = 2;
 
 /// Everything a run is asked to do.
@@ -141,6 +142,12 @@ impl Target {
     }
 }
 
+/// The version of a plan in a form that may have other fields.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
 /// Why a text is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -170,12 +177,12 @@ impl Plan {
 
     /// Reads and checks a plan.
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
-        let text: PlanText = toml::from_str(text)?;
-        let mut plan = Plan::try_from(text)?;
-        // The fields have converted version 1 on reading.
-        if plan.version == 1 {
-            plan.version = PLAN_VERSION;
+        // The version comes first: another version may have other fields. A text without a version fails below, with its line.
+        if let Ok(Version { version }) = toml::from_str(text) {
+            validate_version(version)?;
         }
+        let text: PlanText = toml::from_str(text)?;
+        let plan = Plan::try_from(text)?;
         plan.validate()?;
         Ok(plan)
     }
@@ -344,6 +351,21 @@ pub(crate) mod tests {
         let text = plan.to_toml();
         assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
         plan.validate().unwrap();
+    }
+
+    #[test]
+    fn another_version_is_refused_before_its_fields_are_read() {
+        for version in [1, 3] {
+            let other = format!(
+                "version = {version}\nrun_id = 1\n[[target]]\npath = 'x'\nsource = {{ kind = 'load' }}\n"
+            );
+            assert_eq!(
+                Plan::from_toml(&other).unwrap_err().to_string(),
+                format!(
+                    "version = {version}: this program reads version 2: make a new plan with --show-plan"
+                )
+            );
+        }
     }
 
     #[test]

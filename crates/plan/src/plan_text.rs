@@ -2,7 +2,6 @@
 //! each phase lists its jobs.
 
 use crate::strict::is_default;
-use crate::version1::OldOptions;
 use crate::{
     Access, ByteSize, Cell, Claim, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
     InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, Probe, RunId, Target,
@@ -53,7 +52,7 @@ pub(crate) struct PlanText {
     verify: Verification,
     #[serde(default = "one_second", skip_serializing_if = "is_one_second")]
     sample_every: Nanos,
-    #[serde(default, alias = "conduct", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     coordination: Option<Coordination>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     inject: Vec<Injection>,
@@ -75,37 +74,10 @@ struct TargetText {
     executor: Executor,
     #[serde(default, skip_serializing_if = "is_default")]
     file: FileLifecycle,
-    #[serde(default, alias = "handling", skip_serializing_if = "OptionsText::says_nothing")]
-    options: OptionsText,
-    #[serde(default, alias = "source", skip_serializing_if = "Option::is_none")]
-    workload: Option<Workload>,
-}
-
-/// [`JobOptions`] of a target that holds its workload. Version 1 had the lifecycle of the file here, too.
-#[derive(Default, Deserialize)]
-#[serde(from = "OldOptions")]
-struct OptionsText {
+    #[serde(default, skip_serializing_if = "is_default")]
     options: JobOptions,
-    file: Option<FileLifecycle>,
-}
-
-impl OptionsText {
-    fn says_nothing(&self) -> bool {
-        is_default(&self.options)
-    }
-}
-
-impl Serialize for OptionsText {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        self.options.serialize(to)
-    }
-}
-
-impl From<OldOptions> for OptionsText {
-    fn from(old: OldOptions) -> OptionsText {
-        let (options, file) = old.split();
-        OptionsText { options, file }
-    }
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workload: Option<Workload>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,7 +90,7 @@ struct PhaseText {
     cell: Option<Cell>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     remount: Option<PathBuf>,
-    #[serde(default, alias = "conduct", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     coordination: Coordination,
     #[serde(rename = "job", default)]
     jobs: Vec<JobText>,
@@ -130,7 +102,7 @@ struct JobText {
     target: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     depth: Option<u32>,
-    #[serde(default, alias = "handling", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     options: JobOptions,
     workload: Workload,
 }
@@ -161,8 +133,7 @@ impl TryFrom<PlanText> for Plan {
         let PlanText { overlap, pacing, memory, faults, inject, verify, sample_every, .. } = text;
         let PlanText { coordination, targets, phases, claim, anyway, watch_order, probe, .. } = text;
         let depth = depth.unwrap_or(1);
-        let (targets, workloads): (Vec<Target>, Vec<_>) =
-            targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let (targets, workloads): (Vec<Target>, Vec<_>) = targets.into_iter().map(TargetText::split).unzip();
         let phases = match phases.is_empty() {
             true => {
                 let jobs = targets.iter().zip(workloads).enumerate();
@@ -212,16 +183,9 @@ struct Own {
 }
 
 impl TargetText {
-    fn split(self) -> Result<(Target, Own), InvalidPlan> {
+    fn split(self) -> (Target, Own) {
         let TargetText { path, size, depth, executor, file, options, workload } = self;
-        let OptionsText { options, file: old } = options;
-        if old.is_some() && !is_default(&file) {
-            return Err(InvalidPlan::of("handling.file", "`file` says the same")
-                .remedy("remove it")
-                .within(&format!("target {}", shown(&path))));
-        }
-        let file = old.unwrap_or(file);
-        Ok((Target { path, size, file, executor }, Own { depth, options, workload }))
+        (Target { path, size, file, executor }, Own { depth, options, workload })
     }
 }
 
@@ -295,7 +259,7 @@ impl From<Plan> for PlanText {
             let job = jobs.next();
             let own = job.as_ref().map(|job| job.depth).filter(|own| Some(*own) != depth);
             let (options, workload) = job.map(|job| (job.options, job.workload)).unzip();
-            let options = OptionsText { options: options.unwrap_or_default(), file: None };
+            let options = options.unwrap_or_default();
             TargetText { path, size, depth: own, executor, file, options, workload }
         };
         PlanText {

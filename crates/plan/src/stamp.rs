@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn the_strongest_reason_counts() {
-        let text = "version = 1\nrun_id = 1\nseed = 1\ndepth = 1\n[[target]]\npath = 'x'\n\
-                    source = { kind = 'load', file = 'l' }";
+        let text = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\n[[target]]\npath = 'x'\n\
+                    workload = { kind = 'trace', file = 'l' }";
         let mut plan = Plan::from_toml(text).unwrap();
         assert_eq!(plan.stamp(), None);
         plan.access.buffered = true;

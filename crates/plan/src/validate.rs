@@ -19,14 +19,19 @@ pub const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 /// The most targets: a record has 16 bits for the number of its target.
 const MAX_TARGETS: usize = 65_535;
 
+/// Refuses any version but [`PLAN_VERSION`].
+pub(crate) fn validate_version(version: u32) -> Result {
+    require(version == PLAN_VERSION, || {
+        InvalidPlan::of("version", format!("this program reads version {PLAN_VERSION}"))
+            .value(version)
+            .remedy("make a new plan with --show-plan")
+    })
+}
+
 impl Plan {
     /// Checks the rules beyond the types.
     pub fn validate(&self) -> Result {
-        require(self.version == PLAN_VERSION, || {
-            InvalidPlan::of("version", format!("this program reads version {PLAN_VERSION}"))
-                .value(self.version)
-                .remedy("make a new plan with --show-plan")
-        })?;
+        validate_version(self.version)?;
         require(!self.targets.is_empty(), || {
             InvalidPlan::whole("there is no [[target]]").remedy("name at least one")
         })?;

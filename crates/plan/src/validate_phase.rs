@@ -203,7 +203,7 @@ mod tests {
             ("path = \"file\"", "path = \"file\"\ndepth = 2", "target file: depth: in a plan with [[phase]]"),
             (
                 "path = \"file\"",
-                "path = \"file\"\nhandling = { cpu = 1 }",
+                "path = \"file\"\noptions = { cpu = 1 }",
                 "target file: options: in a plan with [[phase]]",
             ),
         ] {

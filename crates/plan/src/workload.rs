@@ -1,7 +1,6 @@
 //! Requests of a target, and when each is due.
 
 use crate::strict::is_default;
-use crate::version1::Series;
 use crate::{Generator, Pace, Pipeline, Rising, Speed, Window};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -9,35 +8,12 @@ use std::path::PathBuf;
 /// The requests of a target.
 #[expect(clippy::large_enum_variant, reason = "of many workloads nearly all are generated")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", from = "Written")]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Workload {
     /// A recorded load.
     Trace(TraceReplay),
     /// A generated workload.
     Generated(Generator),
-}
-
-/// A workload as a plan of any version writes it.
-#[expect(clippy::large_enum_variant, reason = "it lives while a plan is read")]
-#[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-enum Written {
-    #[serde(alias = "load")]
-    Trace(TraceReplay),
-    #[serde(alias = "pattern")]
-    Generated(Generator),
-    /// The series of version 1.
-    Steps(Series),
-}
-
-impl From<Written> for Workload {
-    fn from(written: Written) -> Workload {
-        match written {
-            Written::Trace(trace) => Workload::Trace(trace),
-            Written::Generated(generator) => Workload::Generated(generator),
-            Written::Steps(series) => Workload::Generated(series.into()),
-        }
-    }
 }
 
 impl Workload {

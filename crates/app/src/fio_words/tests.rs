@@ -147,7 +147,7 @@ fn a_job_file_becomes_its_commands() {
             "fio runs these jobs at the same time, and a shell one after the other: docs/plan.md shows plans with several"
         ]
     );
-    for text in ["", "[one]\n", "hello\n", "version = 1\n[engine]\nkind = \"null\"\n"] {
+    for text in ["", "[one]\n", "hello\n", "version = 2\n[engine]\nkind = \"null\"\n"] {
         assert_eq!(suggestions_for_job_file(text, &all), None, "{text}");
     }
 }

@@ -146,7 +146,7 @@ fn escapes_what_stands_in_files_of_others() {
         format!("128166372003061629,{},0,Read,7014609920,24576,41286\n", "pr\u{1b}[31m\u{202e}oj"),
     );
     lab.file("bad.load", hostile_text("0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\nbad "));
-    lab.file("bad.toml", hostile_text("version = 1\nname = "));
+    lab.file("bad.toml", hostile_text("version = 2\nname = "));
     lab.file("ledger.csv", "x\n");
     let name = OsStr::new("x");
     for line in [

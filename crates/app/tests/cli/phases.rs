@@ -122,7 +122,7 @@ fn the_first_job_that_is_done_ends_its_phase() {
         target("b")
     );
     let plan = format!(
-        "{head}[[phase]]\nname = \"both\"\nconduct = {{ ends = \"first\" }}\n{}{}[[phase]]\nname = \"after\"\n{}",
+        "{head}[[phase]]\nname = \"both\"\ncoordination = {{ ends = \"first\" }}\n{}{}[[phase]]\nname = \"after\"\n{}",
         job(0, 1000, 200),
         job(1, 1000, 100_000),
         job(1, 10_000, 100)

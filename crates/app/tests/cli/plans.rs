@@ -5,14 +5,14 @@ use iosonar_plan::Op;
 
 /// A plan on the simulated engine; `head` may override its top level, `model` adds to the engine.
 fn plan(head: &str, model: &str, targets: &[&str]) -> String {
-    let target = |(i, source): (usize, &&str)| {
+    let target = |(i, workload): (usize, &&str)| {
         format!(
-            "[[target]]\npath = \"dev{i}\"\nsize = \"1MiB\"\n[target.source]\nkind = \"pattern\"\n{source}\n"
+            "[[target]]\npath = \"dev{i}\"\nsize = \"1MiB\"\n[target.workload]\nkind = \"generated\"\n{workload}\n"
         )
     };
     let targets: String = targets.iter().enumerate().map(target).collect();
     format!(
-        "version = 1\nrun_id = 1\nseed = 1\n{head}\n[engine]\nkind = \"sim\"\nservice = \"1ms\"\n{model}\n{targets}"
+        "version = 2\nrun_id = 1\nseed = 1\n{head}\n[engine]\nkind = \"sim\"\nservice = \"1ms\"\n{model}\n{targets}"
     )
 }
 
@@ -68,10 +68,10 @@ fn a_shown_plan_is_the_same_run() {
 #[test]
 fn a_sequential_pattern_goes_round_its_region() {
     let lab = lab();
-    let source = format!(
+    let workload = format!(
         "order = \"sequential\"\nblock_size = \"4k\"\nread_percent = 100\noffset = \"64KiB\"\nregion = \"32KiB\"\n{CLOSED}\nstop = {{ requests = 20 }}"
     );
-    let records = run(&lab, "r", &plan("depth = 1", "", &[&source]));
+    let records = run(&lab, "r", &plan("depth = 1", "", &[&workload]));
     let got: Vec<_> = records.iter().map(|r| (r.executed.offset, r.executed.length)).collect();
     let want: Vec<_> = (0..20).map(|i| (65_536 + i % 8 * 4_096, 4_096)).collect();
     assert_eq!(got, want);
@@ -80,10 +80,10 @@ fn a_sequential_pattern_goes_round_its_region() {
 #[test]
 fn a_random_pattern_is_seeded_and_covers_its_region() {
     let lab = lab();
-    let source = format!(
+    let workload = format!(
         "order = \"random\"\nblock_size = \"8k\"\nread_percent = 30\noffset = \"64KiB\"\n{CLOSED}\nstop = {{ requests = 2000 }}"
     );
-    let text = plan("depth = 8\noverlap = { policy = \"allow\" }", "jitter = \"2ms\"", &[&source]);
+    let text = plan("depth = 8\noverlap = { policy = \"allow\" }", "jitter = \"2ms\"", &[&workload]);
     let records = run(&lab, "a", &text);
     assert!(records == run(&lab, "b", &text), "equal seeds, equal runs");
     let blocks = |records: &[Record]| records.iter().map(|r| r.executed.offset).collect::<Vec<_>>();
@@ -98,8 +98,8 @@ fn a_random_pattern_is_seeded_and_covers_its_region() {
 fn the_mix_is_exact_in_every_hundred() {
     let lab = lab();
     for percent in [0, 1, 50, 70, 99, 100] {
-        let source = format!("order = \"random\"\nblock_size = 4096\nread_percent = {percent}\n{CLOSED}\nstop = {{ requests = 500 }}").replace("= 4096", "= \"4096\"");
-        let records = run(&lab, &format!("r{percent}"), &plan("depth = 4", "", &[&source]));
+        let workload = format!("order = \"random\"\nblock_size = 4096\nread_percent = {percent}\n{CLOSED}\nstop = {{ requests = 500 }}").replace("= 4096", "= \"4096\"");
+        let records = run(&lab, &format!("r{percent}"), &plan("depth = 4", "", &[&workload]));
         for hundred in records.chunks(100) {
             assert_eq!(hundred.iter().filter(|r| r.op == Op::Read).count(), percent);
         }
@@ -109,12 +109,12 @@ fn the_mix_is_exact_in_every_hundred() {
 #[test]
 fn a_closed_loop_reaches_its_depth_and_never_goes_above() {
     let lab = lab();
-    let source = format!(
+    let workload = format!(
         "order = \"sequential\"\nblock_size = \"4k\"\nread_percent = 100\n{CLOSED}\nstop = {{ requests = 200 }}"
     );
     for depth in [1, 5, 32] {
         let name = format!("r{depth}");
-        let records = run(&lab, &name, &plan(&format!("depth = {depth}"), "jitter = \"3ms\"", &[&source]));
+        let records = run(&lab, &name, &plan(&format!("depth = {depth}"), "jitter = \"3ms\"", &[&workload]));
         assert_eq!(records.len(), 200);
         assert_eq!(most_in_flight(&records), depth);
         // As soon as there is room: nothing is late, and the next goes when one completes.
@@ -124,17 +124,17 @@ fn a_closed_loop_reaches_its_depth_and_never_goes_above() {
         assert_eq!(s["run"]["has_timetable"], false);
     }
     // One at a time, 1 ms each, back to back.
-    let records = run(&lab, "exact", &plan("depth = 1", "", &[&source]));
+    let records = run(&lab, "exact", &plan("depth = 1", "", &[&workload]));
     assert!(records.iter().enumerate().all(|(i, r)| r.submitted.unwrap().0 == i as u64 * MS));
 }
 
 #[test]
 fn a_closed_loop_ends_by_its_runtime() {
     let lab = lab();
-    let source = format!(
+    let workload = format!(
         "order = \"sequential\"\nblock_size = \"4k\"\nread_percent = 100\n{CLOSED}\nstop = {{ runtime = \"50ms\" }}"
     );
-    let records = run(&lab, "r", &plan("depth = 2", "", &[&source]));
+    let records = run(&lab, "r", &plan("depth = 2", "", &[&workload]));
     assert_eq!(records.len(), 100);
     assert!(records.iter().all(|r| r.submitted.unwrap().0 < 50 * MS));
 }
@@ -142,20 +142,20 @@ fn a_closed_loop_ends_by_its_runtime() {
 #[test]
 fn a_constant_rate_is_due_exactly() {
     let lab = lab();
-    let source = "order = \"random\"\nblock_size = \"4k\"\nread_percent = 50\npace = { kind = \"rate\", iops = 3, process = \"constant\" }\nstop = { requests = 10 }";
-    let records = run(&lab, "r", &plan("depth = 4", "", &[source]));
+    let workload = "order = \"random\"\nblock_size = \"4k\"\nread_percent = 50\npace = { kind = \"rate\", iops = 3, process = \"constant\" }\nstop = { requests = 10 }";
+    let records = run(&lab, "r", &plan("depth = 4", "", &[workload]));
     let want: Vec<u64> = (0..10).map(|i| i * S / 3).collect();
     assert_eq!(records.iter().map(|r| r.due.0).collect::<Vec<_>>(), want);
     assert!(records.iter().all(|r| r.submitted.unwrap() == r.due && r.load_time == r.due));
-    let timed = source.replace("requests = 10", "runtime = \"2s\"");
+    let timed = workload.replace("requests = 10", "runtime = \"2s\"");
     assert_eq!(run(&lab, "timed", &plan("depth = 4", "", &[&timed])).len(), 6);
 }
 
 #[test]
 fn poisson_arrivals_are_seeded_and_keep_their_rate() {
     let lab = lab();
-    let source = "order = \"random\"\nblock_size = \"4k\"\nread_percent = 50\npace = { kind = \"rate\", iops = 1000, process = \"poisson\" }\nstop = { requests = 5000 }";
-    let text = plan("depth = 64", "", &[source]);
+    let workload = "order = \"random\"\nblock_size = \"4k\"\nread_percent = 50\npace = { kind = \"rate\", iops = 1000, process = \"poisson\" }\nstop = { requests = 5000 }";
+    let text = plan("depth = 64", "", &[workload]);
     let records = run(&lab, "a", &text);
     assert!(records == run(&lab, "b", &text));
     assert!(records.windows(2).all(|w| w[0].due <= w[1].due));
@@ -220,35 +220,6 @@ fn a_load_can_be_replayed_in_passes() {
         records.iter().map(|r| r.load_time.0 / MS).collect::<Vec<_>>(),
         [3000, 3500, 5000, 3000, 3500, 5000]
     );
-}
-
-/// Plans of version 1, with the hash of the requests that version issued: `fixtures/plans-1`.
-#[test]
-fn plans_of_version_1_issue_the_same_requests() {
-    slow!();
-    let lab = lab();
-    let plans = fixture_path("plans-1");
-    lab.file("list.T0Q0.txt", std::fs::read(plans.join("list.T0Q0.txt")).unwrap());
-    fixture(&lab, "conflict7.load.gz");
-    let mut count = 0;
-    for entry in std::fs::read_dir(&plans).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap().to_string();
-        if !name.ends_with(".toml") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap();
-        let expected = text.lines().next().and_then(|line| line.split_once("Issued: ")).unwrap().1;
-        lab.file(&name, text.as_str());
-        lab.expect(0, &format!("run {name} --no-progress -o {name}.iosonar"));
-        let run = std::fs::read_to_string(lab.path(&format!("{name}.iosonar/run.json"))).unwrap();
-        let run: Value = serde_json::from_str(&run).unwrap();
-        let targets = run["targets"].as_array().unwrap();
-        let hashes: Vec<&str> = targets.iter().map(|t| t["issued_hash"].as_str().unwrap()).collect();
-        assert_eq!(hashes.join(" "), expected, "{name}");
-        count += 1;
-    }
-    assert_eq!(count, 13);
 }
 
 /// Samples of the CPU time of the issuing threads: time and value.

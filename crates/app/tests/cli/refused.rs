@@ -295,7 +295,10 @@ fn plan_files_that_are_none() {
     case(&plan.replace("depth = 128", "deph = 128"), &["deph", "line"]);
     case(&plan.replace("kind = \"uring\"", "kind = \"ring\""), &["ring"]);
     case(&plan.replace("pace = \"original\"", "pace = \"original\"\nhaste = 1"), &["haste"]);
-    case(&plan.replace("version = 2", "version = 99"), &["version = 99", "version 2", "--show-plan"]);
+    for version in ["version = 1", "version = 99"] {
+        let other = plan.replace("version = 2", version).replace("[target.workload]", "[target.source]");
+        case(&other, &[version, "version 2", "--show-plan"]);
+    }
     case(&plan.replace("depth = 128", "depth = 0"), &["depth = 0", "65536"]);
     case(&plan.replace("depth = 128", "depth = \"many\""), &["depth", "line"]);
     case("this is [no toml", &["line 1"]);

@@ -15,7 +15,7 @@ pub const STARTED: u64 = 533_240_568_000_000_123;
 pub fn plan(engine: &str) -> Plan {
     let text = format!(
         r#"
-        version = 1
+        version = 2
         run_id = 77
         seed = 1
         depth = 4
@@ -24,10 +24,10 @@ pub fn plan(engine: &str) -> Plan {
         overlap = {{ policy = "order", strong = 2 }}
         [[target]]
         path = "/dev/a;b has blocks=7 started at x"
-        source = {{ kind = "load", file = "l" }}
+        workload = {{ kind = "trace", file = "l" }}
         [[target]]
         path = "/dev/second"
-        source = {{ kind = "load", file = "l" }}
+        workload = {{ kind = "trace", file = "l" }}
         "#
     );
     Plan::from_toml(&text).unwrap()
