@@ -29,7 +29,6 @@ pub struct CellStats {
     /// For each stream, in the order of the phase's jobs.
     pub streams: Vec<StreamStats>,
     /// From the first submission of any stream to the end of the last one, its flushing and closing included.
-    #[serde(default)]
     pub whole_ns: u64,
     /// Requests that failed.
     pub failed: u64,

@@ -144,7 +144,6 @@ pub struct ByScope<T> {
     /// Writes that were pushed back.
     pub write_pushed: T,
     /// Flushes.
-    #[serde(default)]
     pub flush: T,
 }
 

@@ -132,14 +132,12 @@ pub struct TimeStats {
     /// Exact sum divided by the number, rounded.
     pub mean_ns: u64,
     /// Standard deviation of the sample, from exact sums, rounded; absent below 2 requests.
-    #[serde(default)]
     pub stddev_ns: Option<u64>,
     /// Half of the requests took no longer; right to 0.1 %, as are all percentiles.
     pub p50_ns: u64,
     /// Absent below 10 requests.
     pub p90_ns: Option<u64>,
     /// Absent below 20 requests.
-    #[serde(default)]
     pub p95_ns: Option<u64>,
     /// Absent below 100 requests.
     pub p99_ns: Option<u64>,

@@ -43,12 +43,10 @@ pub struct Findings {
     /// Further stalls, shorter than those in the list, that are only counted.
     pub stalls_left_out: u64,
     /// Requests that failed.
-    #[serde(default)]
     pub failures: Option<Failures>,
     /// The overload with the longest backlog.
     pub collapse: Option<Overload>,
     /// All overloads in order of time, including that one.
-    #[serde(default)]
     pub overloads: Vec<Overload>,
     /// A recurring event.
     pub period: Option<Period>,

@@ -105,13 +105,10 @@ pub struct CpuFacts {
     /// In the kernel.
     pub system_ns: u64,
     /// Part of both that progress line and live view took.
-    #[serde(default)]
     pub watching_ns: u64,
     /// Part of both that sampling the machine's counters took.
-    #[serde(default)]
     pub sampling_ns: u64,
     /// `sampling_ns` divided by the time from zero to the last completion; absent on a simulated clock.
-    #[serde(default)]
     pub sampling_share_of_one: Option<f64>,
     /// User and system time, divided by the number of submitted requests, including the ramp.
     pub per_request_ns: Option<u64>,

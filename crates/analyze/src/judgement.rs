@@ -94,7 +94,6 @@ detectors! {
     /// A recording lacks requests, or parts of them.
     TraceIncomplete "trace-incomplete",
     /// The run wrote blocks for the first time, or blocks that an earlier run has written.
-    #[serde(alias = "allocating-target")]
     FreshOrWarmMapping "fresh-or-warm-mapping",
     /// Consecutive data is not contiguous on the device.
     Fragmented "fragmented",
@@ -281,8 +280,6 @@ mod tests {
         for id in DetectorId::ALL {
             assert_eq!(serde_json::to_value(id).unwrap(), id.name());
         }
-        let earlier: DetectorId = serde_json::from_str("\"allocating-target\"").unwrap();
-        assert_eq!(earlier, DetectorId::FreshOrWarmMapping, "results of earlier versions are read");
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), DetectorId::ALL.len());

@@ -42,7 +42,6 @@ pub struct PartStats {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
     /// Its first due time, since the start of the run; absent if nothing was due.
-    #[serde(default)]
     pub begin_ns: Option<u64>,
     /// Requests that transferred all their bytes.
     pub completed: u64,
@@ -55,7 +54,6 @@ pub struct PartStats {
     /// Completed requests, from the part's first due time to its last completion; absent if that time is empty.
     pub delivered: Option<Rate>,
     /// Mean of the requests in flight over the same time, failed ones too; absent if nothing completed.
-    #[serde(default)]
     pub in_flight_mean: Option<f64>,
 }
 

@@ -117,7 +117,6 @@ pub struct Throughput {
     pub delivered: Option<Rate>,
     /// Delivered ÷ demanded requests per second. Failed requests are not delivered. Absent without a timetable, and for a
     /// recording, which has no target rate.
-    #[serde(default)]
     pub delivered_share: Option<f64>,
 }
 
@@ -144,7 +143,6 @@ pub struct WaitingFacts {
     pub max_for_conflict_on_one_target: Option<u64>,
     /// Maximum waiting at the same time, for any reason, of all targets together, without the ramp. Exact up to 131 072,
     /// then right to 1 %.
-    #[serde(default)]
     pub max: Option<u64>,
     /// Mean over time of all waiting requests, for any reason, of all targets together; exact. Absent if nothing completed.
     pub mean_time_weighted: Option<f64>,

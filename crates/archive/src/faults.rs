@@ -312,7 +312,6 @@ pub struct Verified {
     /// Sectors compared with their permitted content, each counted once.
     pub checked: u64,
     /// Comparisons of sectors already compared before.
-    #[serde(default)]
     pub checked_again: u64,
     /// Memory was insufficient to track all checked sectors: `checked` is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -337,10 +336,8 @@ pub struct Verified {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_listed: u64,
     /// Reads added by verification during the workload.
-    #[serde(default)]
     pub added_reads: u64,
     /// Bytes of the added reads.
-    #[serde(default)]
     pub added_bytes: u64,
     /// Waits of due requests for memory, because reads had still to be checked: number and total time.
     #[serde(default, skip_serializing_if = "no_stalls")]
@@ -500,7 +497,6 @@ pub struct ScanFacts {
     /// Chunks with a fault.
     pub bad_chunks: u64,
     /// Bad sectors, including those that a read had found before, but not those that the run has not written.
-    #[serde(default)]
     pub bad_sectors: u64,
     /// The scan was stopped early.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

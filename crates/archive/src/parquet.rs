@@ -7,7 +7,7 @@ use crate::encoded::Encoded;
 use crate::names;
 use crate::pages::Bounded;
 use crate::record::BEYOND;
-use crate::{ArchiveError, Fields, Marks, Record};
+use crate::{ArchiveError, Fields, Record};
 use bytes::Bytes;
 use iosonar_os::create::new_file;
 use iosonar_plan::Extent;
@@ -456,8 +456,8 @@ pub fn read_records_from(
 pub struct RecordFile {
     reader: SerializedFileReader<Shared>,
     path: PathBuf,
-    /// Index of each column in the file; `None` if the file is older than the column.
-    indices: Vec<Option<usize>>,
+    /// Index of each column in the file.
+    indices: Vec<usize>,
     /// Number of records before each part, and the total at the end.
     before: Vec<u64>,
 }
@@ -496,7 +496,7 @@ impl RecordFile {
 
     /// Minimum and maximum due time, in nanoseconds, if the file has statistics.
     pub fn due_range(&self) -> Option<(u64, u64)> {
-        let due = self.indices[COLUMNS.iter().position(|(name, _)| *name == "due_ns")?]?;
+        let due = self.indices[COLUMNS.iter().position(|(name, _)| *name == "due_ns")?];
         let mut range = None;
         for group in self.reader.metadata().row_groups() {
             let Some(Statistics::Int64(known)) = group.column(due).statistics() else { return None };
@@ -642,17 +642,12 @@ pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Index of each column in the file.
-fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>>> {
+fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<usize>> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |(name, field): &(&str, Field)| {
-        let is_missing = columns.iter().all(|column| column.name() != *name);
-        if is_missing && matches!(field, Field::Mark(Marks::AMBIGUOUS | Marks::FUA | Marks::PREFLUSH)) {
-            // Archives of version 2 initially lacked them.
-            return Ok(None);
-        }
         let index = index_named(columns, name)?;
         let want = column_type(name, field)?.get_physical_type();
-        check_type(&columns[index], want).map(|()| Some(index))
+        check_type(&columns[index], want).map(|()| index)
     };
     COLUMNS.iter().map(index_of).collect()
 }
@@ -666,22 +661,20 @@ pub(crate) fn checked_rows(rows: i64) -> Result<usize> {
 fn read_group(
     reader: &SerializedFileReader<Shared>,
     group: usize,
-    indices: &[Option<usize>],
+    indices: &[usize],
     rows: usize,
     wanted: Fields,
 ) -> Result<Vec<Column>> {
     let group = reader.get_row_group(group)?;
-    let read =
-        |(number, ((name, field), index)): (usize, (&'static (&'static str, Field), &Option<usize>))| {
-            let index = index.as_ref()?;
-            wanted.has(number).then(|| {
-                if let Some(values) = known_value(field, group.metadata().column(*index)) {
-                    return Ok(Column { name, field, values, is_constant: true });
-                }
-                let values = read_values(field, *index, group.as_ref(), rows)?;
-                Ok(Column { name, field, is_constant: values.constant().is_some(), values })
-            })
-        };
+    let read = |(number, ((name, field), index)): (usize, (&'static (&'static str, Field), &usize))| {
+        wanted.has(number).then(|| {
+            if let Some(values) = known_value(field, group.metadata().column(*index)) {
+                return Ok(Column { name, field, values, is_constant: true });
+            }
+            let values = read_values(field, *index, group.as_ref(), rows)?;
+            Ok(Column { name, field, is_constant: values.constant().is_some(), values })
+        })
+    };
     let columns = COLUMNS.iter().zip(indices).enumerate().filter_map(read).collect::<Result<Vec<_>>>()?;
     check_extents(&columns, "requested_offset_bytes", "requested_length_bytes")?;
     check_extents(&columns, "executed_offset_bytes", "executed_length_bytes")?;

@@ -93,7 +93,7 @@ impl Archive {
                 let start = (Path::new(start).join(name), PlaceOfPath::Start);
                 [start].into_iter().chain(beside).chain([here]).collect()
             }
-            // An earlier version did not store it.
+            // Its name is not UTF-8.
             None => [here].into_iter().chain(beside).collect(),
         }
     }

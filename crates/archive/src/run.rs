@@ -24,8 +24,8 @@ pub struct RunInfo {
     pub tool: String,
     /// The command as typed.
     pub command: String,
-    /// The directory in which the run was started: base of the plan's relative paths. Absent in results of earlier
-    /// versions, or if the name is not UTF-8.
+    /// The directory in which the run was started: base of the plan's relative paths. Absent if the
+    /// name is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Wall clock at the run's time zero, in nanoseconds since 1970.
@@ -331,19 +331,15 @@ pub struct TargetInfo {
     /// kernel. Absent if unknown.
     pub max_in_flight: Option<u64>,
     /// Requests of the whole plan for it, if known.
-    #[serde(default)]
     pub expected_requests: Option<u64>,
     /// Why its part ended early while others continued.
-    #[serde(default)]
     pub ended_early: Option<String>,
     /// Hash of the issued requests: of pass, number, operation and place of every request, in any order, as 16
     /// hexadecimal digits. Equal sequences have equal hashes, for any engine, depth or number of threads. Empty if
     /// unknown.
-    #[serde(default)]
     pub issued_hash: String,
     /// Bytes that are requested of a file, or of a loop device's backing file, and that were holes at the start:
     /// reading them costs nothing. Known up to the highest requested end.
-    #[serde(default)]
     pub hole_bytes: u64,
     /// Bytes searched for [`TargetInfo::hole_bytes`]: from the first to the last byte that may be requested. 0 in
     /// results of earlier versions, which searched from 0 to the highest requested end.
@@ -354,7 +350,7 @@ pub struct TargetInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_bytes: Option<u64>,
     /// From the lowest to the highest changed byte: planned during the run, then as issued. Absent if nothing is
-    /// changed, and in results of earlier versions.
+    /// changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<WrittenRange>,
     /// Layout of the used range of a file, or of a loop device's backing file, on the device at the start. Absent if

@@ -2,7 +2,7 @@
 
 use crate::target::FileSystem;
 use crate::{Fact, Reread, TargetFacts};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -32,8 +32,7 @@ pub struct Environment {
     pub process: Process,
     /// Control groups of this process.
     pub cgroups: Cgroups,
-    /// One per target, in the order of the plan; empty if an earlier version wrote another format.
-    #[serde(deserialize_with = "all_or_none")]
+    /// One per target, in the order of the plan.
     pub targets: Vec<TargetFacts>,
     /// Re-read probe of each probed target, in the order of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +41,7 @@ pub struct Environment {
     pub result: Fact<FileSystem>,
     /// Order in which requests were issued to the devices during the run: known if it was watched.
     pub issue_order: Fact<IssueOrder>,
-    /// Writeback before the run; `None` if there was little dirty data, or in results of earlier versions.
+    /// Writeback before the run; `None` if there was little dirty data.
     pub written_back: Option<WrittenBack>,
 }
 
@@ -127,7 +126,7 @@ pub struct Memory {
     pub available: Fact<u64>,
     /// Dirty pages of files.
     pub dirty: Fact<u64>,
-    /// Pages of files under writeback; missing in results of earlier versions.
+    /// Pages of files under writeback.
     pub writeback: Fact<u64>,
     /// Swap space.
     pub swap_total: Fact<u64>,
@@ -178,19 +177,6 @@ impl Environment {
         self.tool = tool.into();
         self
     }
-}
-
-fn all_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<TargetFacts>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Targets {
-        Known(Vec<TargetFacts>),
-        Other(serde::de::IgnoredAny),
-    }
-    Ok(match Targets::deserialize(from)? {
-        Targets::Known(targets) => targets,
-        Targets::Other(_) => Vec::new(),
-    })
 }
 
 /// A limit.

@@ -128,7 +128,7 @@ pub struct BlockDevice {
     pub queue: Queue,
     /// Role in the device stack.
     pub role: Role,
-    /// Its partitions, by place; missing in archives of earlier versions.
+    /// Its partitions, by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<PartitionPlace>,
 }

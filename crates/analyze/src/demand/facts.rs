@@ -336,7 +336,6 @@ pub struct SamplingFacts {
     /// Whether every page was counted, not a sample.
     pub exact: bool,
     /// Requests longer than 1 GiB, of which only the first GiB was counted.
-    #[serde(default)]
     pub cut_requests: u64,
     /// One page of this many was sampled in the end (by the device with the smallest share); a power of two.
     pub one_of: u64,

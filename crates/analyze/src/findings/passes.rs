@@ -83,7 +83,6 @@ pub struct PassFindings {
     /// Passes that differ from all others.
     pub outliers: Vec<PassOutlier>,
     /// Levels that change at the start of a pass.
-    #[serde(default)]
     pub levels: Vec<PassLevel>,
 }
 

@@ -44,7 +44,6 @@ pub struct SplitTest {
     /// The time that separates both levels best.
     pub at_ns: u64,
     /// The pass that starts there, from 0; absent if none does.
-    #[serde(default)]
     pub pass: Option<u32>,
     /// Median level of the bins before: requests or bytes per second, or nanoseconds.
     pub before: f64,

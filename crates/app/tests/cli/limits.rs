@@ -210,18 +210,12 @@ fn refuses_records_that_lack_a_column_and_names_it() {
     for column in columns(&path) {
         std::fs::write(&path, &whole).unwrap();
         rewrite(&path, |_, name| (name != column).then(|| name.into()));
-        let is_optional = ["ambiguous", "fua", "preflush"].contains(&column.as_str());
         let ended = lab.run("show R");
         assert!(!ended.err.contains("panicked"), "{column}: {}", ended.err);
-        match is_optional {
-            true => assert_eq!(ended.code, 0, "{column}: {}", ended.err),
-            false => {
-                assert_eq!(ended.code, 2, "{column}: {}", ended.err);
-                let names = ended.err.contains("R/records.parquet")
-                    && ended.err.contains(&format!("column {column} is missing"));
-                assert!(names && ended.err.contains("restore that file"), "{column}: {}", ended.err);
-            }
-        }
+        assert_eq!(ended.code, 2, "{column}: {}", ended.err);
+        let names = ended.err.contains("R/records.parquet")
+            && ended.err.contains(&format!("column {column} is missing"));
+        assert!(names && ended.err.contains("restore that file"), "{column}: {}", ended.err);
     }
 }
 

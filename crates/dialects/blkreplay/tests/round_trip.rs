@@ -109,17 +109,6 @@ fn the_whole_text_comes_back() {
     }
 }
 
-/// Earlier versions wrote one line of dashes and no `meta_ops`.
-#[test]
-fn a_tail_of_the_older_form_is_read_too() {
-    let dashes = format!("{}\n", "-".repeat(64));
-    let meta = "meta_ops=0, total meta_delay=0.000000000, avg=0.000000\n";
-    let text = export_threads(&[completed(Op::Read, 0, 1, 1, 1)]);
-    let older = text.replacen(&dashes, "", 1).replace(meta, "");
-    assert_eq!(older.len() + dashes.len() + meta.len(), text.len());
-    assert_eq!(import_text(&older).unwrap(), import_text(&text).unwrap());
-}
-
 #[test]
 fn every_beginning_of_our_text_is_broken_or_no_result() {
     let text =
