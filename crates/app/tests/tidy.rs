@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 32] = [
+const ARROWS: [(&str, &[&str]); 33] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -37,9 +37,10 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("verify", &["archive", "content", "plan"]),
     ("view", &["analyze", "archive", "layout", "plan", "text"]),
     ("campaign", &["analyze", "layout", "plan", "text"]),
-    ("dialect-blkreplay", &["analyze", "archive", "plan", "text", "trace"]),
-    ("dialect-iozone", &["campaign", "plan", "text"]),
-    ("dialect-xdd", &["analyze", "archive", "plan", "text", "trace"]),
+    ("dialect-common", &["text"]),
+    ("dialect-blkreplay", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
+    ("dialect-iozone", &["campaign", "dialect-common", "plan", "text"]),
+    ("dialect-xdd", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
     (
         "inputs",

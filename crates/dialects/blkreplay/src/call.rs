@@ -3,7 +3,8 @@
 use crate::options::Opt;
 use crate::settings::Settings;
 use crate::to_plan::MAX_TIME;
-use crate::usage::{UsageError, shown, synopsis};
+use crate::usage::synopsis;
+use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::{Nanos, Speed};
 
 /// An option being parsed.
@@ -18,14 +19,14 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Error for this option: problem and remedy.
     pub(crate) fn wrong(&self, problem: &str) -> UsageError {
-        UsageError::new(self.typed, problem)
+        UsageError::of(self.typed, problem)
     }
 
     /// Adds a notice that this option has no effect, and why; once, even if it is typed repeatedly.
     pub(crate) fn no_effect(&mut self, why: &str) {
         let name = format!("--{}", self.option.name);
         self.settings.notices.retain(|notice| !notice.starts_with(&name));
-        let notice = UsageError::new(self.typed, &format!("it has no effect here: {why}"));
+        let notice = UsageError::of(self.typed, &format!("it has no effect here: {why}"));
         self.settings.notices.push(notice.to_string());
     }
 
@@ -40,10 +41,10 @@ impl<'a> Call<'a> {
         let range = format!("give a whole number from {least} to {most}");
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number {
-            return Err(self.wrong(&format!("{} is no whole number: {range}", shown(text))));
+            return Err(self.wrong(&format!("{} is no whole number: {range}", quoted(text))));
         }
         let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-        number.ok_or_else(|| self.wrong(&format!("{} is not possible: {range}", shown(text))))
+        number.ok_or_else(|| self.wrong(&format!("{} is not possible: {range}", quoted(text))))
     }
 
     /// Parses a whole number from 0 to 100.
@@ -86,7 +87,7 @@ impl<'a> Call<'a> {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         found.ok_or_else(|| {
-            self.wrong(&format!("{} is not possible: give one of {}", shown(text), known.join(", ")))
+            self.wrong(&format!("{} is not possible: give one of {}", quoted(text), known.join(", ")))
         })
     }
 

@@ -34,5 +34,5 @@ pub use import::{ImportError, ImportProblem, Imported, import};
 pub use parse::{Command, parse};
 pub use recording::recording;
 pub use settings::Settings;
-pub use usage::{UsageError, usage};
+pub use usage::usage;
 pub use words::OPTIONS;

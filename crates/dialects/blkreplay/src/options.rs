@@ -1,8 +1,8 @@
 //! Table of blkreplay's options: spelling, argument, default, help text and effect. A new option is one entry here.
 
 use crate::call::Call;
-use crate::usage::UsageError;
 use crate::verify;
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::{Backward, OverlapPolicy, Strong};
 
 /// An option.

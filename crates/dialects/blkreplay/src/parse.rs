@@ -3,7 +3,8 @@
 use crate::call::Call;
 use crate::options::{Opt, Origin, TABLE, Takes, named};
 use crate::settings::Settings;
-use crate::usage::{UsageError, meant_by, shown, synopsis};
+use crate::usage::{meant_by, synopsis};
+use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::VerifyModes;
 use std::collections::BTreeMap;
 use std::slice::Iter;
@@ -75,7 +76,7 @@ impl<'a> Draft<'a> {
         if let Some(end) = window.end.filter(|end| *end <= window.start) {
             let name = typed.get("replay-end").copied().unwrap_or("--replay-end");
             let start = window.start;
-            return Err(UsageError::new(
+            return Err(UsageError::of(
                 name,
                 &format!(
                     "the window holds no request, because it starts at {start} and ends at {end}: let it end later"
@@ -90,7 +91,7 @@ impl<'a> Draft<'a> {
                     "it has no effect here: nothing is queued ahead, so that at most --threads={threads} requests are in flight"
                 ),
             };
-            settings.notices.push(UsageError::new(typed, &what).to_string());
+            settings.notices.push(UsageError::of(typed, &what).to_string());
         }
         Ok(settings)
     }
@@ -99,17 +100,15 @@ impl<'a> Draft<'a> {
 /// The one device.
 fn only(devices: &[&str]) -> Result<String, UsageError> {
     match devices {
-        [] => {
-            Err(UsageError::new("DEVICE", "it is missing: name a block device or a file after the options"))
-        }
-        [""] => Err(UsageError::new("''", "the name of the device is empty: name a block device or a file")),
+        [] => Err(UsageError::of("DEVICE", "it is missing: name a block device or a file after the options")),
+        [""] => Err(UsageError::of("''", "the name of the device is empty: name a block device or a file")),
         [device] => Ok((*device).into()),
-        [first, second, ..] => Err(UsageError::new(
+        [first, second, ..] => Err(UsageError::of(
             second,
             &format!(
                 "there is {} already, and one run has one device: take one out, or write a value right after its \
                  option, as in --threads=4",
-                shown(first)
+                quoted(first)
             ),
         )),
     }
@@ -135,12 +134,12 @@ fn unknown(typed: &str) -> UsageError {
         Some(option) => format!("write {}", synopsis(option)),
         None => "--help lists all".into(),
     };
-    UsageError::new(typed, &format!("there is no such option: {remedy}"))
+    UsageError::of(typed, &format!("there is no such option: {remedy}"))
 }
 
 fn takes_nothing(typed: &str, option: &Opt) -> UsageError {
     let name = option.name;
-    UsageError::new(
+    UsageError::of(
         typed,
         &format!("it takes no value: write --{name} to have it, and nothing to have it not"),
     )

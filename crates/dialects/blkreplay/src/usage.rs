@@ -1,30 +1,7 @@
-//! Usage and errors of the command line.
+//! Usage of the command line.
 
 use crate::options::{Opt, Origin, TABLE, Takes};
-use iosonar_text::one_line;
 use std::fmt::Write;
-
-/// An invalid command line. The text is one line: the option as typed, the problem, the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(String);
-
-impl UsageError {
-    pub(crate) fn new(typed: &str, problem: &str) -> UsageError {
-        UsageError(format!("{}: {}", start(&one_line(typed), 200), one_line(problem)))
-    }
-}
-
-/// The first characters of `text`, with a mark if it is truncated.
-fn start(text: &str, most: usize) -> String {
-    let start: String = text.chars().take(most).collect();
-    if start.len() < text.len() { start + "…" } else { start }
-}
-
-/// Quotes a word for messages, truncated.
-pub(crate) fn shown(word: &str) -> String {
-    format!("'{}'", start(word, 60))
-}
 
 /// Spelling of an option with its argument.
 pub(crate) fn synopsis(option: &Opt) -> String {
@@ -66,7 +43,7 @@ pub fn usage() -> String {
 pub(crate) fn meant_by(name: &str) -> Option<&'static Opt> {
     /// Maximum number of typing errors.
     const FEW: usize = 2;
-    let name: String = start(name, 40).to_lowercase().replace('_', "-");
+    let name: String = name.chars().take(40).collect::<String>().to_lowercase().replace('_', "-");
     let name = name.trim_start_matches('-');
     let mistakes = |option: &Opt| match name.starts_with(option.name) {
         true => FEW.min(distance(name, option.name)),

@@ -1,7 +1,7 @@
 //! The file of `-+m`: machines of the streams.
 
-use crate::parse::UsageError;
 use crate::settings::Client;
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::Host;
 
 /// Reads the lines `HOST DIRECTORY PROGRAM [TESTFILE]` of a file; empty lines and lines starting with `#` are skipped.

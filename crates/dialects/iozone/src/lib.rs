@@ -28,7 +28,7 @@ pub use help::full_help;
 pub use import::{ImportError, Imported, import, import_file, is_iozones};
 pub use import_sheet::SheetError;
 pub use logs::{LogName, LoggedRequest, Logs, Stamp};
-pub use parse::{Command, UsageError, parse};
+pub use parse::{Command, parse};
 pub use report::text_report;
 pub use settings::{Async, Client, Settings, TelemetryFacts};
 pub use text::{banner, text_table};

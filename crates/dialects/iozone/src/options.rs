@@ -2,8 +2,9 @@
 //!
 //! A new option is one entry here. Arguments are read through [`Call`], which refuses invalid numbers.
 
-use crate::parse::{Call, Command, UsageError};
+use crate::parse::{Call, Command};
 use crate::settings::{Async, Settings};
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::{ByteSize, Data, MapAdvice, MsyncPolicy, SyncFlag};
 
 /// An option.

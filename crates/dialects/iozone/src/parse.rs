@@ -2,8 +2,8 @@
 
 use crate::options::{self, Opt};
 use crate::settings::{Async, Settings};
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::{ByteSize, Data, LONGEST_SAMPLE, Nanos, SHORTEST_SAMPLE};
-use iosonar_text::one_line;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
@@ -16,17 +16,6 @@ pub enum Command {
     Help,
     /// Print the program's version only.
     Version,
-}
-
-/// An invalid command line. The text is one line: the option as typed, the problem, the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(String);
-
-impl UsageError {
-    pub(crate) fn new(text: impl std::fmt::Display) -> UsageError {
-        UsageError(one_line(&text.to_string()).into_owned())
-    }
 }
 
 /// Record size limits: those of IOzone.

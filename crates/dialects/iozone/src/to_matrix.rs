@@ -1,12 +1,12 @@
 //! Converts a command line to a matrix. Options that contradict each other or would have no effect are refused by name.
 
 use crate::columns::Unit;
-use crate::parse::UsageError;
 use crate::settings::Settings;
 use iosonar_campaign::{
     Burst, CROSSOVER, Calls, Made, Matrix, MixRule, OrderKind, Pair, Series, TESTS, Telemetry, Test, Timed,
     Transfer, pairs,
 };
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::{
     Access, ByteSize, Data, Dedupe, Engine, Executor, ExtraReads, MmapOptions, Nanos, Order, RunId, ThinkTime,
 };

@@ -1,8 +1,8 @@
 //! Checks settings across options, with XDD's names in errors, and adds notices for the user.
 
-use crate::command::{UsageError, shown};
 use crate::draft::target_name;
 use crate::settings::{GlobalSettings, SeekOrder, Settings, TargetSettings, Typed};
+use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::{BetweenPasses, Checked, Data};
 
 type Checks = Result<(), UsageError>;
@@ -15,7 +15,7 @@ pub(crate) fn check(settings: &mut Settings) -> Checks {
     let Settings { targets, global, typed } = &mut *settings;
     for (number, target) in targets.iter().enumerate() {
         let at = |(option, problem): (String, String)| {
-            UsageError::new(&option, &format!("{}: {problem}", target_name(number, target)))
+            UsageError::of(&option, &format!("{}: {problem}", target_name(number, target)))
         };
         direct(target, global.targetoffset, typed).map_err(at)?;
         data(target, typed).map_err(at)?;
@@ -126,7 +126,7 @@ fn which(targets: &[TargetSettings], holds: fn(&TargetSettings) -> bool) -> Opti
     let found: Vec<usize> = (0..targets.len()).filter(|n| holds(&targets[*n])).collect();
     match found[..] {
         [] => None,
-        [only] => Some(format!("target {only} ({})", shown(&targets[only].path()))),
+        [only] => Some(format!("target {only} ({})", quoted(&targets[only].path()))),
         _ if found.len() == targets.len() => Some("all targets".into()),
         [first, ..] => Some(format!("target {first} and {} more", found.len() - 1)),
     }

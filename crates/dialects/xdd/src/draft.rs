@@ -1,8 +1,9 @@
 //! A partly parsed command line: settings of the run, and changes to apply to targets once all are named.
 
 use crate::check;
-use crate::command::{Command, UsageError, shown};
+use crate::command::Command;
 use crate::settings::{DEFAULT_ID, GlobalSettings, Settings, TargetSettings, Typed};
+use iosonar_dialect_common::{UsageError, quoted};
 
 /// A change to one target or to all.
 pub(crate) struct Each {
@@ -38,7 +39,7 @@ impl Draft {
     pub(crate) fn finish(self) -> Result<Settings, UsageError> {
         let Draft { mut global, names, each, typed, .. } = self;
         if names.is_empty() {
-            return Err(UsageError::new(
+            return Err(UsageError::of(
                 &typed.name("targets"),
                 "no target is named: give at least one, for example -targets 1 FILE",
             ));
@@ -68,10 +69,10 @@ pub(crate) fn no_target(typed: &str, number: u16, count: usize) -> UsageError {
         1 => "there is only target 0".into(),
         _ => format!("there are targets 0 to {}", count - 1),
     };
-    UsageError::new(typed, &format!("there is no target {number}: {known}"))
+    UsageError::of(typed, &format!("there is no target {number}: {known}"))
 }
 
 /// Name of a target in messages.
 pub(crate) fn target_name(number: usize, target: &TargetSettings) -> String {
-    format!("target {number} ({})", shown(&target.path()))
+    format!("target {number} ({})", quoted(&target.path()))
 }

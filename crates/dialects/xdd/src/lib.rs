@@ -22,7 +22,7 @@ mod suboptions;
 mod to_plan;
 mod words;
 
-pub use command::{Command, UsageError};
+pub use command::Command;
 pub use deskew::deskew_notes;
 pub use dump::{Dump, DumpError, DumpHead, DumpWriter, is_dump, read_dump};
 pub use facts::{

@@ -1,10 +1,10 @@
 //! Parses option arguments. All numbers are checked here, in the same way for every option.
 
-use crate::command::{UsageError, shown};
 use crate::draft::{Draft, Each};
 use crate::options::{self, Opt, Scope};
 use crate::settings::{GlobalSettings, TargetSettings};
 use crate::setup::{Tokens, plain_dashes};
+use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::{Decimal, Nanos, ParseUnitError};
 
 /// Maximum number of targets of a run: records have 16 bits for their number.
@@ -40,12 +40,12 @@ impl<'c, 'r> Call<'c, 'r> {
 
     /// Error for this option: problem and remedy.
     pub(crate) fn wrong(&self, problem: &str) -> UsageError {
-        UsageError::new(&self.typed, problem)
+        UsageError::of(&self.typed, problem)
     }
 
     /// Error for an unknown word.
     pub(crate) fn no_such(&self, word: &str, instead: &str) -> UsageError {
-        self.wrong(&format!("{} is not possible here: give {instead}", shown(word)))
+        self.wrong(&format!("{} is not possible here: give {instead}", quoted(word)))
     }
 
     pub(crate) fn peek(&self, skipped: usize) -> Option<&str> {
@@ -91,8 +91,8 @@ impl<'c, 'r> Call<'c, 'r> {
             MAX_WHOLE => format!("give a whole number from {least} on"),
             _ => format!("give a whole number from {least} to {most}"),
         };
-        let problem = |why: &str| self.wrong(&format!("{} {why}: {range}", shown(text)));
-        let too_large = || self.wrong(&format!("{} is too large: give at most {most}", shown(text)));
+        let problem = |why: &str| self.wrong(&format!("{} {why}: {range}", quoted(text)));
+        let too_large = || self.wrong(&format!("{} is too large: give at most {most}", quoted(text)));
         if plain_dashes(text).starts_with('-') {
             return Err(problem("must not be negative"));
         }
@@ -123,14 +123,14 @@ impl<'c, 'r> Call<'c, 'r> {
     fn plain_decimal(&mut self, what: &str) -> Result<String, UsageError> {
         let text = self.word(what)?;
         if plain_dashes(&text).starts_with('-') {
-            return Err(self.wrong(&format!("{} must not be negative: give {what}", shown(&text))));
+            return Err(self.wrong(&format!("{} must not be negative: give {what}", quoted(&text))));
         }
         let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         match is_plain {
             true => Ok(text),
             false => Err(self.wrong(&format!(
                 "{} is no number: give {what} in digits, with a point where needed",
-                shown(&text)
+                quoted(&text)
             ))),
         }
     }
@@ -172,7 +172,7 @@ impl<'c, 'r> Call<'c, 'r> {
         let time: Nanos = text.parse().map_err(|error| self.unreadable(error, "for example 0.5 or 30"))?;
         match time <= MAX_TIME {
             true => Ok(time),
-            false => Err(self.wrong(&format!("{} is too large: at most 146 years", shown(&text)))),
+            false => Err(self.wrong(&format!("{} is too large: at most 146 years", quoted(&text)))),
         }
     }
 
@@ -226,13 +226,13 @@ impl<'c, 'r> Call<'c, 'r> {
     /// Refuses a permission set in a setup file.
     pub(crate) fn permission(&self) -> Result<(), UsageError> {
         let Some(file) = self.tokens.file() else { return Ok(()) };
-        let file = shown(file);
+        let file = quoted(file);
         Err(self
             .wrong(&format!("setup file {file} cannot give this permission: type it on the command line")))
     }
 
     /// Inserts the words of a setup file.
     pub(crate) fn insert_file(&mut self, name: &str) -> Result<(), UsageError> {
-        self.tokens.insert_file(name).map_err(|why| self.wrong(&format!("{}: {why}", shown(name))))
+        self.tokens.insert_file(name).map_err(|why| self.wrong(&format!("{}: {why}", quoted(name))))
     }
 }

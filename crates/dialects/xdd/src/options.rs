@@ -3,10 +3,11 @@
 //! A new option is one entry here. Arguments are read through [`Call`], which refuses invalid numbers; `each` and `run`
 //! denote the scope of the option, both as the entry's first word and as the function it calls.
 
-use crate::command::{Command, UsageError};
+use crate::command::Command;
 use crate::operands::{Call, MAX_WHOLE};
 use crate::setup::plain_dashes;
 use crate::suboptions as sub;
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::BetweenPasses;
 
 /// An option.

@@ -1,10 +1,11 @@
 //! Parses words into settings, one option after the other, from left to right.
 
-use crate::command::{Command, UsageError, shown};
+use crate::command::Command;
 use crate::draft::Draft;
 use crate::operands::Call;
 use crate::options::{self, Scope};
 use crate::setup::{Tokens, plain_dashes};
+use iosonar_dialect_common::{UsageError, quoted};
 use std::io;
 
 /// Parses XDD's arguments (without the program's name). `read` returns the text of a setup file.
@@ -38,8 +39,8 @@ fn unknown(typed: &str, last: &str) -> UsageError {
     let word = plain_dashes(typed);
     if !word.starts_with('-') {
         let place = if last.is_empty() { "at the beginning".into() } else { format!("behind {last}") };
-        return UsageError::new(
-            &shown(typed),
+        return UsageError::of(
+            &quoted(typed),
             &format!("this word {place} belongs to no option: take it out"),
         );
     }
@@ -56,7 +57,7 @@ fn unknown(typed: &str, last: &str) -> UsageError {
         },
     };
     let option: String = typed.chars().take(200).collect();
-    UsageError::new(&option, &format!("there is no such option: {remedy}"))
+    UsageError::new(format_args!("{option}: there is no such option: {remedy}"))
 }
 
 impl Call<'_, '_> {

@@ -1,9 +1,9 @@
 //! Options with suboptions, and the meaning of each suboption.
 
-use crate::command::{UsageError, shown};
 use crate::operands::{Call, MAX_TARGETS, MAX_WHOLE};
 use crate::settings::{SeekOrder, SeekSettings, ThrottleSettings, TimeStampSettings, WhenFull};
 use crate::setup::plain_dashes;
+use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::{
     Amount, Begins, ByteSize, Checked, Data, Decimal, Ends, Lockstep, Trigger, Verify, VerifyModes,
 };
@@ -56,7 +56,7 @@ pub(crate) fn target_name(c: &mut Call) -> Result<String, UsageError> {
         true => Err(c.wrong(&format!(
             "{} stands where a target should be named, and looks like an option: give as many names as the number says, \
              and write ./ before a name with a dash",
-            shown(&name)
+            quoted(&name)
         ))),
         false => Ok(name),
     }
@@ -127,7 +127,7 @@ fn hex_byte(c: &mut Call) -> Result<u8, UsageError> {
     match u8::from_str_radix(&digits, 16) {
         Ok(byte) if is_hex && digits.len() == 2 => Ok(byte),
         _ if is_hex && digits.len() > 2 => {
-            let problem = format!("{} is more than one byte, and only one is possible", shown(&digits));
+            let problem = format!("{} is more than one byte, and only one is possible", quoted(&digits));
             Err(c.wrong(&format!("{problem}: give two hexadecimal digits")))
         }
         _ => Err(c.no_such(&digits, "two hexadecimal digits")),
@@ -146,7 +146,7 @@ pub(crate) fn verify(c: &mut Call) -> Done {
             return Err(c.wrong(&format!(
                 "{} checks sectors with headers, and XDD's data patterns have none: give contents, location or immediate, or use \
                  iosonar run --verify {other}",
-                shown(other)
+                quoted(other)
             )));
         }
         other => return Err(c.no_such(other, "location, contents, compare or immediate")),

@@ -1,8 +1,8 @@
 //! Converts settings to the plan that the engine executes.
 
-use crate::command::{UsageError, shown};
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
 use crate::words::refusal;
+use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Coordination, Data, Engine, Faults, FileLifecycle, Fill, Generator, Job,
     JobOptions, Memory, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing, Phase, PhaseEnd, Plan, Process,
@@ -51,7 +51,7 @@ impl Settings {
                 0 | 1 => format!("{number} is too large: this machine has one processor, number 0"),
                 _ => format!("{number} is too large: this machine has {count} processors, from 0 on"),
             };
-            Err(UsageError::new(&self.typed.name(option), &text))
+            Err(UsageError::of(&self.typed.name(option), &text))
         };
         if let Some(number) = self.global.singleproc.filter(|n| *n >= count) {
             return refuse("singleproc", number);
@@ -169,7 +169,7 @@ impl Settings {
         let delay = later.and_then(|later| later.checked_add(global.startdelay.0)).filter(|n| *n <= 1 << 62);
         delay.map(Nanos).ok_or_else(|| {
             let text = format!("target {number} would start after more than 146 years: give less");
-            UsageError::new(&self.typed.name("targetstartdelay"), &text)
+            UsageError::of(&self.typed.name("targetstartdelay"), &text)
         })
     }
 
@@ -182,10 +182,10 @@ impl Settings {
     fn too_far(&self, option: &str, target: &TargetSettings) -> UsageError {
         let text = format!(
             "{} has blocks of {} bytes: that lies beyond 2^63 bytes, the end of the largest file: give less",
-            shown(&target.path()),
+            quoted(&target.path()),
             target.blocksize
         );
-        UsageError::new(&self.typed.name(option), &text)
+        UsageError::of(&self.typed.name(option), &text)
     }
 }
 

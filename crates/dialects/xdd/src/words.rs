@@ -1,7 +1,7 @@
 //! Maps fields of a plan to XDD's options: an invalid plan is reported with the option as typed.
 
-use crate::command::UsageError;
 use crate::settings::Typed;
+use iosonar_dialect_common::UsageError;
 use iosonar_plan::InvalidPlan;
 
 /// Fields, each with the options that set it. Of several, the first that was typed is named.
@@ -57,7 +57,7 @@ pub(crate) fn refusal(why: &InvalidPlan, typed: &Typed) -> UsageError {
         Some(typed.name(given.unwrap_or(&options[0])))
     };
     let (option, problem) = why.blamed(&option_of);
-    UsageError::new(&option.unwrap_or_else(|| typed.name("numreqs")), &problem)
+    UsageError::of(&option.unwrap_or_else(|| typed.name("numreqs")), &problem)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod good;
 
 use good::*;
+use iosonar_dialect_common::UsageError;
 use iosonar_dialect_xdd::*;
 use iosonar_plan::*;
 use proptest::prelude::*;
