@@ -30,6 +30,7 @@ options! {
     record_args = "../../crates/app/src/record_args.rs",
     run_args = "../../crates/app/src/run_args.rs",
     steps_args = "../../crates/app/src/steps_args.rs",
+    words = "../../crates/app/src/words.rs",
 }
 
 /// A fuzz target.

@@ -17,8 +17,12 @@ use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use crate::verify_args::VerifyArgs;
+use crate::words::{Word, words};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Claim, Decimal, IssuePolicy, Nanos, Pipeline, Probe, Space, Speed, SyncFlag};
+use iosonar_plan::{
+    Backward, ByteSize, Claim, Decimal, IssuePolicy, Nanos, OverlapPolicy, Pipeline, Probe, Space, Speed,
+    SyncFlag,
+};
 use std::path::PathBuf;
 
 /// The version, and the commit where there is one. A fuzz target takes this module without the build script.
@@ -249,17 +253,17 @@ pub struct LoadArgs {
     #[arg(long, value_name = "STEPS")]
     pub filter: Option<Pipeline>,
     /// Set what to do where the load's time runs backward
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "refuse")]
-    pub backward: BackwardArg,
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = words(BACKWARD))]
+    pub backward: Backward,
     /// Skip damaged request lines instead of refusing the load
     #[arg(long)]
     pub skip_bad: bool,
     /// Set what to do with the load's flushes, and with FUA and preflush of its writes
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "issue")]
-    pub flush: IssueArg,
+    #[arg(long, value_name = "WHAT", default_value = "issue", value_parser = words(ISSUE))]
+    pub flush: IssuePolicy,
     /// Set what to do with the load's discards and write zeroes
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "issue")]
-    pub discard: IssueArg,
+    #[arg(long, value_name = "WHAT", default_value = "issue", value_parser = words(ISSUE))]
+    pub discard: IssuePolicy,
 }
 
 /// What happens to requests that conflict.
@@ -267,8 +271,8 @@ pub struct LoadArgs {
 #[command(next_help_heading = "Overlapping requests")]
 pub struct PolicyArgs {
     /// Set what to do with a request that overlaps one in flight
-    #[arg(long, value_enum, value_name = "POLICY", default_value = "push-back")]
-    pub overlap: OverlapArg,
+    #[arg(long, value_name = "POLICY", default_value = "push-back", value_parser = words(OVERLAP))]
+    pub overlap: OverlapPolicy,
     /// Set which pairs conflict. 0: write and write; 1: all but read and read; 2: all
     #[arg(long, value_name = "TABLE", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub strong: u8,
@@ -731,47 +735,26 @@ pub struct FilterArgs {
     pub skip_bad: bool,
 }
 
-/// Where time runs backward.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum BackwardArg {
-    /// Refuse the load
-    Refuse,
-    /// Sort it
-    Sort,
-    /// Shift what follows, as blkreplay does
-    Shift,
-}
+/// Treatment of a load's times that run backward.
+const BACKWARD: &[Word<Backward>] = &[
+    ("refuse", "Refuse the load", Backward::Refuse),
+    ("sort", "Sort it", Backward::Sort),
+    ("shift", "Shift what follows, as blkreplay does", Backward::Shift),
+];
 
-/// What a replay does with operations beyond plain reads and writes.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum IssueArg {
-    /// Issue them as recorded
-    Issue,
-    /// Drop them, which is easier for the target
-    Drop,
-}
+/// Treatment of operations beyond plain reads and writes.
+const ISSUE: &[Word<IssuePolicy>] = &[
+    ("issue", "Issue them as recorded", IssuePolicy::Issue),
+    ("drop", "Drop them, which is easier for the target", IssuePolicy::Drop),
+];
 
-impl From<IssueArg> for IssuePolicy {
-    fn from(what: IssueArg) -> IssuePolicy {
-        match what {
-            IssueArg::Issue => IssuePolicy::Issue,
-            IssueArg::Drop => IssuePolicy::Drop,
-        }
-    }
-}
-
-/// Policies.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum OverlapArg {
-    /// Issue it anyway
-    Allow,
-    /// Drop it
-    Drop,
-    /// Defer it; others pass
-    PushBack,
-    /// Defer it, and all after it
-    Order,
-}
+/// Treatment of requests that overlap.
+pub const OVERLAP: &[Word<OverlapPolicy>] = &[
+    ("allow", "Issue it anyway", OverlapPolicy::Allow),
+    ("drop", "Drop it", OverlapPolicy::Drop),
+    ("push-back", "Defer it; others pass", OverlapPolicy::PushBack),
+    ("order", "Defer it, and all after it", OverlapPolicy::Order),
+];
 
 /// Forms of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -42,6 +42,7 @@ mod together;
 mod verify_args;
 mod watch;
 mod witness;
+mod words;
 
 use args::{Cli, Command, Load, LoadCommand};
 use clap::FromArgMatches;

@@ -1,7 +1,8 @@
 //! What can be typed about the means of a run: engine, pacing, memory, faults.
 
+use crate::words::{Word, words};
 use clap::{Args, ValueEnum};
-use iosonar_plan::{ByteSize, Nanos, SimChange};
+use iosonar_plan::{ByteSize, MapAdvice, MsyncPolicy, Nanos, ShortPolicy, SimChange};
 
 /// What carries the requests out.
 #[derive(Debug, Args)]
@@ -30,11 +31,11 @@ pub struct EngineArgs {
     #[arg(long, value_name = "SIZE")]
     pub stdio_buffer: Option<ByteSize>,
     /// Set when engine mmap calls msync after a write. Default: none
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub msync: Option<MsyncArg>,
+    #[arg(long, value_name = "HOW", value_parser = words(MSYNC))]
+    pub msync: Option<MsyncPolicy>,
     /// Advise the kernel on the mapping of engine mmap (madvise). Default: none
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub madvise: Option<AdviceArg>,
+    #[arg(long, value_name = "HOW", value_parser = words(ADVICE))]
+    pub madvise: Option<MapAdvice>,
     /// Set the least service time of the simulated engine. Default: 100us
     #[arg(long, value_name = "TIME")]
     pub sim_service: Option<Nanos>,
@@ -91,35 +92,25 @@ pub struct MeansArgs {
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub sample_every: Nanos,
     /// Set what happens when a call transfers less than requested
-    #[arg(long, value_enum, value_name = "POLICY", default_value = "complete")]
-    pub short: ShortArg,
+    #[arg(long, value_name = "POLICY", default_value = "complete", value_parser = words(SHORT))]
+    pub short: ShortPolicy,
 }
 
-/// What follows each write of engine mmap.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum MsyncArg {
-    /// Nothing
-    None,
-    /// MS_ASYNC: the kernel writes it back later
-    Async,
-    /// MS_SYNC: wait until it is on stable storage
-    Sync,
-}
+/// The call after each write of engine mmap.
+const MSYNC: &[Word<MsyncPolicy>] = &[
+    ("none", "Nothing", MsyncPolicy::None),
+    ("async", "MS_ASYNC: the kernel writes it back later", MsyncPolicy::Async),
+    ("sync", "MS_SYNC: wait until it is on stable storage", MsyncPolicy::Sync),
+];
 
-/// What the kernel is told of the use of a mapping.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum AdviceArg {
-    /// MADV_NORMAL
-    Normal,
-    /// MADV_RANDOM: no read-ahead
-    Random,
-    /// MADV_SEQUENTIAL: more read-ahead
-    Sequential,
-    /// MADV_DONTNEED: pages leave the mapping, and the file keeps them
-    Dontneed,
-    /// MADV_WILLNEED: pages are read at once
-    Willneed,
-}
+/// Advice to the kernel on the use of a mapping.
+const ADVICE: &[Word<MapAdvice>] = &[
+    ("normal", "MADV_NORMAL", MapAdvice::Normal),
+    ("random", "MADV_RANDOM: no read-ahead", MapAdvice::Random),
+    ("sequential", "MADV_SEQUENTIAL: more read-ahead", MapAdvice::Sequential),
+    ("dontneed", "MADV_DONTNEED: pages leave the mapping, and the file keeps them", MapAdvice::DontNeed),
+    ("willneed", "MADV_WILLNEED: pages are read at once", MapAdvice::WillNeed),
+];
 
 /// Engines.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -151,14 +142,11 @@ pub enum EngineArg {
     Sim,
 }
 
-/// Policies for short transfers.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum ShortArg {
-    /// Ask for the rest until all is done, or nothing more comes
-    Complete,
-    /// Count the request as failed
-    Record,
-}
+/// Treatment of a call that transfers less than requested.
+const SHORT: &[Word<ShortPolicy>] = &[
+    ("complete", "Ask for the rest until all is done, or nothing more comes", ShortPolicy::Complete),
+    ("record", "Count the request as failed", ShortPolicy::Record),
+];
 
 /// A list of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use crate::analyze_args::DemandArgs;
 use crate::args::{LimitArgs, ProgressArgs, SpoolArgs};
-use clap::{Args, ValueEnum};
+use crate::words::{Word, words};
+use clap::Args;
 use iosonar_plan::Nanos;
-use iosonar_view::Scale;
+use iosonar_view::{Scale, Theme};
 use std::path::PathBuf;
 
 /// Options of `plot`.
@@ -54,8 +55,8 @@ pub struct PlotArgs {
     #[arg(long, conflicts_with = "png")]
     pub svg: bool,
     /// Set the colours
-    #[arg(long, value_enum, default_value = "light")]
-    pub theme: ThemeArg,
+    #[arg(long, default_value = "light", value_parser = words(THEMES))]
+    pub theme: Theme,
     /// Scale PNGs of 1600 × 900: 1, or 2 for dense screens and for print
     #[arg(long, value_name = "1|2", default_value = "1", value_parser = scale, conflicts_with = "svg")]
     pub scale: Scale,
@@ -73,17 +74,12 @@ pub struct PlotArgs {
 }
 
 /// Themes.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum ThemeArg {
-    /// On white
-    Light,
-    /// On black
-    Dark,
-    /// Black on white, for paper
-    Print,
-    /// Without colours
-    Gray,
-}
+const THEMES: &[Word<Theme>] = &[
+    ("light", "On white", Theme::Light),
+    ("dark", "On black", Theme::Dark),
+    ("print", "Black on white, for paper", Theme::Print),
+    ("gray", "Without colours", Theme::Gray),
+];
 
 fn scale(text: &str) -> Result<Scale, String> {
     match text {

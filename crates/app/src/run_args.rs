@@ -1,12 +1,15 @@
 //! What can be typed after `run`: a plan, or a pattern in fio's words. What the words mean together is resolved in the
 //! command; here each is only read.
 
-use crate::args::{IoArgs, OverlapArg, SessionArgs};
+use crate::args::{IoArgs, OVERLAP, SessionArgs};
 use crate::steps_args::{CoordinationArgs, JobOptionsArgs, StepsArgs};
+use crate::words::words;
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use iosonar_plan::{BlockSizes, ByteSize, Decimal, Nanos, Order, SizeRange, SizeShare, Space, Zone};
+use iosonar_plan::{
+    BlockSizes, ByteSize, Decimal, Nanos, Order, OverlapPolicy, SizeRange, SizeShare, Space, Zone,
+};
 use std::path::PathBuf;
 
 /// Options of `run`.
@@ -120,8 +123,8 @@ pub struct PatternArgs {
     /// Set what to do with a request that overlaps one in flight
     ///
     /// Default: push-back; with several jobs allow.
-    #[arg(long, value_enum, value_name = "POLICY")]
-    pub overlap: Option<OverlapArg>,
+    #[arg(long, value_name = "POLICY", value_parser = words(OVERLAP))]
+    pub overlap: Option<OverlapPolicy>,
 }
 
 /// How fast, how many at a time, how long.

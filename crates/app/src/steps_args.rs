@@ -1,7 +1,8 @@
 //! What can be typed after `run` beside fio's words: exact places, how targets are handled, how they wait for each
 //! other. What the words mean together is resolved in the command; here each is only read.
 
-use clap::{Args, ValueEnum};
+use crate::words::{Word, words};
+use clap::Args;
 use iosonar_plan::{
     Amount, Begins, BetweenPasses, ByteSize, Data, Dedupe, Ends, FileStep, Lockstep, Nanos, Order, Trigger,
 };
@@ -43,8 +44,8 @@ pub struct JobOptionsArgs {
     #[arg(long)]
     pub create: bool,
     /// Set what happens to files between passes
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "keep")]
-    pub between_passes: BetweenArg,
+    #[arg(long, value_name = "WHAT", default_value = "keep", value_parser = words(BETWEEN))]
+    pub between_passes: BetweenPasses,
     /// Reserve this much of a file before the first pass
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub preallocate: ByteSize,
@@ -121,29 +122,13 @@ pub struct CoordinationArgs {
     pub stop_when: Vec<Trigger>,
 }
 
-/// What happens to files between passes.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum BetweenArg {
-    /// They stay open
-    Keep,
-    /// They are closed and opened again
-    Reopen,
-    /// They are removed and created again
-    Recreate,
-    /// Each pass has a file of its own: NAME.00000001 and so on
-    NewFile,
-}
-
-impl From<BetweenArg> for BetweenPasses {
-    fn from(arg: BetweenArg) -> BetweenPasses {
-        match arg {
-            BetweenArg::Keep => BetweenPasses::Keep,
-            BetweenArg::Reopen => BetweenPasses::Reopen,
-            BetweenArg::Recreate => BetweenPasses::Recreate,
-            BetweenArg::NewFile => BetweenPasses::NewFile,
-        }
-    }
-}
+/// Treatment of files between passes.
+const BETWEEN: &[Word<BetweenPasses>] = &[
+    ("keep", "They stay open", BetweenPasses::Keep),
+    ("reopen", "They are closed and opened again", BetweenPasses::Reopen),
+    ("recreate", "They are removed and created again", BetweenPasses::Recreate),
+    ("new-file", "Each pass has a file of its own: NAME.00000001 and so on", BetweenPasses::NewFile),
+];
 
 fn order(text: &str) -> Result<Order, String> {
     let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));

@@ -58,7 +58,7 @@ pub(super) fn file_lifecycle(args: &RunArgs) -> FileLifecycle {
     let h = &args.options;
     FileLifecycle {
         create: h.create,
-        between_passes: h.between_passes.into(),
+        between_passes: h.between_passes,
         preallocate: h.preallocate,
         sync_each_pass: h.end_fsync,
         delete: h.unlink,

@@ -1,6 +1,6 @@
 //! `iosonar load derive`: loads made of whole loads.
 
-use crate::args::{BackwardArg, LoadArgs};
+use crate::args::LoadArgs;
 use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
@@ -15,7 +15,7 @@ use iosonar_load::derive::{in_time, ramp};
 use iosonar_load::{LoadError, Notice, Room, Text, filtered};
 use iosonar_os::create::{new_dir, rename_new};
 use iosonar_os::made::OwnDir;
-use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
+use iosonar_plan::{Nanos, Pipeline, SECTOR};
 use iosonar_text::shown;
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_request};
@@ -39,17 +39,12 @@ fn read(
     is_told: bool,
 ) -> Result<impl Iterator<Item = Result<TimedRequest, LoadError>> + use<>, Failure> {
     let name = path.to_path_buf();
-    let backward = match args.backward {
-        BackwardArg::Refuse => Backward::Refuse,
-        BackwardArg::Sort => Backward::Sort,
-        BackwardArg::Shift => Backward::Shift,
-    };
     let notice = move |notice: Notice| {
         if is_told {
             print_message(notice.text(&name));
         }
     };
-    in_time(Text::once(text), backward, args.skip_bad, notice).map_err(Failure::refused)
+    in_time(Text::once(text), args.backward, args.skip_bad, notice).map_err(Failure::refused)
 }
 
 /// Refuses a second use of standard input.

@@ -2,11 +2,11 @@
 
 use crate::args::IoArgs;
 use crate::exit::Failure;
-use crate::means_args::{AdviceArg, EngineArg, EngineArgs, MeansArgs, MsyncArg, ShortArg};
+use crate::means_args::{EngineArg, EngineArgs, MeansArgs};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, ByteSize, Engine, Faults, Fill, MapAdvice, Memory, MmapOptions, MsyncPolicy, Pacing, Phase, Plan,
-    RunId, ShortPolicy, SimModel, SimStall, Space, StdioOptions, Target, UringOptions, Vectors,
+    Access, ByteSize, Engine, Faults, Fill, Memory, MmapOptions, Pacing, Phase, Plan, RunId, SimModel,
+    SimStall, Space, StdioOptions, Target, UringOptions, Vectors,
 };
 
 /// Refuses options of another engine than the chosen one.
@@ -76,19 +76,8 @@ pub(super) fn engine(args: &EngineArgs) -> Engine {
         EngineArg::Pvsync => Engine::Pvsync(vectors(args)),
         EngineArg::Stdio => Engine::Stdio(StdioOptions { buffer: args.stdio_buffer.unwrap_or_default() }),
         EngineArg::Mmap => Engine::Mmap(MmapOptions {
-            msync: match args.msync {
-                None | Some(MsyncArg::None) => MsyncPolicy::None,
-                Some(MsyncArg::Async) => MsyncPolicy::Async,
-                Some(MsyncArg::Sync) => MsyncPolicy::Sync,
-            },
-            advice: match args.madvise {
-                None => MapAdvice::None,
-                Some(AdviceArg::Normal) => MapAdvice::Normal,
-                Some(AdviceArg::Random) => MapAdvice::Random,
-                Some(AdviceArg::Sequential) => MapAdvice::Sequential,
-                Some(AdviceArg::Dontneed) => MapAdvice::DontNeed,
-                Some(AdviceArg::Willneed) => MapAdvice::WillNeed,
-            },
+            msync: args.msync.unwrap_or_default(),
+            advice: args.madvise.unwrap_or_default(),
             file_io_first: false,
         }),
         EngineArg::Posixaio => Engine::Posixaio,
@@ -137,9 +126,5 @@ fn memory(args: &MeansArgs) -> Memory {
 }
 
 fn faults(args: &MeansArgs) -> Faults {
-    let short = match args.short {
-        ShortArg::Complete => ShortPolicy::Complete,
-        ShortArg::Record => ShortPolicy::Record,
-    };
-    Faults { max_errors: args.max_errors, short }
+    Faults { max_errors: args.max_errors, short: args.short }
 }

@@ -2,7 +2,6 @@
 
 use super::coordination::{check_options, coordination, file_lifecycle, options};
 use super::means::{self, engine};
-use super::replay::overlap_policy;
 use super::typed_words::check_run;
 use crate::exit::Failure;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
@@ -338,7 +337,7 @@ fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Stop {
 /// Several writing jobs cannot avoid each other, and overlaps at exact places are requested.
 fn policy(args: &RunArgs, generator: &Generator) -> Result<OverlapPolicy, Failure> {
     let shared = generator.jobs > 1 && generator.writes();
-    match args.pattern.overlap.map(overlap_policy) {
+    match args.pattern.overlap {
         None if shared || args.steps.steps.is_some() => Ok(OverlapPolicy::Allow),
         None => Ok(OverlapPolicy::PushBack),
         Some(policy) if shared && policy != OverlapPolicy::Allow => refuse(format!(

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{PLOTS, PictureFolder, existing, gate_of};
-use crate::plot_args::{PlotArgs, ThemeArg};
+use crate::plot_args::PlotArgs;
 use crate::presentation;
 use crate::progress::while_reading;
 use anyhow::anyhow;
@@ -14,7 +14,7 @@ use iosonar_inputs::{Analysis, Input, comparisons};
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_view::{
-    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions, Theme,
+    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions,
     compare_subject, data_files, picture_files, plot_compare, write_data_files,
 };
 use std::path::PathBuf;
@@ -169,14 +169,8 @@ fn formats(args: &PlotArgs) -> Vec<Format> {
 }
 
 fn style(args: &PlotArgs) -> Result<Style, Failure> {
-    let theme = match args.theme {
-        ThemeArg::Light => Theme::Light,
-        ThemeArg::Dark => Theme::Dark,
-        ThemeArg::Print => Theme::Print,
-        ThemeArg::Gray => Theme::Gray,
-    };
     let range = args.range.map(|(from, to)| TimeRange { from_ns: from.0, to_ns: to.0 });
-    Ok(Style { theme, range, scale: args.scale })
+    Ok(Style { theme: args.theme, range, scale: args.scale })
 }
 
 /// Folder of the pictures: beside the records of a run, otherwise a directory named after the input.

@@ -2,7 +2,7 @@
 
 use super::means;
 use super::typed_words::check_replay;
-use crate::args::{BackwardArg, OverlapArg, ReplayArgs};
+use crate::args::ReplayArgs;
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;
@@ -10,8 +10,7 @@ use iosonar_archive::ArchiveError;
 use iosonar_engine::Prepared;
 use iosonar_inputs::{OpenArchiveError, open_archive};
 use iosonar_plan::{
-    Backward, Job, LoadPace, Nanos, Overlap, OverlapPolicy, Phase, Plan, Strong, Target, TraceReplay, Window,
-    Workload,
+    Job, LoadPace, Nanos, Overlap, Phase, Plan, Strong, Target, TraceReplay, Window, Workload,
 };
 use iosonar_runner::new_run_id;
 use iosonar_text::shown;
@@ -97,14 +96,10 @@ fn load(args: &ReplayArgs, index: usize) -> TraceReplay {
         window: window(args, index),
         speed: args.window.speed,
         pace: if args.window.asap { LoadPace::Asap } else { LoadPace::Original },
-        backward: match args.load.backward {
-            BackwardArg::Refuse => Backward::Refuse,
-            BackwardArg::Sort => Backward::Sort,
-            BackwardArg::Shift => Backward::Shift,
-        },
+        backward: args.load.backward,
         skip_bad: args.load.skip_bad,
-        flush: args.load.flush.into(),
-        discard: args.load.discard.into(),
+        flush: args.load.flush,
+        discard: args.load.discard,
         ..TraceReplay::of(&args.loads[index % args.loads.len()])
     }
 }
@@ -119,19 +114,8 @@ fn window(args: &ReplayArgs, index: usize) -> Window {
 }
 
 fn overlap(args: &ReplayArgs) -> Overlap {
-    let policy = overlap_policy(args.policy.overlap);
     let strong = Strong::try_from(args.policy.strong).unwrap_or_default();
-    Overlap { policy, strong, ..Overlap::default() }
-}
-
-/// The policy of a word.
-pub(super) fn overlap_policy(word: OverlapArg) -> OverlapPolicy {
-    match word {
-        OverlapArg::Allow => OverlapPolicy::Allow,
-        OverlapArg::Drop => OverlapPolicy::Drop,
-        OverlapArg::PushBack => OverlapPolicy::PushBack,
-        OverlapArg::Order => OverlapPolicy::Order,
-    }
+    Overlap { policy: args.policy.overlap, strong, ..Overlap::default() }
 }
 
 /// A window that was moved by --delta must lie inside its load, or the load would silently be shorter than the others (blkreplay manual,

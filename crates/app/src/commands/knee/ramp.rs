@@ -1,7 +1,6 @@
 //! One ramp: executed, kept, and judged.
 
 use super::Folder;
-use crate::args::BackwardArg;
 use crate::commands::means;
 use crate::exit::Failure;
 use crate::knee_args::KneeArgs;
@@ -16,8 +15,8 @@ use iosonar_analyze::knee::{
 use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_inputs::SummaryOptions;
 use iosonar_plan::{
-    Backward, ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy,
-    Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Workload,
+    ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy, Pace, Phase,
+    Plan, Rising, RisingShape, Stop, Target, TraceReplay, Workload,
 };
 use iosonar_runner::{Concluded, Scene, new_run_id};
 use std::path::{Path, PathBuf};
@@ -135,11 +134,7 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
 fn load(args: &KneeArgs, file: &Path, rising: Rising) -> TraceReplay {
     TraceReplay {
         pace: LoadPace::Rising(rising),
-        backward: match args.reading.backward {
-            BackwardArg::Refuse => Backward::Refuse,
-            BackwardArg::Sort => Backward::Sort,
-            BackwardArg::Shift => Backward::Shift,
-        },
+        backward: args.reading.backward,
         skip_bad: args.reading.skip_bad,
         ..TraceReplay::of(file)
     }
