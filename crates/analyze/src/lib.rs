@@ -34,6 +34,7 @@ mod log_scale;
 mod machine;
 mod machine_series;
 mod memory;
+mod mix;
 mod needs;
 mod numbers;
 mod occupancy;

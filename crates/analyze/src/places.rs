@@ -1,5 +1,6 @@
 //! Location of requests: their range on each target, the bytes touched, and their alignment.
 
+use crate::mix::mix;
 use iosonar_archive::Record;
 use iosonar_plan::{Alignments, Direction};
 
@@ -104,10 +105,7 @@ struct Distinct {
 
 /// Spreads the bits of a number over all 64 (the output function of SplitMix64): regular places must not have regular hashes.
 fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(GOLDEN);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
+    mix(number.wrapping_add(GOLDEN))
 }
 
 impl Distinct {

@@ -1,8 +1,8 @@
 //! A run cut into blocks of equal time, each with its counts: the input of comparisons.
 
 use super::histogram::LogHistogram;
-use super::random::mix;
 use crate::Records;
+use crate::mix::mix;
 use iosonar_archive::{Fields, Marks, Outcome, Record};
 use iosonar_plan::Op;
 use std::io;

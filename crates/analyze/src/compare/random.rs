@@ -1,15 +1,10 @@
 //! Random numbers that are the same every time.
 
+use crate::mix::mix;
+
 /// SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
-
-/// One step of the mixing function; also good as a hash.
-pub(super) fn mix(value: u64) -> u64 {
-    let z = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 impl Random {
     pub(super) fn new(seed: u64) -> Random {
