@@ -2,12 +2,12 @@
 
 use iosonar_archive::WriteId;
 use iosonar_plan::Nanos;
+use iosonar_testkit::SplitMix;
 use iosonar_verify::{Atomic, CrashWrite, Crashed, Legal, Sectors, Tag};
 
 #[path = "support/mod.rs"]
 #[allow(dead_code)]
 mod support;
-use support::Random;
 
 const SECTORS: u64 = 64;
 
@@ -21,7 +21,7 @@ struct Device {
 }
 
 impl Device {
-    fn new(random: &mut Random, unit: u64) -> Device {
+    fn new(random: &mut SplitMix, unit: u64) -> Device {
         let mut device = Device { writes: Vec::new(), effects: Vec::new(), last_flush: None, unit };
         let count = 1 + random.below(20);
         for sequence in 0..count {
@@ -57,7 +57,7 @@ impl Device {
     }
 
     /// The tag of each sector after a crash.
-    fn crash(&self, random: &mut Random) -> Vec<Tag> {
+    fn crash(&self, random: &mut SplitMix) -> Vec<Tag> {
         let mut content = vec![Tag::INITIAL; SECTORS as usize];
         let mut order: Vec<usize> = (0..self.writes.len()).collect();
         order.sort_by_key(|number| self.effects[*number]);
@@ -108,7 +108,7 @@ fn tags_of(legal: Legal<'_>) -> Vec<Tag> {
 fn an_honest_device_is_never_blamed_and_a_lost_durable_write_always_is() {
     let mut blamed = 0;
     for seed in 0..20_000 {
-        let mut random = Random(seed);
+        let mut random = SplitMix(seed);
         let unit = [1, 2, 8][random.below(3) as usize];
         let device = Device::new(&mut random, unit);
         let content = device.crash(&mut random);

@@ -2,10 +2,11 @@
 
 mod support;
 
+use iosonar_testkit::SplitMix;
 use iosonar_verify::Expected;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
-use support::{Field, History, Random, Step};
+use support::{Field, History, Step};
 
 const LIMIT: u64 = 1 << 20;
 
@@ -27,7 +28,7 @@ fn run(place: u64, steps: &[Step]) -> Result<(), String> {
 }
 
 /// At most 12 requests, and their ends.
-fn steps(random: &mut Random) -> Vec<Step> {
+fn steps(random: &mut SplitMix) -> Vec<Step> {
     let requests = 2 + random.below(11);
     let mut steps = Vec::new();
     for _ in 0..requests {
@@ -67,7 +68,7 @@ fn histories_of_seeds_agree_with_the_oracle() {
     let start = Instant::now();
     let mut tried = 0;
     while seeds.map_or(start.elapsed() < Duration::from_secs(5), |seeds| tried < seeds) {
-        let mut random = Random(tried);
+        let mut random = SplitMix(tried);
         let steps = steps(&mut random);
         if run(tried, &steps).is_err() {
             let steps = shrink(tried, steps);
@@ -82,7 +83,7 @@ fn histories_of_seeds_agree_with_the_oracle() {
 /// Runs a long history with many requests in flight; returns how often a sector was unknown that need not be.
 /// One of 4 * `failures` writes fails.
 fn run_long(seed: u64, limit: u64, field: Field, requests: u64, failures: u64) -> u64 {
-    let mut random = Random(seed);
+    let mut random = SplitMix(seed);
     let mut history = History::new(Expected::new(limit), field);
     for n in 0..requests {
         let (start, count) = (random.next() / 8 * 8 + random.below(2) * random.below(8), random.next());
@@ -100,7 +101,7 @@ fn run_long(seed: u64, limit: u64, field: Field, requests: u64, failures: u64) -
         let ends = random.below(3);
         let mut all = vec![step];
         // An odd number is success.
-        let how = |random: &mut Random| random.next() | u64::from(random.below(failures) != 0);
+        let how = |random: &mut SplitMix| random.next() | u64::from(random.below(failures) != 0);
         all.extend((0..ends).map(|_| Step::End { which: random.next(), how: how(&mut random) }));
         for step in all {
             history.step(step).unwrap_or_else(|e| panic!("seed {seed}, request {n}: {e}"));

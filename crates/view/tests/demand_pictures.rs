@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::Numbers;
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::Op;
+use iosonar_testkit::SplitMix;
 use iosonar_view::{Material, Picture, Style, Subject, Theme, png, svg};
 use std::io::Read;
 
@@ -21,14 +21,14 @@ fn demand(time_ns: u64, sector: u64, sectors: u64, op: Op) -> Demand {
 
 /// Skewed addresses, some lengths, bursts and a gap.
 fn mixed(count: u64) -> Vec<Demand> {
-    let mut numbers = Numbers::new(7);
+    let mut numbers = SplitMix(7);
     let mut time = 0;
     let request = |i: u64| {
-        time +=
-            (-numbers.unit().max(1e-9).ln() * 2e6) as u64 + if i == count / 2 { 90_000_000_000 } else { 0 };
-        let place = (numbers.unit().powi(4) * 4e8) as u64 / 8 * 8;
-        let op = if numbers.unit() < 0.7 { Op::Read } else { Op::Write };
-        let sectors = [1, 8, 8, 8, 16, 40, 128, 2048, 4096][(numbers.unit().powi(3) * 9.0) as usize];
+        time += (-numbers.fraction().max(1e-9).ln() * 2e6) as u64
+            + if i == count / 2 { 90_000_000_000 } else { 0 };
+        let place = (numbers.fraction().powi(4) * 4e8) as u64 / 8 * 8;
+        let op = if numbers.fraction() < 0.7 { Op::Read } else { Op::Write };
+        let sectors = [1, 8, 8, 8, 16, 40, 128, 2048, 4096][(numbers.fraction().powi(3) * 9.0) as usize];
         demand(time, place, sectors, op)
     };
     (0..count).map(request).collect()

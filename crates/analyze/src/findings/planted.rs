@@ -7,38 +7,26 @@ use crate::testing::{Fixture, record};
 use crate::{PartStats, PartTimes, Rate};
 use iosonar_archive::Record;
 use iosonar_plan::Op;
+use iosonar_testkit::SplitMix;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-/// A small generator of random numbers (SplitMix64).
-struct Random(u64);
+/// Random numbers by their distribution.
+struct Random(SplitMix);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// From 0 to below 1.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
+        low + (high - low) * self.0.fraction()
     }
 
     fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.unit()).ln()
+        -mean * (1.0 - self.0.fraction()).ln()
     }
 
     /// Standard normal (Box-Muller).
     fn normal(&mut self) -> f64 {
-        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+        (-2.0 * (1.0 - self.0.fraction()).ln()).sqrt() * (std::f64::consts::TAU * self.0.fraction()).cos()
     }
 
     fn lognormal(&mut self, median: f64, sigma: f64) -> f64 {
@@ -68,8 +56,8 @@ fn poisson(
         if t >= seconds {
             return requests;
         }
-        if random.unit() * most < rate(t) {
-            let op = if random.unit() < 0.35 { Op::Write } else { Op::Read };
+        if random.0.fraction() * most < rate(t) {
+            let op = if random.0.fraction() < 0.35 { Op::Write } else { Op::Read };
             let submitted = (t * 1e9) as u64;
             let took = latency(random, t, op).max(1.0);
             requests.push(Request { submitted, completed: submitted + (took * 1e3) as u64, op });
@@ -205,7 +193,7 @@ const SCENARIOS: [Scenario; 15] = [
 ];
 
 fn noise(seed: u64) -> Vec<bool> {
-    let findings = look(records(&plain(&mut Random(seed), 600.0, 60.0)));
+    let findings = look(records(&plain(&mut Random(SplitMix(seed)), 600.0, 60.0)));
     vec![
         findings.stalls.is_empty(),
         findings.collapse.is_none(),
@@ -232,7 +220,7 @@ fn three_bands(random: &mut Random) -> Vec<Request> {
         1_500.0,
         |_| 1_500.0,
         |r, _, op| {
-            let band = [0.34, 0.78, 1.0].iter().position(|end| r.unit() < *end).unwrap_or(2);
+            let band = [0.34, 0.78, 1.0].iter().position(|end| r.0.fraction() < *end).unwrap_or(2);
             r.lognormal(if op == Op::Read { READS } else { WRITES }[band], 0.22)
         },
     )
@@ -248,11 +236,11 @@ fn bands_match(findings: &Findings) -> bool {
 }
 
 fn bands_are_found(seed: u64) -> Vec<bool> {
-    vec![bands_match(&look(records(&three_bands(&mut Random(seed)))))]
+    vec![bands_match(&look(records(&three_bands(&mut Random(SplitMix(seed))))))]
 }
 
 fn bands_under_stalls(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let mut requests = three_bands(random);
     twelve(random, 60).iter().for_each(|(from, to)| stall(&mut requests, *from, *to, |_| true));
     vec![bands_match(&look(records(&requests)))]
@@ -261,7 +249,7 @@ fn bands_under_stalls(seed: u64) -> Vec<bool> {
 /// Two stalls of 2 s in an open loop, each followed by some 6 s with all 64 requests in flight; and in a closed loop a
 /// stall of 100 ms each second, after which 32 requests complete one by one in 320 ms.
 fn drains_are_no_bands(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let dues = dues(random, 60.0, 300.0, |_| 300.0);
     let open = look(queue_with_stalls(random, &dues, 400.0, &[(10.0, 12.0), (35.0, 37.0)]));
     let mut closed = Vec::new();
@@ -285,7 +273,7 @@ fn drains_are_no_bands(seed: u64) -> Vec<bool> {
 
 /// Nine humps side by side that rise to 1.8 times their valleys; and few requests without any.
 fn ripples_are_no_bands(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let mut ripples = |seconds, rate, ripple: f64| {
         poisson(
             random,
@@ -296,7 +284,7 @@ fn ripples_are_no_bands(seed: u64) -> Vec<bool> {
                 loop {
                     let decades = r.between(0.0, 1.8);
                     let height = 1.4 - ripple * (decades * 5.0 * std::f64::consts::TAU).cos();
-                    if r.unit() * 1.8 < height {
+                    if r.0.fraction() * 1.8 < height {
                         return 100.0 * 10f64.powf(decades);
                     }
                 }
@@ -308,7 +296,7 @@ fn ripples_are_no_bands(seed: u64) -> Vec<bool> {
 }
 
 fn lashes(seed: u64, rate: f64, seconds: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let mut requests = plain(random, rate, seconds as f64);
     let planted = twelve(random, seconds);
     planted.iter().for_each(|(from, to)| stall(&mut requests, *from, *to, |_| true));
@@ -317,7 +305,7 @@ fn lashes(seed: u64, rate: f64, seconds: u64) -> Vec<bool> {
 }
 
 fn needles(seed: u64, only_some: bool) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let mut requests = plain(random, 1_000.0, 60.0);
     let planted = twelve(random, 60);
     for (from, to) in &planted {
@@ -332,7 +320,7 @@ fn needles(seed: u64, only_some: bool) -> Vec<bool> {
 
 /// Requests that take up to 1.5 s while others complete; and a hundred at once that complete one after the other.
 fn slow_requests_are_no_stalls(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let mut requests = plain(random, 600.0, 60.0);
     // Not at the very end, where no others complete.
     let last = requests.iter().filter(|r| r.submitted < 58 * S).count();
@@ -351,7 +339,7 @@ fn slow_requests_are_no_stalls(seed: u64) -> Vec<bool> {
 }
 
 fn collapse_is_found(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let dues = dues(random, 120.0, 800.0, |t| if t < 60.0 { 240.0 } else { 800.0 });
     let collapse = look(queue(random, &dues, 400.0)).collapse;
     let is_right = |c: &Overload| {
@@ -366,7 +354,7 @@ fn collapse_is_found(seed: u64) -> Vec<bool> {
 }
 
 fn overload_recovers(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let calm = dues(random, 100.0, 340.0, |_| 340.0);
     let calm = look(queue(random, &calm, 400.0)).collapse;
     let mut stalled = plain(random, 300.0, 60.0);
@@ -389,9 +377,9 @@ fn is_period(findings: &Findings, cause: PeriodCause) -> bool {
 }
 
 fn period_of_target(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let mut requests = plain(random, 500.0, 120.0);
-    let phase = (random.unit() * 5e9) as u64;
+    let phase = (random.0.fraction() * 5e9) as u64;
     for i in 0..24 {
         let from = phase + i * 5 * S;
         stall(&mut requests, from, from + 200 * MS, |_| true);
@@ -400,8 +388,8 @@ fn period_of_target(seed: u64) -> Vec<bool> {
 }
 
 fn period_of_load(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
-    let phase = random.unit() * 5.0;
+    let random = &mut Random(SplitMix(seed));
+    let phase = random.0.fraction() * 5.0;
     let rate = |t: f64| if (t + phase) % 5.0 < 1.0 { 1_000.0 } else { 300.0 };
     let requests = poisson(random, 120.0, 1_000.0, rate, |r, _, _| r.lognormal(300.0, 0.3));
     vec![is_period(&look(records(&requests)), PeriodCause::Load)]
@@ -409,7 +397,7 @@ fn period_of_load(seed: u64) -> Vec<bool> {
 
 /// The share of fast requests grows from 10 % to 90 % in the first 40 % of the time.
 fn warming(seed: u64) -> Vec<bool> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     let requests = poisson(
         random,
         60.0,
@@ -417,7 +405,7 @@ fn warming(seed: u64) -> Vec<bool> {
         |_| 1_000.0,
         |r, t, _| {
             let fast = 0.1 + 0.8 * (t / 24.0).min(1.0);
-            if r.unit() < fast { r.lognormal(90.0, 0.25) } else { r.lognormal(6_000.0, 0.25) }
+            if r.0.fraction() < fast { r.lognormal(90.0, 0.25) } else { r.lognormal(6_000.0, 0.25) }
         },
     );
     let findings = look(records(&requests));
@@ -464,7 +452,7 @@ fn of_passes(values: &[f64]) -> PassFindings {
 
 /// `passes` passes around 1 ms with noise of 3 %; each slower than the one before by `drift`.
 fn noisy_passes(seed: u64, passes: usize, drift: f64) -> Vec<f64> {
-    let random = &mut Random(seed);
+    let random = &mut Random(SplitMix(seed));
     (0..passes).map(|i| 1e6 * (1.0 + drift * i as f64) * (1.0 + 0.03 * random.normal())).collect()
 }
 
@@ -546,7 +534,7 @@ fn nothing_is_found_in_next_to_nothing() {
 
 #[test]
 fn a_stall_of_reads_and_writes_is_one_that_names_both() {
-    let random = &mut Random(3);
+    let random = &mut Random(SplitMix(3));
     let mut requests = plain(random, 1_000.0, 20.0);
     // Some of both operations still complete.
     stall(&mut requests, 10 * S, 11 * S, |r| r.submitted / 1_000 % 10 < 6);
@@ -567,7 +555,7 @@ fn a_level_that_changes_with_a_pass_is_told_as_one_of_passes() {
 
 #[test]
 fn a_change_of_level_at_a_pass_names_the_pass() {
-    let random = &mut Random(4);
+    let random = &mut Random(SplitMix(4));
     let took = |r: &mut Random, t: f64, _| r.lognormal(if t < 15.0 { 170.0 } else { 300.0 }, 0.2);
     let mut all = records(&poisson(random, 20.0, 500.0, |_| 500.0, took));
     all.iter_mut().for_each(|r| r.pass = (r.due.0 / (5 * S)) as u32);
@@ -577,7 +565,7 @@ fn a_change_of_level_at_a_pass_names_the_pass() {
 
 #[test]
 fn failed_requests_are_a_finding() {
-    let mut all = records(&plain(&mut Random(6), 100.0, 20.0));
+    let mut all = records(&plain(&mut Random(SplitMix(6)), 100.0, 20.0));
     let count = all.len();
     let failed: Vec<usize> = (0..count).filter(|i| (5 * S..6 * S).contains(&all[*i].due.0)).collect();
     failed.iter().for_each(|i| (all[*i].outcome, all[*i].result) = (iosonar_archive::Outcome::Failed, -5));
@@ -595,7 +583,7 @@ fn failed_requests_are_a_finding() {
 
 #[test]
 fn sentences_and_json_hold_what_was_found() {
-    let random = &mut Random(5);
+    let random = &mut Random(SplitMix(5));
     let mut requests = three_bands(random);
     stall(&mut requests, 10 * S, 11 * S, |_| true);
     let findings = look(records(&requests));

@@ -2,18 +2,18 @@
 
 use super::*;
 use crate::{Verdict, comparison_csv, comparison_text};
+use iosonar_testkit::SplitMix;
 
-/// SplitMix64 and the polar method of Box and Muller: reproducible numbers.
-struct Random(u64);
+/// Random numbers by their distribution.
+struct Random(SplitMix);
 
 impl Random {
+    /// Between 0 and 1, never 0.
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        ((self.0.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
+    /// Standard normal (Box and Muller).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
@@ -39,7 +39,7 @@ fn table(results: Vec<CellResult>) -> Table {
 
 /// Rates around 100 MiB/s times `factor`, of 6 tests with 10 records each; `spread` maps a cell's number to its spread.
 fn noisy(repeats: u32, factor: f64, seed: u64, spread: impl Fn(usize) -> f64) -> Table {
-    let mut random = Random(seed);
+    let mut random = Random(SplitMix(seed));
     let tests = ["write", "rewrite", "read", "reread", "random_read", "random_write"];
     let mut results = Vec::new();
     for repeat in 0..repeats {
@@ -65,7 +65,7 @@ fn is_alarm(comparison: &MatrixComparison) -> bool {
 fn alarms(comparisons: u64, unlike: f64, repeats: impl Fn(u64) -> (u32, u32)) -> f64 {
     let (mut alarms, mut critical) = (0, Critical::default());
     for seed in 0..comparisons {
-        let mut random = Random(seed ^ 0x5eed);
+        let mut random = Random(SplitMix(seed ^ 0x5eed));
         let spreads: Vec<(f64, f64)> = (0..60)
             .map(|_| {
                 let spread = 0.01 * 10f64.powf(random.uniform());

@@ -2,18 +2,8 @@
 
 use super::table::Table;
 use crate::{Sectors, Tag};
+use iosonar_testkit::SplitMix;
 use std::collections::BTreeMap;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (x ^ (x >> 31)) % limit
-    }
-}
 
 /// The map remembers each call; a sector's state is that of the last calls that cover it.
 #[derive(Default)]
@@ -37,7 +27,7 @@ const CHUNK: u64 = 128;
 const LEAF: u64 = 256 * CHUNK;
 const BRANCH: u64 = 32 * LEAF;
 
-fn tag(random: &mut Random) -> Tag {
+fn tag(random: &mut SplitMix) -> Tag {
     match random.below(8) {
         0 => Tag::INITIAL,
         1 => Tag::ANY,
@@ -47,7 +37,7 @@ fn tag(random: &mut Random) -> Tag {
     }
 }
 
-fn range(random: &mut Random) -> Sectors {
+fn range(random: &mut SplitMix) -> Sectors {
     let unit = [1, 8, CHUNK, LEAF, BRANCH][random.below(5) as usize];
     let border = random.below(3) * BRANCH + random.below(2) * LEAF + random.below(3) * CHUNK;
     let start = (border / unit * unit).saturating_sub(random.below(3) * unit.min(LEAF));
@@ -62,7 +52,7 @@ fn samples(ranges: &[Sectors]) -> Vec<u64> {
 }
 
 fn run(seed: u64, limit: u64, exact: bool) -> u64 {
-    let mut random = Random(seed);
+    let mut random = SplitMix(seed);
     let (mut table, mut plain) = (Table::new(limit), Plain::default());
     let mut known = BTreeMap::new();
     for _ in 0..60 {
@@ -99,7 +89,7 @@ fn run(seed: u64, limit: u64, exact: bool) -> u64 {
 #[test]
 fn sparse_writes_with_little_memory_are_unknown_or_right() {
     for seed in 0..20 {
-        let mut random = Random(seed);
+        let mut random = SplitMix(seed);
         let mut table = Table::new((16 << 10) + seed * 512);
         let mut known = BTreeMap::new();
         for n in 0..1000 {

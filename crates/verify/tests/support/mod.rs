@@ -3,26 +3,9 @@
 //! The oracle keeps all writes and all observations for good, and applies the rule to each sector by search.
 
 use iosonar_archive::WriteId;
+use iosonar_testkit::SplitMix;
 use iosonar_verify::{Ended, Expected, Flight, Legal, Sectors, Tag};
 use std::collections::BTreeMap;
-
-/// SplitMix64.
-#[derive(Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        x ^ (x >> 31)
-    }
-
-    /// A number below `limit`.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Write {
@@ -277,7 +260,7 @@ impl History {
         let end = self.oracle.tick();
         let transferred = if how.is_multiple_of(8) { how / 8 % (range.count + 1) } else { range.count };
         let (oracle, exact) = (&mut self.oracle, self.field.exact);
-        let mut random = Random(how);
+        let mut random = SplitMix(how);
         // Reads find mostly one version in all sectors: the newest, the oldest, another.
         let (favourite, mut next) = (random.next(), range.start);
         let mut error = None;

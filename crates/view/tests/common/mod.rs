@@ -5,6 +5,7 @@ use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload, Overload
 use iosonar_analyze::{Diagrams, Findings, Limits, Summary, Tally, summarize};
 use iosonar_archive::*;
 use iosonar_plan::*;
+use iosonar_testkit::SplitMix;
 
 pub struct Run {
     pub plan: Plan,
@@ -37,30 +38,9 @@ impl Run {
     }
 }
 
-/// A small generator of numbers (splitmix64), so that fixtures need no dependency and never change.
-pub struct Numbers(u64);
-
-impl Numbers {
-    pub fn new(seed: u64) -> Numbers {
-        Numbers(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in 0..1.
-    pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// About normal, mean 0, deviation 1.
-    pub fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
-    }
+/// About normal, mean 0, deviation 1.
+fn normal(numbers: &mut SplitMix) -> f64 {
+    (0..12).map(|_| numbers.fraction()).sum::<f64>() - 6.0
 }
 
 pub fn empty(targets: &[&str]) -> Run {
@@ -211,7 +191,7 @@ pub fn with_findings(mut run: Run) -> Run {
 /// Every class of fault, a third of them found by reads, the others by a scan at the end; some have no known write.
 pub fn with_faults(mut run: Run, count: u64) -> Run {
     let end = run.end_ns();
-    let mut numbers = Numbers::new(7);
+    let mut numbers = SplitMix(7);
     let scan = ScanFacts {
         start: Nanos(end + end / 50),
         end: Nanos(end + end / 8),
@@ -232,14 +212,14 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
         let target = (number % run.info.targets.len().max(1) as u64) as u16;
         let size = run.info.targets[usize::from(target)].size.max(1 << 20);
         // Most lie in one stretch, as with a bad write path.
-        let share = if number % 4 > 0 { 0.31 + numbers.unit() * 0.04 } else { numbers.unit() };
+        let share = if number % 4 > 0 { 0.31 + numbers.fraction() * 0.04 } else { numbers.fraction() };
         let is_final = number % 3 > 0;
         let completed = match is_final {
             true => scan.start.0 + (share * (scan.end.0 - scan.start.0) as f64) as u64,
-            false => end / 10 + (numbers.unit() * 0.9 * end as f64) as u64,
+            false => end / 10 + (numbers.fraction() * 0.9 * end as f64) as u64,
         };
         let id = WriteId { target, phase: 0, pass: 0, sequence: number * 17 };
-        let acknowledged = Nanos((numbers.unit() * completed.min(end) as f64) as u64);
+        let acknowledged = Nanos((numbers.fraction() * completed.min(end) as f64) as u64);
         let write = FaultWrite {
             id,
             offset: None,
@@ -282,7 +262,7 @@ pub fn with_faults(mut run: Run, count: u64) -> Run {
 /// demand above capacity from two thirds of the run on.
 pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
     let mut run = empty(&["/dev/sdx"]);
-    let mut numbers = Numbers(42);
+    let mut numbers = SplitMix(42);
     let end = seconds * 1e9;
     let stalls: Vec<(f64, f64)> =
         (1..=4).map(|i| (end * f64::from(i) * 0.147, end * 0.002 * f64::from(i))).collect();
@@ -290,17 +270,17 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
     let mut due = 0.0f64;
     for sequence in 0..count {
         let burst = 1.0 + 0.7 * (due / end * 40.0).sin();
-        due += -numbers.unit().max(1e-12).ln() * end / count as f64 / burst;
-        let op = if numbers.unit() < 0.63 { Op::Read } else { Op::Write };
+        due += -numbers.fraction().max(1e-12).ln() * end / count as f64 / burst;
+        let op = if numbers.fraction() < 0.63 { Op::Read } else { Op::Write };
         let centres = if op == Op::Read { [90e3, 620e3, 9e6] } else { [55e3, 240e3, 3e6] };
-        let band = match numbers.unit() {
+        let band = match numbers.fraction() {
             u if u < 0.34 => 0,
             u if u < 0.8 => 1,
             _ => 2,
         };
-        let mut latency = centres[band] * (0.25 * numbers.normal()).exp();
-        let pushed = op == Op::Write && numbers.unit() < 0.01;
-        let mut delay = 2_000.0 * (0.8 * numbers.normal()).exp() - 1_200.0;
+        let mut latency = centres[band] * (0.25 * normal(&mut numbers)).exp();
+        let pushed = op == Op::Write && numbers.fraction() < 0.01;
+        let mut delay = 2_000.0 * (0.8 * normal(&mut numbers)).exp() - 1_200.0;
         if pushed {
             delay = latency * 2.0 + 1e5;
         }
@@ -315,14 +295,14 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
             if (begin..end).contains(&submitted) {
                 // The queue fills during the first tenth of a stall; later requests wait.
                 if submitted > begin + length * 0.1 {
-                    submitted = end + numbers.unit() * 1e6;
+                    submitted = end + numbers.fraction() * 1e6;
                 } else {
-                    latency = end - submitted + numbers.unit() * 5e6;
+                    latency = end - submitted + numbers.fraction() * 5e6;
                 }
             }
         }
         let completed = submitted + latency;
-        let failed = numbers.unit() < 2e-5;
+        let failed = numbers.fraction() < 2e-5;
         let extent = Extent {
             offset: numbers.next() % (900 << 30) / 4096 * 4096,
             length: 4096 << (numbers.next() % 4),
