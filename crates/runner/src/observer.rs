@@ -39,12 +39,12 @@ pub struct Progress<'a> {
     pub text: &'a str,
 }
 
-/// Stages of a session, in their order.
+/// Stages of a run. A session that executes several enters them again for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Pages are written back and targets are probed. A stop here loses nothing.
     LookingAhead,
-    /// The result is created. A stop here loses nothing.
+    /// Targets are examined, or the result is created. A stop here loses nothing.
     Preparing,
     /// Requests are issued.
     Running,

@@ -39,6 +39,7 @@ impl Session {
     /// # Errors
     /// The plan cannot be executed here; no target was changed.
     pub fn prepare(&self, plan: Plan) -> Result<Ready, PrepareError> {
+        self.observer.stage(Stage::Preparing);
         let observer = self.observer.clone();
         let notice =
             move |path: &Path, notice: &iosonar_load::Notice| observer.notice(&Notice::Load { path, notice });

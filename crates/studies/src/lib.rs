@@ -9,6 +9,7 @@ pub mod convert;
 pub mod doctor;
 pub mod fill;
 pub mod info;
+pub mod knee;
 mod new_archive;
 pub mod record;
 pub mod verify;

@@ -14,6 +14,7 @@ pub mod fonts;
 mod free_text;
 mod health;
 mod judgement_text;
+mod knee_text;
 mod layout_text;
 mod lines;
 pub mod live;
@@ -35,7 +36,7 @@ mod verify_text;
 pub use charts::{
     CompareMaterial, ComparePicture, Headline, KneeMaterial, LayoutOverview, LayoutRow, Material, MatrixGrid,
     MatrixMaterial, NOT_DRAWN, Picture, Plateau, RunMaterial, Subject, change_svg, compare_subject, heat_svg,
-    knee_sentences, layout_overview, layout_picture, matrix_range, plot_compare, plot_knee, plot_matrix,
+    layout_overview, layout_picture, matrix_range, plot_compare, plot_knee, plot_matrix,
 };
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
@@ -45,6 +46,7 @@ pub use extent_text::show_extent_latencies;
 pub use free_text::show_free;
 pub use iosonar_text::units;
 pub use judgement_text::{explain, show_judgement};
+pub use knee_text::{KneeText, show_knee};
 pub use layout_text::{MapUnit, show_map, show_maps};
 pub use mail_text::{LatencyText, LoadText, TextOptions, TextReport, text_report};
 pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};

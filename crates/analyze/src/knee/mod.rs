@@ -9,11 +9,13 @@
 
 mod ramped;
 mod rows;
+mod sentences;
 #[cfg(test)]
 mod tests;
 
 pub use ramped::{RampedOverload, RampedOverloadFinder};
 pub use rows::{RampRow, RampTally, RowTimes};
+pub use sentences::{Piece, Sentence};
 
 use crate::compare::student::critical;
 use crate::findings::statistics::theil_sen;

@@ -6,7 +6,7 @@ use crate::fonts::Weight;
 use crate::plot::{Folder, PlotOptions, write_scene};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::{Style, units};
-use iosonar_analyze::knee::{Knee, KneeVerdict, RampRow, RowTimes};
+use iosonar_analyze::knee::{KneeVerdict, Piece, RampRow, RowTimes};
 use iosonar_analyze::row_of;
 use std::io;
 use std::path::PathBuf;
@@ -37,71 +37,17 @@ pub fn plot_knee(
     write_scene(&draw_knee(material, &options.style), folder, STEM, options)
 }
 
-/// The verdict, in plain sentences.
-pub fn knee_sentences(verdict: &KneeVerdict) -> Vec<String> {
-    captions(verdict).into_iter().map(|caption| caption.text).collect()
-}
-
-/// A figure of the verdict, named as in `knee.json`.
-fn rate(name: &str, per_second: f64) -> Caption {
-    Caption::figure(units::request_rate(per_second), format!("verdict.{name}"), per_second)
-}
-
-fn seconds(name: &str, ns: u64) -> Caption {
-    Caption::figure(units::number(ns as f64 / 1e9), format!("verdict.{name}"), ns)
-}
-
+/// The verdict in sentences; their figures are named as in `knee.json`.
 fn captions(verdict: &KneeVerdict) -> Vec<Caption> {
-    match verdict {
-        KneeVerdict::Found(knee) => of_knee(knee),
-        KneeVerdict::NotReached { at_least_per_second } => vec![figures::joined([
-            "no knee reached: sustains at least ".into(),
-            rate("at_least_per_second", *at_least_per_second),
-            " requests/s, which is all that was requested".into(),
-        ])],
-        KneeVerdict::Unclear { why, at_least_per_second } => {
-            let not_clear = format!("not clear: {}", why.text()).into();
-            let at_least = at_least_per_second.map(|least| {
-                ["; up to ".into(), rate("at_least_per_second", least), " requests/s it could follow".into()]
-            });
-            vec![figures::joined([not_clear].into_iter().chain(at_least.into_iter().flatten()))]
-        }
-    }
-}
-
-fn of_knee(knee: &Knee) -> Vec<Caption> {
-    let measured = units::number((knee.measured_to_ns - knee.measured_from_ns) as f64 / 1e9);
-    let mut lines = vec![figures::joined([
-        "sustains ".into(),
-        rate("sustained_per_second", knee.sustained_per_second),
-        " requests/s (95 % interval ".into(),
-        rate("low_per_second", knee.low_per_second),
-        " to ".into(),
-        rate("high_per_second", knee.high_per_second),
-        format!("), from {measured} s of overload").into(),
-    ])];
-    lines.push(if knee.from_the_start {
-        "even the first demand was too much: how late requests are below the knee was not seen".into()
-    } else {
-        let backlog = units::grouped(knee.backlog_requests);
-        figures::joined([
-            "more was requested from ".into(),
-            seconds("at_ns", knee.at_ns),
-            " s of the ramp on; the backlog never drained from ".into(),
-            seconds("behind_from_ns", knee.behind_from_ns),
-            " s on, and was ".into(),
-            Caption::figure(backlog, "verdict.backlog_requests", knee.backlog_requests),
-            " requests at its end".into(),
-        ])
-    });
-    if knee.collapses() {
-        lines.push(figures::joined([
-            "under lasting overload it collapses: in the end it delivers only ".into(),
-            rate("last_per_second", knee.last_per_second),
-            " requests/s".into(),
-        ]));
-    }
-    lines
+    let caption = |piece: Piece| match piece.figure {
+        Some((name, value)) => Caption::figure(piece.text, format!("verdict.{name}"), value),
+        None => piece.text.into(),
+    };
+    verdict
+        .sentences()
+        .into_iter()
+        .map(|sentence| figures::joined(sentence.0.into_iter().map(caption)))
+        .collect()
 }
 
 fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
@@ -261,7 +207,9 @@ impl Drawing<'_> {
         }
         scene.vertical(x, (plot.y, plot.bottom() - 1), Stroke::solid(p.bad, 2));
         if is_named {
-            let sustained = rate("sustained_per_second", knee.sustained_per_second);
+            let sustained = knee.sustained_per_second;
+            let sustained =
+                Caption::figure(units::request_rate(sustained), "verdict.sustained_per_second", sustained);
             let text = figures::joined(["knee ".into(), sustained, "/s".into()]);
             let mut text = words(text, x.min(low) - 8, plot.y + 16, TICK_SIZE + 1.0, p, Anchor::End);
             if text.bounds().x < plot.x {
@@ -330,13 +278,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn what_was_found_is_said_plainly() {
-        let found = knee_sentences(&find_knee(&rows(2000.0)));
-        assert!(found[0].starts_with("sustains 1 000 requests/s (95 % interval "), "{found:?}");
-        let none = knee_sentences(&find_knee(&rows(700.0)));
-        assert!(none[0].starts_with("no knee reached: sustains at least 6"), "{none:?}");
     }
 }

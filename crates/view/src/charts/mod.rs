@@ -36,7 +36,7 @@ mod turns;
 mod xy;
 
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
-pub use knee::{KneeMaterial, knee_sentences, plot_knee};
+pub use knee::{KneeMaterial, plot_knee};
 pub use layout::{LayoutOverview, LayoutRow, layout_overview, layout_picture};
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub use matrix::{

@@ -1,25 +1,15 @@
 //! One ramp: executed, kept, and judged.
 
-use super::Folder;
-use crate::commands::means;
-use crate::exit::Failure;
-use crate::knee_args::KneeArgs;
-use crate::progress::{self, ProgressOptions};
-use crate::session::{conclude, perform};
-use crate::timings::Timings;
-use anyhow::anyhow;
+use super::question::Question;
+use super::run::Folder;
 use iosonar_analyze::Summary;
 use iosonar_analyze::knee::{
     KneeVerdict, RampRow, RampTally, RampedOverload, RampedOverloadFinder, find_knee,
 };
-use iosonar_archive::{Archive, RunInfo, RunState};
-use iosonar_inputs::SummaryOptions;
-use iosonar_plan::{
-    ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy, Pace, Phase,
-    Plan, Rising, RisingShape, Stop, Target, TraceReplay, Workload,
-};
-use iosonar_runner::{Concluded, Scene, new_run_id};
-use std::path::{Path, PathBuf};
+use iosonar_archive::{Archive, ArchiveError, RunInfo, RunState};
+use iosonar_plan::{Engine, Nanos, Rising, RisingShape};
+use iosonar_runner::{Concluded, Error, Scene, Session};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Intervals in which a ramp is judged.
@@ -29,7 +19,7 @@ const PICTURE: usize = 100;
 const TABLE: usize = 20;
 
 /// A finished ramp.
-pub struct Ramp {
+pub(super) struct Ramp {
     pub name: String,
     pub dir: PathBuf,
     pub rising: Rising,
@@ -78,76 +68,36 @@ fn is_whole(state: &RunState) -> bool {
     state.signal().is_none() && !matches!(state, RunState::Broken(_))
 }
 
-/// Executes a ramp. `run_id` is set by the first one.
-pub fn execute(
-    args: &KneeArgs,
-    out: &Folder,
+/// Executes a ramp, and judges it.
+pub(super) fn execute(
+    session: &Session,
+    question: &Question,
+    folder: &mut Folder,
     name: &str,
     rising: Rising,
-    run_id: &mut Option<u64>,
-) -> Result<Ramp, Failure> {
-    let id = *run_id.get_or_insert_with(|| args.io.run_id.unwrap_or_else(new_run_id));
-    let plan = plan(args, rising, id)?;
-    plan.validate().map_err(Failure::refused)?;
+) -> Result<Ramp, Error> {
+    let plan = question.plan_of(rising)?;
+    let depth = question.parts()?.1.depth;
     let is_timed = !matches!(plan.engine, Engine::Sim(_));
-    let dir = out.path.join(name);
-    let wish = ProgressOptions::line(&args.result.progress);
-    let timings = Timings::new();
+    let dir = question.out.join(name);
     let named = |_: &_| {
-        out.create();
+        folder.create(question);
         dir.clone()
     };
     let show = |scene: &Scene<'_>| {
         std::thread::scope(|scope| {
             // A simulation ends before its clock could be watched.
-            is_timed.then(|| scope.spawn(|| stop_when_clear(scene, rising, args.demand.depth)));
-            progress::show(&wish, scene);
+            is_timed.then(|| scope.spawn(|| stop_when_clear(scene, rising, depth)));
+            session.observer.scene(scene);
         });
     };
-    let (ended, _listener) = perform(plan, |_| Ok(()), named, show, &timings)?;
-    let Concluded { info, figures, .. } = conclude(ended, SummaryOptions::default(), &timings)?;
-    judge(name, dir, rising, info, figures.summary)
-}
-
-fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
-    let io = &args.io;
-    means::check(&io.engine)?;
-    means::check_verify(io)?;
-    let engine = means::engine(&io.engine);
-    if io.size.is_some() && engine.is_real() && args.load.is_some() {
-        return Err(Failure::refused(anyhow!(
-            "--size only pretends a size for --engine null and sim; a load goes over the whole of a real target"
-        )));
-    }
-    let (workload, policy) = match &args.load {
-        Some(file) => (Workload::Trace(load(args, file, rising)), OverlapPolicy::PushBack),
-        // A pattern is issued as specified, overlaps included.
-        None => (Workload::Generated(pattern(args, rising)), OverlapPolicy::Allow),
-    };
-    let size = means::pretended_size(io)?;
-    let target = Target { size, ..Target::new(&args.target) };
-    let phase = Phase::of(vec![Job::new(0, args.demand.depth, workload)]);
-    let overlap = Overlap { policy, ..Overlap::default() };
-    Ok(Plan { overlap, ..means::plan(io, run_id, vec![target], phase) })
-}
-
-fn load(args: &KneeArgs, file: &Path, rising: Rising) -> TraceReplay {
-    TraceReplay {
-        pace: LoadPace::Rising(rising),
-        backward: args.reading.backward,
-        skip_bad: args.reading.skip_bad,
-        ..TraceReplay::of(file)
-    }
-}
-
-fn pattern(args: &KneeArgs, rising: Rising) -> Generator {
-    Generator {
-        read_percent: Decimal::whole(args.demand.reads.unwrap_or(100).into()),
-        region: args.io.size,
-        pace: Pace::Rising(rising),
-        stop: Stop { runtime: Some(rising.over), ..Stop::default() },
-        ..Generator::new(Order::Random, args.demand.bs.unwrap_or(ByteSize(4096)))
-    }
+    let ready = session.prepare(plan).map_err(Error::refused)?;
+    let ended = session.execute_showing(ready, named, show)?;
+    // The end of this ramp is not that of the next one.
+    session.control.stop_at(Nanos(u64::MAX));
+    let Concluded { info, figures, .. } =
+        session.conclude(ended, Default::default()).map_err(Error::broke)?;
+    judge(name, dir, rising, info, figures.summary).map_err(Error::broke)
 }
 
 /// How often a running ramp is checked.
@@ -188,7 +138,13 @@ fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
 }
 
 /// Judges a ramp by its records, which are read twice.
-fn judge(name: &str, dir: PathBuf, rising: Rising, info: RunInfo, summary: Summary) -> Result<Ramp, Failure> {
+fn judge(
+    name: &str,
+    dir: PathBuf,
+    rising: Rising,
+    info: RunInfo,
+    summary: Summary,
+) -> Result<Ramp, ArchiveError> {
     let archive = Archive::open(&dir)?;
     let (mut records, mut last_due, mut last_submitted) = (0u64, Nanos(0), Nanos(0));
     let mut finder = RampedOverloadFinder::default();

@@ -1,0 +1,10 @@
+//! Finds the highest rate that a target sustains: a request rate rises until the target cannot follow.
+
+mod answer;
+mod question;
+mod ramp;
+mod run;
+
+pub use answer::{Answer, RampAnswer};
+pub use question::Question;
+pub use run::run;
