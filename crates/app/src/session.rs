@@ -4,7 +4,7 @@ use crate::args::{ProgressArg, ProgressArgs, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, print_message};
 use crate::progress::{self, ProgressOptions};
-use crate::signals::{Listener, Phase, PresentPhase};
+use crate::signals::{self, Listener, Phase, PresentPhase};
 use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
@@ -118,6 +118,14 @@ pub fn begin_session(
     let listener = Listener::start(control.clone())?;
     let observer = Arc::new(Terminal { progress: progress.cloned(), ..terminal(&listener, timings) });
     Ok((Session { control, observer, command: command_line() }, listener))
+}
+
+/// A session for verbs that change no target: a first signal lets them end and remove what they made, a second one ends the program after
+/// undoing it.
+pub fn ending_on_signal() -> Result<Session, Failure> {
+    let control = Arc::new(Control::default());
+    signals::stop_on_signal(control.clone())?;
+    Ok(Session { control, observer: Arc::new(Terminal::default()), command: command_line() })
 }
 
 /// A session that prints what it reports, for what is no run.

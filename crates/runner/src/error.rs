@@ -39,6 +39,11 @@ impl Error {
         Error { kind: ErrorKind::Broke, cause: cause.into() }
     }
 
+    /// Reports that the work broke, for a reason in words.
+    pub fn broke_because(reason: impl fmt::Display) -> Error {
+        Error::broke(anyhow::anyhow!("{reason}"))
+    }
+
     /// Reports that a signal stopped the work, and that what was made is removed.
     pub fn stopped(signal: Signal) -> Error {
         let cause = anyhow::anyhow!("stopped by a signal; what was made is removed");

@@ -3,6 +3,7 @@
 //! This room draws. Every figure and every count comes from `analyze`; here they are only placed, scaled and
 //! coloured.
 
+mod calibration_text;
 mod charts;
 mod compare;
 mod data;
@@ -33,6 +34,7 @@ mod summary_text;
 mod svg;
 mod verify_text;
 
+pub use calibration_text::{CalibrationText, ClockText, EngineText, TimerText, show_calibration};
 pub use charts::{
     CompareMaterial, ComparePicture, Headline, KneeMaterial, LayoutOverview, LayoutRow, Material, MatrixGrid,
     MatrixMaterial, NOT_DRAWN, Picture, Plateau, RunMaterial, Subject, change_svg, compare_subject, heat_svg,

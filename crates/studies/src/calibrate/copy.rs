@@ -1,6 +1,6 @@
 //! Rates of memory copies: within the CPU's caches, and from memory to memory.
 
-use super::Spread;
+use iosonar_analyze::Rounds;
 use iosonar_os::monotonic_ns;
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ const AMOUNT: usize = 128 << 20;
 
 /// Rates in bytes per second, one of each round.
 #[derive(Debug, Default)]
-pub struct Copies {
+pub(super) struct Copies {
     memory: Option<[Vec<u8>; 2]>,
     small: Vec<f64>,
     large: Vec<f64>,
@@ -34,8 +34,8 @@ impl Copies {
     }
 
     /// Bytes of a copy and the rates, for small and for large copies.
-    pub fn rows(&self) -> impl Iterator<Item = (u64, Spread)> {
-        let of = |size: usize, rates: &[f64]| Some((size as u64, Spread::of(rates.iter().copied())?));
+    pub fn rows(&self) -> impl Iterator<Item = (u64, Rounds)> {
+        let of = |size: usize, rates: &[f64]| Some((size as u64, Rounds::of(rates.iter().copied())?));
         [of(SMALL, &self.small), of(LARGE, &self.large)].into_iter().flatten()
     }
 }

@@ -1,7 +1,5 @@
 //! One round: a plan that runs as any other, and the figures from its records.
 
-use crate::session::command_line;
-use anyhow::{Context, anyhow};
 use iosonar_archive::remove_archive;
 use iosonar_archive::{Archive, Outcome, PassTimes, Record, RunInfo, RunState};
 use iosonar_engine::{Alone, Control};
@@ -10,11 +8,11 @@ use iosonar_plan::{
     Access, ByteSize, Decimal, Engine, Generator, Job, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing,
     Phase, Plan, Process, Stop, Target, Workload,
 };
-use iosonar_runner::{Ready, new_run_id};
-use std::path::{Path, PathBuf};
+use iosonar_runner::{Error, Ready, new_run_id};
+use std::path::Path;
 
 /// Bytes of a request.
-pub const BLOCK: ByteSize = ByteSize(4096);
+pub(super) const BLOCK: ByteSize = ByteSize(4096);
 /// Requests per second in the timer's rounds.
 const TIMED: u64 = 2_000;
 
@@ -23,7 +21,7 @@ const TRIES: u32 = 5;
 
 /// Speed of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speed {
+pub(super) struct Speed {
     pub requests: u64,
     /// Clock time of each request.
     pub ns: f64,
@@ -33,7 +31,7 @@ pub struct Speed {
 
 /// Lateness of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lateness {
+pub(super) struct Lateness {
     pub requests: u64,
     /// How long the issuing thread spun before a due time.
     pub spin: Nanos,
@@ -42,42 +40,45 @@ pub struct Lateness {
 }
 
 /// Runs rounds.
-pub struct Rounds {
-    dir: PathBuf,
-    file: PathBuf,
-    length: Nanos,
+pub(super) struct Runner<'a> {
+    /// Holds their results temporarily.
+    pub dir: &'a Path,
+    /// The file that is read.
+    pub file: &'a Path,
+    /// Length of a round.
+    pub length: Nanos,
+    /// Stored with each result as what was typed.
+    pub command: &'a str,
 }
 
-impl Rounds {
-    /// Prepares rounds of a length on a file; their results are in `dir` temporarily.
-    pub fn new(dir: &Path, file: PathBuf, length: Nanos) -> Rounds {
-        Rounds { dir: dir.to_path_buf(), file, length }
-    }
-
+impl Runner<'_> {
     /// Measures a closed loop of random reads.
     ///
     /// # Errors
     /// The reason why the engine cannot be measured here.
-    pub fn speed(&self, engine: Engine, depth: u32) -> anyhow::Result<Speed> {
+    pub fn speed(&self, engine: Engine, depth: u32) -> Result<Speed, Error> {
         for _ in 0..TRIES {
             let mut completed = 0;
             let count = &mut |record: &Record| completed += u64::from(record.outcome == Outcome::Completed);
             let info = self.run(self.plan(engine, depth, Pace::Closed), count)?;
             if let Some(why) = info.means.fallback {
-                return Err(anyhow!(why));
+                return Err(Error::broke_because(why));
             }
             if completed > 0 {
                 return speed(&info.passes, completed);
             }
         }
-        Err(anyhow!("no request completed in {TRIES} rounds of {}: give a longer --duration", self.length))
+        let length = self.length;
+        Err(Error::broke_because(format_args!(
+            "no request completed in {TRIES} rounds of {length}: give a longer --duration"
+        )))
     }
 
     /// Measures requests at fixed times with the null engine.
     ///
     /// # Errors
     /// They cannot be issued here.
-    pub fn lateness(&self, spin: Option<Nanos>) -> anyhow::Result<Lateness> {
+    pub fn lateness(&self, spin: Option<Nanos>) -> Result<Lateness, Error> {
         let pace = Pace::Rate { iops: Decimal::whole(TIMED), process: Process::Constant };
         let plan = self.plan(Engine::Null, 1, pace);
         let mut late = Vec::new();
@@ -85,7 +86,7 @@ impl Rounds {
             late.extend(record.submitted.map(|submitted| submitted.saturating_sub(record.due).0));
         };
         let info = self.run(Plan { pacing: Pacing { spin, ..Pacing::default() }, ..plan }, look)?;
-        lateness(late, info.means.spin).context("no request was issued")
+        lateness(late, info.means.spin).ok_or_else(|| Error::broke_because("no request was issued"))
     }
 
     fn plan(&self, engine: Engine, depth: u32, pace: Pace) -> Plan {
@@ -94,7 +95,7 @@ impl Rounds {
             stop: Stop { runtime: Some(self.length), ..Stop::default() },
             ..Generator::new(Order::Random, BLOCK)
         };
-        let target = Target { size: Some(ByteSize(super::FILE)), ..Target::new(&self.file) };
+        let target = Target { size: Some(ByteSize(super::run::FILE)), ..Target::new(self.file) };
         let size = target.size.filter(|_| !engine.is_real());
         let job = Job::new(0, depth, Workload::Generated(generator));
         Plan {
@@ -107,24 +108,26 @@ impl Rounds {
     }
 
     /// Executes a plan, passes each of its records to `see`, and removes its result.
-    fn run(&self, plan: Plan, see: &mut dyn FnMut(&Record)) -> anyhow::Result<RunInfo> {
-        plan.validate()?;
+    fn run(&self, plan: Plan, see: &mut dyn FnMut(&Record)) -> Result<RunInfo, Error> {
+        plan.validate().map_err(Error::refused)?;
         let (root, dir) = (Root::default(), self.dir.join("run"));
-        let ready = Ready::new(plan, &root, |_, _| {})?;
+        // Without a look ahead: it takes longer than a round, and a round is judged by nothing but its records.
+        let ready = Ready::new(plan, &root, |_, _| {}).map_err(Error::refused)?;
         let environment = ready.environment(&root);
-        let begun = ready.begin(environment, &dir, &command_line())?;
-        let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
-        Archive::open(&dir)?.for_each_record(see)?;
-        remove_archive(&dir)?;
+        let begun = ready.begin(environment, &dir, self.command).map_err(Error::refused)?;
+        let ended = begun.execute(&Control::default(), &Alone, |_| {}).map_err(Error::broke)?;
+        let archive = Archive::open(&dir).map_err(Error::broke)?;
+        archive.for_each_record(see).map_err(Error::broke)?;
+        remove_archive(&dir).map_err(Error::broke)?;
         match ended.info.state {
             RunState::Finished => Ok(ended.info),
-            state => Err(anyhow!("the round ended early: {state:?}")),
+            state => Err(Error::broke_because(format_args!("the round ended early: {state:?}"))),
         }
     }
 }
 
-fn speed(passes: &[PassTimes], requests: u64) -> anyhow::Result<Speed> {
-    let pass = passes.first().context("the round has no times")?;
+fn speed(passes: &[PassTimes], requests: u64) -> Result<Speed, Error> {
+    let pass = passes.first().ok_or_else(|| Error::broke_because("the round has no times"))?;
     let each = |ns: u64| ns as f64 / requests as f64;
     Ok(Speed { requests, ns: each(pass.end.saturating_sub(pass.start).0), cpu_ns: each(pass.cpu_ns) })
 }
