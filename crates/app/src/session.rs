@@ -130,7 +130,7 @@ pub fn ending_on_signal() -> Result<Session, Failure> {
 
 /// A session that prints what it reports, for what is no run.
 pub fn printing() -> Session {
-    Session::new(Arc::new(Terminal::default()))
+    Session { command: command_line(), ..Session::new(Arc::new(Terminal::default())) }
 }
 
 /// The observer of this command's sessions.

@@ -70,7 +70,9 @@ const ARROWS: [(&str, &[&str]); 33] = [
         &[
             "analyze",
             "archive",
+            "campaign",
             "capture",
+            "content",
             "dialect-blkreplay",
             "engine",
             "evidence",
@@ -401,7 +403,7 @@ fn circles_of_files_become_small() {
 /// A ratchet: a command is arguments, a question and what is printed. Longer ones wait for their move to `studies`.
 #[test]
 fn commands_become_short() {
-    const LONG: usize = 38;
+    const LONG: usize = 34;
     let is_long = |(path, text): &(PathBuf, String)| {
         path.to_string_lossy().contains("app/src/commands/") && product(text).lines().count() > 120
     };

@@ -27,6 +27,7 @@ mod shuffle;
 mod sizes;
 mod spread;
 mod table;
+mod table_text;
 mod test;
 mod welch;
 
@@ -44,5 +45,6 @@ pub use question::{
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
 pub use spread::Repeated;
 pub use table::{CellResult, Machine, StreamResult, Table, TableState, Timed};
+pub use table_text::{mib, table_text};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer, test_names};
 pub use welch::{Change, Verdict};

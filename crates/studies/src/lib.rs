@@ -5,12 +5,15 @@
 //! question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
 
 pub mod calibrate;
+pub mod cells;
 pub mod check;
 pub mod convert;
 pub mod doctor;
 pub mod fill;
 pub mod info;
 pub mod knee;
+pub mod matrix;
 mod new_archive;
 pub mod record;
+mod verdict;
 pub mod verify;

@@ -3,7 +3,6 @@
 mod analyze;
 mod blkreplay;
 mod calibrate;
-mod cells;
 mod check;
 mod compare;
 mod compare_answers;

@@ -3,7 +3,6 @@
 mod offsets;
 mod outputs;
 
-use super::cells::{count_until, errors_in_files, failure_of, state_of, stats_of};
 use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
@@ -28,6 +27,7 @@ use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::temporary;
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::{Concluded, Ended, Scene, new_run_id};
+use iosonar_studies::cells::{count_until, errors_in_files, failure_of, state_of, stats_of};
 use iosonar_text::shown;
 use iosonar_trace::read_telemetry;
 use outputs::Reservations;

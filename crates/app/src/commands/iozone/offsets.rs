@@ -1,8 +1,8 @@
 //! The offsets of requests, as issued (`--trace-offsets`).
 
-use super::super::cells::for_each_transfer;
 use iosonar_archive::Archive;
 use iosonar_plan::Cell;
+use iosonar_studies::cells::for_each_transfer;
 use std::io::{self, BufWriter, Write};
 
 /// Prints a line for each request of a test, in the order of completion.

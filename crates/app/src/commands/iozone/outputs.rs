@@ -1,12 +1,12 @@
 //! Output files of IOzone's reports.
 
-use super::super::cells::for_each_transfer;
 use crate::exit::Failure;
 use iosonar_archive::Archive;
 use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{LogName, LoggedRequest, Logs, Settings, workbook, worksheet};
 use iosonar_host::Root;
 use iosonar_host::output::{Existing, Gate, OutputError, OutputName, Reserved, Role};
+use iosonar_studies::cells::for_each_transfer;
 use iosonar_text::csv;
 use std::io::Write;
 use std::path::Path;

@@ -1,13 +1,15 @@
 //! Pictures and the page of a matrix.
 
-use super::mib;
-use super::study::Study;
 use crate::exit::Failure;
 use crate::outputs::{PictureFolder, gate_of};
+use anyhow::Context;
 use iosonar_analyze::{Caution, CautionId, Severity};
-use iosonar_campaign::{CellResult, Grid, Matrix, rates};
+use iosonar_campaign::{CellResult, Grid, mib, rates};
 use iosonar_host::output::Existing;
+use iosonar_os::create::write_whole;
 use iosonar_plan::ByteSize;
+use iosonar_studies::matrix::Answer;
+use iosonar_text::shown;
 use iosonar_view::units::{Charset, duration, number};
 use iosonar_view::{
     Format, MatrixCell, MatrixGrid, MatrixMaterial, MatrixPage, Plateau, PlotOptions, Subject, matrix_page,
@@ -19,38 +21,41 @@ use std::collections::BTreeMap;
 pub const PAGE: &str = "matrix.html";
 
 /// Draws all grids, and writes the page. Pictures of an earlier part are replaced.
-pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
-    let grids = study.table.grids();
+pub fn draw(answer: &Answer) -> Result<(), Failure> {
+    let matrix = &answer.matrix;
+    let grids = answer.table.grids();
     let drawn: Vec<MatrixGrid> =
-        grids.iter().map(|grid| picture_of(grid, study, grid.is_cached(matrix))).collect();
-    let cautions = study.table.cautions(matrix).into_iter();
+        grids.iter().map(|grid| picture_of(grid, answer, grid.is_cached(matrix))).collect();
+    let cautions = answer.table.cautions(matrix).into_iter();
     // Every picture says that figures are those of the page cache, or may be.
     let caution = |text| Caution { id: CautionId::NotDirect, severity: Severity::Warning, text };
     let subject = Subject {
         cautions: cautions.map(caution).collect(),
-        what: format!("{} on {}", study.files(), study.table.machine.words),
-        how: study.how(),
-        tool: study.table.tool.clone(),
-        command: study.table.command.clone(),
+        what: format!("{} on {}", answer.files(), answer.table.machine.words),
+        how: answer.how(),
+        tool: answer.table.tool.clone(),
+        command: answer.table.command.clone(),
         ..Subject::default()
     };
     let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
     let gate = gate_of(&[]);
-    let folder = PictureFolder::open(&gate, &study.dir, Existing::ReplaceOwn)?;
+    let folder = PictureFolder::open(&gate, &answer.dir, Existing::ReplaceOwn)?;
     plot_matrix(&MatrixMaterial { subject: &subject, grids: &drawn }, &folder, &options)?;
     folder.keep();
     let page = MatrixPage {
-        title: format!("File operations on {}", study.files()),
-        lines: vec![study.table.machine.words.clone(), study.how(), study.table.command.clone()],
-        cautions: study.table.cautions(matrix),
+        title: format!("File operations on {}", answer.files()),
+        lines: vec![answer.table.machine.words.clone(), answer.how(), answer.table.command.clone()],
+        cautions: answer.table.cautions(matrix),
         grids: &drawn,
         cells: grids.iter().map(cells_of).collect(),
     };
-    study.replace(PAGE, &matrix_page(&page))
+    let path = answer.dir.join(PAGE);
+    let written = write_whole(&path, matrix_page(&page).as_bytes());
+    written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::broke)
 }
 
-fn picture_of(grid: &Grid, study: &Study, is_cached: bool) -> MatrixGrid {
-    let plateaus = grid.plateaus(&study.table.machine, is_cached).into_iter().map(|found| Plateau {
+fn picture_of(grid: &Grid, answer: &Answer, is_cached: bool) -> MatrixGrid {
+    let plateaus = grid.plateaus(&answer.table.machine, is_cached).into_iter().map(|found| Plateau {
         from_file: found.from_file,
         to_file: found.to_file,
         bytes_per_second: found.bytes_per_second,

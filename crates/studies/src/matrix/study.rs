@@ -1,16 +1,14 @@
 //! The directory of a matrix: its question, its parts, its cells.
 
-use super::super::cells::{count_until, stats_of};
-use crate::exit::Failure;
-use crate::new_load::check_absent;
-use crate::output::unused_dated;
-use anyhow::{Context, anyhow};
+use crate::cells::{count_until, machine, stats_of};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Question, Table};
-use iosonar_host::other_writer;
+use iosonar_host::output::{Gate, OutputName};
+use iosonar_host::{Root, other_writer};
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
+use iosonar_runner::{Error, Session};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
 use std::fs::{File, TryLockError};
@@ -19,11 +17,12 @@ use std::path::{Path, PathBuf};
 
 /// Names in the directory.
 const QUESTION: &str = "matrix.json";
+/// Name of the file with the cells.
 pub const CELLS: &str = "cells.json";
 const CELLS_CSV: &str = "cells.csv";
 
 /// A matrix, measured or in progress.
-pub struct Study {
+pub(super) struct Study {
     pub dir: PathBuf,
     pub question: Question,
     /// The cells measured so far.
@@ -31,39 +30,36 @@ pub struct Study {
     /// Whether only this user can have written its question and its parts.
     pub is_own: bool,
     /// Locks the directory against other processes; `None` before it exists.
-    lock: Option<File>,
+    pub lock: Option<File>,
     /// Form of the cells as CSV.
     csv_form: Form,
 }
 
 impl Study {
     /// Plans a new matrix; nothing is created yet.
-    pub fn planned(question: Question, out: Option<PathBuf>) -> Result<Study, Failure> {
-        let dir = out.unwrap_or_else(|| unused_dated("matrix"));
-        check_absent("--out", &dir)?;
-        let table = Table::empty(TOOL, &crate::session::command_line());
+    pub fn planned(session: &Session, question: Question, dir: PathBuf) -> Result<Study, Error> {
+        Gate::new(&Root::default()).check_absent(&OutputName::new("--out", &dir)).map_err(Error::refused)?;
+        let table = Table::empty(TOOL, &session.command);
         Ok(Study { dir, question, table, is_own: true, lock: None, csv_form: Form::default() })
     }
 
     /// Opens a started matrix. `typed` has to equal its question; without it, no other user may have written the question: it names files
     /// that are created and removed. It never permits destroying data.
-    pub fn open(dir: &Path, typed: Option<&Question>) -> Result<Study, Failure> {
-        let asked = read(dir, QUESTION, TEXT_LIMIT)
-            .with_context(|| format!("--resume {}: it is no directory of a matrix", shown(&dir)));
-        let question: Question = asked
-            .and_then(|text| {
-                serde_json::from_str(&text).with_context(|| shown(&dir.join(QUESTION)).to_string())
-            })
-            .map_err(Failure::refused)?;
+    pub fn open(session: &Session, dir: &Path, typed: Option<&Question>) -> Result<Study, Error> {
+        let text = read(dir, QUESTION, TEXT_LIMIT).map_err(|error| {
+            error.context(format!("--resume {}: it is no directory of a matrix", shown(&dir)))
+        })?;
+        let question: Question = serde_json::from_str(&text)
+            .map_err(|error| Error::refused(error).context(shown(&dir.join(QUESTION)).to_string()))?;
         if let Some(field) = typed.and_then(|typed| difference(typed, &question)) {
-            return Err(Failure::refused(anyhow!(
+            return Err(Error::refused_because(format_args!(
                 "--resume {}: its {field} are not those that were typed: give only --resume, or begin a new matrix with --out",
                 shown(&dir)
             )));
         }
         let whose = other_writer([dir, &dir.join(QUESTION)]);
         if let Some(whose) = whose.as_ref().filter(|_| typed.is_none()) {
-            return Err(Failure::refused(anyhow!(
+            return Err(Error::refused_because(format_args!(
                 "--resume {}: {whose}, and it names the files to write: type FILE and all options of this matrix again, beside --resume",
                 shown(&dir)
             )));
@@ -71,11 +67,12 @@ impl Study {
         let question = Question { destroy: false, ..question };
         let table = match dir.join(CELLS).exists() {
             true => {
-                let text = read(dir, CELLS, LIST_LIMIT).map_err(Failure::refused)?;
-                Table::from_json(&text)
-                    .map_err(|why| Failure::refused(anyhow!("{}: {why}", shown(&dir.join(CELLS)))))?
+                let text = read(dir, CELLS, LIST_LIMIT)?;
+                Table::from_json(&text).map_err(|why| {
+                    Error::refused_because(format_args!("{}: {why}", shown(&dir.join(CELLS))))
+                })?
             }
-            false => Table::empty(TOOL, &crate::session::command_line()),
+            false => Table::empty(TOOL, &session.command),
         };
         let lock = Some(lock(&dir.join(QUESTION))?);
         Ok(Study {
@@ -104,7 +101,7 @@ impl Study {
         let mut recovered = 0;
         for archive in archives {
             let info = archive.run().clone();
-            let machine = super::machine(&archive);
+            let machine = machine(&archive);
             let Ok(stats) = stats_of(archive, &info, count_until(self.question.stonewall)) else { continue };
             let timed = self.question.timed;
             let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
@@ -118,16 +115,16 @@ impl Study {
     }
 
     /// Creates the directory and writes the question, for a new matrix.
-    pub fn create(&mut self) -> Result<(), Failure> {
+    pub fn create(&mut self) -> Result<(), Error> {
         let path = self.dir.join(QUESTION);
         if path.exists() {
             return Ok(());
         }
-        let text = serde_json::to_string_pretty(&self.question).map_err(anyhow::Error::from)? + "\n";
+        let text = serde_json::to_string_pretty(&self.question).map_err(Error::broke)? + "\n";
         let written = new_dirs(&self.dir)
             .and_then(|_| new_file(&path))
             .and_then(|mut file| file.write_all(text.as_bytes()));
-        written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::refused)?;
+        written.map_err(|error| Error::refused(error).context(format!("cannot write {}", shown(&path))))?;
         self.lock = Some(lock(&path)?);
         Ok(())
     }
@@ -138,7 +135,7 @@ impl Study {
     }
 
     /// Keeps the cells of a part, and the description of the measurement.
-    pub fn add(&mut self, stats: &[CellStats], describe: impl FnOnce(&mut Table)) -> Result<(), Failure> {
+    pub fn add(&mut self, stats: &[CellStats], describe: impl FnOnce(&mut Table)) -> Result<(), Error> {
         let timed = self.question.timed;
         let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
         self.table.replace(found);
@@ -147,68 +144,43 @@ impl Study {
     }
 
     /// Writes the table.
-    pub fn keep(&self) -> Result<(), Failure> {
+    pub fn keep(&self) -> Result<(), Error> {
         self.replace(CELLS, &self.table.to_json())?;
         self.replace(CELLS_CSV, &self.table.csv(self.csv_form))
     }
 
-    /// The test files in words: the first, and the number of others.
-    pub fn files(&self) -> String {
-        let first = self.question.files.first().map(|file| shown(file).to_string()).unwrap_or_default();
-        match self.question.files.len() {
-            0 | 1 => first,
-            many => format!("{first} and {} more", many - 1),
-        }
-    }
-
-    /// The method of measurement, in words.
-    pub fn how(&self) -> String {
-        let asked = &self.question;
-        let cache = if asked.cold { "evicted before each test that reads" } else { "not evicted" };
-        let words = [
-            (asked.repeat == 1, "measured once, in random order".into()),
-            (asked.repeat > 1, format!("{} repetitions in random order", asked.repeat)),
-            (true, format!("files {cache}")),
-            (asked.direct, "O_DIRECT".into()),
-            (asked.sync.is_set(), asked.sync.name().into()),
-            (asked.depth > 1, format!("up to {} requests in flight", asked.depth)),
-            (asked.timed.fsync, "time includes the flush".into()),
-            (asked.timed.close, "time includes closing".into()),
-        ];
-        words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
-    }
-
-    /// The question in a directory, if readable.
-    pub fn asked(dir: &Path) -> Option<Question> {
-        serde_json::from_str(&read(dir, QUESTION, TEXT_LIMIT).ok()?).ok()
-    }
-
     /// Removes a part's archive.
-    pub fn drop_part(&self, part: &Path) -> Result<(), Failure> {
-        remove_archive(part).map_err(Failure::broke)
+    pub fn drop_part(&self, part: &Path) -> Result<(), Error> {
+        remove_archive(part).map_err(Error::broke)
     }
 
     /// Replaces a file atomically: a reader finds all of the old one or all of the new one.
-    pub fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
+    fn replace(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.dir.join(name);
         let written = write_whole(&path, text.as_bytes());
-        written.with_context(|| format!("cannot write {}", shown(&path))).map_err(Failure::broke)
+        written.map_err(|error| Error::broke(error).context(format!("cannot write {}", shown(&path))))
     }
 }
 
 /// The text of a file of a matrix.
-fn read(dir: &Path, name: &str, limit: u64) -> anyhow::Result<String> {
+fn read(dir: &Path, name: &str, limit: u64) -> Result<String, Error> {
     let path = dir.join(name);
-    read_text(&path, limit).map_err(|unread| anyhow!("{}: {unread}", shown(&path)))
+    read_text(&path, limit)
+        .map_err(|unread| Error::refused_because(format_args!("{}: {unread}", shown(&path))))
+}
+
+/// The question in a directory of results, if it can be read.
+pub fn asked(dir: &Path) -> Option<Question> {
+    serde_json::from_str(&read(dir, QUESTION, TEXT_LIMIT).ok()?).ok()
 }
 
 /// Locks a matrix until the file is closed, also by the end of the process.
-fn lock(question: &Path) -> Result<File, Failure> {
+fn lock(question: &Path) -> Result<File, Error> {
     let name = shown(&question);
-    let file = File::open(question).with_context(|| name.to_string()).map_err(Failure::refused)?;
+    let file = File::open(question).map_err(|error| Error::refused(error).context(name.to_string()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Failure::refused(anyhow!(
+        Err(TryLockError::WouldBlock) => Err(Error::refused_because(format_args!(
             "{name}: another process measures this matrix: wait for its end, or stop it"
         ))),
         // The file system has no locks: no other process can be kept out.

@@ -4,13 +4,11 @@
 //! file of zeros only, or an empty one, is its own if it was created while a part of the matrix ran.
 
 use super::study::Study;
-use crate::exit::Failure;
-use crate::output::print_message;
-use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, LOG, RunState};
 use iosonar_content::SectorHeader;
 use iosonar_os::made::{FileId, Made};
 use iosonar_plan::{RunId, SECTOR};
+use iosonar_runner::{Error, Notice, Session};
 use iosonar_text::shown;
 use std::fs::{File, Metadata, symlink_metadata};
 use std::io::{self, Read};
@@ -29,7 +27,7 @@ struct Killed {
 const UNWRITTEN: Duration = Duration::from_secs(1);
 
 /// Removes test files of killed parts that are in the way of the next part. Any other file stays, for the plan to refuse it.
-pub fn remove(study: &Study) -> Result<(), Failure> {
+pub(super) fn remove(session: &Session, study: &Study) -> Result<(), Error> {
     // Files of other users prove nothing: the plan refuses existing test files.
     if study.question.destroy || !study.is_own {
         return Ok(());
@@ -41,19 +39,19 @@ pub fn remove(study: &Study) -> Result<(), Failure> {
         if !found.is_file() {
             continue;
         }
-        let context = || path.display().to_string();
-        let own = own(path, &found, &killed).with_context(context).map_err(Failure::refused)?;
+        let refused = |error: io::Error| Error::refused(error).context(path.display().to_string());
+        let own = own(path, &found, &killed).map_err(refused)?;
         let Some(own) = own else {
-            return Err(Failure::refused(anyhow!(
+            return Err(Error::refused_because(format_args!(
                 "{}: the file exists, and it does not hold what this matrix wrote: move it away, or overwrite it with --destroy",
                 shown(&path)
             )));
         };
-        own.remove().with_context(context).map_err(Failure::refused)?;
-        print_message(format_args!(
-            "iosonar: {} was left by a part of this matrix that was killed: it is removed",
+        own.remove().map_err(refused)?;
+        session.observer.notice(&Notice::Remark(&format!(
+            "{} was left by a part of this matrix that was killed: it is removed",
             shown(&path)
-        ));
+        )));
     }
     Ok(())
 }

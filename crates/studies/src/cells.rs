@@ -1,20 +1,36 @@
-//! The measured cells of a matrix, as `iozone` and `matrix` need them.
+//! The measured cells of a plan whose phases are cells of a matrix, for all questions that have such a plan.
 
-use crate::exit::Failure;
 use iosonar_analyze::{CellStats, CountUntil, Records, cells};
 use iosonar_archive::{Archive, Fields, Miscompare, Outcome, Record, RunInfo, RunState, TargetInfo};
-use iosonar_campaign::TableState;
+use iosonar_campaign::{Machine, TableState};
 use iosonar_inputs::Input;
 use iosonar_plan::Cell;
+use iosonar_runner::Error;
 
 /// Bad records of a file that are reported one by one.
 const MOST_ERRORS: usize = 10;
 
 /// Computes the statistics of all phases with a cell.
-pub fn stats_of(archive: Archive, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Failure> {
-    let input = Input::of_archive(archive).map_err(anyhow::Error::from)?;
+///
+/// # Errors
+/// The records cannot be read.
+pub fn stats_of(archive: Archive, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Error> {
+    let input = Input::of_archive(archive).map_err(Error::refused)?;
     let (plan, _) = input.run();
-    Ok(cells(&input, &plan, info, until)?)
+    cells(&input, &plan, info, until).map_err(Error::broke)
+}
+
+/// The machine of a run.
+pub fn machine(archive: &Archive) -> Machine {
+    let environment = archive.environment();
+    let words = [&environment.hostname, &environment.kernel.release, &environment.cpu.model];
+    let words: Vec<&str> =
+        words.into_iter().filter_map(|fact| fact.known()).map(|word| word.trim()).collect();
+    Machine {
+        words: words.join(", "),
+        memory_bytes: environment.memory.total.known().copied(),
+        cache_bytes: environment.cpu.cache_bytes.known().copied(),
+    }
 }
 
 /// Moment up to which streams count: with `stonewall` the first end of a stream.
@@ -23,8 +39,11 @@ pub fn count_until(stonewall: bool) -> CountUntil {
 }
 
 /// Calls `f` for each completed read and write of a phase with a cell, in the order of completion.
-pub fn for_each_transfer(archive: Archive, mut f: impl FnMut(&Cell, &Record)) -> anyhow::Result<()> {
-    let input = Input::of_archive(archive)?;
+///
+/// # Errors
+/// The records cannot be read.
+pub fn for_each_transfer(archive: Archive, mut f: impl FnMut(&Cell, &Record)) -> Result<(), Error> {
+    let input = Input::of_archive(archive).map_err(Error::refused)?;
     let (plan, _) = input.run();
     let wanted = [Fields::OP, Fields::OUTCOME, Fields::SUBMITTED, Fields::COMPLETED, Fields::EXECUTED];
     let wanted = wanted.into_iter().fold(Fields::ORIGIN, Fields::and);
@@ -35,7 +54,7 @@ pub fn for_each_transfer(archive: Archive, mut f: impl FnMut(&Cell, &Record)) ->
         }
     };
     for part in 0..input.parts() {
-        input.read_part(part, wanted, &mut |piece| piece.iter().for_each(&mut one))?;
+        input.read_part(part, wanted, &mut |piece| piece.iter().for_each(&mut one)).map_err(Error::broke)?;
     }
     Ok(())
 }

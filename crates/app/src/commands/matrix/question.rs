@@ -1,0 +1,82 @@
+//! The question of `iosonar matrix`.
+
+use crate::exit::Failure;
+use crate::matrix_args::{CacheArg, MatrixArgs};
+use crate::output::unused_dated;
+use anyhow::anyhow;
+use iosonar_campaign::{Question as Asked, Timed};
+use iosonar_studies::matrix::{Cells, Question};
+use std::path::PathBuf;
+
+/// Translates the arguments.
+pub fn question(args: &MatrixArgs) -> Result<Question, Failure> {
+    let result = &args.result;
+    let cells = match &result.resume {
+        Some(dir) => Cells::Resumed { dir: dir.clone(), asked: typed(args)? },
+        None => Cells::New {
+            asked: asked(args)?,
+            out: result.out.clone().unwrap_or_else(|| unused_dated("matrix")),
+        },
+    };
+    Ok(Question {
+        cells,
+        destroy: args.way.destroy,
+        keep: args.way.keep,
+        no_records: result.no_records,
+        csv_safe: result.csv_safe,
+    })
+}
+
+/// The question typed with `--resume`, if any.
+fn typed(args: &MatrixArgs) -> Result<Option<Asked>, Failure> {
+    (!args.files.is_empty()).then(|| asked(args)).transpose()
+}
+
+fn asked(args: &MatrixArgs) -> Result<Asked, Failure> {
+    let (cells, way) = (&args.cells, &args.way);
+    let most = cells.streams.iter().copied().max().unwrap_or(1) as usize;
+    Ok(Asked {
+        files: files(&args.files, most)?,
+        tests: Asked::tests_of(&cells.tests, &cells.streams, cells.methods.len())
+            .map_err(Failure::refused)?,
+        sizes: cells.sizes.0.clone(),
+        records: cells.records.0.clone(),
+        all_pairs: cells.all_pairs,
+        streams: cells.streams.clone(),
+        methods: cells.methods.clone(),
+        depth: way.depth,
+        repeat: cells.repeat,
+        cold: way.cache == CacheArg::Cold,
+        direct: way.direct,
+        sync: way.sync,
+        stonewall: !way.no_stonewall,
+        stride: way.stride,
+        timed: Timed { fsync: way.include_flush, close: way.include_close, ..Timed::default() },
+        seed: way.seed,
+        keep: way.keep,
+        destroy: way.destroy,
+        claim: way.claim,
+    })
+}
+
+/// As many absolute names as there are streams, so that a matrix can be continued from another directory.
+fn files(named: &[PathBuf], streams: usize) -> Result<Vec<PathBuf>, Failure> {
+    let names: Vec<PathBuf> = match named {
+        [file] if streams > 1 => (0..streams)
+            .map(|number| {
+                let mut name = file.clone().into_os_string();
+                name.push(format!(".{number}"));
+                name.into()
+            })
+            .collect(),
+        _ if named.len() < streams => {
+            return Err(Failure::refused(anyhow!(
+                "--streams {streams}: {} files are named: name one, or as many as streams",
+                named.len()
+            )));
+        }
+        _ => named[..streams].to_vec(),
+    };
+    let complete = |name: &PathBuf| std::path::absolute(name).map_err(Failure::refused);
+    names.iter().map(complete).collect()
+}

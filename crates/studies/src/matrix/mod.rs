@@ -1,0 +1,12 @@
+//! Measures file operations over sizes of files and records, each cell several times.
+
+mod answer;
+mod leftover;
+mod question;
+mod run;
+mod study;
+
+pub use answer::{Answer, Part};
+pub use question::{Cells, Question};
+pub use run::{missing, plan, run};
+pub use study::{CELLS, asked};
