@@ -8,12 +8,13 @@ use crate::signals::{self, Listener, Phase, PresentPhase};
 use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
-use iosonar_analyze::{CautionId, Limits, Passing, Summary, Verdict};
+use iosonar_analyze::{Limits, Passing, Summary, Verdict};
 use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL, Verified};
 use iosonar_engine::{Control, Prepared};
 use iosonar_inputs::{Figures, Input, SummaryOptions, deskew};
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Notice, Observer, Scene, Session, Stage};
+use iosonar_studies::verdict::{self, is_fake};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,7 +125,7 @@ pub fn begin_session(
 /// undoing it.
 pub fn ending_on_signal() -> Result<Session, Failure> {
     let control = Arc::new(Control::default());
-    signals::stop_on_signal(control.clone())?;
+    signals::stop_on_signal(control.clone(), || {})?;
     Ok(Session { control, observer: Arc::new(Terminal::default()), command: command_line() })
 }
 
@@ -217,28 +218,14 @@ pub fn sum_up_seen(seen: Passing, stored: Archive, info: &RunInfo) -> Result<Sum
     Ok(Figures::of_all_seen(seen, &Input::of_archive(stored)?, info).summary)
 }
 
-/// Whether the figures are not what they claim to be.
-pub fn is_fake(summary: &Summary) -> bool {
-    has_verdict(summary, Verdict::Fake)
-}
-
 /// Whether the figures are to be read with care.
 pub fn needs_care(summary: &Summary) -> bool {
-    has_verdict(summary, Verdict::Care)
+    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Care)
 }
 
-fn has_verdict(summary: &Summary, verdict: Verdict) -> bool {
-    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == verdict)
-}
-
-/// Tells what the figures of a dialect's run are worth and that nothing was verified, beside its own output; whether they are fake.
+/// Prints what the figures of a run are worth and that nothing was verified, beside the output of `tool`; returns whether they are fake.
 pub fn tell_verdict(tool: &str, summary: &Summary) -> bool {
-    if let Some(judgement) = &summary.judgement {
-        print_message(format_args!("{tool}: verdict: {}", judgement.sentence));
-    }
-    if let Some(nothing) = summary.cautions.iter().find(|caution| caution.id == CautionId::NothingVerified) {
-        print_message(format_args!("{tool}: {}", nothing.text));
-    }
+    verdict::lines(summary).iter().for_each(|line| print_message(format_args!("{tool}: {line}")));
     is_fake(summary)
 }
 

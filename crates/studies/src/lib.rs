@@ -15,5 +15,5 @@ pub mod knee;
 pub mod matrix;
 mod new_archive;
 pub mod record;
-mod verdict;
+pub mod verdict;
 pub mod verify;

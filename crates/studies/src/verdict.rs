@@ -3,13 +3,20 @@
 use iosonar_analyze::{CautionId, Summary, Verdict};
 use iosonar_runner::{Notice, Session};
 
-/// Reports what the figures of a run are worth, and that nothing was verified; returns whether they are fake.
+/// Reports what the figures of a run are worth; returns whether they are fake.
 pub(crate) fn report(session: &Session, summary: &Summary) -> bool {
-    if let Some(judgement) = &summary.judgement {
-        session.observer.notice(&Notice::Remark(&format!("verdict: {}", judgement.sentence)));
-    }
-    if let Some(nothing) = summary.cautions.iter().find(|caution| caution.id == CautionId::NothingVerified) {
-        session.observer.notice(&Notice::Remark(&nothing.text));
-    }
+    lines(summary).iter().for_each(|line| session.observer.notice(&Notice::Remark(line)));
+    is_fake(summary)
+}
+
+/// What the figures of a run are worth, and that nothing was verified: a sentence each.
+pub fn lines(summary: &Summary) -> Vec<String> {
+    let verdict = summary.judgement.as_ref().map(|judgement| format!("verdict: {}", judgement.sentence));
+    let nothing = summary.cautions.iter().find(|caution| caution.id == CautionId::NothingVerified);
+    verdict.into_iter().chain(nothing.map(|caution| caution.text.clone())).collect()
+}
+
+/// Whether the figures are not what they claim to be.
+pub fn is_fake(summary: &Summary) -> bool {
     summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Fake)
 }

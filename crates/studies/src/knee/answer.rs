@@ -2,8 +2,9 @@
 
 use super::question::Question;
 use super::ramp::Ramp;
+use crate::verdict::is_fake;
 use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow, RampedOverload, Sentence};
-use iosonar_analyze::{DetectorId, Summary, Verdict};
+use iosonar_analyze::{DetectorId, Summary};
 use iosonar_archive::{RunState, TOOL};
 use iosonar_plan::Rising;
 use iosonar_runner::Error;
@@ -136,9 +137,8 @@ impl Answer {
 /// Whether a verdict says that the figures are those of another place. A ramp exceeds the target's capacity, and finds limits of this
 /// machine on purpose: nothing else in its verdict counts.
 fn is_of_another_place(summary: &Summary) -> bool {
-    let fake = summary.judgement.iter().filter(|judgement| judgement.verdict == Verdict::Fake);
-    let mut proofs = fake.flat_map(|judgement| &judgement.detections);
-    proofs.any(|one| one.definitional && one.id != DetectorId::OwnLimit)
+    let mut proofs = summary.judgement.iter().flat_map(|judgement| &judgement.detections);
+    is_fake(summary) && proofs.any(|one| one.definitional && one.id != DetectorId::OwnLimit)
 }
 
 /// The findings, the reason for a stop, and for targets that are too slow a `command`.
