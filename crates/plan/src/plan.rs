@@ -2,7 +2,7 @@
 
 use crate::one_line_strings::one_line_strings;
 use crate::plan_text::PlanText;
-use crate::validate::validate_version;
+use crate::rules::require;
 use crate::{
     Access, ByteSize, Claim, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job,
     Memory, Nanos, Overlap, Pacing, Phase, Probe, RunId, Verification,
@@ -148,6 +148,15 @@ struct Version {
     version: u32,
 }
 
+/// Refuses any version but [`PLAN_VERSION`].
+pub(crate) fn require_version(version: u32) -> Result<(), InvalidPlan> {
+    require(version == PLAN_VERSION, || {
+        InvalidPlan::of("version", format!("this program reads version {PLAN_VERSION}"))
+            .value(version)
+            .remedy("make a new plan with --show-plan")
+    })
+}
+
 /// Why a text is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -179,7 +188,7 @@ impl Plan {
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
         // The version comes first: another version may have other fields. A text without a version fails below, with its line.
         if let Ok(Version { version }) = toml::from_str(text) {
-            validate_version(version)?;
+            require_version(version)?;
         }
         let text: PlanText = toml::from_str(text)?;
         let plan = Plan::try_from(text)?;

@@ -1,5 +1,6 @@
 //! Rules of a plan beyond its types: nothing later overflows, and all of it can be kept.
 
+use crate::plan::require_version;
 use crate::rising::validate_rising;
 use crate::rules::{Result, bytes, named, require, time, utf8, within};
 use crate::validate_engine::validate_engine;
@@ -7,9 +8,7 @@ use crate::validate_executor::validate_executors;
 use crate::validate_injection::validate_injections;
 use crate::validate_phase::validate_phases;
 use crate::validate_verification::{validate_probe, validate_verification, validate_watch_order};
-use crate::{
-    ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
-};
+use crate::{ByteSize, Engine, InvalidPlan, LoadPace, Nanos, Plan, SimModel, Target, TraceReplay};
 use iosonar_text::shown;
 
 /// The shortest time between two samples of the machine's counters. With shorter ones, the sampling itself is a load.
@@ -19,19 +18,10 @@ pub const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 /// The most targets: a record has 16 bits for the number of its target.
 const MAX_TARGETS: usize = 65_535;
 
-/// Refuses any version but [`PLAN_VERSION`].
-pub(crate) fn validate_version(version: u32) -> Result {
-    require(version == PLAN_VERSION, || {
-        InvalidPlan::of("version", format!("this program reads version {PLAN_VERSION}"))
-            .value(version)
-            .remedy("make a new plan with --show-plan")
-    })
-}
-
 impl Plan {
     /// Checks the rules beyond the types.
     pub fn validate(&self) -> Result {
-        validate_version(self.version)?;
+        require_version(self.version)?;
         require(!self.targets.is_empty(), || {
             InvalidPlan::whole("there is no [[target]]").remedy("name at least one")
         })?;
