@@ -6,32 +6,10 @@ mod input;
 
 pub use input::{Inputs, tokens};
 
-// The options of the command, which is no library: its modules look for each other at the root of their crate.
-macro_rules! options {
-    ($($module:ident = $path:literal),* $(,)?) => { $(#[allow(dead_code)] #[path = $path] mod $module;)* };
-}
-options! {
-    analyze_args = "../../crates/app/src/analyze_args.rs",
-    args = "../../crates/app/src/args.rs",
-    blkreplay_args = "../../crates/app/src/blkreplay_args.rs",
-    calibrate_args = "../../crates/app/src/calibrate_args.rs",
-    check_args = "../../crates/app/src/check_args.rs",
-    compare_args = "../../crates/app/src/compare_args.rs",
-    convert_args = "../../crates/app/src/convert_args.rs",
-    derive_args = "../../crates/app/src/derive_args.rs",
-    fill_args = "../../crates/app/src/fill_args.rs",
-    knee_args = "../../crates/app/src/knee_args.rs",
-    later_args = "../../crates/app/src/later_args.rs",
-    layout_args = "../../crates/app/src/layout_args.rs",
-    matrix_args = "../../crates/app/src/matrix_args.rs",
-    means_args = "../../crates/app/src/means_args.rs",
-    verify_args = "../../crates/app/src/verify_args.rs",
-    plot_args = "../../crates/app/src/plot_args.rs",
-    record_args = "../../crates/app/src/record_args.rs",
-    run_args = "../../crates/app/src/run_args.rs",
-    steps_args = "../../crates/app/src/steps_args.rs",
-    words = "../../crates/app/src/words.rs",
-}
+// The options of the command, which is no library.
+#[allow(dead_code)]
+#[path = "../../crates/app/src/args/mod.rs"]
+mod args;
 
 /// A fuzz target.
 #[derive(Clone, Copy)]

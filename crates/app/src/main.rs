@@ -2,49 +2,31 @@
 //!
 //! Nothing is decided here. A sub-command turns its arguments into a plan or an archive's name and passes it to the responsible room.
 
-mod analyze_args;
 mod args;
-mod blkreplay_args;
-mod calibrate_args;
-mod check_args;
 mod commands;
-mod compare_args;
-mod convert_args;
-mod derive_args;
 mod exit;
-mod fill_args;
 mod fio_words;
 mod help;
-mod knee_args;
-mod later_args;
-mod layout_args;
 mod live;
-mod matrix_args;
-mod means_args;
 mod new_load;
 mod output;
 mod outputs;
 mod places;
 mod playback;
-mod plot_args;
 mod presentation;
 mod progress;
 mod progress_line;
 mod reading;
-mod record_args;
-mod run_args;
 mod screen;
 mod session;
 mod signals;
-mod steps_args;
 mod timings;
 mod together;
-mod verify_args;
 mod watch;
 mod witness;
-mod words;
 
-use args::{Cli, Command, Load, LoadCommand};
+use args::load::{Load, LoadCommand};
+use args::{Cli, Command};
 use clap::FromArgMatches;
 use exit::{Exit, Failure};
 use std::ffi::OsString;

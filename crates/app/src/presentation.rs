@@ -1,6 +1,6 @@
 //! An analysis as text, and as the material of pictures.
 
-use crate::analyze_args::DemandArgs;
+use crate::args::analyze::DemandArgs;
 use crate::session::command_line;
 use iosonar_analyze::{Caution, CautionId, Limits, Severity, spare_memory};
 use iosonar_archive::TOOL;

@@ -1,7 +1,7 @@
 //! The progress line: one line that is rewritten on a terminal, plain lines at intervals elsewhere, or JSON. On a terminal the live view
 //! can replace it.
 
-use crate::args::{ProgressArg, ProgressArgs};
+use crate::args::common::{ProgressArg, ProgressArgs};
 use crate::live::{LiveView, cautions_of, title_of};
 use crate::output::{print_json, print_message};
 use crate::screen::{self, Screen};

@@ -1,6 +1,6 @@
 //! How traces are read, as typed.
 
-use crate::convert_args::{DirectionArg, ReadingArgs, TimingArg};
+use crate::args::convert::{DirectionArg, ReadingArgs, TimingArg};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_inputs::traces::Reading;

@@ -1,6 +1,6 @@
 //! A run from plan to printed summary: what is told about it, and how it ends the program.
 
-use crate::args::{ProgressArg, ProgressArgs, SessionArgs};
+use crate::args::common::{ProgressArg, ProgressArgs, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, print_message};
 use crate::progress::{self, ProgressOptions};

@@ -1,6 +1,6 @@
 //! Plans executed by several processes: the coordinating process, and the part of each process.
 
-use crate::args::{ProgressArg, ProgressArgs};
+use crate::args::common::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print_message;
 use crate::session::{command_line, terminal};

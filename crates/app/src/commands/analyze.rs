@@ -1,6 +1,6 @@
 //! `iosonar analyze`: figures of loads, results and runs.
 
-use crate::analyze_args::AnalyzeArgs;
+use crate::args::analyze::AnalyzeArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::presentation;

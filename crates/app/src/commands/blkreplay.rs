@@ -2,7 +2,7 @@
 //! the result goes to standard output in blkreplay's form, and everything else to standard error.
 
 use super::called_as;
-use crate::args::{ProgressArg, ProgressArgs};
+use crate::args::common::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, print_lines, print_message};

@@ -1,6 +1,6 @@
 //! `iosonar calibrate`: measures the program's own cost on this machine.
 
-use crate::calibrate_args::CalibrateArgs;
+use crate::args::calibrate::CalibrateArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::session;

@@ -1,6 +1,6 @@
 //! `iosonar check`: compares a replay with the kernel's recording of it (blkreplay manual, C.1).
 
-use crate::check_args::CheckArgs;
+use crate::args::check::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::reading::reading;

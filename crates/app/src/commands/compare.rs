@@ -1,7 +1,7 @@
 //! `iosonar compare`: runs, or matrices, beside a baseline.
 
 use super::{compare_answers, compare_matrices};
-use crate::compare_args::CompareArgs;
+use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;

@@ -1,7 +1,7 @@
 //! `iosonar compare` on answers of 'knee' and 'layout run': their figures side by side.
 
 use super::study_answer::{Figure, figures};
-use crate::compare_args::CompareArgs;
+use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;

@@ -1,6 +1,6 @@
 //! `iosonar compare` on matrices of file operations: cell by cell, test by test.
 
-use crate::compare_args::CompareArgs;
+use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::new_load;
 use crate::output::{print, print_message};

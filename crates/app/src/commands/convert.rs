@@ -1,6 +1,6 @@
 //! `iosonar convert`: traces of all forms into loads, logs, lists and archives.
 
-use crate::convert_args::{ConvertArgs, SplitArg, ToArg};
+use crate::args::convert::{ConvertArgs, SplitArg, ToArg};
 use crate::exit::{Exit, Failure};
 use crate::output::print_message;
 use crate::reading::reading;

@@ -1,8 +1,8 @@
 //! How `run` opens, fills and checks targets, and how they wait for each other.
 
 use super::pattern::{read_percent, refuse_first};
+use crate::args::run::{RunArgs, RwArg};
 use crate::exit::Failure;
-use crate::run_args::{RunArgs, RwArg};
 use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Space, Verify};
 
 /// Options about files and data that contradict the rest, or would have no effect.

@@ -1,7 +1,7 @@
 //! `iosonar load derive`: loads made of whole loads.
 
-use crate::args::LoadArgs;
-use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
+use crate::args::common::LoadArgs;
+use crate::args::derive::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
 use crate::output::{print, print_message};

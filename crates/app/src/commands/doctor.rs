@@ -1,7 +1,7 @@
 //! `iosonar doctor`: facts about a target before anything is measured on it.
 
 use super::judge::about;
-use crate::args::DoctorArgs;
+use crate::args::doctor::DoctorArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::session;

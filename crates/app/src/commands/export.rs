@@ -1,7 +1,7 @@
 //! `iosonar export`: converts records to another form.
 
 use super::open;
-use crate::args::{ExportArg, ExportArgs};
+use crate::args::exchange::{ExportArg, ExportArgs};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
 use crate::output::print_message;

@@ -1,7 +1,7 @@
 //! `iosonar fill`: makes sure that a target holds data, so that later measurements are of data that is stored.
 
+use crate::args::fill::{FillArgs, FillEngineArg};
 use crate::exit::{Exit, Failure};
-use crate::fill_args::{FillArgs, FillEngineArg};
 use crate::output::print;
 use crate::session;
 use crate::timings::Timings;

@@ -1,6 +1,6 @@
 //! `iosonar load filter`: a load made of a load.
 
-use crate::args::FilterArgs;
+use crate::args::load::FilterArgs;
 use crate::exit::{Exit, Failure};
 use crate::new_load;
 use crate::output::print_message;

@@ -1,6 +1,6 @@
 //! `iosonar load generate`: synthetic loads.
 
-use crate::args::{GenerateArgs, ShapeArg};
+use crate::args::load::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
 use anyhow::anyhow;

@@ -1,7 +1,7 @@
 //! `iosonar import`: an archive from a result in blkreplay's form, from a latency log of fio, or from a dump of time stamps (`iosonar xdd
 //! -ts dump`); a table of cells from IOzone's output.
 
-use crate::args::ImportArgs;
+use crate::args::exchange::ImportArgs;
 use crate::commands::convert::print_answer;
 use crate::exit::{Exit, Failure};
 use crate::new_load;

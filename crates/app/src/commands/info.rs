@@ -1,6 +1,6 @@
 //! `iosonar info`: the format and the contents of a trace.
 
-use crate::convert_args::InfoArgs;
+use crate::args::convert::InfoArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::reading::reading;

@@ -1,7 +1,7 @@
 //! `iosonar judge` and `iosonar explain`: trustworthiness of the figures of a result, in short and at length.
 
 use super::open;
-use crate::args::{ExplainArgs, JudgeArgs};
+use crate::args::explain::{ExplainArgs, JudgeArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;

@@ -1,7 +1,7 @@
 //! `iosonar live`: a finished or running run in the live view.
 
 use super::open;
-use crate::args::LiveArgs;
+use crate::args::live::LiveArgs;
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveView, cautions_of, style, title_of};
 use crate::output::print;

@@ -1,8 +1,8 @@
 //! Translates options into the resolved setup of a run: engine, pacing, memory, faults.
 
-use crate::args::IoArgs;
+use crate::args::common::IoArgs;
+use crate::args::means::{EngineArg, EngineArgs, MeansArgs};
 use crate::exit::Failure;
-use crate::means_args::{EngineArg, EngineArgs, MeansArgs};
 use anyhow::anyhow;
 use iosonar_plan::{
     Access, ByteSize, Engine, Faults, Fill, Memory, MmapOptions, Pacing, Phase, Plan, RunId, SimModel,

@@ -65,7 +65,7 @@ pub use show::show;
 pub use verify::verify;
 pub use xdd::{as_xdd, xdd};
 
-use crate::args::LimitArgs;
+use crate::args::common::LimitArgs;
 use crate::exit::Failure;
 use crate::presentation;
 use iosonar_analyze::Limits;

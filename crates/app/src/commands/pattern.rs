@@ -3,8 +3,8 @@
 use super::coordination::{check_options, coordination, file_lifecycle, options};
 use super::means::{self, engine};
 use super::typed_words::check_run;
+use crate::args::run::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use crate::exit::Failure;
-use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
     AtEnd, BlockSizes, ByteSize, Decimal, FlushOp, FlushRule, Generator, Job, Nanos, Order, Overlap,

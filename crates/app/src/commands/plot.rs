@@ -1,9 +1,9 @@
 //! `iosonar plot`: the diagrams of loads, results and runs.
 
+use crate::args::plot::PlotArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{PLOTS, PictureFolder, existing, gate_of};
-use crate::plot_args::PlotArgs;
 use crate::presentation;
 use crate::progress::while_reading;
 use anyhow::anyhow;

@@ -1,9 +1,9 @@
 //! `iosonar record`: the block I/O of live devices as an archive.
 
+use crate::args::record::{InterfaceArg, RecordArgs, WatchArg};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_lines, print_message, unused_name, utc_stamp};
 use crate::progress_line::ProgressLine;
-use crate::record_args::{InterfaceArg, RecordArgs, WatchArg};
 use crate::session::command_line;
 use crate::signals;
 use iosonar_capture::{cleanup, is_recording};

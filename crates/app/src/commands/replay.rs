@@ -2,7 +2,7 @@
 
 use super::means;
 use super::typed_words::check_replay;
-use crate::args::ReplayArgs;
+use crate::args::replay::ReplayArgs;
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;

@@ -1,6 +1,6 @@
 //! `iosonar report`: one self-contained page.
 
-use crate::args::{PointsArg, ReportArgs};
+use crate::args::report::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{existing, gate_of};

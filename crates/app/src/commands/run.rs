@@ -1,12 +1,13 @@
 //! `iosonar run`: executes a plan file, or a pattern typed in fio's words.
 
 use super::pattern;
-use crate::args::{Cli, Command, SessionArgs};
+use crate::args::common::SessionArgs;
+use crate::args::run::RunArgs;
+use crate::args::{Cli, Command};
 use crate::exit::{Exit, Failure};
 use crate::fio_words::suggestions_for_job_file;
 use crate::output::{print_message, unused_name, utc_stamp};
 use crate::outputs::{refuse_read, refuse_read_targets};
-use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::anyhow;
 use iosonar_os::bounded::{Kind, TEXT_LIMIT, Unread, read_text};

@@ -1,7 +1,7 @@
 //! `iosonar show`: the summary of a run.
 
 use super::{open, study_answer};
-use crate::args::ShowArgs;
+use crate::args::show::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use iosonar_archive::Archive;

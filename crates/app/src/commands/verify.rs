@@ -1,7 +1,7 @@
 //! `iosonar verify`: later verification of a run's writes from its result.
 
+use crate::args::later::{LaterArgs, LaterMode};
 use crate::exit::{Exit, Failure};
-use crate::later_args::{LaterArgs, LaterMode};
 use crate::output::{print, print_message};
 use crate::progress_line::ProgressLine;
 use crate::session::command_line;

@@ -4,7 +4,7 @@ mod offsets;
 mod outputs;
 
 use super::{called_as, processors};
-use crate::args::{ProgressArg, ProgressArgs};
+use crate::args::common::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, print_lines, print_message};

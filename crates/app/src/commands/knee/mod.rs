@@ -3,8 +3,8 @@
 mod question;
 
 use super::headline;
+use crate::args::knee::KneeArgs;
 use crate::exit::{Exit, Failure};
-use crate::knee_args::KneeArgs;
 use crate::output::{print, print_message};
 use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::session::{self, tell_verdict};

@@ -1,8 +1,8 @@
 //! The question of `iosonar knee`: the plan of its ramps, and their rates.
 
+use crate::args::knee::KneeArgs;
 use crate::commands::{means, replay::check_is_load};
 use crate::exit::Failure;
-use crate::knee_args::KneeArgs;
 use crate::output::unused_dated;
 use anyhow::anyhow;
 use iosonar_plan::{

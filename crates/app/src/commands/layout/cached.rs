@@ -2,8 +2,8 @@
 
 use super::files::open;
 use super::{TOOL, visit};
+use crate::args::layout::CachedArgs;
 use crate::exit::{Exit, Failure};
-use crate::layout_args::CachedArgs;
 use crate::output::print;
 use iosonar_os::page_cache::{CachedPages, cached_pages, page_bytes};
 use iosonar_text::shown;

@@ -3,8 +3,8 @@
 use super::cached::{Answer, NOT_TOLD};
 use super::files::open;
 use super::{TOOL, visit};
+use crate::args::layout::EvictArgs;
 use crate::exit::{Exit, Failure};
-use crate::layout_args::EvictArgs;
 use crate::output::print;
 use iosonar_host::{Fact, Root, file_system_of};
 use iosonar_os::page_cache::{self, CachedPages, page_bytes};

@@ -1,8 +1,8 @@
 //! `iosonar layout free`: the free space of a file system.
 
 use super::TOOL;
+use crate::args::layout::FreeArgs;
 use crate::exit::{Exit, Failure};
-use crate::layout_args::FreeArgs;
 use anyhow::anyhow;
 use iosonar_host::free_space::read_free_space;
 use iosonar_layout::FreeJson;

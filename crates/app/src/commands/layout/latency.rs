@@ -1,9 +1,9 @@
 //! `iosonar layout latency`: the requests of a run against the extent maps of its files.
 
 use super::TOOL;
+use crate::args::layout::LatencyArgs;
 use crate::commands::open;
 use crate::exit::{Exit, Failure};
-use crate::layout_args::LatencyArgs;
 use crate::output::print;
 use anyhow::anyhow;
 use iosonar_analyze::extents::ExtentLatencies;

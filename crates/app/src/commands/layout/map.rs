@@ -2,8 +2,8 @@
 
 use super::picture::Picture;
 use super::{Visited, files, visit};
+use crate::args::layout::MapArgs;
 use crate::exit::{Exit, Failure};
-use crate::layout_args::MapArgs;
 use crate::outputs::gate_of;
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_layout::{Map, MapsJson};

@@ -12,9 +12,10 @@ mod pictures;
 mod run;
 mod stage;
 
-use crate::args::{Cache, ProgressArgs};
+use crate::args::cache::Cache;
+use crate::args::common::ProgressArgs;
+use crate::args::layout::{Layout, LayoutArgs};
 use crate::exit::{Exit, Failure};
-use crate::layout_args::{Layout, LayoutArgs};
 use crate::output::{print_json, print_message};
 use crate::progress::Form;
 use crate::screen;

@@ -1,8 +1,8 @@
 //! The picture of a map, as a file that the user names.
 
 use super::TOOL;
+use crate::args::layout::MapArgs;
 use crate::exit::Failure;
-use crate::layout_args::MapArgs;
 use crate::outputs::existing;
 use anyhow::{Context, anyhow};
 use iosonar_host::output::{Existing, Gate, OutputName};

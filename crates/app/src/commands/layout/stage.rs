@@ -2,8 +2,8 @@
 //! where a signal ends the program.
 
 use super::run::Stop;
+use crate::args::layout::RunArgs;
 use crate::exit::Failure;
-use crate::layout_args::RunArgs;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_campaign::creation::{Experiment, Files, Method};

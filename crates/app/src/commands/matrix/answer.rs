@@ -1,8 +1,8 @@
 //! The result of a matrix: text, JSON, CSV.
 
 use super::pictures::PAGE;
+use crate::args::matrix::MatrixArgs;
 use crate::exit::Failure;
-use crate::matrix_args::MatrixArgs;
 use crate::output::print;
 use anyhow::anyhow;
 use iosonar_campaign::{Matrix, Table, Unit, table_text};

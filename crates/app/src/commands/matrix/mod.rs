@@ -4,8 +4,8 @@ mod answer;
 mod pictures;
 mod question;
 
+use crate::args::matrix::MatrixArgs;
 use crate::exit::{Exit, Failure};
-use crate::matrix_args::MatrixArgs;
 use crate::output::print;
 use crate::session;
 use crate::timings::Timings;

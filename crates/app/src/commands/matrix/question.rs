@@ -1,7 +1,7 @@
 //! The question of `iosonar matrix`.
 
+use crate::args::matrix::{CacheArg, MatrixArgs};
 use crate::exit::Failure;
-use crate::matrix_args::{CacheArg, MatrixArgs};
 use crate::output::unused_dated;
 use anyhow::anyhow;
 use iosonar_campaign::{Question as Asked, Timed};

@@ -1,6 +1,6 @@
 //! Options of `analyze`, and those that it shares with what draws.
 
-use crate::args::{LimitArgs, ProgressArgs, SpoolArgs};
+use crate::args::common::{LimitArgs, ProgressArgs, SpoolArgs};
 use clap::Args;
 use iosonar_analyze::demand::{DemandOptions, PAGE_BYTES};
 use iosonar_plan::{ByteSize, Nanos};

@@ -1,6 +1,6 @@
 //! What can be typed about comparisons.
 
-use crate::args::SpoolArgs;
+use crate::args::common::SpoolArgs;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! What can be typed about loads that are derived from loads.
 
-use crate::args::{LoadArgs, SpoolArgs};
+use crate::args::common::{LoadArgs, SpoolArgs};
 use clap::{Args, Subcommand};
 use iosonar_load::derive::ramp::MAX_GROWTH;
 use iosonar_plan::Nanos;

@@ -1,6 +1,6 @@
 //! Options of `check`.
 
-use crate::convert_args::ReadingArgs;
+use crate::args::convert::ReadingArgs;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! What can be typed about filling a target.
 
-use crate::args::ProgressArgs;
+use crate::args::common::ProgressArgs;
 use clap::{Args, ValueEnum};
 use iosonar_plan::{ByteSize, Space};
 use std::path::PathBuf;

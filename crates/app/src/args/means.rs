@@ -1,6 +1,6 @@
 //! What can be typed about the means of a run: engine, pacing, memory, faults.
 
-use crate::words::{Word, words};
+use crate::args::words::{Word, words};
 use clap::{Args, ValueEnum};
 use iosonar_plan::{ByteSize, MapAdvice, MsyncPolicy, Nanos, ShortPolicy, SimChange};
 

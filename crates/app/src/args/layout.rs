@@ -1,6 +1,6 @@
 //! What can be typed about the layout of files.
 
-use crate::args::ProgressArgs;
+use crate::args::common::ProgressArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use iosonar_campaign::creation::Method;
 use iosonar_plan::{ByteSize, Nanos};

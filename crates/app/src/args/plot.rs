@@ -1,8 +1,8 @@
 //! Options of `plot`.
 
-use crate::analyze_args::DemandArgs;
-use crate::args::{LimitArgs, ProgressArgs, SpoolArgs};
-use crate::words::{Word, words};
+use crate::args::analyze::DemandArgs;
+use crate::args::common::{LimitArgs, ProgressArgs, SpoolArgs};
+use crate::args::words::{Word, words};
 use clap::Args;
 use iosonar_plan::Nanos;
 use iosonar_view::{Scale, Theme};

@@ -1,6 +1,6 @@
 //! What can be typed about matrices of file operations.
 
-use crate::args::{ProgressArgs, sync_flag};
+use crate::args::common::{ProgressArgs, sync_flag};
 use clap::{Args, ValueEnum};
 use iosonar_campaign::{
     METHODS, MOST_DEPTH, MOST_REPETITIONS, MOST_SIZES, MOST_STREAMS, MOST_STRIDE, test_names,

@@ -1,9 +1,9 @@
 //! What can be typed after `run`: a plan, or a pattern in fio's words. What the words mean together is resolved in the
 //! command; here each is only read.
 
-use crate::args::{IoArgs, OVERLAP, SessionArgs};
-use crate::steps_args::{CoordinationArgs, JobOptionsArgs, StepsArgs};
-use crate::words::words;
+use crate::args::common::{IoArgs, OVERLAP, SessionArgs};
+use crate::args::steps::{CoordinationArgs, JobOptionsArgs, StepsArgs};
+use crate::args::words::words;
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};

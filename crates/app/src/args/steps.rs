@@ -1,7 +1,7 @@
 //! What can be typed after `run` beside fio's words: exact places, how targets are handled, how they wait for each
 //! other. What the words mean together is resolved in the command; here each is only read.
 
-use crate::words::{Word, words};
+use crate::args::words::{Word, words};
 use clap::Args;
 use iosonar_plan::{
     Amount, Begins, BetweenPasses, ByteSize, Data, Dedupe, Ends, FileStep, Lockstep, Nanos, Order, Trigger,

@@ -1,6 +1,6 @@
 //! What can be typed about the search for the highest rate that a target sustains.
 
-use crate::args::{IoArgs, LoadArgs, ProgressArgs};
+use crate::args::common::{IoArgs, LoadArgs, ProgressArgs};
 use clap::Args;
 use iosonar_plan::{ByteSize, Nanos};
 use std::path::PathBuf;
