@@ -3,7 +3,7 @@
 
 use crate::*;
 use iosonar_archive::Outcome;
-use iosonar_testkit::{Ended, signal};
+use iosonar_testkit::{Ended, SplitMix, signal};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
@@ -373,13 +373,7 @@ fn in_log(path: &std::path::Path) -> u64 {
 
 /// Interrupts a run once or twice at moments drawn from `seed`. Returns its final state.
 fn interrupted(seed: u64) -> String {
-    let mut word = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut random = move |below: u64| {
-        word ^= word >> 29;
-        word = word.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word ^= word >> 32;
-        word % below
-    };
+    let mut random = SplitMix(seed);
     let lab = lab();
     let mut command =
         lab.command("run --engine null -t dev --size 1GiB --rw randrw --iodepth 8 --rate-iops 20000 --number-ios 5000 --no-progress -o r");
@@ -387,7 +381,7 @@ fn interrupted(seed: u64) -> String {
     let log = lab.path("r/records.log");
     let mut seen = 0;
     for span in [400_000, 60_000].into_iter().take(1 + seed as usize % 2) {
-        std::thread::sleep(std::time::Duration::from_micros(random(span)));
+        std::thread::sleep(std::time::Duration::from_micros(random.below(span)));
         // Read before each signal: records in the log must never be lost.
         seen = in_log(&log).max(seen);
         if child.try_wait().unwrap().is_none() {
