@@ -8,7 +8,6 @@ mod exit;
 mod fio_words;
 mod help;
 mod live;
-mod new_load;
 mod output;
 mod outputs;
 mod places;

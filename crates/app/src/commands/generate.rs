@@ -2,10 +2,12 @@
 
 use crate::args::load::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};
-use crate::new_load;
+use crate::session;
 use anyhow::anyhow;
 use iosonar_load::generate::{Shape, Spec, generate as write_load};
 use iosonar_plan::SECTOR;
+use iosonar_studies::loads::NewLoad;
+use std::io::stdout;
 
 /// Minimum region: two of the largest generated requests.
 const MIN_SECTORS: u64 = 128;
@@ -21,6 +23,7 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         ShapeArg::Mixed => Shape::Mixed { rate: args.rate },
     };
     let spec = Spec { shape, duration: args.duration, sectors, read_percent: args.reads, seed: args.seed };
-    new_load::write("FILE", &args.out, |mut out| Ok(write_load(&spec, &mut out)?))?;
+    let load = NewLoad { option: "FILE", path: &args.out };
+    load.write(&session::printing(), &mut stdout().lock(), |mut out| Ok(write_load(&spec, &mut out)?))?;
     Ok(Exit::Fine)
 }

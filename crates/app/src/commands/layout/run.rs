@@ -6,7 +6,6 @@ use super::stage::{self, Stage};
 use super::{TOOL, pictures};
 use crate::args::layout::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::new_load::check_absent;
 use crate::output::{print, print_message, unused_dated};
 use crate::progress::{self, ProgressOptions};
 use crate::session::{self, conclude, perform, tell_verdict};
@@ -20,6 +19,7 @@ use iosonar_campaign::creation::{
 };
 use iosonar_engine::Prepared;
 use iosonar_host::extent_map::{Keep, MapReader};
+use iosonar_host::output::check_absent;
 use iosonar_host::{Layer, Root, file_system_of};
 use iosonar_inputs::SummaryOptions;
 use iosonar_layout::{Map, MapsJson};
