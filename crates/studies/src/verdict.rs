@@ -3,13 +3,13 @@
 use iosonar_analyze::{CautionId, Summary, Verdict};
 use iosonar_runner::{Notice, Session};
 
-/// Reports what the figures of a run are worth; returns whether they are fake.
+/// Reports the verdict on the figures of a run; returns whether they are fake.
 pub(crate) fn report(session: &Session, summary: &Summary) -> bool {
     lines(summary).iter().for_each(|line| session.observer.notice(&Notice::Remark(line)));
     is_fake(summary)
 }
 
-/// What the figures of a run are worth, and that nothing was verified: a sentence each.
+/// The verdict on the figures of a run, and that nothing was verified: a sentence each.
 pub fn lines(summary: &Summary) -> Vec<String> {
     let verdict = summary.judgement.as_ref().map(|judgement| format!("verdict: {}", judgement.sentence));
     let nothing = summary.cautions.iter().find(|caution| caution.id == CautionId::NothingVerified);

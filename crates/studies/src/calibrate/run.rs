@@ -87,7 +87,7 @@ struct Places {
     _undo: Undo,
 }
 
-/// What a second signal undoes, until this is dropped.
+/// Clears the undo of a second signal when it is dropped.
 struct Undo;
 
 impl Drop for Undo {
