@@ -237,15 +237,22 @@ impl Machine {
     }
 }
 
+/// The measured rows of the tables.
+pub(super) struct Rows {
+    pub engines: Vec<EngineRow>,
+    pub timers: Vec<TimerRow>,
+    pub copies: Vec<CopyRate>,
+}
+
 impl Answer {
     pub(super) fn of(
         environment: Environment,
         question: &super::Question,
         dir: String,
         clock: ClockFacts,
-        rows: (Vec<EngineRow>, Vec<TimerRow>, Vec<CopyRate>),
+        rows: Rows,
     ) -> Answer {
-        let (engines, timers, copies) = rows;
+        let Rows { engines, timers, copies } = rows;
         Answer {
             version: 1,
             tool: TOOL,

@@ -1,6 +1,6 @@
 //! Takes turns of all measurements, and sums up.
 
-use super::answer::{Answer, ClockFacts, CopyRate, EngineRow, TimerRow};
+use super::answer::{Answer, ClockFacts, CopyRate, EngineRow, Rows, TimerRow};
 use super::copy::Copies;
 use super::question::Question;
 use super::round::Runner;
@@ -48,11 +48,7 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
 }
 
 /// The measurements take turns, so that a disturbance meets all of them.
-fn measure(
-    session: &Session,
-    question: &Question,
-    runner: &Runner<'_>,
-) -> Result<(Vec<EngineRow>, Vec<TimerRow>, Vec<CopyRate>), Error> {
+fn measure(session: &Session, question: &Question, runner: &Runner<'_>) -> Result<Rows, Error> {
     let mut engines: Vec<_> = engines().into_iter().map(|engine| (engine, Vec::new())).collect();
     let mut timers = [(Some(Nanos(0)), Vec::new()), (None, Vec::new())];
     let mut copies = Copies::default();
@@ -70,7 +66,7 @@ fn measure(
     let engines = engines.into_iter().map(|((engine, depth), rounds)| EngineRow::of(engine, depth, rounds));
     let timers = timers.into_iter().map(|(spin, rounds)| TimerRow::of(spin, rounds));
     let copies = copies.rows().map(|(bytes, bytes_per_second)| CopyRate { bytes, bytes_per_second });
-    Ok((engines.collect(), timers.collect(), copies.collect()))
+    Ok(Rows { engines: engines.collect(), timers: timers.collect(), copies: copies.collect() })
 }
 
 fn check(session: &Session) -> Result<(), Error> {
