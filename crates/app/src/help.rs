@@ -33,7 +33,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["doctor", "fill", "run", "knee", "matrix", "calibrate"]),
     ("Record and replay", &["record", "replay", "check", "verify"]),
     ("Look", &["show", "live", "plot", "report", "analyze"]),
-    ("Compare and judge", &["compare", "explain", "judge"]),
+    ("Compare and judge", &["compare", "explain"]),
     ("Files", &["layout", "cache"]),
     ("Traces and loads", &["info", "convert", "export", "import", "load"]),
     ("Other tools' command lines", &["xdd", "iozone", "blkreplay"]),

@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod earlier_words;
 mod exit;
 mod fio_words;
 mod help;
@@ -45,7 +46,8 @@ fn main() -> ExitCode {
     if let Some(options) = commands::as_blkreplay(std::env::args_os()) {
         return ended(commands::blkreplay(&options));
     }
-    let typed = match fio_words::translate(std::env::args_os()) {
+    let typed = match fio_words::translate(earlier_words::renamed(std::env::args_os().collect()).into_iter())
+    {
         Ok(typed) => typed,
         Err(why) => return ended(Err(Failure::refused(anyhow::anyhow!("{why}")))),
     };
@@ -96,8 +98,8 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
-    use Command::{Analyze, Compare, Explain, Judge, Plot, Report, Show};
-    if matches!(command, Show(_) | Analyze(_) | Report(_) | Plot(_) | Judge(_) | Explain(_) | Compare(_)) {
+    use Command::{Analyze, Compare, Explain, Plot, Report, Show};
+    if matches!(command, Show(_) | Analyze(_) | Report(_) | Plot(_) | Explain(_) | Compare(_)) {
         presentation::heed_memory_limit();
     }
     match command {
@@ -109,7 +111,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
-        Command::Judge(args) => commands::judge(&args),
         Command::Explain(args) => commands::explain(&args),
         Command::Doctor(args) => commands::doctor(&args),
         Command::Live(args) => commands::live(&args),
@@ -117,20 +118,16 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => commands::report(&args),
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
-        Command::Load(LoadCommand { what: Load::Generate(args) }) | Command::Generate(args) => {
-            commands::generate(args)
-        }
+        Command::Load(LoadCommand { what }) => match what {
+            Load::Generate(args) => commands::generate(args),
+            Load::Filter(args) => commands::filter(&args),
+            Load::Derive(args) => commands::derive(&args),
+        },
         Command::Record(args) => commands::record(&args),
         Command::Check(args) => commands::check(&args),
         Command::Verify(args) => commands::verify(&args),
         Command::Convert(args) => commands::convert(&args),
         Command::Info(args) => commands::info(&args),
-        Command::Load(LoadCommand { what: Load::Filter(args) }) | Command::Filter(args) => {
-            commands::filter(&args)
-        }
-        Command::Load(LoadCommand { what: Load::Derive(args) }) | Command::Derive(args) => {
-            commands::derive(&args)
-        }
         Command::Matrix(args) => commands::matrix(&args),
         Command::Layout(args) => commands::layout(&args),
         Command::Cache(args) => commands::cache(&args.what),

@@ -20,7 +20,7 @@ pub use analysis::{Analysis, AnalysisOptions, deskew, deskew_in};
 pub use comparison::{ComparisonError, comparisons};
 pub use error::OpenError;
 pub use figures::{Figures, FiguresError, SummaryOptions};
-use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
+use iosonar_analyze::{DISPLACEMENT, Judgement, Limits, Records, SUMMARY_VERSION, Summary, Tally};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, TOOL};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Plan};
@@ -155,6 +155,13 @@ impl Input {
             && summary.counts.records() == file.records_before(file.parts())
             && summary.limits.are_of(limits);
         is_same.then(|| Summary { percentiles: Vec::new(), ..summary })
+    }
+
+    /// The judgement that was kept with a run; `None`, too, if it cannot be read: then the run is judged again.
+    pub fn kept_judgement(&self) -> Option<Judgement> {
+        let summary = self.archive()?.dir().join(iosonar_archive::SUMMARY);
+        let text = read_text(&summary, ARCHIVE_LIMIT).ok()?;
+        serde_json::from_str::<Summary>(&text).ok()?.judgement
     }
 
     /// The plan that was executed, and facts about the run; for a load those of a run of it.

@@ -1,24 +1,32 @@
-//! Options of `explain` and `judge`.
+//! Options of `explain`.
 
 use clap::Args;
 use std::path::PathBuf;
 
-/// Options of `judge`.
+/// Options of `explain`.
 #[derive(Debug, Args)]
-pub struct JudgeArgs {
+#[command(after_help = "\
+The verdict is the one that was kept with the result. --again judges the result with the thresholds of this version.
+
+Exit code 4 with --brief: the figures are fake. 3 with --strict: the verdict is 'read with care'.
+
+Examples:
+  iosonar explain first                        what was seen, why it matters, and the remedy
+  iosonar explain first --brief                a line for each detector
+  iosonar explain first --again --json         the judgement of this version, for scripts")]
+pub struct ExplainArgs {
     /// The directory of a result
     pub dir: PathBuf,
-    /// Print as JSON
+    /// Judge again with the thresholds of this version
+    #[arg(long)]
+    pub again: bool,
+    /// Print one line for each detector
+    #[arg(long)]
+    pub brief: bool,
+    /// Print the judgement as JSON
     #[arg(long)]
     pub json: bool,
     /// End with exit code 3 if the verdict is 'read with care'
     #[arg(long)]
     pub strict: bool,
-}
-
-/// Options of `explain`.
-#[derive(Debug, Args)]
-pub struct ExplainArgs {
-    /// The directory of a result
-    pub dir: PathBuf,
 }

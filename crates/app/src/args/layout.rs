@@ -24,12 +24,6 @@ pub enum Layout {
     Map(MapArgs),
     /// Print the free space of a file system: its ranges by size and by allocation group
     Free(FreeArgs),
-    /// Remove files from the page cache: 'iosonar cache evict'
-    #[command(hide = true)]
-    Evict(EvictArgs),
-    /// Print how many pages of files are in the page cache: 'iosonar cache count'
-    #[command(hide = true)]
-    Cached(CachedArgs),
     /// Print latencies of a run by the place of its requests on the disk
     Latency(LatencyArgs),
 }

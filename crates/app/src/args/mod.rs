@@ -40,17 +40,16 @@ use check::CheckArgs;
 use clap::{Parser, Subcommand};
 use compare::CompareArgs;
 use convert::{ConvertArgs, InfoArgs};
-use derive::DeriveArgs;
 use dialects::{IozoneArgs, XddArgs};
 use doctor::DoctorArgs;
 use exchange::{ExportArgs, ImportArgs};
-use explain::{ExplainArgs, JudgeArgs};
+use explain::ExplainArgs;
 use fill::FillArgs;
 use knee::KneeArgs;
 use later::LaterArgs;
 use layout::LayoutArgs;
 use live::LiveArgs;
-use load::{FilterArgs, GenerateArgs, LoadCommand};
+use load::LoadCommand;
 use matrix::MatrixArgs;
 use plot::PlotArgs;
 use record::RecordArgs;
@@ -101,8 +100,6 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Print the summary of a run
     Show(ShowArgs),
-    /// Judge what the figures of a run are worth, with today's thresholds
-    Judge(JudgeArgs),
     /// Explain the verdict on a run: what was seen, why it matters, and the remedy
     Explain(ExplainArgs),
     /// Examine a device, file or directory: what would spoil a measurement of it
@@ -127,9 +124,6 @@ pub enum Command {
     Load(LoadCommand),
     /// Evict files from the page cache, or count their pages there
     Cache(CacheCommand),
-    /// Make a synthetic load: 'iosonar load generate'
-    #[command(hide = true)]
-    Generate(GenerateArgs),
     /// Record the block I/O of live devices
     Record(RecordArgs),
     /// Check that a replay issued all of its load, and nothing else
@@ -140,12 +134,6 @@ pub enum Command {
     Convert(Box<ConvertArgs>),
     /// Print the format of a trace and its main figures
     Info(Box<InfoArgs>),
-    /// Transform a load: 'iosonar load filter'
-    #[command(hide = true)]
-    Filter(FilterArgs),
-    /// Make loads of whole loads: 'iosonar load derive'
-    #[command(hide = true)]
-    Derive(DeriveArgs),
     /// Measure file operations over file sizes and record sizes, each cell several times
     Matrix(Box<MatrixArgs>),
     /// Map the blocks of files, compare ways to create them, list free space

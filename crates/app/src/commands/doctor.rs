@@ -1,6 +1,6 @@
 //! `iosonar doctor`: facts about a target before anything is measured on it.
 
-use super::judge::about;
+use super::explain::about;
 use crate::args::doctor::DoctorArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;

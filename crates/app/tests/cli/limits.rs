@@ -170,7 +170,7 @@ const READERS: [(&str, i32); 8] = [
     ("plot R -o pictures --force", 0),
     ("live --once R", 0),
     ("judge R", 2),
-    ("explain R", 2),
+    ("explain R --again", 2),
 ];
 
 #[test]

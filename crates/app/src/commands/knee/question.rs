@@ -51,11 +51,7 @@ fn plan(args: &KneeArgs) -> Result<Plan, Failure> {
 }
 
 fn load(args: &KneeArgs, file: &Path) -> TraceReplay {
-    TraceReplay {
-        backward: args.reading.backward,
-        skip_bad: args.reading.skip_bad,
-        ..TraceReplay::of(file)
-    }
+    TraceReplay { backward: args.reading.backward, skip_bad: args.reading.skip_bad, ..TraceReplay::of(file) }
 }
 
 fn pattern(args: &KneeArgs) -> Generator {

@@ -34,8 +34,6 @@ pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
         Layout::Run(args) => run::run(args),
         Layout::Map(args) => map::map(args),
         Layout::Free(args) => free::free(args),
-        Layout::Evict(args) => evict::evict(args),
-        Layout::Cached(args) => cached::cached(args),
         Layout::Latency(args) => latency::latency(args),
     }
 }

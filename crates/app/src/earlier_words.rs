@@ -1,0 +1,41 @@
+//! Earlier names of commands, which still work and which help does not list.
+
+use std::ffi::OsString;
+
+/// The words of an earlier name, and those of the command that took its place.
+const EARLIER: [(&[&str], &[&str]); 6] = [
+    (&["generate"], &["load", "generate"]),
+    (&["filter"], &["load", "filter"]),
+    (&["derive"], &["load", "derive"]),
+    (&["judge"], &["explain", "--again", "--brief"]),
+    (&["layout", "evict"], &["cache", "evict"]),
+    (&["layout", "cached"], &["cache", "count"]),
+];
+
+/// A command line with the present name of its command.
+pub fn renamed(mut args: Vec<OsString>) -> Vec<OsString> {
+    let starts_with = |earlier: &[&str]| args.get(1..=earlier.len()).is_some_and(|words| words == earlier);
+    let found = EARLIER.iter().find(|(earlier, _)| starts_with(earlier));
+    if let Some((earlier, present)) = found {
+        args.splice(1..=earlier.len(), present.iter().map(OsString::from));
+    }
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_the_words_of_the_command_alone() {
+        let renamed = |words: &str| {
+            let words = words.split(' ').map(OsString::from).collect();
+            renamed(words).iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(renamed("iosonar layout evict x"), "iosonar cache evict x");
+        assert_eq!(renamed("iosonar judge r --json"), "iosonar explain --again --brief r --json");
+        for present in ["iosonar", "iosonar layout map filter", "iosonar show generate"] {
+            assert_eq!(renamed(present), present);
+        }
+    }
+}
