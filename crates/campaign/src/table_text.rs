@@ -4,7 +4,7 @@ use crate::{Grid, Matrix, Repeated, Table, rates};
 use iosonar_plan::ByteSize;
 use iosonar_text::{one_line, units};
 
-/// Formats the medians of all cells, and cautions. The matrix determines the cautions: without it there are none.
+/// Formats the medians of all cells, and cautions. The matrix determines the cautions; `None` omits them.
 pub fn table_text(table: &Table, matrix: Option<&Matrix>) -> String {
     let figures: String = table.grids().iter().map(grid_text).collect();
     let cautions = matrix.map(|matrix| table.cautions(matrix)).unwrap_or_default();

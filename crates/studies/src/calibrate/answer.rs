@@ -77,7 +77,14 @@ pub struct CopyRate {
     pub bytes_per_second: Rounds,
 }
 
-/// Figures, or why there are none.
+/// The measurements.
+pub(super) struct Rows {
+    pub engines: Vec<EngineRow>,
+    pub timers: Vec<TimerRow>,
+    pub copies: Vec<CopyRate>,
+}
+
+/// Figures, or the reason for their absence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Measured<T> {
@@ -156,7 +163,7 @@ impl<T> Measured<T> {
         }
     }
 
-    /// The figures, or why there are none.
+    /// The figures, or the reason for their absence.
     pub fn known(&self) -> Result<&T, &str> {
         match self {
             Measured::Known(figures) => Ok(figures),
@@ -235,13 +242,6 @@ impl Machine {
         let load = self.load_average.known().map(|load| load[0]);
         load.zip(self.cpus.known()).is_some_and(|(load, count)| load > *count as f64)
     }
-}
-
-/// The measured rows of the tables.
-pub(super) struct Rows {
-    pub engines: Vec<EngineRow>,
-    pub timers: Vec<TimerRow>,
-    pub copies: Vec<CopyRate>,
 }
 
 impl Answer {

@@ -24,7 +24,7 @@ pub fn missing(session: &Session, question: &Question) -> Result<(Matrix, Vec<Un
     Ok((opened.matrix, opened.missing))
 }
 
-/// The plan that measures the missing cells; `None` if there are none. It is not executed.
+/// The plan that measures the missing cells; `None` if all cells are measured. It is not executed.
 ///
 /// # Errors
 /// The question is refused.
