@@ -3,13 +3,12 @@
 
 mod common;
 
-use common::{Ran, run};
+use common::{Dice, Ran, run};
 use iosonar_archive::Record;
 use iosonar_plan::{
     Amount, AtEnd, Begins, ByteSize, Coordination, Decimal, Ends, Engine, Generator, Job, Lockstep, Nanos,
     Order, Overlap, OverlapPolicy, Phase, Plan, Sharing, SimModel, Stop, Target, Trigger, Workload,
 };
-use iosonar_testkit::SplitMix;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -34,7 +33,7 @@ fn target(number: u64, requests: u64, jobs: u32) -> (Target, Workload) {
 }
 
 fn plan(targets: Vec<(Target, Workload)>, coordination: Coordination, passes: u32, seed: u64) -> Plan {
-    let mut dice = SplitMix(seed ^ 0xabc);
+    let mut dice = Dice(seed ^ 0xabc);
     let model = SimModel {
         service: Nanos(1_000 + dice.below(100_000)),
         jitter: Nanos(dice.below(3) * dice.below(300_000)),
@@ -103,13 +102,13 @@ fn seeds() -> u64 {
 #[test]
 fn a_slave_keeps_behind_its_master() {
     for_seeds(0..seeds(), |dir, seed| {
-        let mut dice = SplitMix(seed);
+        let mut dice = Dice(seed);
         let (masters, slaves) = (1 + dice.below(30), 1 + dice.below(30));
         let (every, task) = (1 + dice.below(4), 1 + dice.below(4));
         let begins = if dice.one_in(2) { Begins::Run } else { Begins::Wait };
         let ends = if dice.one_in(2) { Ends::Stop } else { Ends::Complete };
         let passes = 1 + dice.below(3) as u32;
-        let amount = |dice: &mut SplitMix, n: u64| {
+        let amount = |dice: &mut Dice, n: u64| {
             if dice.one_in(2) { Amount::Ops(n) } else { Amount::Bytes(ByteSize(n * SIZE)) }
         };
         let lockstep = Lockstep {
@@ -144,12 +143,12 @@ fn a_slave_keeps_behind_its_master() {
 #[test]
 fn chains_triggers_and_meetings_end() {
     for_seeds(0..seeds(), |dir, seed| {
-        let mut dice = SplitMix(!seed);
+        let mut dice = Dice(!seed);
         let count = 2 + dice.below(4);
         let requests: Vec<u64> = (0..count).map(|_| 1 + dice.below(25)).collect();
         let targets: Vec<(Target, Workload)> =
             (0..count).map(|i| target(i, requests[i as usize], 1 + dice.below(3) as u32)).collect();
-        let amount = |dice: &mut SplitMix| match dice.below(4) {
+        let amount = |dice: &mut Dice| match dice.below(4) {
             0 => Amount::Ops(1 + dice.below(30)),
             1 => Amount::Percent(Decimal::whole(1 + dice.below(100))),
             2 => Amount::Bytes(ByteSize(1 + dice.below(20 * SIZE))),
@@ -215,7 +214,7 @@ fn chains_triggers_and_meetings_end() {
 #[test]
 fn jobs_take_turns() {
     for_seeds(0..seeds(), |dir, seed| {
-        let mut dice = SplitMix(seed ^ 0x7a4);
+        let mut dice = Dice(seed ^ 0x7a4);
         let count = 2 + dice.below(3);
         let targets = (0..count).map(|i| target(i, 1 + dice.below(25), 1)).collect();
         let runtime = dice.one_in(4).then(|| Nanos(1 + dice.below(3_000_000)));

@@ -2,12 +2,11 @@
 
 mod common;
 
-use common::{Ran, run};
+use common::{Dice, Ran, run};
 use iosonar_archive::RunState;
 use iosonar_plan::{
     AtEnd, ByteSize, Engine, Generator, Job, Nanos, Order, Phase, Plan, SimModel, Stop, Target, Workload,
 };
-use iosonar_testkit::SplitMix;
 
 const TARGETS: u16 = 3;
 
@@ -22,9 +21,9 @@ fn job(target: u16, requests: u64, jobs: u32, depth: u32) -> Job {
 
 /// Phases of jobs on some of the targets, each used in the first.
 fn plan(seed: u64) -> Plan {
-    let mut dice = SplitMix(seed);
-    let phase = |number: u64, dice: &mut SplitMix| {
-        let uses = |target: &u16, dice: &mut SplitMix| number == 0 || *target == 0 || dice.one_in(2);
+    let mut dice = Dice(seed);
+    let phase = |number: u64, dice: &mut Dice| {
+        let uses = |target: &u16, dice: &mut Dice| number == 0 || *target == 0 || dice.one_in(2);
         let jobs = (0..TARGETS).filter(|target| uses(target, dice)).collect::<Vec<_>>();
         let jobs = jobs.into_iter().map(|target| {
             job(target, 1 + dice.below(40), 1 + dice.below(3) as u32, 1 + dice.below(4) as u32)

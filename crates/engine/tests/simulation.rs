@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::{Ran, run};
+use common::{Dice, Ran, run};
 use iosonar_archive::{Marks, Outcome, Record, RunState};
 use iosonar_plan::{
     ByteSize, Engine, Job, Nanos, Op, Overlap, OverlapPolicy, Phase, Plan, SimChange, SimModel, SimStall,
     Strong, Target, TraceReplay, Workload,
 };
-use iosonar_testkit::{Access as Seen, SplitMix, Verdict, check};
+use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const POLICIES: [OverlapPolicy; 4] =
 const STRONG: [Strong; 3] = [Strong::WriteWrite, Strong::AnyWrite, Strong::Every];
 
 /// A load of `count` requests at whole microseconds, crowded so that many conflict.
-fn load(dice: &mut SplitMix, count: u64) -> String {
+fn load(dice: &mut Dice, count: u64) -> String {
     let (sectors, gap) = (200 + dice.below(4_000), [0, 1, 8, 60][dice.below(4) as usize]);
     let reads = dice.below(101);
     let (mut text, mut time) = (String::new(), dice.below(3_000_000));
@@ -37,7 +37,7 @@ fn load(dice: &mut SplitMix, count: u64) -> String {
 }
 
 /// A device from the seed; faults only where they are wanted.
-fn model(dice: &mut SplitMix, faults: bool) -> SimModel {
+fn model(dice: &mut Dice, faults: bool) -> SimModel {
     let stalls = faults && dice.one_in(3);
     SimModel {
         service: Nanos(1_000 + dice.below(200_000)),
@@ -52,7 +52,7 @@ fn model(dice: &mut SplitMix, faults: bool) -> SimModel {
     }
 }
 
-fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut SplitMix, faults: bool) -> Plan {
+fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: bool) -> Plan {
     // Smaller than some loads: addresses wrap, and conflict where they did not.
     let target = |i: usize| Target { size: Some(ByteSize(512 * 1_024)), ..Target::new(format!("dev{i}")) };
     let load = |i: usize| Workload::Trace(TraceReplay::of(dir.join(format!("{i}.load"))));
@@ -61,7 +61,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut SplitMix, fault
     let jobs = (0..targets).map(|i| Job::new(i as u16, depth, load(i))).collect();
     let phase = Phase { passes, ..Phase::of(jobs) };
     Plan {
-        seed: dice.next() >> 1,
+        seed: dice.roll() >> 1,
         engine: Engine::Sim(model(dice, faults)),
         overlap,
         ..Plan::new(1, (0..targets).map(target).collect(), vec![phase])
@@ -210,7 +210,7 @@ fn all_there(ran: &Ran, plan: &Plan, requests: u64, stopped: bool, what: &str) {
     assert_eq!(failed, faulty, "{what}");
 }
 
-fn cases(seeds: std::ops::Range<u64>, mut case: impl FnMut(&Path, u64, Overlap, &mut SplitMix)) {
+fn cases(seeds: std::ops::Range<u64>, mut case: impl FnMut(&Path, u64, Overlap, &mut Dice)) {
     let dir = tempfile::tempdir().unwrap();
     for seed in seeds {
         for policy in POLICIES {
@@ -218,7 +218,7 @@ fn cases(seeds: std::ops::Range<u64>, mut case: impl FnMut(&Path, u64, Overlap, 
                 // A short list now and then: its being full must cost no order and no request.
                 let max_waiting = if seed % 3 == 0 { 3 } else { 65_536 };
                 let overlap = Overlap { policy, strong, max_waiting };
-                case(dir.path(), seed, overlap, &mut SplitMix(seed));
+                case(dir.path(), seed, overlap, &mut Dice(seed));
             }
         }
     }
@@ -226,7 +226,7 @@ fn cases(seeds: std::ops::Range<u64>, mut case: impl FnMut(&Path, u64, Overlap, 
 
 const REQUESTS: u64 = 300;
 
-fn write_loads(dir: &Path, targets: usize, dice: &mut SplitMix) {
+fn write_loads(dir: &Path, targets: usize, dice: &mut Dice) {
     for i in 0..targets {
         std::fs::write(dir.join(format!("{i}.load")), load(dice, REQUESTS)).unwrap();
     }
@@ -297,7 +297,7 @@ fn a_run_that_is_stopped_cancels_only_what_waited() {
 fn errors_come_at_their_rate_and_nowhere_else() {
     let dir = tempfile::tempdir().unwrap();
     for seed in 0..4 {
-        let mut dice = SplitMix(seed);
+        let mut dice = Dice(seed);
         std::fs::write(dir.path().join("0.load"), load(&mut dice, 20_000)).unwrap();
         let overlap = Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() };
         let clean = once(plan(dir.path(), 1, overlap, &mut dice, false));
@@ -325,7 +325,7 @@ fn a_simulated_hour_takes_no_hour() {
     std::fs::write(dir.path().join("0.load"), text).unwrap();
     let overlap = Overlap::default();
     let model = SimModel { service: Nanos(20_000_000), jitter: Nanos(30_000_000), ..SimModel::default() };
-    let mut plan = plan(dir.path(), 1, overlap, &mut SplitMix(1), false);
+    let mut plan = plan(dir.path(), 1, overlap, &mut Dice(1), false);
     (plan.phases[0].passes, plan.phases[0].jobs[0].depth) = (1, 32);
     plan.engine = Engine::Sim(model);
     plan.targets[0].size = Some(ByteSize(2 << 30));

@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
+use common::Dice;
 use iosonar_archive::{Archive, ArchiveWriter, Fault, FaultClass, Outcome, ReadAgain, RunInfo};
 use iosonar_engine::{Control, Progress, prepare};
 use iosonar_host::Root;
@@ -12,7 +13,6 @@ use iosonar_plan::{
     BlockSizes, ByteSize, Decimal, Engine, Generator, Injection, InjectionKind, Job, Nanos, Occasion, Order,
     Overlap, OverlapPolicy, Pace, Phase, Plan, SimModel, SizeRange, Space, Stop, Strong, Target, Workload,
 };
-use iosonar_testkit::SplitMix;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ fn run(plan: &Plan) -> Checked {
 }
 
 /// A generated workload on simulated targets, from a seed.
-fn plan(dice: &mut SplitMix, targets: u16, requests: u64) -> Plan {
+fn plan(dice: &mut Dice, targets: u16, requests: u64) -> Plan {
     let is_aligned = dice.one_in(2);
     let unit = if is_aligned { 4096 } else { 512 };
     let most = unit * (2 + dice.below(14));
@@ -70,7 +70,7 @@ fn plan(dice: &mut SplitMix, targets: u16, requests: u64) -> Plan {
     let target = |number| Target { size: Some(ByteSize(4 << 20)), ..Target::new(format!("device-{number}")) };
     let mut plan =
         Plan::new(7 + dice.below(1 << 40), (0..targets).map(target).collect(), vec![Phase::of(jobs)]);
-    plan.seed = dice.next() >> 1;
+    plan.seed = dice.roll() >> 1;
     plan.engine = Engine::Sim(SimModel { jitter: Nanos(50_000), ..SimModel::default() });
     plan.overlap =
         Overlap { policy: POLICIES[dice.below(4) as usize], strong: Strong::Every, ..Overlap::default() };
@@ -298,7 +298,7 @@ fn injected_faults_are_found_and_named() {
             return ControlFlow::Break(());
         }
         for kind in &kinds {
-            let mut dice = SplitMix(seed << 8 | *kind as u64);
+            let mut dice = Dice(seed << 8 | *kind as u64);
             let targets = if *kind == InjectionKind::OtherTarget { 2 } else { 1 };
             let mut plan = plan(&mut dice, targets, 4_000);
             plan.inject = vec![Injection::new(*kind, Occasion::Every(100))];
@@ -326,7 +326,7 @@ fn injected_faults_are_found_and_named() {
 
 /// An honest device: errors, short transfers, conflicts, passes, and two targets that are one device.
 fn honest(seed: u64, requests: u64) -> Plan {
-    let mut dice = SplitMix(seed);
+    let mut dice = Dice(seed);
     let mut plan = plan(&mut dice, 1 + (seed % 2) as u16, requests);
     plan.phases[0].passes = 1 + dice.below(3) as u32;
     if let Engine::Sim(model) = &mut plan.engine {
@@ -394,7 +394,7 @@ fn an_honest_device_has_no_faults() {
 #[test]
 fn a_write_that_waits_for_its_data_is_read_first_once() {
     for seed in 0..30 {
-        let mut plan = plan(&mut SplitMix(seed), 2, 60);
+        let mut plan = plan(&mut Dice(seed), 2, 60);
         plan.targets.iter_mut().for_each(|target| target.path = "one".into());
         for job in &mut plan.phases[0].jobs {
             let Workload::Generated(generator) = &mut job.workload else { continue };
@@ -414,7 +414,7 @@ fn a_write_that_waits_for_its_data_is_read_first_once() {
 #[test]
 fn a_device_that_crashes_fails_from_then_on() {
     for seed in 0..8 {
-        let mut dice = SplitMix(seed);
+        let mut dice = Dice(seed);
         let mut plan = plan(&mut dice, 1, 2_000);
         let at = 100 + dice.below(1_000);
         plan.inject = vec![Injection::new(InjectionKind::Crash, Occasion::At(vec![at]))];
@@ -437,7 +437,7 @@ fn samples_outside_find_their_share() {
     let seeds = from_environment("SEEDS", 8);
     let (mut injected, mut found) = (0, 0);
     for seed in 0..seeds {
-        let mut dice = SplitMix(seed);
+        let mut dice = Dice(seed);
         let mut plan = plan(&mut dice, 1, 1_000);
         // A change has 8 sectors in the 1 MiB that no request covers; the samples lie in holes between requests, too.
         plan.verify.modes = "outside=500".parse().unwrap();

@@ -19,11 +19,6 @@ impl SplitMix {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// Draws whether something happens that does once in `n` times on average.
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
     /// Returns a fraction from 0 to below 1.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64

@@ -1,4 +1,4 @@
-//! Common parts of runs on the simulated device: a run from plan to records.
+//! Common parts of runs on the simulated device: numbers from a seed, and a run from plan to records.
 
 use iosonar_archive::{Archive, ArchiveWriter, Record, RunInfo};
 use iosonar_engine::{Control, Progress, prepare};
@@ -6,6 +6,27 @@ use iosonar_host::Root;
 use iosonar_plan::{Nanos, Plan};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Small numbers from a seed (splitmix64).
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.roll() % n
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
 
 /// A run that is over.
 pub struct Ran {
