@@ -13,7 +13,7 @@ mod merged;
 mod result;
 mod run_analysis;
 mod source;
-mod study;
+mod study_dir;
 pub mod traces;
 
 pub use analysis::{Analysis, AnalysisOptions, deskew, deskew_in};
@@ -36,7 +36,7 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-pub use study::{OpenArchiveError, Study, StudyKind, open_archive};
+pub use study_dir::{OpenArchiveError, Study, StudyKind, open_archive};
 
 /// An input of the analysis.
 pub struct Input {

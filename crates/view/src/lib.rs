@@ -24,7 +24,6 @@ mod mail_text;
 mod matrix_comparison_page;
 mod matrix_page;
 pub mod palette;
-mod parts;
 mod plot;
 mod raster;
 pub mod report;

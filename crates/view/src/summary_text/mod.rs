@@ -1,8 +1,9 @@
 //! The summary as plain ASCII text for a terminal, at most 79 columns wide.
 
+mod parts;
+
 use crate::health;
 use crate::lines::{Lines, ascii, shorten};
-use crate::parts;
 use crate::stamps;
 use crate::units::{self, Charset, Unit};
 use crate::verify_text;
