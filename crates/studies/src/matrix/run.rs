@@ -217,6 +217,7 @@ mod tests {
         drop(answer);
         let again = run(&session, &resumed).unwrap();
         assert!(again.part.is_none() && again.table.results.len() == 4);
+        drop(again);
         assert_eq!(plan(&session, &resumed).unwrap(), None);
         let error = run(&session, &new).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
