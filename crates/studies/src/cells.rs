@@ -14,10 +14,9 @@ const MOST_ERRORS: usize = 10;
 ///
 /// # Errors
 /// The records cannot be read.
-pub fn stats_of(archive: Archive, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Error> {
-    let input = Input::of_archive(archive).map_err(Error::refused)?;
+pub fn stats_of(input: &Input, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Error> {
     let (plan, _) = input.run();
-    cells(&input, &plan, info, until).map_err(Error::broke)
+    cells(input, &plan, info, until).map_err(Error::broke)
 }
 
 /// The machine of a run.
@@ -42,8 +41,7 @@ pub fn count_until(stonewall: bool) -> CountUntil {
 ///
 /// # Errors
 /// The records cannot be read.
-pub fn for_each_transfer(archive: Archive, mut f: impl FnMut(&Cell, &Record)) -> Result<(), Error> {
-    let input = Input::of_archive(archive).map_err(Error::refused)?;
+pub fn for_each_transfer(input: &Input, mut f: impl FnMut(&Cell, &Record)) -> Result<(), Error> {
     let (plan, _) = input.run();
     let wanted = [Fields::OP, Fields::OUTCOME, Fields::SUBMITTED, Fields::COMPLETED, Fields::EXECUTED];
     let wanted = wanted.into_iter().fold(Fields::ORIGIN, Fields::and);

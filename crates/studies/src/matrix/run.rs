@@ -10,6 +10,7 @@ use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_campaign::{Matrix, Unit};
 use iosonar_host::Root;
 use iosonar_host::environment::memory;
+use iosonar_inputs::Input;
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Error, Notice, Session, new_run_id};
 use iosonar_text::csv::Form;
@@ -125,7 +126,8 @@ impl Opened {
     fn keep_part(&mut self, archive: Archive, info: &RunInfo) -> Result<(), Error> {
         let Opened { study, matrix, .. } = self;
         study.table.machine = machine(&archive);
-        let stats = stats_of(archive, info, count_until(matrix.stonewall))?;
+        let input = Input::of_archive(archive).map_err(Error::refused)?;
+        let stats = stats_of(&input, info, count_until(matrix.stonewall))?;
         let failures = stats.iter().filter_map(failure_of);
         let errors: Vec<String> = failures.chain(errors_in_files(info)).collect();
         study.add(&stats, |table| {

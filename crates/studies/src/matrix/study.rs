@@ -6,6 +6,7 @@ use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Question, Table};
 use iosonar_host::output::{Gate, OutputName};
 use iosonar_host::{Root, other_writer};
+use iosonar_inputs::Input;
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
 use iosonar_runner::{Error, Session};
@@ -102,7 +103,8 @@ impl Study {
         for archive in archives {
             let info = archive.run().clone();
             let machine = machine(&archive);
-            let Ok(stats) = stats_of(archive, &info, count_until(self.question.stonewall)) else { continue };
+            let Ok(input) = Input::of_archive(archive) else { continue };
+            let Ok(stats) = stats_of(&input, &info, count_until(self.question.stonewall)) else { continue };
             let timed = self.question.timed;
             let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
             let added = self.table.add_missing(found);

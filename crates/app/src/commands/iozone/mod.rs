@@ -294,21 +294,20 @@ fn report(
     timings: &Timings,
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
-    let (info, summary) = match settings.out {
-        Some(_) => {
-            let Concluded { info, figures, .. } =
-                session::conclude(ended, SummaryOptions::default(), timings)?;
-            (info, figures.summary)
-        }
-        None => {
-            let input = Input::of_archive(Archive::open(&dir)?)?;
-            (ended.info, Figures::of(&input, &SummaryOptions::default())?.summary)
-        }
+    let concluded = match settings.out {
+        Some(_) => Ok(session::conclude(ended, SummaryOptions::default(), timings)?),
+        None => Err(ended.info),
     };
-    info.means.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
+    // All that follows reads this one.
     let archive = Archive::open(&dir)?;
     let machine = machine(&archive);
-    let stats = stats_of(archive, &info, count_until(matrix.stonewall))?;
+    let input = Input::of_archive(archive)?;
+    let (info, summary) = match concluded {
+        Ok(Concluded { info, figures, .. }) => (info, figures.summary),
+        Err(info) => (info, Figures::of(&input, &SummaryOptions::default())?.summary),
+    };
+    info.means.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
+    let stats = stats_of(&input, &info, count_until(matrix.stonewall))?;
     let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
     let errors = errors_in_files(&info);
     let table = Table::of(&stats, settings.timed(), TOOL, &format!("iozone {}", settings.typed));
@@ -328,9 +327,9 @@ fn report(
     if settings.trace_offsets {
         let out: Box<dyn Write> =
             if is_taken { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) };
-        offsets::print_offsets(Archive::open(&dir)?, out)?;
+        offsets::print_offsets(&input, out)?;
     }
-    reservations.write_logs(Archive::open(&dir)?, info.started_unix_ns)?;
+    reservations.write_logs(&input, info.started_unix_ns)?;
     let text = printed(settings, matrix, &table, &machine);
     match is_taken {
         true => print_lines(text.trim_end()),

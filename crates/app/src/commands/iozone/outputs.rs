@@ -1,11 +1,11 @@
 //! Output files of IOzone's reports.
 
 use crate::exit::Failure;
-use iosonar_archive::Archive;
 use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{LogName, LoggedRequest, Logs, Settings, workbook, worksheet};
 use iosonar_host::Root;
 use iosonar_host::output::{Existing, Gate, OutputError, OutputName, Reserved, Role};
+use iosonar_inputs::Input;
 use iosonar_studies::cells::for_each_transfer;
 use iosonar_text::csv;
 use std::io::Write;
@@ -83,7 +83,7 @@ impl Reservations {
     }
 
     /// Fills the log files from the requests of a run.
-    pub fn write_logs(&mut self, archive: Archive, started_unix_ns: u64) -> Result<(), Failure> {
+    pub fn write_logs(&mut self, input: &Input, started_unix_ns: u64) -> Result<(), Failure> {
         if self.logs.is_empty() {
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl Reservations {
         let open = files.iter_mut().map(|(name, file)| (name.clone(), Box::new(file) as Box<dyn Write>));
         let mut logs = Logs::new(open.collect(), &stamp);
         let mut written = Ok(());
-        for_each_transfer(archive, |cell, record| {
+        for_each_transfer(input, |cell, record| {
             let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
             let request = LoggedRequest {
                 stream: record.target,

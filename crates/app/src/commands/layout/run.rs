@@ -21,6 +21,7 @@ use iosonar_engine::Prepared;
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_host::output::check_absent;
 use iosonar_host::{Layer, Root, file_system_of};
+use iosonar_inputs::Input;
 use iosonar_inputs::SummaryOptions;
 use iosonar_layout::{Map, MapsJson};
 use iosonar_os::create::{new_dirs, new_file};
@@ -167,7 +168,7 @@ fn perform_part(
     let archive = Archive::open(dir)?;
     let machine = machine(&archive).words;
     let reads = device_reads(&archive)?;
-    let stats = stats_of(archive, &info, CountUntil::OwnEnd)?;
+    let stats = stats_of(&Input::of_archive(archive)?, &info, CountUntil::OwnEnd)?;
     stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
     let failed = stats.iter().any(|stats| !stats.is_whole);
     Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false, is_fake) })
