@@ -14,10 +14,15 @@ const EARLIER: [(&[&str], &[&str]); 6] = [
 
 /// A command line with the present name of its command.
 pub fn renamed(mut args: Vec<OsString>) -> Vec<OsString> {
-    let starts_with = |earlier: &[&str]| args.get(1..=earlier.len()).is_some_and(|words| words == earlier);
+    let is_help = args.get(1).is_some_and(|word| word == "help");
+    let at = if is_help { 2 } else { 1 };
+    let starts_with =
+        |earlier: &[&str]| args.get(at..at + earlier.len()).is_some_and(|words| words == earlier);
     let found = EARLIER.iter().find(|(earlier, _)| starts_with(earlier));
     if let Some((earlier, present)) = found {
-        args.splice(1..=earlier.len(), present.iter().map(OsString::from));
+        // Help is of commands, without options.
+        let present = present.iter().filter(|word| !is_help || !word.starts_with('-'));
+        args.splice(at..at + earlier.len(), present.map(OsString::from));
     }
     args
 }
@@ -34,7 +39,8 @@ mod tests {
         };
         assert_eq!(renamed("iosonar layout evict x"), "iosonar cache evict x");
         assert_eq!(renamed("iosonar judge r --json"), "iosonar explain --again --brief r --json");
-        for present in ["iosonar", "iosonar layout map filter", "iosonar show generate"] {
+        assert_eq!(renamed("iosonar help judge"), "iosonar help explain");
+        for present in ["iosonar", "iosonar help", "iosonar layout map filter", "iosonar show generate"] {
             assert_eq!(renamed(present), present);
         }
     }

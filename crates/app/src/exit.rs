@@ -145,7 +145,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
             Err(other) => other,
         };
         let is_refused = error.is::<OpenError>()
-            || matches!(error.downcast_ref(), Some(FiguresError::Open(_)))
+            || matches!(error.downcast_ref(), Some(FiguresError::Open(_) | FiguresError::Load(_)))
             || matches!(
                 error.downcast_ref(),
                 Some(ComparisonError::Load(_) | ComparisonError::NoLatencies(_))
@@ -167,8 +167,10 @@ fn archive_error(error: &anyhow::Error) -> Option<&ArchiveError> {
     fn inner(error: &std::io::Error) -> Option<&ArchiveError> {
         error.get_ref()?.downcast_ref()
     }
-    if let Some(FiguresError::Records(error)) = error.downcast_ref() {
-        return inner(error);
+    match error.downcast_ref() {
+        Some(FiguresError::Records(error) | FiguresError::Load(error)) => return inner(error),
+        Some(FiguresError::Archive(error)) => return Some(error),
+        Some(FiguresError::Open(_)) | None => {}
     }
     if let Some(ComparisonError::Load(error) | ComparisonError::Records(error)) = error.downcast_ref() {
         return inner(error);

@@ -3,24 +3,23 @@
 use crate::output::print_message;
 use iosonar_runner::{Notice, Observer, Progress, Stage};
 use std::io::{IsTerminal, Write, stderr};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How often a line is printed where there is no terminal.
-const LINES: Duration = Duration::from_secs(10);
+/// Seconds between two lines where there is no terminal.
+const LINES: u64 = 10;
 
 /// Prints the reports of a session, and its progress if wanted.
 #[derive(Debug)]
 pub struct ProgressLine {
     is_wanted: bool,
-    /// Elapsed time of the last printed line, where there is no terminal.
-    printed: Mutex<Duration>,
+    /// Number of the last printed line, where there is no terminal.
+    printed: AtomicU64,
 }
 
 impl ProgressLine {
     /// A line that is shown if it is wanted.
     pub fn new(is_wanted: bool) -> ProgressLine {
-        ProgressLine { is_wanted, printed: Mutex::default() }
+        ProgressLine { is_wanted, printed: AtomicU64::new(0) }
     }
 
     /// Removes the line from a terminal.
@@ -51,9 +50,8 @@ impl Observer for ProgressLine {
             let _ = write!(stderr(), "\r\x1b[K{}", progress.text);
             return;
         }
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if progress.elapsed.saturating_sub(*printed) >= LINES {
-            *printed = progress.elapsed;
+        let number = progress.elapsed.as_secs() / LINES;
+        if self.printed.fetch_max(number, Relaxed) < number {
             print_message(progress.text);
         }
     }

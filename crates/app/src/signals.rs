@@ -122,6 +122,8 @@ pub enum Phase {
     Running = 1,
     /// The run has ended, and its result is being finished.
     Finishing = 2,
+    /// The same, after a signal was answered with that. The next signal ends the program.
+    FinishingReported = 5,
 }
 
 /// The current state.
@@ -148,14 +150,14 @@ impl Listener {
         let kept = Arc::new(Mutex::new(kept.to_string()));
         let aborted = kept.clone();
         let listen = move || {
-            let mut was_told = false;
             for signal in signals.forever() {
                 let phase = present.load(Relaxed);
                 match signal {
                     SIGTSTP => stop_for_a_while(),
                     SIGUSR1 => STATUS_WANTED.store(true, Relaxed),
-                    _ if phase == Phase::Finishing as u8 && control.signal().is_none() && !was_told => {
-                        was_told = true;
+                    _ if phase == Phase::Finishing as u8 && control.signal().is_none() => {
+                        let reported = Phase::FinishingReported as u8;
+                        let _ = present.compare_exchange(phase, reported, Relaxed, Relaxed);
                         print_lines(
                             "\niosonar: the run is over, its result is being finished (a second Ctrl-C aborts)",
                         );

@@ -44,18 +44,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
     ("judge", &["analyze", "archive", "evidence", "plan", "text"]),
     (
         "inputs",
-        &[
-            "analyze",
-            "archive",
-            "capture",
-            "dialect-blkreplay",
-            "evidence",
-            "judge",
-            "os",
-            "plan",
-            "text",
-            "trace",
-        ],
+        &["analyze", "archive", "dialect-blkreplay", "evidence", "judge", "os", "plan", "text", "trace"],
     ),
     (
         "runner",
@@ -79,6 +68,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "host",
             "inputs",
             "judge",
+            "load",
             "os",
             "plan",
             "runner",
@@ -398,7 +388,7 @@ fn circles_of_files_are_small() {
 /// A ratchet: a command is arguments, a question and what is printed. Longer ones wait for their move to `studies`.
 #[test]
 fn commands_become_short() {
-    const LONG: usize = 34;
+    const LONG: usize = 26;
     let is_long = |(path, text): &(PathBuf, String)| {
         path.to_string_lossy().contains("app/src/commands/") && product(text).lines().count() > 120
     };

@@ -16,4 +16,4 @@ mod tracepoints;
 pub use cleanup::{Cleaned, cleanup};
 pub use error::CaptureError;
 pub use recorder::{Interface, Recorder, Round, Settings, Watch, is_recording};
-pub use segments::{Segments, Stored, segment_files};
+pub use segments::{Segments, Stored};

@@ -2,16 +2,15 @@
 
 use iosonar_os::made::{Made, new_file};
 use iosonar_trace::kernel::Event;
-use iosonar_trace::kernel::segment::SegmentWriter;
+use iosonar_trace::kernel::segment::{ENDING, SegmentWriter};
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Number of segments of a limited recording, so that only a part of it is removed when it is full.
 const PARTS: u64 = 8;
-const ENDING: &str = "events";
 
 /// Statistics of the segments on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -131,23 +130,21 @@ fn create(dir: &Path, number: u64) -> io::Result<(SegmentWriter<File>, Made)> {
     Ok((SegmentWriter::new(file)?, made))
 }
 
-/// Segments of a directory, in time order.
-///
-/// # Errors
-/// Reading the directory failed.
-pub fn segment_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files: Vec<PathBuf> = fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|e| e == ENDING));
-    files.sort();
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use iosonar_plan::Nanos;
     use iosonar_trace::Process;
     use iosonar_trace::kernel::{Action, Device, Rwbs};
+    use std::fs;
+
+    /// Segments of a directory, in time order.
+    fn segment_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut files: Vec<PathBuf> = fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|e| e == ENDING));
+        files.sort();
+        Ok(files)
+    }
 
     fn event(n: u64) -> Event {
         Event {

@@ -87,7 +87,7 @@ impl Analysis {
             most_in_flight: merged.is_recorded(),
             ..if is_run { RunAnalysis::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
         };
-        let read = || pass(&merged, merged.targets(), limits, &wanted);
+        let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(FiguresError::Load);
         let was_ordered = merged.displacement() < DISPLACEMENT;
         let mut found = read()?;
         if found.late > 0 && was_ordered && merged.displacement() == DISPLACEMENT {
@@ -106,7 +106,7 @@ impl Analysis {
                 most_in_flight: true,
                 ..RunAnalysis::everything()
             };
-            let found = pass(&timed, timed.targets(), limits, &wanted)?;
+            let found = pass(&timed, timed.targets(), limits, &wanted).map_err(FiguresError::Load)?;
             late = late.max(found.late);
             run = RunAnalysis::of(found, &timed, None, &summarized);
         }

@@ -22,6 +22,9 @@ pub enum FiguresError {
     /// The records cannot be read.
     #[error(transparent)]
     Records(#[from] io::Error),
+    /// A load cannot be read.
+    #[error(transparent)]
+    Load(io::Error),
     /// The inputs have too many targets.
     #[error(transparent)]
     Open(#[from] OpenError),

@@ -67,11 +67,19 @@ impl Error {
     }
 }
 
-/// Without a place for temporary files a question is refused; any other error breaks the work.
+/// Without a place for temporary files, or with damaged records, a question is refused; any other error breaks the work.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
-        if is_explained(&error) { Error::refused(error) } else { Error::broke(error) }
+        let archive = error.get_ref().and_then(|inner| inner.downcast_ref::<ArchiveError>());
+        match is_explained(&error) || archive.is_some_and(is_damaged) {
+            true => Error::refused(error),
+            false => Error::broke(error),
+        }
     }
+}
+
+fn is_damaged(error: &ArchiveError) -> bool {
+    !matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_))
 }
 
 /// An input that cannot be opened is refused.
@@ -84,8 +92,7 @@ impl From<OpenError> for Error {
 /// A damaged archive is refused; otherwise the work broke.
 impl From<ArchiveError> for Error {
     fn from(error: ArchiveError) -> Error {
-        let broke = matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_));
-        if broke { Error::broke(error) } else { Error::refused(error) }
+        if is_damaged(&error) { Error::refused(error) } else { Error::broke(error) }
     }
 }
 
@@ -95,6 +102,7 @@ impl From<FiguresError> for Error {
             FiguresError::Open(error) => error.into(),
             FiguresError::Archive(error) => error.into(),
             FiguresError::Records(error) => error.into(),
+            FiguresError::Load(error) => Error::refused(error),
         }
     }
 }

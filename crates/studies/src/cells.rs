@@ -16,7 +16,7 @@ const MOST_ERRORS: usize = 10;
 /// The records cannot be read.
 pub fn stats_of(input: &Input, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Error> {
     let (plan, _) = input.run();
-    cells(input, &plan, info, until).map_err(Error::broke)
+    Ok(cells(input, &plan, info, until)?)
 }
 
 /// The machine of a run.
@@ -52,7 +52,7 @@ pub fn for_each_transfer(input: &Input, mut f: impl FnMut(&Cell, &Record)) -> Re
         }
     };
     for part in 0..input.parts() {
-        input.read_part(part, wanted, &mut |piece| piece.iter().for_each(&mut one)).map_err(Error::broke)?;
+        input.read_part(part, wanted, &mut |piece| piece.iter().for_each(&mut one))?;
     }
     Ok(())
 }

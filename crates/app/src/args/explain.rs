@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The verdict is the one that was kept with the result. --again judges the result with the thresholds of this version.
 
-Exit code 4 with --brief: the figures are fake. 3 with --strict: the verdict is 'read with care'.
+Exit code 4 with --brief, --json or --strict: the figures are fake. 3 with --strict: the verdict is 'read with care'.
 
 Examples:
   iosonar explain first                        what was seen, why it matters, and the remedy
@@ -26,7 +26,7 @@ pub struct ExplainArgs {
     /// Print the judgement as JSON
     #[arg(long)]
     pub json: bool,
-    /// End with exit code 3 if the verdict is 'read with care'
+    /// End with exit code 3 if the verdict is 'read with care', and with 4 if it is 'FAKE'
     #[arg(long)]
     pub strict: bool,
 }

@@ -7,8 +7,7 @@ use crate::presentation;
 use crate::progress::while_reading;
 use anyhow::anyhow;
 use iosonar_analyze::Needs;
-use iosonar_inputs::Analysis;
-use iosonar_inputs::Input;
+use iosonar_inputs::{Analysis, Input};
 use iosonar_text::csv::{Cell, Form, table};
 use serde_json::Value;
 

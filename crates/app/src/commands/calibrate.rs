@@ -13,7 +13,7 @@ use iosonar_view::{CalibrationText, ClockText, EngineText, TimerText, show_calib
 pub fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let question = Question { rounds: args.rounds, length: args.duration, dir: args.dir.clone() };
     let answer = calibrate::run(&session::ending_on_signal()?, &question)?;
-    print(&if args.json { format!("{:#}\n", answer.json()) } else { text(&answer) })?;
+    print(&if args.json { format!("{:#}\n", answer.to_json()) } else { text(&answer) })?;
     Ok(if answer.is_whole() { Exit::Fine } else { Exit::Failed })
 }
 

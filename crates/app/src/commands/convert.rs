@@ -53,7 +53,7 @@ fn question(args: &ConvertArgs) -> Result<Question, Failure> {
             SplitArg::Process => Split::Process,
         }),
         fio_file: args.fio_file.clone(),
-        verb: "convert",
+        origin: None,
     })
 }
 

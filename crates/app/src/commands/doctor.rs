@@ -13,7 +13,7 @@ use iosonar_view::{Examination, show_examination};
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let question = Question { target: args.target.clone(), claim: args.claim, quiet: args.quiet };
     let answer = doctor::run(&session::printing(), &question)?;
-    print(&if args.json { format!("{:#}\n", answer.json()) } else { text(&answer) })?;
+    print(&if args.json { format!("{:#}\n", answer.to_json()) } else { text(&answer) })?;
     Ok(match answer.is_fake() {
         true => Exit::Fake,
         false if args.strict && answer.needs_care() => Exit::Cautioned,

@@ -22,7 +22,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         print_at_length(args, &judgement)?;
     }
     Ok(match judgement.verdict {
-        Verdict::Fake if args.brief => Exit::Fake,
+        Verdict::Fake if args.brief || args.json || args.strict => Exit::Fake,
         Verdict::Care if args.strict => Exit::Cautioned,
         _ => Exit::Fine,
     })

@@ -140,7 +140,7 @@ fn import_latencies(file: &Path, args: &ImportArgs) -> Result<Exit, Failure> {
         reading: Reading::default(),
         split: None,
         fio_file: String::new(),
-        verb: "import",
+        origin: Some(format!("made by iosonar import of {}", shown(&file))),
     };
     let answer = convert::run(&session::printing(), &question, &mut io::sink())?;
     print_answer(&answer);

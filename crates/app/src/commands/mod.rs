@@ -67,7 +67,6 @@ pub use xdd::{as_xdd, xdd};
 
 use crate::args::common::LimitArgs;
 use crate::exit::Failure;
-use crate::presentation;
 use iosonar_analyze::Limits;
 use iosonar_archive::Archive;
 use iosonar_inputs::open_archive;
@@ -99,9 +98,4 @@ impl From<&LimitArgs> for Limits {
 /// Number of processors that this process may use.
 fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
-}
-
-/// Kernel and the first target's scheduler, for pictures.
-pub fn headline(archive: &Archive) -> iosonar_view::Headline {
-    presentation::headline(&archive.environment())
 }

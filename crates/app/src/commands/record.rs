@@ -23,7 +23,8 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     if args.cleanup {
         return clean(&args.devices);
     }
-    let question = question(args)?;
+    let mut question = question(args);
+    question.check()?;
     let control = Arc::new(Control::default());
     if args.measure_overhead {
         signals::stop_on_signal(control.clone(), || {
@@ -33,6 +34,9 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         })?;
         print(&overhead::measure(&session(args, control), &question)?.to_string())?;
         return Ok(Exit::Fine);
+    }
+    if args.out.is_none() {
+        question.out = new_name(&args.devices)?;
     }
     let dir = question.out.clone();
     signals::stop_on_signal(control.clone(), move || print_aborted(is_left(), &dir))?;
@@ -47,11 +51,11 @@ fn session(args: &RecordArgs, control: Arc<Control>) -> Session {
     Session { control, observer: Arc::new(ProgressLine::new(!args.no_progress)), command: command_line() }
 }
 
-fn question(args: &RecordArgs) -> Result<Question, Failure> {
-    let out = args.out.clone().map(Ok).unwrap_or_else(|| new_name(&args.devices))?;
-    Ok(Question {
+/// The question as typed; without a typed name of the result, its name is that of a device.
+fn question(args: &RecordArgs) -> Question {
+    Question {
         devices: args.devices.clone(),
-        out,
+        out: args.out.clone().unwrap_or_default(),
         duration: args.duration,
         watch: match args.at {
             WatchArg::Queue => Watch::Queue,
@@ -64,7 +68,7 @@ fn question(args: &RecordArgs) -> Result<Question, Failure> {
         segment: args.segment,
         max_size: args.max_size,
         buffer: args.buffer,
-    })
+    }
 }
 
 /// `DEVICE-DATE-TIME.iosonar`, and a number after it if that exists.

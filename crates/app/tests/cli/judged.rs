@@ -114,3 +114,26 @@ fn help_names_the_code_of_bad_data() {
         assert!(help.contains("5 data was not"), "{command}: {help}");
     }
 }
+
+#[test]
+fn explain_shows_the_kept_verdict_and_judges_again_on_request() {
+    let lab = lab();
+    lab.run(&format!(
+        "run -t dev --engine sim --size 1g --rw randread --bs 4k --number-ios 500 {CLEAN} --no-progress -o r"
+    ));
+    let summary = lab.path("r/summary.json");
+    let mut kept: Value = serde_json::from_str(&std::fs::read_to_string(&summary).unwrap()).unwrap();
+    kept["judgement"]["verdict"] = "fake".into();
+    kept["judgement"]["sentence"] = "FAKE, says the result".into();
+    std::fs::write(&summary, kept.to_string()).unwrap();
+    assert!(lab.expect(0, "explain r").out.contains("FAKE, says the result"));
+    for option in ["--brief", "--json", "--strict"] {
+        let ended = lab.run(&format!("explain r {option}"));
+        assert_eq!(ended.code, 4, "{option}: {}", ended.out);
+        assert!(ended.out.contains("FAKE, says the result"), "{option}: {}", ended.out);
+    }
+    for again in ["explain r --again --brief", "judge r"] {
+        assert!(!lab.expect(0, again).out.contains("FAKE"), "{again}");
+    }
+    assert!(lab.expect(0, "help judge").out.contains("iosonar explain"));
+}

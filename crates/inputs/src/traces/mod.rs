@@ -11,7 +11,6 @@ mod trace;
 pub use devices::{DeviceNames, Matched, matched};
 pub use open::open;
 pub use reading::Reading;
-pub use recorded::Recorded;
-pub use recording::{FromSegments, from_segments, recorded_at};
+pub use recording::{from_segments, recorded_at};
 pub use selected::OTHERS;
 pub use trace::{Device, EVENTS, Trace};

@@ -2,14 +2,14 @@
 
 use crate::OpenError;
 use iosonar_archive::{EVENTS, RecordingFacts};
-use iosonar_capture::segment_files;
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_trace::Requests;
-use iosonar_trace::kernel::segment::Segments;
+use iosonar_trace::kernel::segment::{ENDING, Segments};
 use iosonar_trace::kernel::{At, Paired, Timing};
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Requests of the events of a recording.
 pub type FromSegments = Paired<Segments<'static, File>>;
@@ -56,4 +56,12 @@ pub fn from_segments(
     Ok(Paired::new(Segments::new(files.into_iter().map(File::open)), at, timing)
         .since(Nanos(facts.origin_monotonic_ns))
         .named(facts.devices.clone()))
+}
+
+/// The segments of a directory, in time order.
+fn segment_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == ENDING));
+    files.sort();
+    Ok(files)
 }

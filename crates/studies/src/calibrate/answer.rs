@@ -275,7 +275,7 @@ impl Answer {
     }
 
     /// The answer as JSON.
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!(self)
     }
 }

@@ -19,7 +19,7 @@ pub(super) enum Clock {
     Later,
     /// They are of different boots or machines.
     Different,
-    /// One of them is of a version that did not record the boot.
+    /// The boot of one of them is unknown.
     Untold(Span),
 }
 
@@ -78,7 +78,7 @@ impl Clock {
                     .into(),
             ),
             Clock::Untold(_) => Some(
-                "whether they are of one start of one machine is not known (an earlier version wrote one of them): it is taken \
+                "whether they are of one start of one machine is not known: it is taken \
                  for granted, and only what was recorded during the run counts"
                     .into(),
             ),

@@ -19,8 +19,8 @@ pub struct Question {
     pub split: Option<Split>,
     /// File name in a log of fio.
     pub fio_file: String,
-    /// The verb in the output's line on its origin.
-    pub verb: &'static str,
+    /// Start of the output's line on the origin of its requests; `None`: that they were converted, and the names of the inputs.
+    pub origin: Option<String>,
 }
 
 /// By what an output is split.

@@ -21,7 +21,7 @@ pub fn run(session: &Session, question: &Question, standard_output: &mut dyn Wri
         form: question.form,
         block: reading.block,
         fio_file: question.fio_file.clone(),
-        origin: origin(question.verb, &trace),
+        origin: origin(question, &trace),
     };
     let mut outputs = Outputs::new(how, &question.out, question.split.is_some())?;
     let damaged = copy(session, question, &mut trace, &mut outputs)?;
@@ -37,10 +37,14 @@ pub fn run(session: &Session, question: &Question, standard_output: &mut dyn Wri
 }
 
 /// The source of the requests, for a line of the output.
-fn origin(verb: &str, trace: &Trace) -> String {
-    let names: Vec<String> = trace.name.split(", ").map(base_name).collect();
+fn origin(question: &Question, trace: &Trace) -> String {
+    let converted = || {
+        let names: Vec<String> = trace.name.split(", ").map(base_name).collect();
+        format!("made by iosonar convert of {}", names.join(", "))
+    };
+    let origin = question.origin.clone().unwrap_or_else(converted);
     let counted = trace.at.map(|(at, timing)| format!("; {}", counted_as(at, timing))).unwrap_or_default();
-    format!("made by iosonar {verb} of {} ({}){counted}", names.join(", "), trace.format)
+    format!("{origin} ({}){counted}", trace.format)
 }
 
 fn base_name(path: &str) -> String {
@@ -122,7 +126,7 @@ mod tests {
             reading: Reading::default(),
             split: None,
             fio_file: "/dev/replayed".into(),
-            verb: "convert",
+            origin: None,
         }
     }
 

@@ -60,7 +60,7 @@ impl Answer {
     }
 
     /// The answer as JSON.
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let others: Vec<_> = self.others.iter().map(other_json).collect();
         let verdicts: Map<_, _> =
             self.verdicts.iter().map(|(claim, text)| (claim.clone(), json!(text))).collect();

@@ -128,7 +128,7 @@ mod tests {
         assert!(answer.writing.as_ref().is_some_and(|text| text.starts_with("allowed")), "{answer:?}");
         let claims: Vec<&str> = answer.verdicts.iter().map(|(claim, _)| claim.as_str()).collect();
         assert_eq!(claims, ["device", "filesystem", "cache"]);
-        assert_eq!(answer.json()["claim"], "filesystem");
+        assert_eq!(answer.to_json()["claim"], "filesystem");
         std::fs::remove_file(&file).unwrap();
         let answer = examine(folder.path()).unwrap();
         assert_eq!((answer.what.as_str(), &answer.writing, &answer.probe), ("a directory", &None, &None));

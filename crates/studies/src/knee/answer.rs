@@ -129,7 +129,7 @@ impl Answer {
     }
 
     /// The answer as `knee.json` keeps it.
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!(self)
     }
 }

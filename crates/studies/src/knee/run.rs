@@ -4,8 +4,7 @@ use super::answer::Answer;
 use super::question::{MOST_RATE, Question};
 use super::ramp::{self, Ramp};
 use iosonar_analyze::knee::{Doubt, KneeVerdict};
-use iosonar_host::Root;
-use iosonar_host::output::{Gate, OutputName};
+use iosonar_host::output::check_absent;
 use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::made::Undo;
 use iosonar_plan::{Nanos, Rising, RisingShape};
@@ -31,15 +30,13 @@ const ANSWER: &str = "knee.json";
 /// the answer says so.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     question.check()?;
-    Gate::new(&Root::default())
-        .check_absent(&OutputName::new("--out", &question.out))
-        .map_err(Error::refused)?;
+    check_absent("--out", &question.out).map_err(Error::refused)?;
     let mut search = Search { session, question, folder: Folder::default(), ramps: Vec::new() };
     search.execute()?;
     let answer = Answer::of(question, &search.ramps)?;
     let path = question.out.join(ANSWER);
     new_file(&path)
-        .and_then(|mut file| file.write_all(format!("{:#}\n", answer.json()).as_bytes()))
+        .and_then(|mut file| file.write_all(format!("{:#}\n", answer.to_json()).as_bytes()))
         .map_err(|error| Error::broke(error).context(format!("cannot write {}", shown(&path))))?;
     Ok(answer)
 }
@@ -182,7 +179,7 @@ mod tests {
             "{remarks}"
         );
         let kept = std::fs::read_to_string(question.out.join(ANSWER)).unwrap();
-        assert_eq!(kept, format!("{:#}\n", answer.json()));
+        assert_eq!(kept, format!("{:#}\n", answer.to_json()));
         assert!(names.iter().all(|name| question.out.join(name).is_dir()));
     }
 

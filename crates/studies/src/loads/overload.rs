@@ -75,14 +75,15 @@ fn base_of(load: &Path) -> String {
 }
 
 fn cut(session: &Session, question: &Overload) -> Result<Snippets, Error> {
-    let mut cutter =
-        Cutter::new(question.window).context("cannot keep the requests").map_err(Error::broke)?;
+    let mut cutter = Cutter::new(question.window)
+        .map_err(|error| Error::from(error).context("cannot keep the requests"))?;
     for path in &question.loads {
         let load = read(session, path, iosonar_inputs::text(path)?, question.reading, true)?;
         cutter.add(load).with_context(|| shown(&path).to_string()).map_err(Error::refused)?;
     }
-    let snippets =
-        cutter.finish(question.keep_rest).context("cannot keep the requests").map_err(Error::broke)?;
+    let snippets = cutter
+        .finish(question.keep_rest)
+        .map_err(|error| Error::from(error).context("cannot keep the requests"))?;
     if !snippets.order().is_empty() {
         return Ok(snippets);
     }

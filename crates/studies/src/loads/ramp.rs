@@ -25,16 +25,11 @@ pub fn ramp(session: &Session, question: &Ramp, standard_output: &mut dyn Write)
     let notices = notices(session, &question.load);
     let requests = filtered(text, &Pipeline::default(), question.skip_bad, &Room::default(), notices);
     let requests = requests.map_err(Error::refused)?.zip(ramp::times(question.growth));
-    write(
-        session,
-        standard_output,
-        &question.out,
-        requests.map(|(request, time)| {
-            let request =
-                request.with_context(|| shown(&question.load).to_string()).map_err(Error::refused)?;
-            Ok(TimedRequest { time, ..request })
-        }),
-    )
+    let requests = requests.map(|(request, time)| {
+        let request = request.with_context(|| shown(&question.load).to_string()).map_err(Error::refused)?;
+        Ok(TimedRequest { time, ..request })
+    });
+    write(session, standard_output, &question.out, || Ok(requests))
 }
 
 /// Makes a load of a load by filters; returns the number of its requests. A load without requests leaves no output.
@@ -47,17 +42,21 @@ pub fn filter(session: &Session, question: &Filter, standard_output: &mut dyn Wr
     };
     let (text, room) = (text(&question.load)?, filter_room(&Root::default()));
     let notices = notices(session, &question.load);
-    let requests = filtered(text, &question.steps, question.skip_bad, &room, notices).map_err(refused)?;
-    write(session, standard_output, &question.out, requests.map(|request| request.map_err(refused)))
+    write(session, standard_output, &question.out, || {
+        let requests = filtered(text, &question.steps, question.skip_bad, &room, notices).map_err(refused)?;
+        Ok(requests.map(|request| request.map_err(refused)))
+    })
 }
 
-fn write(
+/// Writes a load. `requests` is called when the output is there: filters start commands.
+fn write<I: Iterator<Item = Result<TimedRequest, Error>>>(
     session: &Session,
     standard_output: &mut dyn Write,
     path: &Path,
-    requests: impl Iterator<Item = Result<TimedRequest, Error>>,
+    requests: impl FnOnce() -> Result<I, Error>,
 ) -> Result<u64, Error> {
     NewLoad { option: "--out", path }.write(session, standard_output, |mut out| {
+        let requests = requests()?;
         writeln!(out, "{LOAD_HEADER}")?;
         let mut count = 0;
         for request in requests {

@@ -4,8 +4,8 @@ use crate::cells::{count_until, machine, stats_of};
 use iosonar_analyze::CellStats;
 use iosonar_archive::{Archive, TOOL, remove_archive};
 use iosonar_campaign::{CellResult, Question, Table};
-use iosonar_host::output::{Gate, OutputName};
-use iosonar_host::{Root, other_writer};
+use iosonar_host::other_writer;
+use iosonar_host::output::check_absent;
 use iosonar_inputs::Input;
 use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
@@ -39,7 +39,7 @@ pub(super) struct Study {
 impl Study {
     /// Plans a new matrix; nothing is created yet.
     pub fn planned(session: &Session, question: Question, dir: PathBuf) -> Result<Study, Error> {
-        Gate::new(&Root::default()).check_absent(&OutputName::new("--out", &dir)).map_err(Error::refused)?;
+        check_absent("--out", &dir).map_err(Error::refused)?;
         let table = Table::empty(TOOL, &session.command);
         Ok(Study { dir, question, table, is_own: true, lock: None, csv_form: Form::default() })
     }

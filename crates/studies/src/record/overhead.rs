@@ -45,6 +45,7 @@ pub struct Overhead {
 /// # Errors
 /// The duration is too short, the kernel refuses, or nothing uses the devices.
 pub fn measure(session: &Session, question: &Question) -> Result<Overhead, Error> {
+    question.check()?;
     let asked = question.duration.map_or(20, |d| d.0 / 1_000_000_000) / 2;
     if asked < 3 {
         return Err(Error::refused_because(

@@ -2,6 +2,7 @@
 
 use iosonar_capture::{Interface, Watch};
 use iosonar_plan::{ByteSize, Nanos};
+use iosonar_runner::Error;
 use std::path::PathBuf;
 
 /// Which devices to record, and how.
@@ -25,7 +26,26 @@ pub struct Question {
     pub buffer: ByteSize,
 }
 
+/// Least size that a recording is limited to.
+const LEAST_SIZE: u64 = 1 << 20;
+
 impl Question {
+    /// Refuses what cannot be recorded on any device.
+    ///
+    /// # Errors
+    /// The limit of the size is too small, or both events are to be watched, which is for the order of requests.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.max_size.is_some_and(|size| size.0 < LEAST_SIZE) {
+            return Err(Error::refused_because(
+                "--max-size: give 1MiB at least, or nothing would be left of a recording",
+            ));
+        }
+        if self.watch == Watch::Order {
+            return Err(Error::refused_because("a recording has queued or issued requests, not both"));
+        }
+        Ok(())
+    }
+
     /// Queued requests of some devices, through tracepoints, until the session is stopped.
     pub fn new(devices: Vec<PathBuf>, out: PathBuf) -> Question {
         Question {

@@ -22,19 +22,12 @@ const LATEST: Duration = Duration::from_secs(1);
 /// How often progress is shown.
 const SHOWN: Duration = Duration::from_secs(1);
 
-/// Least size that a recording is limited to.
-const LEAST_SIZE: u64 = 1 << 20;
-
 /// Records the block I/O of live devices. A stop of the session is the normal end.
 ///
 /// # Errors
 /// A path is no whole disk, the kernel refuses, or the archive cannot be written. Whatever was recorded is kept.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
-    if question.max_size.is_some_and(|size| size.0 < LEAST_SIZE) {
-        return Err(Error::refused_because(
-            "--max-size: give 1MiB at least, or nothing would be left of a recording",
-        ));
-    }
+    question.check()?;
     let devices = Devices::find(&question.devices)?;
     devices.check(question.watch)?;
     // Nothing is created on disk before the kernel has agreed.

@@ -18,7 +18,11 @@ impl Targets {
     /// Finds the targets of a result.
     pub fn find(session: &Session, archive: &Archive, question: &Question) -> Result<Targets, Error> {
         let known: Vec<&Path> = archive.plan().targets.iter().map(|target| target.path.as_path()).collect();
-        if let Some((old, new)) = question.moved.iter().find(|(old, _)| !known.contains(&old.as_path())) {
+        if let Some((old, new)) = question
+            .moved
+            .iter()
+            .find(|(old, _)| !known.iter().any(|path| path.as_os_str() == old.as_os_str()))
+        {
             let known: Vec<String> = known.iter().map(|path| shown(path).to_string()).collect();
             return Err(Error::refused_because(format_args!(
                 "--target {}={}: the run has no target {}; it has {}",
@@ -30,7 +34,7 @@ impl Targets {
         }
         let mut found = Targets { paths: Vec::new(), missing: None };
         for path in known {
-            let moved = question.moved.iter().rfind(|(old, _)| old == path);
+            let moved = question.moved.iter().rfind(|(old, _)| old.as_os_str() == path.as_os_str());
             let present = match moved {
                 Some((_, new)) => Ok(new.clone()),
                 None => find(session, archive, path),

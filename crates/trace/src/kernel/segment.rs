@@ -11,6 +11,9 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use iosonar_plan::Nanos;
 use std::io::{ErrorKind, Read, Write};
 
+/// Ending of the name of a segment: `NUMBER.events`.
+pub const ENDING: &str = "events";
+
 const MAGIC: [u8; 8] = *b"iosonarE";
 const VERSION: u32 = 1;
 const HEAD: usize = 16;

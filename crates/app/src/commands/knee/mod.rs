@@ -2,11 +2,11 @@
 
 mod question;
 
-use super::headline;
 use crate::args::knee::KneeArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use crate::outputs::{PictureFolder, existing, gate_of};
+use crate::presentation::headline;
 use crate::session::{self, tell_verdict};
 use crate::timings::Timings;
 use iosonar_archive::{Archive, RunState};
@@ -23,7 +23,7 @@ pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
     let answer = knee::run(&session, &question)?;
     let pictures = draw(&answer, &question.out)?;
     print(&match args.result.json {
-        true => format!("{:#}\n", answer.json()),
+        true => format!("{:#}\n", answer.to_json()),
         false => text(&answer, &question.out, &pictures),
     })?;
     Ok(exit(&answer))
@@ -31,7 +31,7 @@ pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
 
 fn draw(answer: &Answer, out: &Path) -> Result<Vec<PathBuf>, Failure> {
     let archive = Archive::open(&answer.dir)?;
-    let subject = Subject::of_run(&answer.summary, &headline(&archive));
+    let subject = Subject::of_run(&answer.summary, &headline(&archive.environment()));
     let is_exponential = answer.ramp().is_some_and(|ramp| ramp.demand.shape == RisingShape::Exponential);
     let material =
         KneeMaterial { subject: &subject, verdict: &answer.verdict, rows: &answer.rows, is_exponential };
