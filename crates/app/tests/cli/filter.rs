@@ -366,3 +366,13 @@ fn a_plan_hides_no_command() {
     let shown = lab.expect(0, "run plan.toml --show-plan");
     assert!(!shown.err.contains("runs the command"), "{}", shown.err);
 }
+
+#[test]
+fn no_command_of_a_filter_starts_if_the_output_exists() {
+    let lab = lab();
+    lab.expect(0, "load generate bursts l.load --duration 1s");
+    lab.file("out.load", "kept");
+    let step = format!("cmd:'touch {}; cat'", lab.path("started").display());
+    let ended = lab.expect_args(2, &["load", "filter", &step, "l.load", "-o", "out.load"]);
+    assert!(ended.err.contains("out.load") && !lab.path("started").exists(), "{}", ended.err);
+}
