@@ -1,6 +1,6 @@
 //! Exit codes: one page lists them for users (`docs/exit-codes.md`).
 
-use iosonar_archive::{ArchiveError, Signal};
+use iosonar_archive::ArchiveError;
 use iosonar_inputs::{ComparisonError, FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
 use iosonar_runner::Error;
@@ -59,11 +59,6 @@ impl Failure {
     /// The work failed.
     pub fn broke(error: impl Into<anyhow::Error>) -> Failure {
         Failure { exit: Exit::Failed, error: error.into() }
-    }
-
-    /// A signal requested the end, and created files are removed.
-    pub fn ended_by(signal: i32) -> Failure {
-        Failure::of_verb(Error::stopped(Signal(signal)))
     }
 
     /// Converts an error of the library.

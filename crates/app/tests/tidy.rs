@@ -68,10 +68,12 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "host",
             "inputs",
             "judge",
+            "layout",
             "load",
             "os",
             "plan",
             "runner",
+            "scratch",
             "text",
             "trace",
         ],
@@ -388,7 +390,7 @@ fn circles_of_files_are_small() {
 /// A ratchet: a command is arguments, a question and what is printed. Longer ones wait for their move to `studies`.
 #[test]
 fn commands_become_short() {
-    const LONG: usize = 26;
+    const LONG: usize = 24;
     let is_long = |(path, text): &(PathBuf, String)| {
         path.to_string_lossy().contains("app/src/commands/") && product(text).lines().count() > 120
     };

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod fill;
 pub mod info;
 pub mod knee;
+pub mod layout;
 pub mod loads;
 pub mod matrix;
 mod new_archive;

@@ -4,13 +4,11 @@ mod cached;
 mod evict;
 mod files;
 mod free;
-mod free_before;
 mod latency;
 mod map;
 mod picture;
 mod pictures;
 mod run;
-mod stage;
 
 use crate::args::cache::Cache;
 use crate::args::common::ProgressArgs;

@@ -1,10 +1,7 @@
 //! The places of `layout run`'s files: a directory, or one scratch file system for each method. Everything is removed at the end, also
 //! where a signal ends the program.
 
-use super::run::Stop;
-use crate::args::layout::RunArgs;
-use crate::exit::Failure;
-use crate::output::print_message;
+use super::question::Question;
 use anyhow::{Context, anyhow};
 use iosonar_campaign::creation::{Experiment, Files, Method};
 use iosonar_engine::MadeFiles;
@@ -12,11 +9,12 @@ use iosonar_os::create::new_dirs;
 use iosonar_os::made::Made;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
-use iosonar_runner::abort;
+use iosonar_runner::{Error, Notice, Observer, Session, abort};
 use iosonar_scratch::{Aged, Leftovers, Scratch, ScratchError, Spec, remove_aged_leftovers};
 use iosonar_text::shown;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The places of files.
 pub struct Stage {
@@ -29,44 +27,53 @@ pub struct Stage {
     /// Files created by the run.
     made_files: RefCell<Vec<MadeFiles>>,
     keep: bool,
+    observer: Arc<dyn Observer>,
 }
 
 impl Stage {
-    /// Creates file systems and free space as requested, and the directories of methods that have several.
-    pub fn build(args: &RunArgs, experiment: &Experiment, stop: &Stop) -> Result<Stage, Failure> {
-        let dir = args.dir.canonicalize().with_context(|| shown(&args.dir).to_string());
-        let dir = dir.map_err(Failure::refused)?;
+    /// Creates file systems and free space as requested, and the directories of methods that have several. A stop of the session ends it.
+    pub fn build(session: &Session, question: &Question, experiment: &Experiment) -> Result<Stage, Error> {
+        let dir = question.dir.canonicalize().with_context(|| shown(&question.dir).to_string());
+        let dir = dir.map_err(Error::refused)?;
         if !dir.is_dir() {
-            return Err(Failure::refused(anyhow!("{}: it is no directory", shown(&args.dir))));
+            return Err(Error::refused(anyhow!("{}: it is no directory", shown(&question.dir))));
         }
         let files: Vec<_> = experiment.methods.iter().map(|method| names(method, &dir)).collect();
-        if args.scratch.is_none() {
+        let spec = question.scratch.as_ref();
+        if spec.is_none() {
             files.iter().flatten().try_for_each(|file| check_unused(file))?;
         }
-        let spec = args.scratch.map(|size| spec(args, size));
-        let leftovers = Leftovers::find(&dir).map_err(Failure::refused)?;
-        has_room(&dir, leftovers.bytes(), args, experiment)?;
-        spec.iter().try_for_each(Spec::check).map_err(Failure::refused)?;
+        let leftovers = Leftovers::find(&dir).map_err(Error::refused)?;
+        has_room(&dir, leftovers.bytes(), question, experiment)?;
+        spec.map_or(Ok(()), Spec::check).map_err(Error::refused)?;
         // After all checks: a refused command changes nothing.
-        remove(leftovers, &dir);
+        session.observer.stage(iosonar_runner::Stage::LookingAhead);
+        remove(&session.observer, leftovers, &dir);
         let mut stage = Stage {
             files: Vec::new(),
             scratch: None,
             aged: None,
             made: Vec::new(),
             made_files: RefCell::default(),
-            keep: args.keep,
+            keep: question.keep,
+            observer: session.observer.clone(),
         };
-        match &spec {
-            Some(spec) => stage.add_file_systems(&dir, spec, args, experiment, stop)?,
+        match spec {
+            Some(spec) => stage.add_file_systems(session, &dir, spec, question, experiment)?,
             None => {
-                stage.aged = aged(args, &dir)?;
+                stage.aged = aged(question, &dir)?;
                 stage.files = files;
                 stage.make_dirs()?;
             }
         }
         stage.undo_on_abort();
         Ok(stage)
+    }
+
+    /// Returns an error if the session was stopped.
+    pub fn check(&self, session: &Session) -> Result<(), Error> {
+        self.observer.stage(iosonar_runner::Stage::LookingAhead);
+        session.control.signal().map_or(Ok(()), |signal| Err(Error::stopped(signal)))
     }
 
     /// Notes files created by the run: they are removed at the end.
@@ -77,29 +84,30 @@ impl Stage {
 
     fn add_file_systems(
         &mut self,
+        session: &Session,
         dir: &Path,
         spec: &Spec,
-        args: &RunArgs,
+        question: &Question,
         experiment: &Experiment,
-        stop: &Stop,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let count = experiment.methods.len();
-        print_message(format_args!(
-            "iosonar: making {count} file systems of {} ({}) in {}",
+        let making = format!(
+            "making {count} file systems of {} ({}) in {}",
             ByteSize(spec.size),
             spec.kind,
-            shown(&dir)
-        ));
-        let mut scratch = Scratch::create(dir).map_err(Failure::refused)?;
-        let remover = scratch.remover();
-        abort::undo_on_abort(move || tell_failed(remover.at_once()));
+            shown(dir)
+        );
+        self.observer.notice(&Notice::Remark(&making));
+        let mut scratch = Scratch::create(dir).map_err(Error::refused)?;
+        let (remover, observer) = (scratch.remover(), self.observer.clone());
+        abort::undo_on_abort(move || report_failed(&observer, remover.at_once()));
         for (number, method) in experiment.methods.iter().enumerate() {
-            stop.check()?;
+            self.check(session)?;
             let name = format!("fs-{}", number + 1);
-            let point = scratch.add(&name, spec).map_err(Failure::refused)?;
-            aged(args, &point)?;
+            let point = scratch.add(&name, spec).map_err(Error::refused)?;
+            aged(question, &point)?;
             // Without this, an allocator may skip recently freed blocks.
-            scratch.remount(&name).map_err(Failure::refused)?;
+            scratch.remount(&name).map_err(Error::refused)?;
             self.files.push(names(method, &point));
         }
         self.make_dirs()?;
@@ -107,10 +115,10 @@ impl Stage {
         Ok(())
     }
 
-    fn make_dirs(&mut self) -> Result<(), Failure> {
+    fn make_dirs(&mut self) -> Result<(), Error> {
         for dir in self.files.iter().flatten().filter_map(|file| own_dir(file)) {
             let made = new_dirs(dir).with_context(|| format!("cannot create {}", shown(&dir)));
-            self.made.extend(made.map_err(Failure::refused)?);
+            self.made.extend(made.map_err(Error::refused)?);
         }
         Ok(())
     }
@@ -121,11 +129,12 @@ impl Stage {
         let is_own = remover.is_none() && !self.keep;
         let dirs = if is_own { self.made.clone() } else { Vec::new() };
         let files = if is_own { self.made_files.borrow().clone() } else { Vec::new() };
+        let observer = self.observer.clone();
         abort::undo_on_abort(move || {
             let files = files.iter().flat_map(MadeFiles::list);
             files.chain(dirs.iter().rev().cloned()).for_each(|made| drop(made.remove()));
             aged.iter().for_each(|remove| remove());
-            remover.iter().for_each(|remover| tell_failed(remover.at_once()));
+            remover.iter().for_each(|remover| report_failed(&observer, remover.at_once()));
         });
     }
 
@@ -135,9 +144,9 @@ impl Stage {
     }
 
     /// Removes everything created.
-    pub fn remove(mut self) -> Result<(), Failure> {
+    pub fn remove(mut self) -> Result<(), Error> {
         let removed = self.clear();
-        removed.map_err(Failure::broke)
+        removed.map_err(Error::broke)
     }
 
     /// Removes as much as possible; returns the first error.
@@ -160,7 +169,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if let Err(error) = self.clear() {
-            print_message(format_args!("iosonar: {error:#}"));
+            self.observer.notice(&Notice::Remark(&format!("{error:#}")));
         }
     }
 }
@@ -169,9 +178,9 @@ impl Drop for Stage {
 const APART: &str = "file";
 
 /// Refuses an existing file, and an existing directory for it.
-fn check_unused(file: &Path) -> Result<(), Failure> {
+fn check_unused(file: &Path) -> Result<(), Error> {
     match [own_dir(file), Some(file)].into_iter().flatten().find(|path| path.symlink_metadata().is_ok()) {
-        Some(path) => Err(Failure::refused(anyhow!(
+        Some(path) => Err(Error::refused(anyhow!(
             "{}: it exists: move it away, or measure in another directory",
             shown(&path)
         ))),
@@ -194,74 +203,57 @@ pub fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
     (1..=method.files.count()).map(name).collect()
 }
 
-/// Specification of the scratch file systems.
-fn spec(args: &RunArgs, size: ByteSize) -> Spec {
-    Spec {
-        kind: args.fs,
-        size: size.0,
-        mkfs_options: words(args.mkfs_options.as_deref()),
-        mount_options: args.mount_options.clone().unwrap_or_default(),
-    }
-}
-
 /// Prepares free space, if requested.
-fn aged(args: &RunArgs, dir: &Path) -> Result<Option<Aged>, Failure> {
-    let aged = args.age.as_ref().map(|age| age.apply(dir)).transpose();
-    aged.context("--age").map_err(Failure::refused)
+fn aged(question: &Question, dir: &Path) -> Result<Option<Aged>, Error> {
+    let aged = question.age.as_ref().map(|age| age.apply(dir)).transpose();
+    aged.context("--age").map_err(Error::refused)
 }
 
-fn tell_failed(removed: Result<(), ScratchError>) {
+fn report_failed(observer: &Arc<dyn Observer>, removed: Result<(), ScratchError>) {
     if let Err(error) = removed {
-        print_message(format_args!("iosonar: {error}"));
+        observer.notice(&Notice::Remark(&error.to_string()));
     }
-}
-
-fn words(text: Option<&str>) -> Vec<String> {
-    text.unwrap_or_default().split_whitespace().map(String::from).collect()
 }
 
 /// Removes remains of killed runs in a directory, best effort.
-fn remove(leftovers: Leftovers, dir: &Path) {
+fn remove(observer: &Arc<dyn Observer>, leftovers: Leftovers, dir: &Path) {
+    let report = |text: String| observer.notice(&Notice::Remark(&text));
     for (path, removed) in leftovers.remove() {
         let path = shown(&path);
-        match removed {
-            Ok(()) => print_message(format_args!(
-                "iosonar: {path} was left by a run that was killed: it is removed"
-            )),
-            Err(why) => print_message(format_args!(
-                "iosonar: {path} was left by a run that was killed, and stays: {why}"
-            )),
-        }
+        report(match removed {
+            Ok(()) => format!("{path} was left by a run that was killed: it is removed"),
+            Err(why) => format!("{path} was left by a run that was killed, and stays: {why}"),
+        });
     }
     match remove_aged_leftovers(dir) {
         Ok(0) => {}
-        Ok(count) => print_message(format_args!(
-            "iosonar: {count} files for aged free space were left in {} by a run that was killed: they are removed",
-            shown(&dir)
+        Ok(count) => report(format!(
+            "{count} files for aged free space were left in {} by a run that was killed: they are removed",
+            shown(dir)
         )),
-        Err(why) => print_message(format_args!("iosonar: {}: {why}", shown(&dir))),
+        Err(why) => report(format!("{}: {why}", shown(dir))),
     }
 }
 
 /// Whether the files fit, to avoid runs that end with a full disk. `freed`: bytes taken by leftovers.
-fn has_room(dir: &Path, freed: u64, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
+fn has_room(dir: &Path, freed: u64, question: &Question, experiment: &Experiment) -> Result<(), Error> {
     let cannot = || shown(&dir).to_string();
-    let file = open_to_inspect(dir).with_context(cannot).map_err(Failure::refused)?;
-    let free = free_space(&file).with_context(cannot).map_err(Failure::refused)?.saturating_add(freed);
+    let file = open_to_inspect(dir).with_context(cannot).map_err(Error::refused)?;
+    let free = free_space(&file).with_context(cannot).map_err(Error::refused)?.saturating_add(freed);
     let files: u64 = experiment.files().map(u64::from).sum();
     let needed = ByteSize(experiment.size.0.saturating_mul(files));
     if needed.0 > free {
-        return Err(Failure::refused(anyhow!(
+        return Err(Error::refused(anyhow!(
             "--size {}: {files} files need {needed}, and {} has {} free: use a smaller size, fewer methods, or another directory",
             experiment.size,
-            shown(&args.dir),
+            shown(&question.dir),
             ByteSize(free >> 20 << 20)
         )));
     }
     let most = experiment.files().map(u64::from).max().unwrap_or(1);
     let of_one = ByteSize(experiment.size.0.saturating_mul(most));
-    match args.scratch.filter(|size| of_one >= *size) {
-        Some(size) => Err(Failure::refused(anyhow!(
+    match question.scratch.as_ref().map(|spec| ByteSize(spec.size)).filter(|size| of_one >= *size) {
+        Some(size) => Err(Error::refused(anyhow!(
             "--scratch {size}: the files of one method need {of_one}: make it larger"
         ))),
         None => Ok(()),
