@@ -8,7 +8,7 @@ use iosonar_os::is_ignored;
 use iosonar_runner::abort;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 
@@ -56,24 +56,6 @@ fn end_program(signal: i32) -> ! {
 /// Stops commands that change no target on a signal; the second signal ends the program after calling `abort`, which must remove temporary
 /// state.
 pub fn stop_on_signal(control: Arc<Control>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
-    let stop = move |signal| {
-        let is_second = control.signal().is_some();
-        control.stop(signal);
-        is_second
-    };
-    listen(stop, abort)
-}
-
-/// The same with a number for the signal: `end` is set to it.
-pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
-    listen(move |signal| end.swap(signal, Relaxed) != 0, abort)
-}
-
-/// Listens to signals. `stop` returns whether one came before.
-fn listen(
-    stop: impl Fn(i32) -> bool + Send + 'static,
-    abort: impl Fn() + Send + 'static,
-) -> std::io::Result<()> {
     tell_ignored_interrupt();
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
     let mut signals = Signals::new(wanted)?;
@@ -81,7 +63,9 @@ fn listen(
         for signal in signals.forever() {
             if signal == SIGTSTP {
                 stop_for_a_while();
-            } else if stop(signal) {
+            } else if control.signal().is_none() {
+                control.stop(signal);
+            } else {
                 screen::restore();
                 abort();
                 end_program(signal);

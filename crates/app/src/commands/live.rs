@@ -10,12 +10,12 @@ use crate::screen::Screen;
 use crate::signals;
 use anyhow::anyhow;
 use iosonar_archive::{Archive, LogFollower, RECORDING, RunState};
+use iosonar_engine::Control;
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_view::live::{LiveState, Ramp, Setting, draw};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Default duration of showing a whole run, in seconds.
@@ -42,8 +42,8 @@ pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
             shown(&args.dir)
         ))
     })?;
-    let end = Arc::new(AtomicI32::new(0));
-    signals::end_on_signal(end.clone(), || {})?;
+    let control = Arc::new(Control::default());
+    signals::stop_on_signal(control.clone(), || {})?;
     let mut view = LiveView::new(setting(&archive, &source), screen, true);
     view.state.show_whole();
     let mut show = Show {
@@ -53,12 +53,9 @@ pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
         player: Player::default(),
         dir: &args.dir,
     };
-    show.run(&mut source, &mut view, &end)?;
+    show.run(&mut source, &mut view, &control)?;
     drop(view);
-    match end.load(Relaxed) {
-        0 => Ok(Exit::Fine),
-        signal => Ok(Exit::Signal(signal)),
-    }
+    Ok(control.signal().map_or(Exit::Fine, |signal| Exit::Signal(signal.0)))
 }
 
 /// Prints one picture.
@@ -159,10 +156,10 @@ struct Show<'a> {
 }
 
 impl Show<'_> {
-    fn run(&mut self, source: &mut Source, view: &mut LiveView, end: &AtomicI32) -> Result<(), Failure> {
+    fn run(&mut self, source: &mut Source, view: &mut LiveView, control: &Control) -> Result<(), Failure> {
         let (mut before, mut followed) = (Instant::now(), Instant::now());
         let was_growing = source.is_growing();
-        while end.load(Relaxed) == 0 {
+        while control.signal().is_none() {
             let keys = view.keys(FRAME);
             if !self.keys(&keys, source, view) {
                 return Ok(());
