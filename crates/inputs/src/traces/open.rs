@@ -2,7 +2,7 @@
 
 use super::devices::DeviceNames;
 use super::reading::Reading;
-use super::recorded::Recorded;
+use super::recorded::RecordedRequests;
 use super::recording::recording_requests;
 use super::selected::selected;
 use super::trace::Trace;
@@ -206,7 +206,7 @@ fn requests(
 ) -> Result<(Boxed, Option<Chosen>), OpenError> {
     let (format, text) = match opened {
         Opened::Archive(of_run) => {
-            let records = Recorded::of_archive(*of_run)?;
+            let records = RecordedRequests::of_archive(*of_run)?;
             return Ok((of_records(records, reading), None));
         }
         Opened::Recording(dir) => {
@@ -214,7 +214,7 @@ fn requests(
             return Ok((requests, Some((at, reading.timing))));
         }
         Opened::Parquet(path) => {
-            let records = Recorded::of_parquet(&path)?;
+            let records = RecordedRequests::of_parquet(&path)?;
             return Ok((of_records(records, reading), None));
         }
         Opened::Text(format, text) => (format, text),
@@ -237,7 +237,7 @@ fn requests(
     Ok((in_order(requests, format.is_dated(), reading), None))
 }
 
-fn of_records(records: Recorded, reading: &Reading) -> Boxed {
+fn of_records(records: RecordedRequests, reading: &Reading) -> Boxed {
     if reading.sorts_records { in_order(Box::new(records), false, reading) } else { Box::new(records) }
 }
 

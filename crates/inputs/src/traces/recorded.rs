@@ -45,7 +45,7 @@ impl Batch {
 type Batches = SyncSender<Result<Batch, ArchiveError>>;
 
 /// Issued requests of a run, at their due times; requests that were not issued are counted.
-pub struct Recorded {
+pub struct RecordedRequests {
     batches: Receiver<Result<Batch, ArchiveError>>,
     batch: Batch,
     /// Number of used records of the batch.
@@ -59,20 +59,20 @@ pub struct Recorded {
     damage: Vec<String>,
 }
 
-impl Recorded {
+impl RecordedRequests {
     /// Reads an archive.
-    pub fn of_archive(archive: Archive) -> Result<Recorded, ArchiveError> {
+    pub fn of_archive(archive: Archive) -> Result<RecordedRequests, ArchiveError> {
         let devices = archive.run().targets.iter().map(|t| t.path.clone()).collect();
         Ok(match archive.record_file()? {
-            Some(file) => Recorded::start(devices, 0, move |to| read_file(&file, to)),
-            None => Recorded::start(devices, AHEAD, move |to| read_log(&archive, to)),
+            Some(file) => RecordedRequests::start(devices, 0, move |to| read_file(&file, to)),
+            None => RecordedRequests::start(devices, AHEAD, move |to| read_log(&archive, to)),
         })
     }
 
     /// Reads a file of records without an archive.
-    pub fn of_parquet(path: &Path) -> Result<Recorded, ArchiveError> {
+    pub fn of_parquet(path: &Path) -> Result<RecordedRequests, ArchiveError> {
         let file = RecordFile::open(path)?;
-        Ok(Recorded::start(Vec::new(), 0, move |to| read_file(&file, to)))
+        Ok(RecordedRequests::start(Vec::new(), 0, move |to| read_file(&file, to)))
     }
 
     /// Reads in a separate thread, `ahead` batches before the one in use.
@@ -80,7 +80,7 @@ impl Recorded {
         devices: Vec<String>,
         ahead: usize,
         read: impl FnOnce(&Batches) -> Result<(), ArchiveError> + Send + 'static,
-    ) -> Recorded {
+    ) -> RecordedRequests {
         let (sender, batches) = sync_channel(ahead);
         thread::spawn(move || {
             if let Err(error) = read(&sender) {
@@ -88,7 +88,7 @@ impl Recorded {
                 let _ = sender.send(Err(error));
             }
         });
-        Recorded {
+        RecordedRequests {
             batches,
             batch: Batch::Records(Vec::new()),
             used: 0,
@@ -126,7 +126,7 @@ fn read_log(archive: &Archive, to: &Batches) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-impl Requests for Recorded {
+impl Requests for RecordedRequests {
     fn next(&mut self) -> Next<Traced> {
         loop {
             if let Some(record) = self.batch.shown().get(self.used) {

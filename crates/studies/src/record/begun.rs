@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::devices::Devices;
 use super::made::make;
 use super::question::Question;
-use super::run::Recorded;
+use super::run::EndedRecording;
 use crate::new_archive::{NewArchive, TOGETHER_IN_FILE};
 use anyhow::Context;
 use iosonar_archive::{
@@ -75,7 +75,7 @@ impl Begun {
     }
 
     /// Converts the events to records, and sums up.
-    pub fn conclude(mut self, recorded: &Recorded) -> Result<Answer, Error> {
+    pub fn conclude(mut self, recorded: &EndedRecording) -> Result<Answer, Error> {
         let stored = recorded.stored;
         self.facts.counts = Some(RecordingCounts {
             seconds: recorded.took.as_secs_f64(),

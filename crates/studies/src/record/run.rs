@@ -76,7 +76,7 @@ fn warn_of_itself(session: &Session, dir: &Path, devices: &Devices) {
 }
 
 /// Result of a recording.
-pub struct Recorded {
+pub struct EndedRecording {
     /// Files on disk.
     pub stored: Stored,
     /// Events that the kernel could not keep, and unreadable pages.
@@ -135,7 +135,7 @@ impl<'a> Recording<'a> {
         })
     }
 
-    fn run(mut self) -> Recorded {
+    fn run(mut self) -> EndedRecording {
         let cpu = cpu_ns();
         let broken = self.until_the_end();
         let Recording { recorder, mut segments, events: dir, mut waiting, mut sum, .. } = self;
@@ -153,7 +153,7 @@ impl<'a> Recording<'a> {
         let broken = broken.or(kept.err().map(|error| cannot_write(dir, &error)));
         let stored = segments.stored();
         let broken = broken.or(segments.end().err().map(|error| cannot_write(dir, &error)));
-        Recorded { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken, gone: self.gone }
+        EndedRecording { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken, gone: self.gone }
     }
 
     /// Records until its end, or until an error: returns its reason.
