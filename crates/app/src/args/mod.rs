@@ -184,6 +184,7 @@ mod tests {
         "Ignore",
         "Inject",
         "Issue",
+        "Judge",
         "Keep",
         "Let",
         "Limit",

@@ -283,7 +283,7 @@ fn every_option_that_a_remedy_names_exists() {
         OF_OTHERS.contains(&option) || helps.iter().any(is_one)
     };
     let mut named = 0;
-    for room in ["judge/src/detectors", "judge/src", "analyze/src", "analyze/src/caution", "host/src"] {
+    for room in ["judge/src/detectors", "judge/src", "analyze/src", "analyze/src/cautions", "host/src"] {
         for entry in std::fs::read_dir(repository().join("crates").join(room)).expect("a room") {
             let path = entry.expect("a file").path();
             if path.extension().is_none_or(|extension| extension != "rs") {
