@@ -1,6 +1,6 @@
 //! Which requests a target gets, and how their rate rises.
 
-use iosonar_plan::{Job, LoadPace, Nanos, Pace, Plan, Rising, RisingShape, Target, Workload};
+use iosonar_plan::{Job, LoadPace, Nanos, Pace, Plan, Rising, RisingShape, Stop, Target, Workload};
 use iosonar_runner::Error;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -89,7 +89,8 @@ impl Question {
                 Workload::Trace(load) => load.pace = LoadPace::Rising(rising),
                 Workload::Generated(pattern) => {
                     pattern.pace = Pace::Rising(rising);
-                    pattern.stop.runtime = Some(rising.over);
+                    // A pattern's own limit, such as each place once, would end the ramp before its time.
+                    pattern.stop = Stop { runtime: Some(rising.over), ..Stop::default() };
                 }
             }
         }
@@ -139,6 +140,7 @@ mod tests {
         let rising = Rising { from: 1, to: 9, over: Nanos::SECOND, shape: RisingShape::Linear };
         let plan = question().plan_of(rising).unwrap();
         let Workload::Generated(pattern) = &plan.phases[0].jobs[0].workload else { panic!("{plan:?}") };
-        assert_eq!((pattern.pace, pattern.stop.runtime), (Pace::Rising(rising), Some(Nanos::SECOND)));
+        let stop = Stop { runtime: Some(Nanos::SECOND), ..Stop::default() };
+        assert_eq!((pattern.pace, pattern.stop), (Pace::Rising(rising), stop));
     }
 }
