@@ -219,7 +219,7 @@ const PIECE: usize = 1 << 16;
 ///
 /// # Errors
 /// The file exists, or no file may or can be created there.
-pub fn create_new(option: &str, path: &Path) -> Result<Output, OutputError> {
+pub fn open_new(option: &str, path: &Path) -> Result<Output, OutputError> {
     Gate::new(&Root::default()).create(&OutputName::new(option, path), Existing::Keep)
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What XDD would be given.
+/// XDD's options.
 #[derive(Debug, Args)]
 pub struct XddArgs {
     /// Options of XDD 6.5, in its own form
@@ -10,7 +10,7 @@ pub struct XddArgs {
     pub options: Vec<std::ffi::OsString>,
 }
 
-/// What IOzone would be given.
+/// IOzone's options.
 #[derive(Debug, Args)]
 pub struct IozoneArgs {
     /// Options of IOzone 3, in its own form

@@ -9,7 +9,7 @@ use iosonar_campaign::{
     ComparedGrid, MatrixComparison, MatrixCondition, Table, Verdict, compare_tables, compared_grids,
     comparison_csv, comparison_text,
 };
-use iosonar_host::output::create_new;
+use iosonar_host::output::open_new;
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
@@ -127,7 +127,7 @@ fn write_page(path: &Path, tables: &[Named], compared: &[MatrixComparison]) -> R
     };
     let parts: Vec<MatrixComparisonPart> = compared.iter().zip(&tables[1..]).map(part).collect();
     let page = matrix_comparison_page("Matrices of file operations, compared", &parts);
-    let mut file = create_new("--html", path).map_err(Failure::refused)?;
+    let mut file = open_new("--html", path).map_err(Failure::refused)?;
     file.write_all(page.as_bytes())?;
     file.publish().with_context(|| format!("cannot write {}", shown(&path)))?;
     print_message(format_args!("page: {}", shown(&path)));

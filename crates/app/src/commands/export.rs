@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveError, CsvWriter, JsonWriter, Record};
-use iosonar_host::output::create_new;
+use iosonar_host::output::open_new;
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
 use std::io::{self, BufWriter, Write};
@@ -24,7 +24,7 @@ pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
         out.flush()?;
         return Ok(Exit::Fine);
     };
-    let mut out = create_new("--out", path).map_err(Failure::refused)?;
+    let mut out = open_new("--out", path).map_err(Failure::refused)?;
     write(&args, &archive, target, &mut out)?;
     out.publish().with_context(|| format!("cannot write {}", shown(&path)))?;
     Ok(Exit::Fine)

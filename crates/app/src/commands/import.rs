@@ -11,7 +11,7 @@ use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_iozone::{import_file, is_iozones};
 use iosonar_dialect_xdd::{is_dump, read_dump};
-use iosonar_host::output::create_new;
+use iosonar_host::output::open_new;
 use iosonar_inputs::traces::Reading;
 use iosonar_inputs::{Figures, Input, Source, SummaryOptions};
 use iosonar_os::bounded;
@@ -75,7 +75,7 @@ fn import_cells(source: &Source, file: &Path, out: Option<&Path>) -> Result<Exit
     let stem = file.file_stem().filter(|stem| *stem != "-");
     let stem = stem.map_or("iozone".into(), |stem| stem.to_string_lossy());
     let path = out.map_or_else(|| output::unused_with(&stem, ".json"), Path::to_path_buf);
-    let mut written = create_new("--out", &path).map_err(Failure::refused)?;
+    let mut written = open_new("--out", &path).map_err(Failure::refused)?;
     let cannot = || format!("cannot write {}", shown(&path));
     written.write_all(imported.table.to_json().as_bytes()).with_context(cannot)?;
     written.publish().with_context(cannot)?;

@@ -1,4 +1,4 @@
-//! What to compare.
+//! Two traces to compare.
 
 use iosonar_inputs::traces::Reading;
 use std::path::PathBuf;

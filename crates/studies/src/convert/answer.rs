@@ -1,9 +1,9 @@
-//! What was converted.
+//! The result of a conversion.
 
 use super::written::Written;
 use iosonar_trace::kernel::{At, Timing};
 
-/// What was converted, and what was not.
+/// The result of a conversion.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The inputs, as typed.
@@ -12,7 +12,7 @@ pub struct Answer {
     pub written: Written,
     /// Entries of the inputs that cannot be read.
     pub damaged: u64,
-    /// What was skipped or is uncertain, as sentences.
+    /// Remarks on requests that were skipped or are uncertain, as sentences.
     pub remarks: Vec<String>,
     /// For kernel events: which event counts as the request, and how completions are found.
     pub at: Option<(At, Timing)>,

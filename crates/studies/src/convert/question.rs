@@ -1,4 +1,4 @@
-//! What to convert.
+//! Traces to convert, and their new form.
 
 use super::form::Form;
 use iosonar_inputs::traces::Reading;

@@ -53,7 +53,7 @@ impl Plain {
         if path.as_os_str() == "-" {
             return Ok(Plain::Stdout(BufWriter::with_capacity(PIECE, SpooledTempFile::new(HELD))));
         }
-        let file = output::create_new(OUT, path).map_err(Error::refused)?;
+        let file = output::open_new(OUT, path).map_err(Error::refused)?;
         Ok(if path.extension().is_some_and(|e| e == "gz") {
             let gzip = GzEncoder::new(file, Compression::new(GZIP_LEVEL));
             Plain::Gzip(Box::new(BufWriter::with_capacity(PIECE, gzip)))

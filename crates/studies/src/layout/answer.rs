@@ -16,7 +16,7 @@ pub struct Answer {
     pub is_fake: bool,
 }
 
-/// What was measured.
+/// The figures and the maps.
 pub struct Measured {
     /// The figures, as `layout.json` keeps them.
     pub creation: CreationAnswer,

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
-use iosonar_host::output::create_new;
+use iosonar_host::output::open_new;
 use iosonar_runner::{Error, Notice, Session};
 use iosonar_text::shown;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -39,7 +39,7 @@ impl NewLoad<'_> {
     /// Writes the load to a file, without a report.
     pub fn write_file(&self, write: impl FnOnce(&mut dyn Write) -> Result<u64, Error>) -> Result<u64, Error> {
         let cannot = || format!("cannot write {}", shown(self.path));
-        let mut file = create_new(self.option, self.path).map_err(Error::refused)?;
+        let mut file = open_new(self.option, self.path).map_err(Error::refused)?;
         let mut named = Named { out: &mut file, name: shown(self.path).to_string() };
         let count = if self.path.extension().is_some_and(|e| e == "gz") {
             let mut out = GzEncoder::new(&mut named, Compression::default());

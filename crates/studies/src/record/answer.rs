@@ -12,11 +12,11 @@ use std::path::PathBuf;
 pub struct Answer {
     /// Directory of the archive.
     pub dir: PathBuf,
-    /// What was recorded, and at which cost.
+    /// Facts about the recording, and its cost.
     pub facts: RecordingFacts,
     /// Counts of the requests.
     pub counted: Counted,
-    /// What is missing from the records, or uncertain; stored with the archive, too.
+    /// Remarks on requests that are missing or uncertain; stored with the archive, too.
     pub remarks: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ struct Pair {
     on: Sums,
 }
 
-/// What recording costs: medians of ratios with the range of the pairs.
+/// The overhead of recording: medians of ratios with the range of the pairs.
 #[derive(Debug)]
 pub struct Overhead {
     asked: u64,

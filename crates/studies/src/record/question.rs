@@ -1,4 +1,4 @@
-//! What to record.
+//! Devices to record, and how.
 
 use iosonar_capture::{Interface, Watch};
 use iosonar_plan::{ByteSize, Nanos};

@@ -1,10 +1,10 @@
-//! What the targets hold.
+//! The content of the targets, compared.
 
 use iosonar_archive::{Fault, Verified};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// What the targets of a run hold.
+/// The content of a run's targets, compared with its records.
 #[derive(Debug)]
 pub struct Answer {
     /// Paths of the targets that were read, by their number in the plan.

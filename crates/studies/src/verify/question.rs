@@ -1,4 +1,4 @@
-//! What to verify.
+//! A result to verify.
 
 use iosonar_engine::CrashOptions;
 use iosonar_plan::{ByteSize, Decimal};
