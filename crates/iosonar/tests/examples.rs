@@ -14,11 +14,11 @@ mod run;
 #[path = "../examples/workload.rs"]
 mod workload;
 
-use std::path::{Path, PathBuf};
+use iosonar_testkit::{LoopDevice, skip};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::JoinHandle;
 
 type Ran = Result<(), Box<dyn std::error::Error>>;
 
@@ -49,68 +49,30 @@ fn compare_finds_a_slower_device() -> Ran {
 
 #[test]
 fn record_records_reads_of_a_device() -> Ran {
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("disk.img");
-    std::fs::write(&file, vec![1; 1 << 20])?;
-    let device = match LoopDevice::attach(&file) {
-        Ok(device) => device,
-        Err(why) => {
-            iosonar_testkit::skip("record_records_reads_of_a_device", &why);
-            return Ok(());
-        }
-    };
-    let reader = device.read_repeatedly();
-    let reads = record::record_device(&device.0);
-    reader.stop();
+    if Path::new("/proc/self").metadata()?.uid() != 0 {
+        skip("record_records_reads_of_a_device", "there is no loop device without root");
+        return Ok(());
+    }
+    let device = LoopDevice::random(1);
+    let is_over = AtomicBool::new(false);
+    let reads = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                read(device.path());
+            }
+        });
+        let reads = record::record_device(device.path()).map_err(|error| error.to_string());
+        is_over.store(true, Relaxed);
+        reads
+    });
     assert!(reads? > 0);
     Ok(())
 }
 
-/// A loop device, which is detached at the end.
-struct LoopDevice(PathBuf);
-
-impl LoopDevice {
-    fn attach(file: &Path) -> Result<LoopDevice, String> {
-        let attached = Command::new("losetup").args(["--find", "--show"]).arg(file).output();
-        let attached = attached.map_err(|error| format!("losetup: {error}"))?;
-        match attached.status.success() {
-            true => Ok(LoopDevice(String::from_utf8_lossy(&attached.stdout).trim().into())),
-            false => Err("there is no loop device without root".into()),
-        }
-    }
-
-    /// Reads the device past the page cache until [`Reader::stop`].
-    fn read_repeatedly(&self) -> Reader {
-        let (path, wanted) = (self.0.clone(), Arc::new(AtomicBool::new(true)));
-        let is_wanted = wanted.clone();
-        let thread = std::thread::spawn(move || {
-            while is_wanted.load(Relaxed) {
-                let source = format!("if={}", path.display());
-                let read = Command::new("dd")
-                    .args([&source, "of=/dev/null", "bs=64K", "iflag=direct", "status=none"])
-                    .status();
-                assert!(read.is_ok_and(|status| status.success()));
-            }
-        });
-        Reader { wanted, thread }
-    }
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("--detach").arg(&self.0).status();
-    }
-}
-
-/// A thread that reads.
-struct Reader {
-    wanted: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-impl Reader {
-    fn stop(self) {
-        self.wanted.store(false, Relaxed);
-        self.thread.join().expect("the reader does not panic");
-    }
+/// Reads a device once, past the page cache.
+fn read(device: &Path) {
+    let source = format!("if={}", device.display());
+    let read =
+        Command::new("dd").args([&source, "of=/dev/null", "bs=64K", "iflag=direct", "status=none"]).status();
+    assert!(read.is_ok_and(|status| status.success()));
 }
