@@ -64,7 +64,7 @@ fn measure(
     if !created.is_fine() {
         return Ok(created.answer(None));
     }
-    stage.check(session)?;
+    stage.check()?;
     let maps = read_maps(&stage.files)?;
     let plan = experiment.scans(&stage.files).map_err(Error::refused)?;
     let scanned = execute(session, session.prepare(plan).map_err(Error::refused)?, &out.join("scan"))?;

@@ -9,7 +9,7 @@ use iosonar_os::create::new_dirs;
 use iosonar_os::made::Made;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
-use iosonar_runner::{Error, Notice, Observer, Session, abort};
+use iosonar_runner::{Error, Notice, Observer, Session, Stage as RunStage, abort};
 use iosonar_scratch::{Aged, Leftovers, Scratch, ScratchError, Spec, remove_aged_leftovers};
 use iosonar_text::shown;
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ pub struct Stage {
     /// Files created by the run.
     made_files: RefCell<Vec<MadeFiles>>,
     keep: bool,
-    observer: Arc<dyn Observer>,
+    session: Session,
 }
 
 impl Stage {
@@ -47,7 +47,7 @@ impl Stage {
         has_room(&dir, leftovers.bytes(), question, experiment)?;
         spec.map_or(Ok(()), Spec::check).map_err(Error::refused)?;
         // After all checks: a refused command changes nothing.
-        session.observer.stage(iosonar_runner::Stage::LookingAhead);
+        session.observer.stage(RunStage::LookingAhead);
         remove(&session.observer, leftovers, &dir);
         let mut stage = Stage {
             files: Vec::new(),
@@ -56,10 +56,10 @@ impl Stage {
             made: Vec::new(),
             made_files: RefCell::default(),
             keep: question.keep,
-            observer: session.observer.clone(),
+            session: session.clone(),
         };
         match spec {
-            Some(spec) => stage.add_file_systems(session, &dir, spec, question, experiment)?,
+            Some(spec) => stage.add_file_systems(&dir, spec, question, experiment)?,
             None => {
                 stage.aged = aged(question, &dir)?;
                 stage.files = files;
@@ -71,9 +71,9 @@ impl Stage {
     }
 
     /// Returns an error if the session was stopped.
-    pub fn check(&self, session: &Session) -> Result<(), Error> {
-        self.observer.stage(iosonar_runner::Stage::LookingAhead);
-        session.control.signal().map_or(Ok(()), |signal| Err(Error::stopped(signal)))
+    pub fn check(&self) -> Result<(), Error> {
+        self.session.observer.stage(RunStage::LookingAhead);
+        self.session.control.signal().map_or(Ok(()), |signal| Err(Error::stopped(signal)))
     }
 
     /// Notes files created by the run: they are removed at the end.
@@ -84,7 +84,6 @@ impl Stage {
 
     fn add_file_systems(
         &mut self,
-        session: &Session,
         dir: &Path,
         spec: &Spec,
         question: &Question,
@@ -97,12 +96,12 @@ impl Stage {
             spec.kind,
             shown(dir)
         );
-        self.observer.notice(&Notice::Remark(&making));
+        self.session.observer.notice(&Notice::Remark(&making));
         let mut scratch = Scratch::create(dir).map_err(Error::refused)?;
-        let (remover, observer) = (scratch.remover(), self.observer.clone());
+        let (remover, observer) = (scratch.remover(), self.session.observer.clone());
         abort::undo_on_abort(move || report_failed(&observer, remover.at_once()));
         for (number, method) in experiment.methods.iter().enumerate() {
-            self.check(session)?;
+            self.check()?;
             let name = format!("fs-{}", number + 1);
             let point = scratch.add(&name, spec).map_err(Error::refused)?;
             aged(question, &point)?;
@@ -129,7 +128,7 @@ impl Stage {
         let is_own = remover.is_none() && !self.keep;
         let dirs = if is_own { self.made.clone() } else { Vec::new() };
         let files = if is_own { self.made_files.borrow().clone() } else { Vec::new() };
-        let observer = self.observer.clone();
+        let observer = self.session.observer.clone();
         abort::undo_on_abort(move || {
             let files = files.iter().flat_map(MadeFiles::list);
             files.chain(dirs.iter().rev().cloned()).for_each(|made| drop(made.remove()));
@@ -169,7 +168,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if let Err(error) = self.clear() {
-            self.observer.notice(&Notice::Remark(&format!("{error:#}")));
+            self.session.observer.notice(&Notice::Remark(&format!("{error:#}")));
         }
     }
 }
