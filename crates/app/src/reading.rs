@@ -1,12 +1,12 @@
 //! How traces are read, as typed.
 
-use crate::args::convert::{DirectionArg, ReadingArgs, TimingArg};
+use crate::args::convert::ReadingArgs;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_inputs::traces::Reading;
+use iosonar_trace::Format;
 use iosonar_trace::kernel::blkparse::Form;
 use iosonar_trace::kernel::{At, Timing};
-use iosonar_trace::{Format, Kind};
 
 /// The options as typed, with `default` as the default.
 pub fn reading(args: &ReadingArgs, default: Timing) -> Result<Reading, Failure> {
@@ -20,7 +20,7 @@ pub fn reading(args: &ReadingArgs, default: Timing) -> Result<Reading, Failure> 
     if args.block_size.0 == 0 {
         return Err(Failure::refused(anyhow!("--block-size 0: a block has at least 1 byte")));
     }
-    let typed = args.timing.map(timing).or(args.guess_timing.then_some(Timing::Guessed));
+    let typed = args.timing.or(args.guess_timing.then_some(Timing::Guessed));
     if at == Some(At::COMPLETE) && typed.is_some_and(|timing| timing != Timing::None) {
         return Err(Failure::refused(anyhow!(
             "--at complete: requests that count when they end have no start, so --timing can only be none"
@@ -28,7 +28,7 @@ pub fn reading(args: &ReadingArgs, default: Timing) -> Result<Reading, Failure> 
     }
     Ok(Reading {
         from: form.map(Format::Blkparse).or(args.from.as_deref().and_then(Format::of_name)),
-        direction: args.direction.map(kind),
+        direction: args.direction,
         at,
         timing: typed.unwrap_or(default),
         block: args.block_size.0,
@@ -37,20 +37,4 @@ pub fn reading(args: &ReadingArgs, default: Timing) -> Result<Reading, Failure> 
         processes: args.process.clone(),
         ..Reading::default()
     })
-}
-
-fn kind(direction: DirectionArg) -> Kind {
-    match direction {
-        DirectionArg::Read => Kind::Read,
-        DirectionArg::Write => Kind::Write,
-        DirectionArg::Discard => Kind::Discard,
-    }
-}
-
-fn timing(timing: TimingArg) -> Timing {
-    match timing {
-        TimingArg::None => Timing::None,
-        TimingArg::Exact => Timing::Exact,
-        TimingArg::Guessed => Timing::Guessed,
-    }
 }

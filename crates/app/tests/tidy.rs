@@ -92,7 +92,6 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "campaign",
             "capture",
             "cluster",
-            "content",
             "dialect-blkreplay",
             "dialect-iozone",
             "dialect-xdd",

@@ -1,7 +1,10 @@
 //! Options of `convert` and `info`.
 
+use super::words::{Word, words};
 use clap::Args;
 use iosonar_plan::ByteSize;
+use iosonar_trace::Kind;
+use iosonar_trace::kernel::Timing;
 use std::path::PathBuf;
 
 /// Options of `convert`.
@@ -51,8 +54,8 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "EVENT", value_parser = ["queue", "get-request", "insert", "issue", "complete"])]
     pub at: Option<String>,
     /// Set how the ends of requests are found among kernel events
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub timing: Option<TimingArg>,
+    #[arg(long, value_name = "HOW", value_parser = words(TIMING))]
+    pub timing: Option<Timing>,
     /// Use --timing guessed
     #[arg(long, conflicts_with = "timing")]
     pub guess_timing: bool,
@@ -70,8 +73,8 @@ pub struct ReadingArgs {
     /// Set the operation of all requests, if blkparse's lines do not contain it
     ///
     /// blkparse -f without %d prints such lines; blkparse -a selects one operation.
-    #[arg(long, value_enum, value_name = "OPERATION")]
-    pub direction: Option<DirectionArg>,
+    #[arg(long, value_name = "OPERATION", value_parser = words(DIRECTION))]
+    pub direction: Option<Kind>,
     /// Set the bytes of a block of XDD's seek lists
     #[arg(long, value_name = "SIZE", default_value = "1KiB")]
     pub block_size: ByteSize,
@@ -82,6 +85,20 @@ pub struct ReadingArgs {
     #[arg(long)]
     pub strict: bool,
 }
+
+/// The operation of all requests of a trace.
+const DIRECTION: &[Word<Kind>] = &[
+    ("read", "Reads", Kind::Read),
+    ("write", "Writes", Kind::Write),
+    ("discard", "Discards", Kind::Discard),
+];
+
+/// How ends are found.
+const TIMING: &[Word<Timing>] = &[
+    ("none", "Not at all", Timing::None),
+    ("exact", "By what a completion covers", Timing::Exact),
+    ("guessed", "As blkreplay's script", Timing::Guessed),
+];
 
 /// Forms that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -100,17 +117,6 @@ pub enum ToArg {
     Parquet,
 }
 
-/// The operation of all requests of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum DirectionArg {
-    /// Reads
-    Read,
-    /// Writes
-    Write,
-    /// Discards
-    Discard,
-}
-
 /// By what an output is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SplitArg {
@@ -118,17 +124,6 @@ pub enum SplitArg {
     Device,
     /// By process name
     Process,
-}
-
-/// How ends are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum TimingArg {
-    /// Not at all
-    None,
-    /// By what a completion covers
-    Exact,
-    /// As blkreplay's script
-    Guessed,
 }
 
 /// Options of `info`.
