@@ -3,7 +3,7 @@
 use crate::MostAtOnce;
 use crate::{
     ByScope, Caution, CountsByOp, ErrorCount, Health, Judgement, Machine, OtherOp, Parts, Percentile, Rate,
-    Span, TimeStats, Verdicts,
+    Span, TimeStats, Verdict, Verdicts,
 };
 use iosonar_archive::{ProcessLoad, RunState, Verified};
 use iosonar_plan::{OverlapPolicy, Stamp};
@@ -184,6 +184,11 @@ pub struct CheckedFacts {
 }
 
 impl Summary {
+    /// Whether the run was judged, with this verdict.
+    pub fn has_verdict(&self, verdict: Verdict) -> bool {
+        self.judgement.as_ref().is_some_and(|judgement| judgement.verdict == verdict)
+    }
+
     /// Whether the issue delay is known. For a recording it is not.
     pub fn knows_delay(&self) -> bool {
         !self.run.is_recording() || self.delay.all.is_some()

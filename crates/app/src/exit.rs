@@ -145,16 +145,10 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
                 error.downcast_ref(),
                 Some(ComparisonError::Load(_) | ComparisonError::NoLatencies(_))
             )
-            || is_damaged_archive(&error)
+            || archive_error(&error).is_some_and(ArchiveError::is_damage)
             || is_of_temporary(&error);
         if is_refused { Failure::refused(error) } else { Failure::broke(error) }
     }
-}
-
-/// Whether a file of a result is damaged.
-fn is_damaged_archive(error: &anyhow::Error) -> bool {
-    archive_error(error)
-        .is_some_and(|error| !matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_)))
 }
 
 /// The error of a result, however deeply it is wrapped.

@@ -14,7 +14,7 @@ use iosonar_engine::{Control, Prepared};
 use iosonar_inputs::{Figures, Input, SummaryOptions, deskew};
 use iosonar_plan::Plan;
 use iosonar_runner::{Concluded, Ended, Notice, Observer, Scene, Session, Stage};
-use iosonar_studies::verdict::{self, is_fake};
+use iosonar_studies::verdict;
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,8 +89,9 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
     }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;
-    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty() || needs_care(&summary));
-    Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, is_fake(&summary)))
+    let doubtful =
+        args.strict && (skipped > 0 || !summary.cautions.is_empty() || summary.has_verdict(Verdict::Care));
+    Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful, summary.has_verdict(Verdict::Fake)))
 }
 
 /// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
@@ -218,15 +219,10 @@ pub fn sum_up_seen(seen: Passing, stored: Archive, info: &RunInfo) -> Result<Sum
     Ok(Figures::of_all_seen(seen, &Input::of_archive(stored)?, info).summary)
 }
 
-/// Whether the figures are to be read with care.
-pub fn needs_care(summary: &Summary) -> bool {
-    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Care)
-}
-
 /// Prints what the figures of a run are worth and that nothing was verified, beside the output of `tool`; returns whether they are fake.
 pub fn tell_verdict(tool: &str, summary: &Summary) -> bool {
     verdict::lines(summary).iter().for_each(|line| print_message(format_args!("{tool}: {line}")));
-    is_fake(summary)
+    summary.has_verdict(Verdict::Fake)
 }
 
 /// Whether a run was to verify data and has compared none.

@@ -54,6 +54,11 @@ impl ArchiveError {
         ArchiveError::Io { path: shown(path).to_string(), error }
     }
 
+    /// Whether the directory is damaged or no archive: its reader is refused, and no work failed.
+    pub fn is_damage(&self) -> bool {
+        !matches!(self, ArchiveError::Io { .. } | ArchiveError::Exists(_))
+    }
+
     /// Whether another process is doing the same work.
     pub fn is_busy(&self) -> bool {
         matches!(self, ArchiveError::Io { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock)

@@ -144,9 +144,7 @@ impl Analysis {
 
     /// Whether its verdict is "read with care".
     pub fn needs_care(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| {
-            run.summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Care)
-        })
+        self.run.as_ref().is_some_and(|run| run.summary.has_verdict(Verdict::Care))
     }
 
     /// Whether the load has no requests.

@@ -71,15 +71,11 @@ impl Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
         let archive = error.get_ref().and_then(|inner| inner.downcast_ref::<ArchiveError>());
-        match is_explained(&error) || archive.is_some_and(is_damaged) {
+        match is_explained(&error) || archive.is_some_and(ArchiveError::is_damage) {
             true => Error::refused(error),
             false => Error::broke(error),
         }
     }
-}
-
-fn is_damaged(error: &ArchiveError) -> bool {
-    !matches!(error, ArchiveError::Io { .. } | ArchiveError::Exists(_))
 }
 
 /// An input that cannot be opened is refused.
@@ -92,7 +88,7 @@ impl From<OpenError> for Error {
 /// A damaged archive is refused; otherwise the work broke.
 impl From<ArchiveError> for Error {
     fn from(error: ArchiveError) -> Error {
-        if is_damaged(&error) { Error::refused(error) } else { Error::broke(error) }
+        if error.is_damage() { Error::refused(error) } else { Error::broke(error) }
     }
 }
 

@@ -13,7 +13,7 @@ pub trait Observer: Send + Sync {
     /// Receives a fact for people; its text is that of `Display`, one line.
     fn notice(&self, _notice: &Notice<'_>) {}
 
-    /// Shows work that is no run; called about once a second.
+    /// Shows work that is no run; called at intervals of a second at most.
     fn progress(&self, _progress: &Progress<'_>) {}
 
     /// Reports that the session enters a stage.

@@ -6,7 +6,7 @@ use iosonar_runner::{Notice, Session};
 /// Reports the verdict on the figures of a run; returns whether they are fake.
 pub(crate) fn report(session: &Session, summary: &Summary) -> bool {
     lines(summary).iter().for_each(|line| session.observer.notice(&Notice::Remark(line)));
-    is_fake(summary)
+    summary.has_verdict(Verdict::Fake)
 }
 
 /// The verdict on the figures of a run, and that nothing was verified: a sentence each.
@@ -14,9 +14,4 @@ pub fn lines(summary: &Summary) -> Vec<String> {
     let verdict = summary.judgement.as_ref().map(|judgement| format!("verdict: {}", judgement.sentence));
     let nothing = summary.cautions.iter().find(|caution| caution.id == CautionId::NothingVerified);
     verdict.into_iter().chain(nothing.map(|caution| caution.text.clone())).collect()
-}
-
-/// Whether the figures are not what they claim to be.
-pub fn is_fake(summary: &Summary) -> bool {
-    summary.judgement.as_ref().is_some_and(|judgement| judgement.verdict == Verdict::Fake)
 }

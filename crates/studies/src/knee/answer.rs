@@ -2,9 +2,8 @@
 
 use super::question::Question;
 use super::ramp::Ramp;
-use crate::verdict::is_fake;
 use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow, RampedOverload, Sentence};
-use iosonar_analyze::{DetectorId, Summary};
+use iosonar_analyze::{DetectorId, Summary, Verdict};
 use iosonar_archive::{RunState, TOOL};
 use iosonar_plan::Rising;
 use iosonar_runner::Error;
@@ -138,7 +137,7 @@ impl Answer {
 /// machine on purpose: nothing else in its verdict counts.
 fn is_of_another_place(summary: &Summary) -> bool {
     let mut proofs = summary.judgement.iter().flat_map(|judgement| &judgement.detections);
-    is_fake(summary) && proofs.any(|one| one.definitional && one.id != DetectorId::OwnLimit)
+    summary.has_verdict(Verdict::Fake) && proofs.any(|one| one.definitional && one.id != DetectorId::OwnLimit)
 }
 
 /// The findings, the reason for a stop, and for targets that are too slow a `command`.
