@@ -104,46 +104,54 @@ fn shrinks(engine: &str, short: &str, end: u64, lines: &[Line]) {
 fn a_target_that_dies_ends_its_own_part_only() {
     needs!("mkfs.xfs", "xfs_io");
     on_each_engine(|engine| {
-        let (breakable, healthy, lab) = (Breakable::new(), LoopDevice::random(16), lab());
-        let dying = &breakable.device;
-        let before = [dying, &healthy].map(writes_in_kernel);
-        let line = |i: u64| Line { time: i * 2_000_000, sector: i * 16 % 32_768, length: 8, op: Op::Write };
-        lab.file("load", load_text(&(0..1500).map(line).collect::<Vec<_>>()));
-        // The healthy target continues with the second pass although the other one never arrives there.
-        let args = format!(
-            "replay load -t {} -t {} --destroy --start-grace 0.1 --depth 8 --max-errors 20 --engine {engine}",
-            dying.text(),
-            healthy.text()
-        );
-        let replay = Background::start(lab.command(&format!("{} -o out", twice(&lab, &args))));
-        lab.until_records("out");
-        sleep_ms(100);
-        breakable.break_it();
-        let ended = replay.wait();
-        assert_eq!(ended.code, 1, "{}", ended.err);
-        assert_no_panic(&ended);
-        let info = run_info(&lab.path("out"));
-        assert_eq!(info.state, RunState::Finished);
-        let why = info.targets[0].ended_early.as_deref().unwrap();
-        assert!(
-            why.contains("more than 20 requests failed") && info.targets[1].ended_early.is_none(),
-            "{why}"
-        );
-        let records = in_order(lab.records("out"));
-        let of = |target: u16| records.iter().filter(move |r| r.target == target);
-        assert!(of(1).count() == 3000 && of(1).all(|r| r.outcome == Outcome::Completed));
-        let failed = of(0).filter(|r| r.outcome == Outcome::Failed).count();
-        assert!((21..=28).contains(&failed), "{failed} failed");
-        assert!(without_gaps(&records, 0) < 1500, "its part went on");
-        for (target, (device, before)) in [dying, &healthy].into_iter().zip(before).enumerate() {
-            assert_eq!(writes_in_kernel(device) - before, sent(&records, target as u16) as u64);
-        }
-        let summary = summary(&lab, "out");
-        let text = caution(&summary, "target-ended").expect("it is cautioned");
-        assert!(text.contains(dying.text()) && !text.contains(healthy.text()), "{text}");
-        assert_eq!(summary["counts"]["all"]["failed"], failed);
-        println!("{engine}: {} of 1500, then {text}", of(0).count());
+        // Shutting down a file system of a busy machine may take as long as the run.
+        let is_in_time = (0..4).any(|_| dies_during_its_first_pass(engine));
+        assert!(is_in_time, "{engine}: the device never broke before the end of its run");
     });
+}
+
+/// Returns whether the device broke before its part ended by itself; only then the rest is asserted.
+fn dies_during_its_first_pass(engine: &str) -> bool {
+    let (breakable, healthy, lab) = (Breakable::new(), LoopDevice::random(16), lab());
+    let dying = &breakable.device;
+    let before = [dying, &healthy].map(writes_in_kernel);
+    let line = |i: u64| Line { time: i * 2_000_000, sector: i * 16 % 32_768, length: 8, op: Op::Write };
+    lab.file("load", load_text(&(0..1500).map(line).collect::<Vec<_>>()));
+    // The healthy target continues with the second pass although the other one never arrives there.
+    let args = format!(
+        "replay load -t {} -t {} --destroy --start-grace 0.1 --depth 8 --max-errors 20 --engine {engine}",
+        dying.text(),
+        healthy.text()
+    );
+    let replay = Background::start(lab.command(&format!("{} -o out", twice(&lab, &args))));
+    lab.until_records("out");
+    sleep_ms(100);
+    breakable.break_it();
+    let ended = replay.wait();
+    assert_no_panic(&ended);
+    let records = in_order(lab.records("out"));
+    if without_gaps(&records, 0) >= 1500 {
+        println!("{engine}: the device broke too late");
+        return false;
+    }
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    let info = run_info(&lab.path("out"));
+    assert_eq!(info.state, RunState::Finished);
+    let why = info.targets[0].ended_early.as_deref().unwrap();
+    assert!(why.contains("more than 20 requests failed") && info.targets[1].ended_early.is_none(), "{why}");
+    let of = |target: u16| records.iter().filter(move |r| r.target == target);
+    assert!(of(1).count() == 3000 && of(1).all(|r| r.outcome == Outcome::Completed));
+    let failed = of(0).filter(|r| r.outcome == Outcome::Failed).count();
+    assert!((21..=28).contains(&failed), "{failed} failed");
+    for (target, (device, before)) in [dying, &healthy].into_iter().zip(before).enumerate() {
+        assert_eq!(writes_in_kernel(device) - before, sent(&records, target as u16) as u64);
+    }
+    let summary = summary(&lab, "out");
+    let text = caution(&summary, "target-ended").expect("it is cautioned");
+    assert!(text.contains(dying.text()) && !text.contains(healthy.text()), "{text}");
+    assert_eq!(summary["counts"]["all"]["failed"], failed);
+    println!("{engine}: {} of 1500, then {text}", of(0).count());
+    true
 }
 
 #[test]
