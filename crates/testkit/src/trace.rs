@@ -232,10 +232,8 @@ impl Bios {
         for event in &trace.events {
             match event.kind {
                 Kind::Queue => {
-                    parts.add(
-                        event.op,
-                        Part { sector: event.sector, length: event.length, bio: all.bios.len() },
-                    );
+                    let (sector, length) = (event.sector, event.length);
+                    parts.add(event.op, Part { sector, length, bio: all.bios.len(), merged: false });
                     let Event { op, sector, length, at, .. } = *event;
                     all.bios.push(Bio {
                         op,
@@ -249,6 +247,7 @@ impl Bios {
                     });
                 }
                 Kind::Split => all.split(event, &mut parts),
+                Kind::BackMerge => parts.merge(event),
                 Kind::Complete => all.complete(event, &mut parts),
                 _ => {}
             }
@@ -271,35 +270,27 @@ impl Bios {
 
     fn split(&mut self, event: &Event, parts: &mut Parts) {
         // The bio being split was queued last.
-        match parts.take(event.op, event.sector, true, |p| p.length > event.length) {
+        match parts.take_last(event.op, event.sector, |p| p.length > event.length) {
             Some(part) => {
                 self.splits += 1;
                 let behind = part.sector + event.length;
                 parts.add(event.op, Part { length: event.length, ..part });
-                parts.add(
-                    event.op,
-                    Part { sector: behind, length: part.length - event.length, bio: part.bio },
-                );
+                parts.add(event.op, Part { sector: behind, length: part.length - event.length, ..part });
             }
             None => self.unexplained.push(*event),
         }
     }
 
     fn complete(&mut self, event: &Event, parts: &mut Parts) {
-        let (mut sector, end) = (event.sector, event.sector + event.length);
-        while sector < end {
-            let whole = parts.take(event.op, sector, false, |p| p.length == end - sector);
-            let Some(part) =
-                whole.or_else(|| parts.take(event.op, sector, false, |p| p.length < end - sector))
-            else {
-                return self.unexplained.push(*event);
-            };
+        let Some(covering) = parts.take_covering(event) else {
+            return self.unexplained.push(*event);
+        };
+        self.merges += covering.len() as u64 - 1;
+        for part in covering {
             for twin in parts.equal_to(event.op, part) {
                 self.bios[twin].has_twin = true;
                 self.bios[part.bio].has_twin = true;
             }
-            self.merges += u64::from(sector > event.sector);
-            sector += part.length;
             let bio = &mut self.bios[part.bio];
             bio.open -= part.length;
             bio.error = bio.error.min(event.error);
@@ -310,11 +301,13 @@ impl Bios {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Part {
     sector: u64,
     length: u64,
     bio: usize,
+    /// Added at the end of another request.
+    merged: bool,
 }
 
 /// Parts in flight, by operation and first sector, earliest first.
@@ -332,10 +325,54 @@ impl Parts {
         parts.filter(move |p| p.length == part.length).map(|p| p.bio)
     }
 
-    fn take(&mut self, op: Op, sector: u64, last: bool, fits: impl Fn(&Part) -> bool) -> Option<Part> {
+    /// Takes the part that was added last of those that fit.
+    fn take_last(&mut self, op: Op, sector: u64, fits: impl Fn(&Part) -> bool) -> Option<Part> {
         let parts = self.0.get_mut(&(op, sector))?;
-        let at = if last { parts.iter().rposition(fits) } else { parts.iter().position(fits) };
-        parts.remove(at?)
+        parts.remove(parts.iter().rposition(fits)?)
+    }
+
+    fn take(&mut self, op: Op, part: &Part) -> Option<Part> {
+        let parts = self.0.get_mut(&(op, part.sector))?;
+        parts.remove(parts.iter().position(|other| other == part)?)
+    }
+
+    /// Marks the part that was merged: the one of this length that was added last.
+    fn merge(&mut self, event: &Event) {
+        let parts = self.0.get_mut(&(event.op, event.sector));
+        let is_it = |part: &&mut Part| part.length == event.length && !part.merged;
+        if let Some(part) = parts.into_iter().flatten().rev().find(is_it) {
+            part.merged = true;
+        }
+    }
+
+    /// Takes the parts of a completed request: one after the other without a gap. `None` if no parts in flight cover it.
+    fn take_covering(&mut self, event: &Event) -> Option<Vec<Part>> {
+        let mut covering = Vec::new();
+        let is_covered = self.cover(event, event.sector, &mut HashSet::new(), &mut covering);
+        is_covered.then(|| covering.iter().filter_map(|part| self.take(event.op, part)).collect())
+    }
+
+    /// Finds parts from `from` to the end of the request, last part first. `dead` holds the sectors from which the end cannot be reached.
+    fn cover(&self, event: &Event, from: u64, dead: &mut HashSet<u64>, found: &mut Vec<Part>) -> bool {
+        let end = event.sector + event.length;
+        if from == end {
+            return true;
+        }
+        if dead.contains(&from) {
+            return false;
+        }
+        let mut choices: Vec<Part> = self.0.get(&(event.op, from)).into_iter().flatten().copied().collect();
+        choices.retain(|part| part.length <= end - from);
+        // The first part of a request was merged at the front only, which is rare; the others were merged.
+        choices.sort_by_key(|part| (part.merged == (from == event.sector), part.length < end - from));
+        for part in choices {
+            if self.cover(event, from + part.length, dead, found) {
+                found.push(part);
+                return true;
+            }
+        }
+        dead.insert(from);
+        false
     }
 }
 
@@ -448,6 +485,40 @@ mod tests {
         assert_eq!((bios.splits, bios.merges, bios.unexplained.len()), (1, 1, 1));
         let ends: Vec<_> = bios.bios.iter().map(|b| (b.completed.unwrap().ns, b.error)).collect();
         assert_eq!(ends, [(1_000_021_000, -5), (1_000_022_000, 0), (1_000_022_000, 0)]);
+    }
+
+    #[test]
+    fn of_parts_that_begin_alike_a_request_has_those_that_reach_its_end() {
+        let text = "\
+ a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 23 + 8 [a]
+ a-1 [001] .....     1.000021: block_bio_queue: 7,0 W 23 + 20 [a]
+ a-1 [001] .....     1.000022: block_bio_queue: 7,0 W 43 + 33 [a]
+ a-1 [001] .....     1.000022: block_bio_backmerge: 7,0 W 43 + 33 [a]
+ a-1 [001] .....     1.000030: block_rq_complete: 7,0 W () 23 + 53 be,0,4 [0]
+ a-1 [001] .....     1.000040: block_rq_complete: 7,0 W () 23 + 8 be,0,4 [0]
+";
+        let bios = Bios::of(&Trace::parse(text));
+        assert_eq!((bios.unexplained.len(), bios.merges), (0, 1));
+        let ends: Vec<u64> = bios.bios.iter().map(|bio| bio.completed.unwrap().ns).collect();
+        assert_eq!(ends, [1_000_040_000, 1_000_030_000, 1_000_030_000]);
+    }
+
+    #[test]
+    fn the_part_that_was_merged_completes_with_the_request_that_it_was_merged_into() {
+        let text = "\
+ a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 23 + 8 [a]
+ a-1 [001] .....     1.000021: block_bio_queue: 7,0 W 15 + 8 [a]
+ a-1 [001] .....     1.000022: block_bio_queue: 7,0 W 23 + 16 [a]
+ a-1 [001] .....     1.000022: block_bio_backmerge: 7,0 W 23 + 16 [a]
+ a-1 [001] .....     1.000023: block_bio_queue: 7,0 W 31 + 8 [a]
+ a-1 [001] .....     1.000023: block_bio_backmerge: 7,0 W 31 + 8 [a]
+ a-1 [001] .....     1.000030: block_rq_complete: 7,0 W () 23 + 16 be,0,4 [0]
+ a-1 [001] .....     1.000040: block_rq_complete: 7,0 W () 15 + 24 be,0,4 [0]
+";
+        let bios = Bios::of(&Trace::parse(text));
+        assert_eq!((bios.unexplained.len(), bios.merges), (0, 2));
+        let ends: Vec<u64> = bios.bios.iter().map(|bio| bio.completed.unwrap().ns).collect();
+        assert_eq!(ends, [1_000_030_000, 1_000_040_000, 1_000_040_000, 1_000_030_000]);
     }
 
     fn write(sectors: u64, from: u64, to: u64) -> Record {
