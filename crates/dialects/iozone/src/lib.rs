@@ -4,6 +4,7 @@
 //! and [`text_table`], [`text_report`] and [`throughput`] print the results. [`import`] reads IOzone's own output. This
 //! crate opens no files and reads no clocks.
 
+mod before;
 mod biff2;
 mod clients;
 mod columns;
@@ -14,6 +15,7 @@ mod import_sheet;
 mod logs;
 mod options;
 mod parse;
+mod printed;
 mod report;
 mod settings;
 mod text;
@@ -21,6 +23,7 @@ mod throughput;
 mod to_matrix;
 mod workbook;
 
+pub use before::{cells, notices};
 pub use biff2::worksheet;
 pub use clients::read_clients;
 pub use columns::{Column, Unit, columns};
@@ -29,6 +32,7 @@ pub use import::{ImportError, Imported, import, import_file, is_iozones};
 pub use import_sheet::SheetError;
 pub use logs::{LogName, LoggedRequest, Logs, Stamp};
 pub use parse::{Command, parse};
+pub use printed::printed;
 pub use report::text_report;
 pub use settings::{Async, Client, Settings, TelemetryFacts};
 pub use text::{banner, text_table};
