@@ -245,8 +245,8 @@ impl Player {
 mod tests {
     use super::*;
     use iosonar_plan::Op;
+    use iosonar_text::units::Charset;
     use iosonar_view::live::{Ramp, Setting, draw};
-    use iosonar_view::units::Charset;
 
     fn record(due_ms: u64, latency_ms: u64) -> Record {
         Record {

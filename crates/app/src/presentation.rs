@@ -7,12 +7,11 @@ use iosonar_archive::TOOL;
 use iosonar_evidence::Environment;
 use iosonar_host::{Root, TargetKind, memory_limit};
 use iosonar_inputs::{Analysis, AnalysisOptions, Member, RunAnalysis};
-use iosonar_text::shown;
+use iosonar_plaintext::{LoadText, Mail, MailOptions};
 use iosonar_text::units::date;
+use iosonar_text::{shown, units};
 use iosonar_view::scene::Figure;
-use iosonar_view::{
-    Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
-};
+use iosonar_view::{Headline, Material, RunMaterial, Subject};
 use std::sync::OnceLock;
 
 /// Memory limits below this are respected.
@@ -103,21 +102,21 @@ fn subject_of_load(analysis: &Analysis) -> Subject {
 }
 
 /// The text of a mail.
-pub fn mail(analysis: &Analysis, options: TextOptions) -> String {
+pub fn mail(analysis: &Analysis, options: MailOptions) -> String {
     match &analysis.run {
         Some(run) => {
             let findings = run.findings.sentences();
-            text_report(&TextReport::of_run(&run.summary, &run.diagrams.latency, &findings), options)
+            iosonar_plaintext::mail(&Mail::of_run(&run.summary, &run.diagrams.latency, &findings), options)
         }
         None => {
             let skipped = skipped(analysis);
-            let report = TextReport {
+            let report = Mail {
                 head: vec![analysis.names.join(", ")],
                 load: analysis.demand.as_ref().map(LoadText::of),
                 cautions: skipped.as_slice(),
-                ..TextReport::default()
+                ..Mail::default()
             };
-            text_report(&report, options)
+            iosonar_plaintext::mail(&report, options)
         }
     }
 }
@@ -126,12 +125,12 @@ pub fn mail(analysis: &Analysis, options: TextOptions) -> String {
 pub fn text(analysis: &Analysis) -> String {
     let mut text = members_text(&analysis.members);
     if let Some(run) = &analysis.run {
-        text += &iosonar_view::show(&run.summary);
-        text += &iosonar_view::show_findings(&run.findings);
+        text += &iosonar_plaintext::summary(&run.summary);
+        text += &iosonar_plaintext::findings(&run.findings);
         text.push('\n');
     }
     if let Some(demand) = &analysis.demand {
-        text += &iosonar_view::show_demand(&analysis.names, &demand.facts);
+        text += &iosonar_plaintext::demand(&analysis.names, &demand.facts);
     }
     text
 }

@@ -82,10 +82,10 @@ fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure
         output::print(&summary.to_json())?;
         print_message(format_args!("result: {}", shown(&dir)));
     } else {
-        output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&summary), shown(&dir)))?;
+        output::print(&format!("{}\nresult: {}\n", iosonar_plaintext::summary(&summary), shown(&dir)))?;
     }
     if args.deskew {
-        output::print(&iosonar_view::show_deskew(&deskew(&Archive::open(&dir)?)?))?;
+        output::print(&iosonar_plaintext::deskew(&deskew(&Archive::open(&dir)?)?))?;
     }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;

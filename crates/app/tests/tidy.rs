@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 33] = [
+const ARROWS: [(&str, &[&str]); 34] = [
     ("text", &[]),
     ("plan", &["text"]),
     ("trace", &["plan"]),
@@ -35,7 +35,8 @@ const ARROWS: [(&str, &[&str]); 33] = [
     ),
     ("analyze", &["archive", "evidence", "layout", "os", "plan", "text"]),
     ("verify", &["archive", "content", "plan"]),
-    ("view", &["analyze", "archive", "layout", "plan", "text"]),
+    ("plaintext", &["analyze", "archive", "judge", "layout", "plan", "text"]),
+    ("view", &["analyze", "archive", "layout", "plaintext", "plan", "text"]),
     ("campaign", &["analyze", "layout", "plan", "text"]),
     ("dialect-common", &["text"]),
     ("dialect-blkreplay", &["analyze", "archive", "dialect-common", "plan", "text", "trace"]),
@@ -71,6 +72,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "layout",
             "load",
             "os",
+            "plaintext",
             "plan",
             "runner",
             "scratch",
@@ -103,6 +105,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
             "layout",
             "load",
             "os",
+            "plaintext",
             "plan",
             "runner",
             "scratch",
@@ -389,7 +392,7 @@ fn circles_of_files_are_small() {
 /// A ratchet: a command is arguments, a question and what is printed. Longer ones wait for their move to `studies`.
 #[test]
 fn commands_become_short() {
-    const LONG: usize = 24;
+    const LONG: usize = 18;
     let is_long = |(path, text): &(PathBuf, String)| {
         path.to_string_lossy().contains("app/src/commands/") && product(text).lines().count() > 120
     };

@@ -33,8 +33,8 @@ mod words;
 
 pub use case::{Account, Case};
 pub use detector::Detector;
-pub use detectors::DETECTORS;
 pub use detectors::dirty_at_start::is_much_to_write;
+pub use detectors::{DETECTORS, about};
 pub use forecast::predict;
 pub use planned::{PlannedRun, PlannedTarget};
 pub use quiet::{OthersUse, use_by_others};

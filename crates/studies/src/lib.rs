@@ -4,6 +4,7 @@
 //! holds the result; other files serve these. This room knows no arguments, no signals and no terminal: a command turns arguments into a
 //! question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
 
+pub mod answers;
 pub mod calibrate;
 pub mod cells;
 pub mod check;

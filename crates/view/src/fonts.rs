@@ -70,7 +70,7 @@ pub fn wrap(text: &str, size: f64, weight: Weight, room: f64) -> Vec<String> {
     let fits = |text: &str| width(text, size, weight) <= room;
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in crate::lines::unbroken(text) {
+    for word in iosonar_plaintext::lines::unbroken(text) {
         let longer = if line.is_empty() { word.clone() } else { format!("{line} {word}") };
         if fits(&longer) {
             line = longer;

@@ -3,9 +3,9 @@
 use crate::args::common::ProgressArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use iosonar_campaign::creation::Method;
+use iosonar_plaintext::MapUnit;
 use iosonar_plan::{ByteSize, Nanos};
 use iosonar_scratch::{Age, FsKind};
-use iosonar_view::MapUnit;
 use std::path::PathBuf;
 
 /// Options of `layout`.

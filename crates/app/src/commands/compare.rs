@@ -35,9 +35,9 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
     print(&match (args.json, args.csv, args.markdown) {
         (true, ..) => compare::to_json(&judged),
-        (_, true, _) => iosonar_view::compare_csv(&judged, Form { safe: args.csv_safe, crlf: false }),
-        (.., true) => iosonar_view::compare_markdown(&judged),
-        _ => iosonar_view::compare(&judged),
+        (_, true, _) => iosonar_plaintext::comparison_csv(&judged, Form { safe: args.csv_safe, crlf: false }),
+        (.., true) => iosonar_plaintext::comparison_markdown(&judged),
+        _ => iosonar_plaintext::comparison(&judged),
     })?;
     exit(&judged, args)
 }

@@ -1,73 +1,31 @@
 //! `iosonar compare` on matrices of file operations: cell by cell, test by test.
 
+use super::matrix::comparison_page;
 use crate::args::compare::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use iosonar_analyze::compare::Judgement;
-use iosonar_campaign::{
-    ComparedGrid, MatrixComparison, MatrixCondition, Table, Verdict, compare_tables, compared_grids,
-    comparison_csv, comparison_text,
-};
-use iosonar_host::output::open_new;
-use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
+use iosonar_campaign::{MatrixComparison, MatrixCondition, compare_tables, comparison_csv, comparison_text};
+use iosonar_studies::answers::{NamedTable, matrices};
 use iosonar_text::csv::Form;
 use iosonar_text::shown;
-use iosonar_view::{ComparedMaps, MatrixComparisonPart, MatrixGrid, matrix_comparison_page};
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-
-/// Cells in the directory of a matrix.
-const CELLS: &str = "cells.json";
-
-/// A table with its path as typed.
-type Named = (String, Table);
+use std::path::PathBuf;
 
 /// Returns the tables if all inputs are matrices; `None` if no input is.
-pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<Named>>, Failure> {
-    let files: Vec<Option<PathBuf>> = paths.iter().map(|path| cells_of(path)).collect();
-    let is_there = |file: &Option<PathBuf>| file.is_some();
-    if !files.iter().any(is_there) {
-        return Ok(None);
+pub fn tables(paths: &[PathBuf]) -> Result<Option<Vec<NamedTable>>, Failure> {
+    let tables = matrices(paths)?;
+    for (name, table) in tables.iter().flatten().filter(|(_, table)| table.missing_cells > 0) {
+        let (name, missing) = (shown(name), table.missing_cells);
+        print_message(format_args!(
+            "iosonar: {name}: the measurement did not end in order, {missing} cells are missing"
+        ));
     }
-    if let Some(other) = files.iter().position(|file| file.is_none()) {
-        let matrix = files.iter().position(is_there).unwrap_or(0);
-        return Err(Failure::refused(anyhow!(
-            "{} is no matrix, and {} is one: compare matrices with matrices, and runs with runs",
-            shown(&paths[other]),
-            shown(&paths[matrix])
-        )));
-    }
-    let read = |(path, file): (&PathBuf, PathBuf)| {
-        let text = read_text(&file, ARCHIVE_LIMIT).with_context(|| shown(&file).to_string());
-        let table =
-            text.and_then(|text| Table::from_json(&text).map_err(|why| anyhow!("{}: {why}", shown(&file))));
-        let table = table.map_err(Failure::refused)?;
-        if table.missing_cells > 0 {
-            let (name, missing) = (shown(path), table.missing_cells);
-            print_message(format_args!(
-                "iosonar: {name}: the measurement did not end in order, {missing} cells are missing"
-            ));
-        }
-        Ok((path.display().to_string(), table))
-    };
-    paths.iter().zip(files.into_iter().flatten()).map(read).collect::<Result<_, _>>().map(Some)
-}
-
-/// The file with the cells of a matrix: in its directory, or the JSON file itself.
-fn cells_of(path: &Path) -> Option<PathBuf> {
-    if path.is_dir() {
-        return Some(path.join(CELLS)).filter(|cells| cells.exists());
-    }
-    let mut head = [0; 64];
-    let read = File::open(path).ok().filter(|_| path.is_file())?.read(&mut head).ok()?;
-    let first = head[..read].iter().find(|byte| !byte.is_ascii_whitespace());
-    (first == Some(&b'{')).then(|| path.to_path_buf())
+    Ok(tables)
 }
 
 /// Compares each table after the first with the first.
-pub fn compare(args: &CompareArgs, tables: &[Named]) -> Result<Exit, Failure> {
+pub fn compare(args: &CompareArgs, tables: &[NamedTable]) -> Result<Exit, Failure> {
     if args.markdown {
         return Err(Failure::refused(anyhow!("--markdown: matrices have text, --csv, --json and --html")));
     }
@@ -84,7 +42,7 @@ pub fn compare(args: &CompareArgs, tables: &[Named]) -> Result<Exit, Failure> {
         _ => text(&compared, &conditions),
     })?;
     if let Some(path) = &args.html {
-        write_page(path, tables, &compared)?;
+        comparison_page::write(path, tables, &compared)?;
     }
     exit(&compared, &conditions)
 }
@@ -115,47 +73,6 @@ fn text(compared: &[MatrixComparison], conditions: &[MatrixCondition]) -> String
         }
     }
     text
-}
-
-fn write_page(path: &Path, tables: &[Named], compared: &[MatrixComparison]) -> Result<(), Failure> {
-    let part = |(comparison, (_, b)): (&MatrixComparison, &Named)| MatrixComparisonPart {
-        title: format!("A: {}; B: {}", comparison.a.name, comparison.b.name),
-        answer: comparison.answer.clone(),
-        cautions: comparison.cautions.clone(),
-        text: comparison_text(comparison),
-        maps: compared_grids(comparison, &tables[0].1, b).into_iter().map(maps).collect(),
-    };
-    let parts: Vec<MatrixComparisonPart> = compared.iter().zip(&tables[1..]).map(part).collect();
-    let page = matrix_comparison_page("Matrices of file operations, compared", &parts);
-    let mut file = open_new("--html", path).map_err(Failure::refused)?;
-    file.write_all(page.as_bytes())?;
-    file.publish().with_context(|| format!("cannot write {}", shown(&path)))?;
-    print_message(format_args!("page: {}", shown(&path)));
-    Ok(())
-}
-
-fn maps(grid: ComparedGrid) -> ComparedMaps {
-    let of = |values: Vec<Vec<Option<f64>>>| MatrixGrid {
-        title: grid.title.clone(),
-        files: grid.files.clone(),
-        records: grid.records.clone(),
-        values,
-        ..MatrixGrid::default()
-    };
-    let each = |f: &dyn Fn(f64, Verdict) -> f64| {
-        let row = |row: &Vec<Option<(f64, Verdict)>>| row.iter().map(|c| c.map(|(p, v)| f(p, v))).collect();
-        grid.changes.iter().map(row).collect::<Vec<Vec<Option<f64>>>>()
-    };
-    let is_shown = |cell: &Option<(f64, Verdict)>| {
-        // An undecided change is shown nevertheless.
-        cell.is_some_and(|(_, verdict)| verdict != Verdict::NoDifferenceShown)
-    };
-    ComparedMaps {
-        ratio: of(each(&|percent, _| 1.0 + percent / 100.0)),
-        is_shown: grid.changes.iter().map(|row| row.iter().map(is_shown).collect()).collect(),
-        a: of(grid.a.clone()),
-        b: of(grid.b.clone()),
-    }
 }
 
 /// A condition that failed takes precedence over one that cannot be judged.

@@ -5,9 +5,8 @@ use crate::args::explain::ExplainArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::{DetectorId, Judgement, Level, Verdict};
+use iosonar_analyze::{Judgement, Level, Verdict};
 use iosonar_inputs::{Figures, Input, SummaryOptions};
-use iosonar_judge::DETECTORS;
 use iosonar_text::shown;
 
 /// Prints the verdict: what was seen, why it matters and the remedy.
@@ -17,7 +16,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         // It consists of numbers, texts and lists.
         print(&format!("{:#}\n", serde_json::to_value(&judgement)?))?;
     } else if args.brief {
-        print(&iosonar_view::show_judgement(&judgement))?;
+        print(&iosonar_plaintext::judgement(&judgement))?;
     } else {
         print_at_length(args, &judgement)?;
     }
@@ -30,7 +29,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
 
 fn print_at_length(args: &ExplainArgs, judgement: &Judgement) -> std::io::Result<()> {
     let page = args.dir.join("report.html");
-    print(&iosonar_view::explain(judgement, &about, &page.display().to_string()))?;
+    print(&iosonar_plaintext::explained(judgement, &page.display().to_string()))?;
     let has_link = judgement.detections.iter().any(|one| one.during.is_some() && one.level >= Level::Info);
     if has_link && !page.exists() {
         let dir = shown(&args.dir);
@@ -52,12 +51,4 @@ fn judgement(args: &ExplainArgs) -> Result<Judgement, Failure> {
         Failure::refused(anyhow!("{}: it cannot be judged: {why}", shown(&args.dir)))
     };
     figures.summary.judgement.ok_or_else(nothing)
-}
-
-/// Why a detector's finding matters.
-pub(super) fn about(id: DetectorId) -> &'static str {
-    let known = DETECTORS.iter().find(|detector| detector.id == id).map(|detector| detector.about);
-    known.unwrap_or(
-        "What the claim needs cannot be seen from here, so the figure is neither confirmed nor refuted.",
-    )
 }

@@ -82,7 +82,7 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
     let depth = (!run.is_import && run.tool != RECORDING).then_some(archive.plan().depth());
     let is_load =
         archive.plan().jobs().any(|(_, job)| matches!(job.workload, iosonar_plan::Workload::Trace(_)));
-    let data_errors = run.verified.as_ref().and_then(iosonar_view::data_errors);
+    let data_errors = run.verified.as_ref().and_then(iosonar_plaintext::data_errors);
     let cautions = cautions_of(archive.plan(), factors.filter(|_| is_load));
     Setting {
         title: format!("{state}{}", title_of(&run.targets, archive.plan(), depth)),

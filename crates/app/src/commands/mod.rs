@@ -31,7 +31,6 @@ mod replay;
 mod report;
 mod run;
 mod show;
-mod study_answer;
 mod typed_words;
 mod verify;
 mod xdd;

@@ -11,11 +11,12 @@ use iosonar_analyze::Needs;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_host::output::Gate;
 use iosonar_inputs::{Analysis, Input, comparisons};
+use iosonar_plaintext::MailOptions;
 use iosonar_plan::Nanos;
 use iosonar_text::shown;
 use iosonar_view::{
-    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions,
-    compare_subject, data_files, picture_files, plot_compare, write_data_files,
+    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, compare_subject, data_files,
+    picture_files, plot_compare, write_data_files,
 };
 use std::path::PathBuf;
 
@@ -49,7 +50,7 @@ fn in_text(args: &PlotArgs, inputs: &[Input]) -> Result<Exit, Failure> {
     let options = presentation::options((&args.limits).into(), &args.demand);
     let analyse = || Analysis::of(inputs, &options, Needs::EVERYTHING);
     let analysis = while_reading(&args.progress, inputs, analyse)?;
-    print(&presentation::mail(&analysis, TextOptions::default()))?;
+    print(&presentation::mail(&analysis, MailOptions::default()))?;
     Ok(concluded(&analysis))
 }
 

@@ -1,18 +1,19 @@
 //! `iosonar show`: the summary of a run.
 
-use super::{open, study_answer};
+use super::open;
 use crate::args::show::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, print_message};
 use iosonar_archive::Archive;
 use iosonar_inputs::{Figures, Input, RunAnalysis, Study, SummaryOptions, deskew};
 use iosonar_runner::conclude_late;
+use iosonar_studies::answers;
 use iosonar_text::shown;
 
 /// Prints the summary, computed again from the records, and the findings.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     if let Some(study) = Study::of(&args.dir) {
-        print(&if args.json { study_answer::json(&study)? } else { study_answer::text(&study)? })?;
+        print(&if args.json { answers::json(&study)? } else { answers::text(&study)? })?;
         return Ok(Exit::Fine);
     }
     let archive = open(&args.dir)?;
@@ -28,8 +29,8 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
         Figures::of(&input, &options)?.summary.to_json()
     } else {
         let run = RunAnalysis::read(&input, &options).map_err(Failure::refused)?;
-        let skew = skew.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
-        iosonar_view::show(&run.summary) + &skew + &iosonar_view::show_findings(&run.findings)
+        let skew = skew.map_or(String::new(), |skew| iosonar_plaintext::deskew(&skew));
+        iosonar_plaintext::summary(&run.summary) + &skew + &iosonar_plaintext::findings(&run.findings)
     };
     print(&text)?;
     input.remarks().iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));

@@ -32,7 +32,7 @@ pub fn verify(args: &LaterArgs) -> Result<Exit, Failure> {
     let answer = answer?;
     print(&match args.json {
         true => format!("{:#}\n", answer.to_json()),
-        false => iosonar_view::verified(&answer.verified).trim_start_matches('\n').to_string(),
+        false => iosonar_plaintext::verified(&answer.verified).trim_start_matches('\n').to_string(),
     })?;
     if answer.verified.is_empty() {
         print_message(

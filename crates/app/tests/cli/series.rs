@@ -190,7 +190,7 @@ fn rates_are_told_for_the_time_in_which_all_targets_were_active() {
 
 /// Formats a time as the text does.
 fn units(ns: u64) -> String {
-    iosonar_view::units::duration(ns, iosonar_view::units::Charset::Ascii)
+    iosonar_text::units::duration(ns, iosonar_text::units::Charset::Ascii)
 }
 
 #[test]

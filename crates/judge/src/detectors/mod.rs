@@ -39,6 +39,7 @@ mod wrong_size_device;
 mod zeroes_short_cut;
 
 use crate::Detector;
+use iosonar_analyze::DetectorId;
 
 /// All detectors, causes before what they explain.
 pub const DETECTORS: &[Detector] = &[
@@ -80,3 +81,11 @@ pub const DETECTORS: &[Detector] = &[
     archive_on_target::DETECTOR,
     too_short::DETECTOR,
 ];
+
+/// Why a detector's finding matters.
+pub fn about(id: DetectorId) -> &'static str {
+    let known = DETECTORS.iter().find(|detector| detector.id == id).map(|detector| detector.about);
+    known.unwrap_or(
+        "What the claim needs cannot be seen from here, so the figure is neither confirmed nor refuted.",
+    )
+}

@@ -7,6 +7,7 @@ mod copy;
 mod question;
 mod round;
 mod run;
+mod text;
 
 pub use answer::{
     Answer, ClockFacts, CopyRate, EngineCost, EngineRow, Lateness, Machine, Measured, TimerRow,

@@ -5,6 +5,7 @@ mod layers;
 mod place;
 mod question;
 mod run;
+mod text;
 
 pub use answer::Answer;
 pub use question::Question;

@@ -4,6 +4,7 @@ mod answer;
 mod question;
 mod ramp;
 mod run;
+mod text;
 
 pub use answer::{Answer, RampAnswer};
 pub use question::Question;

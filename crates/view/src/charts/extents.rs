@@ -5,7 +5,6 @@ use super::axes::{self, LABEL_SIZE, LogScale, TICK_SIZE, words};
 use super::figures::{count, time, time_or_dash};
 use super::layout::{AddressAxis, offset_axis};
 use super::{BELOW, Chart, Draw, PAGE_WIDTH, PLOT_LEFT, RunView, page};
-use crate::extent_text::{fragments, name, sentences, start};
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
 use crate::scene::{Anchor, Caption, Fill, Image, Mark, Rect, Scene, Stroke};
@@ -15,6 +14,7 @@ use iosonar_analyze::extents::{
     EXTENT_COLUMNS, EXTENT_ROWS, ExtentLatencies, FileLatencies, Jump, LatencyFigures, PlacedLatencies, Spot,
     Sums,
 };
+use iosonar_plaintext::extents::{fragments, name, sentences, start};
 use iosonar_plan::Op;
 
 /// Upper edge of the first file, below the colours.

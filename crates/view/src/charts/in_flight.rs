@@ -4,9 +4,9 @@ use super::axes::{self, CountScale, TimeScale, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, figures, overlay, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
-use crate::summary_text::most_in_flight;
 use crate::units;
 use iosonar_analyze::{Band, ClassOccupancy, Detail, Occupancy, Scope};
+use iosonar_plaintext::most_in_flight;
 
 /// Pixels of a step.
 const STEP_PIXELS: i32 = 2;

@@ -6,12 +6,13 @@ use crate::Style;
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
 use crate::scene::{Caption, Figure, Rect};
-use crate::{stamps, units};
+use crate::units;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::findings::{Findings, TimeRange};
 use iosonar_analyze::{Caution, Diagrams, MachineSeries, Summary, Tally};
 use iosonar_archive::Fault;
+use iosonar_plaintext::stamps;
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
 
@@ -104,7 +105,7 @@ fn how_it_was_run(s: &Summary) -> Caption {
     let mut how = if run.is_recording() {
         Caption::from("a recording")
     } else {
-        let (engine, depth) = crate::summary_text::engine_and_depth(run);
+        let (engine, depth) = iosonar_plaintext::engine_and_depth(run);
         format!("engine {engine} · {access} · depth {depth} · conflicts: {policy}").into()
     };
     if let Some(depth) = run.depth.filter(|_| !run.is_recording()) {

@@ -5,8 +5,8 @@ use super::cells::{Cell, Frame, Ink};
 use super::history::{CLASSES, Column, LIVE_ROWS, ROWS_OF_DECADE};
 use super::layout::{Area, Look};
 use super::ramp::Ramp;
-use crate::mail_text::shade;
 use crate::units::Charset;
+use iosonar_plaintext::shade;
 use std::ops::Range;
 
 /// From one request to the most.

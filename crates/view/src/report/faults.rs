@@ -4,10 +4,10 @@ use super::figures;
 use super::html::{details, picture, plain_table, suffix};
 use super::run::ReportRun;
 use crate::units::{Charset, grouped, moment};
-use crate::verify_text::sentence;
-use crate::{Picture, data_errors, escape};
+use crate::{Picture, escape};
 use iosonar_analyze::Summary;
 use iosonar_archive::{Fault, FaultClass, FaultCount, Verified};
+use iosonar_plaintext::{data_errors, fault_sentence as sentence};
 use std::fmt::Write as _;
 
 /// Maximum faults in the list.

@@ -5,10 +5,9 @@ use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
 use super::{faults, figures};
-use crate::judgement_text::hash;
 use crate::svg::escape_lines;
 use crate::units::{self, Charset};
-use crate::{Picture, Style, Theme, escape, health, raster, show_demand, show_extent_latencies};
+use crate::{Picture, Style, Theme, escape, raster};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
@@ -16,6 +15,7 @@ use iosonar_analyze::{
     ByScope, Caution, CautionId, Counts, During, LimitResult, LimitVerdict, MachineSeries, ROWS,
     ROWS_PER_DECADE, Scope, Severity, Summary, TILE_COLUMNS, TargetSummary, TimeStats,
 };
+use iosonar_plaintext::{extent_latencies, hash, health};
 use iosonar_text::{one_line, shown_json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -120,11 +120,7 @@ fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
     }
     details(out, &format!("extents{}", suffix(name)), true, &caption, |out| {
         out.push_str(&drawn);
-        _ = writeln!(
-            out,
-            "<pre class=\"wide\">{}</pre>",
-            escape_lines(&show_extent_latencies(found, MOST_FILES))
-        );
+        _ = writeln!(out, "<pre class=\"wide\">{}</pre>", escape_lines(&extent_latencies(found, MOST_FILES)));
     });
 }
 
@@ -475,7 +471,7 @@ fn tables(out: &mut String, name: &str, run: &ReportRun<'_>) {
         }
     }
     if let Some(demand) = run.material.demand {
-        let text = show_demand(&[run.name.to_string()], &demand.facts);
+        let text = iosonar_plaintext::demand(&[run.name.to_string()], &demand.facts);
         folded(out, &format!("demand{}", suffix(name)), &format!("{name}What the load requests"), &text);
     }
     out.push_str("</section>\n");

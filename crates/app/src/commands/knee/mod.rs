@@ -13,7 +13,7 @@ use iosonar_archive::{Archive, RunState};
 use iosonar_plan::RisingShape;
 use iosonar_studies::knee::{self, Answer};
 use iosonar_text::shown;
-use iosonar_view::{Format, KneeMaterial, KneeText, PlotOptions, Subject, plot_knee, show_knee};
+use iosonar_view::{Format, KneeMaterial, PlotOptions, Subject, plot_knee};
 use std::path::{Path, PathBuf};
 
 /// Looks for the highest rate that a target sustains.
@@ -44,21 +44,9 @@ fn draw(answer: &Answer, out: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn text(answer: &Answer, out: &Path, pictures: &[PathBuf]) -> String {
-    let ramp = answer.ramp();
-    let text = show_knee(&KneeText {
-        target: &answer.target,
-        source: answer.summary.targets.first().map_or("", |target| target.source.as_str()),
-        depth: answer.depth,
-        verdict: &answer.verdict,
-        sentences: &answer.sentences,
-        load_was_over: ramp.is_some_and(|ramp| ramp.load_was_over),
-        stamps: &answer.stamps,
-        overload: ramp.map(|ramp| ramp.ramped_overload).unwrap_or_default(),
-        steps: &answer.steps,
-    });
     let pictures: Vec<String> = pictures.iter().map(|path| shown(path).to_string()).collect();
     let (out, name) = (shown(&out), &answer.answer);
-    format!("{text}\npictures: {}\nresult: {out} (the answer is from {name})\n", pictures.join(" "))
+    format!("{answer}\npictures: {}\nresult: {out} (the answer is from {name})\n", pictures.join(" "))
 }
 
 fn exit(answer: &Answer) -> Exit {

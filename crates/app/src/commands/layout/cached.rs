@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use iosonar_os::page_cache::{CachedPages, cached_pages, page_bytes};
 use iosonar_text::shown;
-use iosonar_view::units::grouped;
+use iosonar_text::units::grouped;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -138,7 +138,7 @@ pub fn cached(args: &CachedArgs) -> Result<Exit, Failure> {
 fn text(found: &[Residency], unknown: usize, cached: u64) -> String {
     let mut text = format!("       PAGES       CACHED      DIRTY  WRITEBACK  {:<13}  FILE\n", "STATE");
     found.iter().for_each(|file| text += &file.line());
-    let bytes = iosonar_view::units::bytes(cached * page_bytes());
+    let bytes = iosonar_text::units::bytes(cached * page_bytes());
     text += &format!("{} files, {bytes} cached, in pages of {} bytes", found.len(), page_bytes());
     if unknown > 0 {
         text += &format!("; of {unknown} files it is unknown: {NOT_TOLD}");

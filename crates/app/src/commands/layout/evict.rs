@@ -9,7 +9,7 @@ use crate::output::print;
 use iosonar_host::{Fact, Root, file_system_of};
 use iosonar_os::page_cache::{self, CachedPages, page_bytes};
 use iosonar_text::shown;
-use iosonar_view::units::grouped;
+use iosonar_text::units::grouped;
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@ use crate::exit::{Exit, Failure};
 use anyhow::anyhow;
 use iosonar_host::free_space::read_free_space;
 use iosonar_layout::FreeJson;
+use iosonar_plaintext::free_space;
 use iosonar_text::shown;
-use iosonar_view::show_free;
 use std::io::{BufWriter, Write};
 
 /// Prints the free ranges of a file system, counted.
@@ -20,7 +20,7 @@ pub fn free(args: &FreeArgs) -> Result<Exit, Failure> {
         serde_json::to_writer_pretty(&mut out, &document).map_err(anyhow::Error::from)?;
         writeln!(out)?;
     } else {
-        show_free(&report, &mut out)?;
+        free_space(&report, &mut out)?;
     }
     out.flush()?;
     Ok(Exit::Fine)

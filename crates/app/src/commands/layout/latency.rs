@@ -7,8 +7,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
 use iosonar_analyze::extents::ExtentLatencies;
+use iosonar_plaintext::extent_latencies;
 use iosonar_text::shown;
-use iosonar_view::show_extent_latencies;
 use std::path::PathBuf;
 
 /// Prints latencies by place.
@@ -30,7 +30,7 @@ pub fn latency(args: &LatencyArgs) -> Result<Exit, Failure> {
             let json = serde_json::to_string_pretty(&found.to_json(TOOL)).map_err(anyhow::Error::from)?;
             print(&(json + "\n"))?;
         }
-        false => print(&show_extent_latencies(&found, usize::MAX))?,
+        false => print(&extent_latencies(&found, usize::MAX))?,
     }
     Ok(Exit::Fine)
 }

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::outputs::gate_of;
 use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_layout::{Map, MapsJson};
-use iosonar_view::{show_map, show_maps};
+use iosonar_plaintext as plaintext;
 use std::cmp::Reverse;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -54,10 +54,10 @@ fn json(visited: &Visited<Map>, out: &mut dyn Write) -> std::io::Result<()> {
 fn text(args: &MapArgs, is_single: bool, maps: &[Map], out: &mut dyn Write) -> std::io::Result<()> {
     let unit = args.unit.into();
     if is_single || args.extents {
-        maps.iter().try_for_each(|map| show_map(map, unit, out))?;
+        maps.iter().try_for_each(|map| plaintext::map(map, unit, out))?;
     }
     match is_single || maps.is_empty() {
         true => Ok(()),
-        false => show_maps(maps, args.top, out),
+        false => plaintext::maps(maps, args.top, out),
     }
 }

@@ -4,11 +4,9 @@ use super::pictures::PAGE;
 use crate::args::matrix::MatrixArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use anyhow::anyhow;
-use iosonar_campaign::{Matrix, Table, Unit, table_text};
-use iosonar_studies::matrix::{Answer, CELLS, asked};
+use iosonar_campaign::{Matrix, Unit, table_text};
+use iosonar_studies::matrix::{Answer, CELLS};
 use iosonar_text::shown;
-use std::path::Path;
 
 /// Lists the cells to be measured, a line for each part.
 pub fn listing(matrix: &Matrix, units: &[Unit]) -> String {
@@ -45,22 +43,4 @@ fn text(answer: &Answer) -> String {
         shown(&page),
         shown(&answer.dir)
     )
-}
-
-/// The answer in a directory, from the text of its cells. The question determines the cautions.
-pub fn answer_of(dir: &Path, cells: &str) -> Result<String, Failure> {
-    let path = dir.join(CELLS);
-    let table =
-        Table::from_json(cells).map_err(|why| Failure::refused(anyhow!("{}: {why}", shown(&path))))?;
-    let matrix = asked(dir).and_then(|question| question.matrix(0).ok());
-    let mut text = table_text(&table, matrix.as_ref());
-    if matrix.is_none() {
-        text += "What to know of these figures is not told: matrix.json, the question, cannot be read.\n";
-    }
-    if table.missing_cells > 0 {
-        let (missing, dir) = (table.missing_cells, shown(&dir));
-        text +=
-            &format!("Cells that are missing: {missing}; to measure them: iosonar matrix --resume {dir}\n");
-    }
-    Ok(text)
 }

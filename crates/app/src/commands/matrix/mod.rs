@@ -1,6 +1,7 @@
 //! `iosonar matrix`: file operations over sizes of files and records, each cell several times.
 
 mod answer;
+pub mod comparison_page;
 mod pictures;
 mod question;
 
@@ -10,8 +11,6 @@ use crate::output::print;
 use crate::session;
 use crate::timings::Timings;
 use iosonar_studies::matrix;
-
-pub use answer::answer_of;
 
 /// Measures the missing cells, and shows all.
 pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {

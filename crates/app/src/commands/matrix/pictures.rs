@@ -10,7 +10,7 @@ use iosonar_os::create::write_whole;
 use iosonar_plan::ByteSize;
 use iosonar_studies::matrix::Answer;
 use iosonar_text::shown;
-use iosonar_view::units::{Charset, duration, number};
+use iosonar_text::units::{Charset, duration, number};
 use iosonar_view::{
     Format, MatrixCell, MatrixGrid, MatrixMaterial, MatrixPage, Plateau, PlotOptions, Subject, matrix_page,
     plot_matrix,

@@ -10,8 +10,8 @@ use super::{ROW, Target, WORDS, signs};
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Caption, Rect, Scene, Stroke};
 use crate::units::{self, Charset};
-use crate::verify_text::sentence;
 use iosonar_archive::Fault;
+use iosonar_plaintext::fault_sentence as sentence;
 use std::ops::Range;
 
 /// Maximum targets in the picture.

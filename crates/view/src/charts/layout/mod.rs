@@ -13,11 +13,11 @@ use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
 use super::{PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, Subject, page};
 use crate::fonts::{self, Weight};
-use crate::layout_text::{counted, counts, fragments, place, spread, sums, travel};
 use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::{Format, Scale, Style, units};
 use iosonar_layout::Map;
+use iosonar_plaintext::maps::{counted, counts, fragments, place, spread, sums, travel};
 use iosonar_text::shown;
 use strip::{Piece, fragment_color, largeness, pieces, share_color};
 

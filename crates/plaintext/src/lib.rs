@@ -1,0 +1,28 @@
+//! Summaries, verdicts, comparisons, demand and maps of files as plain text for a terminal or a mail.
+//!
+//! Every figure and every count comes from `analyze`; here they only get words, units and places in a line. Modules that are public hold
+//! words that pictures and the page need, too.
+
+mod comparison;
+mod demand;
+pub mod extents;
+mod free_space;
+pub mod health;
+mod judgement;
+pub mod lines;
+mod mail;
+pub mod maps;
+pub mod stamps;
+mod summary;
+mod verification;
+
+pub use comparison::{comparison, csv as comparison_csv, markdown as comparison_markdown};
+pub use demand::{demand, findings};
+pub use extents::extent_latencies;
+pub use free_space::free_space;
+pub use judgement::{at_length, explained, hash, judgement};
+pub use mail::{LatencyText, LoadText, Mail, MailOptions, mail, shade};
+pub use maps::{MapUnit, map, maps};
+pub use stamps::data_errors;
+pub use summary::{deskew, engine_and_depth, most_in_flight, summary};
+pub use verification::{sentence as fault_sentence, verified};

@@ -1,0 +1,67 @@
+//! The answer as text.
+
+use super::Answer;
+use iosonar_analyze::knee::{KneeVerdict, RampRow, RampedOverload};
+use iosonar_text::shown;
+use iosonar_text::units::{Charset, duration, grouped, request_rate};
+use std::fmt;
+
+/// The verdict with its evidence.
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = self.summary.targets.first().map_or("", |target| target.source.as_str());
+        writeln!(f, "knee of {}: {source}, depth {}", shown(&self.target), self.depth)?;
+        self.sentences.iter().try_for_each(|sentence| writeln!(f, "  {sentence}"))?;
+        if self.ramp().is_some_and(|ramp| ramp.load_was_over) {
+            f.write_str(
+                "  the load was over before the ramp: repeat it ('iosonar load filter repeat:10'), and a higher rate is possible\n",
+            )?;
+        }
+        self.stamps.iter().try_for_each(|stamp| writeln!(f, "  {stamp}"))?;
+        f.write_str(&overload(self.ramp().map(|ramp| ramp.ramped_overload).unwrap_or_default()))?;
+        f.write_str(&table(self))
+    }
+}
+
+/// blkreplay's own measure.
+fn overload(of: RampedOverload) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let iops = of.iops().map_or("none: no request was more than a second late".to_string(), |iops| {
+        let (from, to) = (seconds(of.from_ns), seconds(of.to_ns));
+        format!("OPS={} FROM={from:.3} TO={to:.3} IOPS={iops:.1}", of.ops)
+    });
+    format!("  determine-ramped-overload-iops: {iops}\n")
+}
+
+/// Target rate, achieved rate and times in some intervals of the ramp.
+fn table(knee: &Answer) -> String {
+    let mut text = format!(
+        "\n  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n",
+        "demanded/s", "delivered/s", "behind", "delay p50", "delay p99", "response p50"
+    );
+    let sustained = match &knee.verdict {
+        KneeVerdict::Found(knee) => Some(knee.sustained_per_second),
+        _ => None,
+    };
+    let (mut behind, mut is_marked) = (0.0f64, false);
+    for row in &knee.steps {
+        behind = (behind + row.demanded - (row.delivered + row.failed) as f64).max(0.0);
+        let is_knee = !is_marked && sustained.is_some_and(|rate| row.demand_per_second() >= rate);
+        is_marked |= is_knee;
+        text += &line(row, behind, if is_knee { "  < the knee" } else { "" });
+    }
+    text
+}
+
+fn line(row: &RampRow, behind: f64, mark: &str) -> String {
+    let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| duration(ns, Charset::Ascii));
+    format!(
+        "  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}{mark}\n",
+        request_rate(row.demand_per_second()),
+        request_rate(row.delivered_per_second()),
+        grouped(behind as u64),
+        time(row.delay.map(|d| d.p50_ns)),
+        time(row.delay.map(|d| d.p99_ns)),
+        time(row.response.map(|r| r.p50_ns)),
+    )
+}
