@@ -122,8 +122,7 @@ fn part(info: &RunInfo, summary: &Summary) -> String {
 
 /// Reports miscompared data.
 fn checks(list: &mut List, info: &RunInfo) {
-    let mut all = info.targets.iter().filter_map(|target| target.checks.as_ref()).peekable();
-    if all.peek().is_some() && all.all(|checks| checks.requests == 0) {
+    if info.has_compared_nothing() {
         let text = "NOTHING was verified: no request with data to compare completed. Reads are compared; \
                     writes only where they are read back at once (--verify-immediate; options.verify.immediate in a plan).";
         list.push(CautionId::NothingVerified, Severity::Warning, text.into());

@@ -9,7 +9,7 @@ use crate::timings::Timings;
 use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::{Limits, Passing, Summary, Verdict};
-use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL, Verified};
+use iosonar_archive::{Archive, Interruption, RunInfo, RunState, TOOL};
 use iosonar_engine::{Control, Prepared};
 use iosonar_inputs::{Figures, Input, SummaryOptions, deskew};
 use iosonar_plan::Plan;
@@ -225,27 +225,16 @@ pub fn tell_verdict(tool: &str, summary: &Summary) -> bool {
     summary.has_verdict(Verdict::Fake)
 }
 
-/// Whether a run was to verify data and has compared none.
-fn has_verified_nothing(info: &RunInfo) -> bool {
-    let mut checks = info.targets.iter().filter_map(|target| target.checks.as_ref()).peekable();
-    let has_checks = checks.peek().is_some();
-    has_checks && checks.all(|checks| checks.requests == 0)
-        || info.verified.as_ref().is_some_and(Verified::is_empty)
-}
-
 /// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any,
 /// `fake` whether the figures are not what they claim to be.
 pub fn exit(info: &RunInfo, failed: bool, doubtful: bool, fake: bool) -> Exit {
-    let miscompared = info.targets.iter().filter_map(|t| t.checks.as_ref()).any(|c| c.miscompared > 0)
-        || info.verified.as_ref().is_some_and(|verified| verified.total() > 0);
-    let is_unverified = has_verified_nothing(info);
     match &info.state {
         RunState::Interrupted(Interruption::Signal(signal)) => Exit::Signal(signal.0),
-        _ if miscompared => Exit::Miscompared,
+        _ if info.has_data_errors() => Exit::Miscompared,
         RunState::Broken(_) | RunState::Running | RunState::Unconverted(_) => Exit::Failed,
         _ if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
         _ if fake => Exit::Fake,
-        _ if doubtful || is_unverified => Exit::Cautioned,
+        _ if doubtful || info.has_verified_nothing() => Exit::Cautioned,
         RunState::Finished | RunState::Interrupted(Interruption::EndTime) => Exit::Fine,
     }
 }

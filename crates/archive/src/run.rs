@@ -92,6 +92,31 @@ impl RunInfo {
         }
     }
 
+    /// Results of the checks of targets, where their jobs name expected data.
+    fn checks(&self) -> impl Iterator<Item = &Checks> {
+        self.targets.iter().filter_map(|target| target.checks.as_ref())
+    }
+
+    /// Requests whose data was not the expected data of their jobs.
+    pub fn miscompared(&self) -> u64 {
+        self.checks().map(|checks| checks.miscompared).sum()
+    }
+
+    /// Whether any data was not what it should be.
+    pub fn has_data_errors(&self) -> bool {
+        self.miscompared() > 0 || self.verified.as_ref().is_some_and(|verified| verified.total() > 0)
+    }
+
+    /// Whether jobs name expected data and no data was compared with it.
+    pub fn has_compared_nothing(&self) -> bool {
+        self.checks().next().is_some() && self.checks().all(|checks| checks.requests == 0)
+    }
+
+    /// Whether data was to be verified and none was compared.
+    pub fn has_verified_nothing(&self) -> bool {
+        self.has_compared_nothing() || self.verified.as_ref().is_some_and(Verified::is_empty)
+    }
+
     /// The same, started in the current directory.
     pub fn started_here(self) -> RunInfo {
         let here = std::env::current_dir().ok();

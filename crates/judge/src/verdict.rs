@@ -197,8 +197,7 @@ fn data_errors(run: &RunInfo) -> Option<String> {
             if total == 1 { "fault" } else { "faults" }
         ));
     }
-    let bad: u64 =
-        run.targets.iter().filter_map(|target| target.checks.as_ref()).map(|checks| checks.miscompared).sum();
+    let bad = run.miscompared();
     (bad > 0).then(|| {
         format!(
             "DATA ERRORS: the data of {bad} {} is not what it should be",
