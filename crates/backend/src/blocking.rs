@@ -41,11 +41,6 @@ pub trait Calls: Send {
         Ok(())
     }
 
-    /// Makes written data visible to other descriptors of the file.
-    fn show_written(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     /// Releases all pages and positions of the file, which something else is about to change.
     fn let_go(&mut self) -> io::Result<()> {
         Ok(())
@@ -177,10 +172,6 @@ impl<C: Calls> Backend for Blocking<C> {
 
     fn hand_over(&mut self) -> io::Result<()> {
         self.calls.hand_over()
-    }
-
-    fn show_written(&mut self) -> io::Result<()> {
-        self.calls.show_written()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {

@@ -131,14 +131,6 @@ pub trait Backend: Send {
         Ok(())
     }
 
-    /// Makes written data visible to other descriptors of the target: writes out a buffer of the program.
-    ///
-    /// # Errors
-    /// The kernel's error.
-    fn show_written(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-
     /// Releases a stream or a mapping over the target; no operation is in flight, and none follows. `None`: there is nothing that
     /// users would time.
     fn release(&mut self) -> Option<std::io::Result<()>> {

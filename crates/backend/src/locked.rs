@@ -51,10 +51,6 @@ impl<C: Calls> Calls for Locked<C> {
         self.0.hand_over()
     }
 
-    fn show_written(&mut self) -> io::Result<()> {
-        self.0.show_written()
-    }
-
     fn let_go(&mut self) -> io::Result<()> {
         self.0.let_go()
     }

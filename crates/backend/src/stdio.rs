@@ -58,10 +58,6 @@ impl Calls for Streamed {
         self.stream()?.flush()
     }
 
-    fn show_written(&mut self) -> io::Result<()> {
-        self.hand_over()
-    }
-
     fn let_go(&mut self) -> io::Result<()> {
         self.hand_over()
     }

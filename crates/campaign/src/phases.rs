@@ -2,15 +2,15 @@
 
 use crate::{Calls, Made, Matrix, Test, Transfer, Unit};
 use iosonar_plan::{
-    Access, AtEnd, ByteSize, Cell, Checked, Coordination, Decimal, Engine, FileStep, FlushOp, FlushRule,
-    Generator, Job, JobOptions, Nanos, Pace, Phase, PhaseEnd, Process, Space, Stop, ThinkTime, Verify,
-    Workload,
+    Access, AtEnd, ByteSize, Cell, Coordination, Decimal, Engine, ExpectedData, FileStep, FlushOp, FlushRule,
+    Generator, Job, JobOptions, JobVerification, Nanos, Pace, Phase, PhaseEnd, Process, Space, Stop,
+    ThinkTime, Workload,
 };
 
 /// Check every byte read.
-const WHOLE: Verify = Verify { what: Checked::Contents, immediate: false };
+const WHOLE: JobVerification = JobVerification { what: ExpectedData::Contents, immediate: false };
 /// Default check of reads.
-const HEADERS: Verify = Verify { what: Checked::Headers, immediate: false };
+const HEADERS: JobVerification = JobVerification { what: ExpectedData::Headers, immediate: false };
 
 /// Returns one phase per test.
 pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Phase> {

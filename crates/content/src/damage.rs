@@ -37,10 +37,19 @@ pub fn torn_at(found: &[u8; LENGTH], head: &[u8; LENGTH], tail: &[u8; LENGTH]) -
     (from_tail <= of_head).then_some(from_tail as u16)
 }
 
-/// Marks a buffer before it is read into: the first eight bytes of each of its sectors. A sector that still has the mark
-/// after a read was not transferred.
+/// Marks a buffer before it is read into: the first eight bytes of each of its sectors, also of a last one that is shorter. A sector
+/// that still has the mark after a read was not transferred.
 pub fn poison(buffer: &mut [u8], poison: u64) {
-    for sector in buffer.as_chunks_mut::<LENGTH>().0 {
-        sector[..8].copy_from_slice(&poison.to_le_bytes());
+    let (mark, (sectors, rest)) = (poison.to_le_bytes(), buffer.as_chunks_mut::<LENGTH>());
+    for sector in sectors {
+        sector[..8].copy_from_slice(&mark);
     }
+    let short = rest.len().min(8);
+    rest[..short].copy_from_slice(&mark[..short]);
+}
+
+/// Whether a sector, or the rest of a buffer, still has the mark of [`poison`].
+#[inline]
+pub fn is_poisoned(sector: &[u8], poison: u64) -> bool {
+    sector.iter().zip(poison.to_le_bytes()).all(|(found, mark)| *found == mark)
 }

@@ -12,7 +12,7 @@ pub mod named;
 mod noise;
 mod recover;
 
-pub use damage::{Damage, damage, poison, torn_at};
+pub use damage::{Damage, damage, is_poisoned, poison, torn_at};
 pub use header::{BadSector, HEADER, SectorHeader, checksum, fill, regenerate};
 pub use inspect::{Sector, inspect, intact, intact_each};
 pub use noise::prepare;

@@ -12,7 +12,7 @@ use iosonar_text::shown;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -345,11 +345,6 @@ impl TargetFile {
     /// Flushes the writes of the present pass. The file that was open before reports errors of earlier writes, too.
     pub(crate) fn flush(&self) -> io::Result<()> {
         self.shared()?.sync_all()
-    }
-
-    /// Reads data just written in the present pass.
-    pub(crate) fn read_back(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.shared()?.read_exact_at(buffer, offset)
     }
 
     /// One more descriptor of the file that was opened with the target, or for the present pass.

@@ -158,7 +158,9 @@ impl Stage<'_> {
             block: settings.placement.block(),
             read_unit: read_unit(&prepared.plan, job, facts),
         };
-        let checker = shared.verifier.map(|verifier| Checker::new(verifier, own));
+        let pattern = job.options.verify.filter(|_| prepared.plan.transfers_data());
+        let pattern = pattern.map(|verify| (verify, self.data_source(part)));
+        let checker = shared.verifier.map(|verifier| Checker::new(verifier, own, pattern));
         let loops = self.phase().loops();
         let journal = shared.journal.map(|journal| journal.lane(index, loops, settings.depth));
         let context = WorkerContext {

@@ -156,7 +156,7 @@ impl Stage<'_> {
         !options.shared_memory && options.buffer_set.0 == 0
     }
 
-    fn data_source(self, part: Part) -> DataSource {
+    pub(crate) fn data_source(self, part: Part) -> DataSource {
         let plan = &self.prepared.plan;
         DataSource {
             run_id: plan.run_id,

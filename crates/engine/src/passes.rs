@@ -9,7 +9,7 @@ use crate::rendezvous::Rendezvous;
 use crate::verify::Checker;
 use iosonar_backend::Backend;
 use iosonar_os::BufferPool;
-use iosonar_plan::{Access, AtEnd, BetweenPasses, FileStep, Job, Nanos, Pace, Phase, PhaseEnd, Plan, Verify};
+use iosonar_plan::{Access, AtEnd, BetweenPasses, FileStep, Job, Nanos, Pace, Phase, PhaseEnd, Plan};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -42,8 +42,6 @@ pub(crate) struct PassRules {
     pub(crate) has_steps: bool,
     /// Loops of the phase execute file steps between two passes, and start the next one together.
     pub(crate) has_steps_between: bool,
-    /// Parameters of verification.
-    pub(crate) verify: Option<Verify>,
 }
 
 impl PassRules {
@@ -59,7 +57,7 @@ impl PassRules {
         let is_coupled = coordination.is_coupled();
         PassRules {
             ends_with_file,
-            is_watched: ends_with_file || has_delays || is_coupled || job.options.verify.is_some(),
+            is_watched: ends_with_file || has_delays || is_coupled,
             may_end_early: coordination.runtime.is_some() || job.options.max_errors.is_some(),
             ends_with_first: coordination.ends == PhaseEnd::First,
             time_limit: generator.and_then(|generator| generator.stop.time_limit),
@@ -75,7 +73,6 @@ impl PassRules {
                 || coordination.pass_delay > Nanos(0)
                 || is_coupled
                 || phase.jobs.iter().any(changes_file),
-            verify: job.options.verify,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::cpu_cache::CpuCache;
 use crate::pools::Pools;
 use iosonar_content::{SectorHeader, fill, named};
 use iosonar_os::{Buffer, BufferPool};
-use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
+use iosonar_plan::{Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 
 /// Identity of the data.
 #[derive(Debug, Clone)]
@@ -16,6 +16,22 @@ pub(crate) struct DataSource {
     /// The data that replaces sectors with headers, and the seed of its random part.
     pub(crate) data: Option<Data>,
     pub(crate) seed: u64,
+}
+
+impl DataSource {
+    /// The properties of a request that data by name depends on.
+    pub(crate) fn place(&self, pass: u32, extent: Extent, sequence: u64) -> named::Place {
+        named::Place { offset: extent.offset, target: self.target, seed: self.seed_of(pass, sequence) }
+    }
+
+    /// Seed of a random request: different for each request of a run, the same in an equal run.
+    fn seed_of(&self, pass: u32, sequence: u64) -> u64 {
+        let pass = u64::from(self.phase) << 32 | u64::from(pass);
+        let words = [self.seed, self.target.into(), pass, sequence];
+        words.into_iter().fold(0x105_0a72, |hash: u64, word| {
+            (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
+        })
+    }
 }
 
 /// The properties of a request that its data depends on.
@@ -178,7 +194,7 @@ impl Payloads {
     /// Makes the next slice of the data after `made` bytes; returns how much is made then.
     fn make(&self, buffer: &mut Buffer, content: DataRequest, made: usize) -> usize {
         if let Some(data) = &self.data_source.data {
-            named::fill(buffer, data, self.place(content.extent, content.sequence));
+            named::fill(buffer, data, self.data_source.place(self.pass, content.extent, content.sequence));
             return buffer.len();
         }
         let end = buffer.len().min(made + SLICE);
@@ -195,56 +211,6 @@ impl Payloads {
         };
         fill(&mut buffer[made..end], first.after(made as u64 / SECTOR), self.data_source.fill);
         end
-    }
-
-    fn place(&self, extent: Extent, sequence: u64) -> named::Place {
-        let (target, seed) = (self.data_source.target, self.seed_of(sequence));
-        named::Place { offset: extent.offset, target, seed }
-    }
-
-    /// Seed of a random request: different for each request of a run, the same in an equal run.
-    fn seed_of(&self, sequence: u64) -> u64 {
-        let pass = u64::from(self.data_source.phase) << 32 | u64::from(self.pass);
-        let words = [self.data_source.seed, self.data_source.target.into(), pass, sequence];
-        words.into_iter().fold(0x105_0a72, |hash: u64, word| {
-            (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
-        })
-    }
-
-    /// Whether data depends on the request that wrote it, and not on its place alone.
-    pub(crate) fn differ_by_request(&self) -> bool {
-        matches!(self.data_source.data, Some(Data::Random))
-    }
-
-    /// Marks memory before it is read into, so that a read which transfers nothing is seen.
-    pub(crate) fn spoil(&self, data: &mut [u8], what: Checked, extent: Extent, sequence: u64) {
-        named::spoil(data, what, self.data_source.data.as_ref(), self.place(extent, sequence));
-    }
-
-    /// Whether a bad byte is one that a read did not transfer.
-    pub(crate) fn is_spoiled(
-        &self,
-        data: &[u8],
-        what: Checked,
-        extent: Extent,
-        sequence: u64,
-        bad: &named::Bad,
-    ) -> bool {
-        named::is_spoiled(data, what, self.data_source.data.as_ref(), self.place(extent, sequence), bad)
-    }
-
-    /// Compares data with the expected data of the request; `None` if it is right.
-    pub(crate) fn check(
-        &self,
-        data: &[u8],
-        what: Checked,
-        extent: Extent,
-        sequence: u64,
-    ) -> Option<named::Bad> {
-        if what == Checked::Headers {
-            return named::check_headers(data, self.data_source.fill, extent.offset);
-        }
-        named::check(data, what, self.data_source.data.as_ref(), self.place(extent, sequence))
     }
 
     pub(crate) fn give(&mut self, buffer: Buffer) {

@@ -210,8 +210,8 @@ impl Prepared {
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
         info.means.notices.extend(injected.as_ref().and_then(|injected| injected.keep_ledger(archive)));
-        if let (Some(verifier), Some(scan)) = (&verifier, scanned) {
-            name_faults(&self.plan, verifier, scan, archive, &mut info);
+        if let (Some(verifier), Some(scan)) = (verifier.filter(|verifier| verifier.is_tracking), scanned) {
+            name_faults(&self.plan, &verifier, scan, archive, &mut info);
         }
         if info.state == RunState::Finished && stopped {
             info.state = RunState::Interrupted(control.interruption());

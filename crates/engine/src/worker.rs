@@ -17,14 +17,13 @@ use crate::passes::{PassRules, WorkerContext};
 use crate::payload::{DataRequest, Payloads, SLICE};
 use crate::progress::Gauge;
 use crate::verify::Checker;
-use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
+use iosonar_archive::{Checks, Marks, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
-use iosonar_content::named;
 use iosonar_evidence::WrittenRange;
 use iosonar_load::{IssuedHash, Item, LoadError};
 use iosonar_os::Buffer;
 use iosonar_os::usage::thread_cpu_ns;
-use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, ThinkTime, Verify};
+use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, ThinkTime};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
 use std::sync::Arc;
@@ -275,6 +274,7 @@ impl<'a> Worker<'a> {
         self.tell_done();
         let now = self.backend.now();
         self.counters.ended_at = now;
+        self.counters.checks = self.context.checker.as_mut().map(Checker::take_checks).unwrap_or_default();
         self.gauge.end(now);
         let finished = self.recorder.finish().map(|stalls| self.counters.recorder_stalls = stalls);
         let result = self.error.map_or(finished.map_err(WorkerError::from), Err);
@@ -857,9 +857,6 @@ impl<'a> Worker<'a> {
             checker.begin(slot, sequence, op, extent, &mut buffer);
             self.take_free();
         }
-        if let (Some(verify), Op::Read) = (self.settings.rules.verify, op) {
-            self.payloads.spoil(&mut buffer, verify.what, extent, sequence);
-        }
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }
 
@@ -891,7 +888,7 @@ impl<'a> Worker<'a> {
         any
     }
 
-    fn complete(&mut self, mut completion: Completion) {
+    fn complete(&mut self, completion: Completion) {
         let slot = Slot(completion.token.0);
         let (result, now) = (completion.result, completion.completed);
         let record = self.sent(slot, &completion);
@@ -899,7 +896,7 @@ impl<'a> Worker<'a> {
             journal.end(slot, record.outcome, now);
         }
         if self.settings.rules.is_watched {
-            self.look_at(&record, &mut completion.buffer);
+            self.look_at(&record);
         }
         self.last_end = self.last_end.max(now);
         if let Some(buffer) = self.is_over(slot, &record, completion.buffer) {
@@ -920,15 +917,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Inspects a completed request as the plan wants: whether its data is right, whether the file has ended, and the progress for
-    /// other loops.
-    fn look_at(&mut self, record: &Record, buffer: &mut Buffer) {
+    /// Inspects a completed request as the plan wants: whether the file has ended, and the progress for other loops.
+    fn look_at(&mut self, record: &Record) {
         let transferred = u64::try_from(record.result).unwrap_or(0);
-        if let (Some(verify), true) =
-            (self.settings.rules.verify, transferred > 0 && !self.payloads.are_empty())
-        {
-            self.verify(verify, record, buffer, transferred);
-        }
         if self.settings.rules.ends_with_file && record.op == Op::Read && record.result == 0 {
             self.scheduler.exhausted();
         }
@@ -938,48 +929,6 @@ impl<'a> Worker<'a> {
         }
         if let Some(participant) = &self.context.participant {
             participant.completed(transferred, completed);
-        }
-    }
-
-    /// Checks the data of a request, outside its time. Written data is read back first.
-    fn verify(&mut self, verify: Verify, record: &Record, buffer: &mut Buffer, transferred: u64) {
-        let length = usize::try_from(transferred).unwrap_or(usize::MAX).min(buffer.len());
-        // A read cannot know which request wrote random data last.
-        if record.op == Op::Read && self.payloads.differ_by_request() {
-            return;
-        }
-        if record.op == Op::Write {
-            if !verify.immediate {
-                return;
-            }
-            let Some(file) = &self.context.file else { return };
-            named::spoil_written(&mut buffer[..length]);
-            // Data in a buffer of the program is not in the file yet.
-            let shown = self.backend.show_written();
-            if shown.and_then(|()| file.read_back(&mut buffer[..length], record.executed.offset)).is_err() {
-                // An unreadable block counts as a miscompare.
-                buffer[..length].fill(!0);
-                self.payloads.spoil(&mut buffer[..length], verify.what, record.executed, record.sequence);
-            }
-        }
-        let (data, extent, sequence) = (&buffer[..length], record.executed, record.sequence);
-        let checked = self.payloads.check(data, verify.what, extent, sequence);
-        self.counters.checks.requests += 1;
-        let Some(bad) = checked else { return };
-        let is_untransferred = self.payloads.is_spoiled(data, verify.what, extent, sequence, &bad);
-        self.counters.checks.miscompared += 1;
-        if self.counters.checks.first.len() < Checks::MOST_TOLD {
-            self.counters.checks.first.push(Miscompare {
-                phase: record.phase,
-                pass: record.pass,
-                sequence: record.sequence,
-                offset: record.executed.offset,
-                at: bad.at,
-                expected: bad.expected,
-                found: bad.found,
-                bad_bytes: bad.bytes,
-                untransferred: is_untransferred,
-            });
         }
     }
 

@@ -10,8 +10,9 @@ use iosonar_archive::{Archive, ArchiveWriter, Fault, FaultClass, Outcome, ReadAg
 use iosonar_engine::{Control, Progress, prepare};
 use iosonar_host::Root;
 use iosonar_plan::{
-    BlockSizes, ByteSize, Decimal, Engine, Generator, Injection, InjectionKind, Job, Nanos, Occasion, Order,
-    Overlap, OverlapPolicy, Pace, Phase, Plan, SimModel, SizeRange, Space, Stop, Strong, Target, Workload,
+    BlockSizes, ByteSize, Data, Decimal, Engine, ExpectedData, Generator, Injection, InjectionKind, Job,
+    JobVerification, Nanos, Occasion, Order, Overlap, OverlapPolicy, Pace, Phase, Plan, SimModel, SizeRange,
+    Space, Stop, Strong, Target, VerifyModes, Workload,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -407,6 +408,34 @@ fn a_write_that_waits_for_its_data_is_read_first_once() {
         let ran = run(&plan);
         assert!(ran.faults.is_empty(), "seed {seed}: {:?}", ran.faults[0]);
         assert_eq!(ran.info.passes.len(), 2, "seed {seed}: a loop has broken");
+    }
+}
+
+/// Writes are read back through the engine, so an injected fault cannot hide; no state of earlier writes is needed.
+#[test]
+fn data_by_place_is_read_back_and_compared() {
+    for (seed, kind) in (0..8).zip([InjectionKind::Flipped, InjectionKind::Untransferred].into_iter().cycle())
+    {
+        let mut plan = plan(&mut Dice(seed), 1, 500);
+        (plan.verify.modes, plan.overlap.policy) = (VerifyModes::default(), OverlapPolicy::Order);
+        let job = &mut plan.phases[0].jobs[0];
+        let Workload::Generated(generator) = &mut job.workload else { panic!("it is generated") };
+        generator.read_percent = Decimal::whole(0);
+        job.options.data = Some(Data::Sequenced);
+        job.options.verify = Some(JobVerification { what: ExpectedData::Contents, immediate: true });
+        plan.inject = vec![Injection::new(kind, Occasion::Every(10))];
+        let ran = run(&plan);
+        let checks = ran.info.targets[0].checks.as_ref().unwrap();
+        assert_eq!((checks.requests, checks.miscompared), (500, ran.injected.len() as u64), "seed {seed}");
+        assert!(ran.injected.len() > 20, "seed {seed}");
+        let is_untransferred = kind == InjectionKind::Untransferred;
+        assert!(checks.first.iter().all(|bad| bad.untransferred == is_untransferred), "seed {seed}");
+        assert!(ran.info.verified.is_none() && ran.info.has_data_errors());
+        plan.verify.stop_at_fault = true;
+        let ran = run(&plan);
+        let target = &ran.info.targets[0];
+        assert!(target.checks.as_ref().unwrap().requests < 300, "seed {seed}: {:?}", target.checks);
+        assert!(target.ended_early.as_ref().unwrap().contains("--verify-fatal"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a job opens, fills and checks its target, and the lifecycle of a file.
 
 use crate::strict::is_default;
-use crate::{Access, ByteSize, Dedupe, Engine, FileStep, Nanos};
+use crate::{Access, ByteSize, Dedupe, Engine, FileStep, JobVerification, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// How a job handles its target. Everything is off by default.
@@ -23,7 +23,7 @@ pub struct JobOptions {
     pub lock_requests: bool,
     /// Checks of its data; `None` means no checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verify: Option<Verify>,
+    pub verify: Option<JobVerification>,
     /// File operations before the requests of each pass, by each of its issuing loops. Each is a record with its own times, and the
     /// pass starts when all loops of the phase have completed them.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -102,29 +102,6 @@ impl Data {
             other => other,
         }
     }
-}
-
-/// Checks of data that was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Verify {
-    /// The extent of the checks.
-    pub what: Checked,
-    /// Each write is read back and checked at once.
-    #[serde(default)]
-    pub immediate: bool,
-}
-
-/// Extent of the checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Checked {
-    /// The first eight bytes of a request hold its byte offset.
-    Location,
-    /// Every byte is as set by `data`.
-    Contents,
-    /// Each whole sector has the header of its place and is as it was written, whichever run wrote it.
-    Headers,
 }
 
 /// Lifecycle of a regular file.

@@ -80,6 +80,11 @@ impl Phase {
         }
     }
 
+    /// Whether a job compares data with that of a place.
+    pub fn is_verified(&self) -> bool {
+        self.jobs.iter().any(|job| job.options.verify.is_some())
+    }
+
     /// Number of issuing loops.
     pub fn loops(&self) -> usize {
         self.jobs.iter().map(|job| job.workload.jobs() as usize).sum()

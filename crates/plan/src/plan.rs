@@ -245,6 +245,11 @@ impl Plan {
             || self.engine != Engine::Null && (self.verify.is_on() || !self.inject.is_empty())
     }
 
+    /// Whether data is compared: with the run's own writes, or with the data that a job names.
+    pub fn is_verified(&self) -> bool {
+        self.verify.is_on() || self.phases.iter().any(Phase::is_verified)
+    }
+
     /// The greatest depth of any job.
     pub fn depth(&self) -> u32 {
         self.jobs().map(|(_, job)| job.depth).max().unwrap_or(1)

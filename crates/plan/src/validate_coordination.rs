@@ -3,8 +3,8 @@
 use crate::rules::{Result, require, time, within};
 use crate::validate_file_steps::validate_file_steps;
 use crate::{
-    Amount, AtEnd, Checked, Coordination, Data, Decimal, Generator, InvalidPlan, Job, Order, OverlapPolicy,
-    Phase, Plan,
+    Amount, AtEnd, Coordination, Data, Decimal, ExpectedData, Generator, InvalidPlan, Job, Order,
+    OverlapPolicy, Phase, Plan,
 };
 
 /// Checks how a job handles its target.
@@ -28,7 +28,7 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
     let Some(verify) = options.verify else { return Ok(()) };
     let is_sequenced = matches!(options.data, Some(Data::Sequenced));
     match verify.what {
-        Checked::Contents => {
+        ExpectedData::Contents => {
             require(options.data.is_some(), || {
                 InvalidPlan::of(
                     "options.verify",
@@ -38,7 +38,7 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
             })?;
             can_be_checked(job, phase, plan)
         }
-        Checked::Headers => {
+        ExpectedData::Headers => {
             let has_data = |job: &Job| job.options.data.is_some();
             require(!plan.jobs_on(job.target.into()).any(has_data), || {
                 let rule = "what `options.data` names has no headers";
@@ -47,7 +47,7 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
                     .remedy("remove `options.data` from the jobs on the target, or check \"contents\"")
             })
         }
-        Checked::Location => {
+        ExpectedData::Location => {
             require(!verify.immediate || is_sequenced, || {
                 let rule = "a location can be read back at once only where it was written";
                 InvalidPlan::of("options.verify", rule).remedy("use `options.data = \"sequenced\"`")
@@ -344,17 +344,19 @@ mod tests {
             ("meet_every", |p| p.phases[0].coordination.meet_every = Some(0)),
             ("name a pattern", |p| {
                 p.phases[0].jobs[0].options.verify =
-                    Some(Verify { what: Checked::Contents, immediate: false });
+                    Some(JobVerification { what: ExpectedData::Contents, immediate: false });
             }),
             ("does not hold its location", |p| {
                 first(p).read_percent = Decimal::whole(50);
                 p.phases[0].jobs[0].options.verify =
-                    Some(Verify { what: Checked::Location, immediate: false });
+                    Some(JobVerification { what: ExpectedData::Location, immediate: false });
             }),
             ("this job writes nothing", |p| {
                 let options = &mut p.phases[0].jobs[0].options;
-                (options.data, options.verify) =
-                    (Some(Data::Random), Some(Verify { what: Checked::Contents, immediate: true }));
+                (options.data, options.verify) = (
+                    Some(Data::Random),
+                    Some(JobVerification { what: ExpectedData::Contents, immediate: true }),
+                );
             }),
             ("find another's data", |p| {
                 (first(p).read_percent, first(p).at_end) = (Decimal::whole(0), AtEnd::Wrap);
@@ -362,7 +364,7 @@ mod tests {
                 p.overlap.policy = OverlapPolicy::Allow;
                 let job = &mut p.phases[0].jobs[0];
                 (job.depth, job.options.data) = (1, Some(Data::Random));
-                job.options.verify = Some(Verify { what: Checked::Contents, immediate: true });
+                job.options.verify = Some(JobVerification { what: ExpectedData::Contents, immediate: true });
             }),
             ("create", |p| p.targets[0].file.between_passes = BetweenPasses::Recreate),
         ];
@@ -396,7 +398,7 @@ mod tests {
             let options = &mut plan.phases[0].jobs[0].options;
             options.data = Some(data);
             (options.buffer_set, options.purge_cpu_cache) = (ByteSize(16 << 20), ByteSize(1 << 20));
-            options.verify = Some(Verify { what: Checked::Contents, immediate: true });
+            options.verify = Some(JobVerification { what: ExpectedData::Contents, immediate: true });
             options.access = Some(Access { buffered: true, sync: SyncFlag::None });
             plan.targets[0].file = FileLifecycle {
                 create: true,

@@ -55,6 +55,30 @@ impl Verification {
     }
 }
 
+/// A job's part in the verification: the data of its requests is compared with data that their places determine, in addition to what
+/// the run itself has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobVerification {
+    /// The expected data.
+    pub what: ExpectedData,
+    /// Each write is read back and checked at once.
+    #[serde(default)]
+    pub immediate: bool,
+}
+
+/// Data that the place of a request determines, so that no earlier write of the run has to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpectedData {
+    /// The first eight bytes of a request hold its byte offset.
+    Location,
+    /// Every byte is as set by `data`.
+    Contents,
+    /// Each whole sector has the header of its place and is as it was written, whichever run wrote it.
+    Headers,
+}
+
 /// The checks, and their times: words with commas between them.
 ///
 /// ```
@@ -192,7 +216,7 @@ impl TryFrom<String> for VerifyModes {
 mod tests {
     use super::*;
     use crate::plan::tests::sample;
-    use crate::{Checked, Data, Engine, Plan, Verify};
+    use crate::{Data, Engine, ExpectedData, JobVerification, Plan};
 
     #[test]
     fn words_come_back_and_others_are_refused() {
@@ -239,7 +263,7 @@ mod tests {
             refused(&|p| {
                 p.phases[0].jobs[0].options.data = Some(Data::Sequenced);
                 p.phases[0].jobs[0].options.verify =
-                    Some(Verify { what: Checked::Contents, immediate: false });
+                    Some(JobVerification { what: ExpectedData::Contents, immediate: false });
             })
             .contains("options.data")
         );

@@ -1,7 +1,7 @@
 //! What can be typed about checking that targets give back what was written.
 
 use clap::Args;
-use iosonar_plan::{ByteSize, Checked, Injection, Verification, VerifyModes};
+use iosonar_plan::{ByteSize, ExpectedData, Injection, Verification, VerifyModes};
 use std::path::PathBuf;
 
 /// What is checked, and with how much memory.
@@ -45,21 +45,21 @@ pub enum VerifyWords {
     /// Sectors with headers, against what the run has written.
     Modes(VerifyModes),
     /// Data by name, against its place.
-    Data(Checked),
+    Data(ExpectedData),
 }
 
 fn words(text: &str) -> Result<VerifyWords, String> {
     match text {
-        "contents" => Ok(VerifyWords::Data(Checked::Contents)),
-        "location" => Ok(VerifyWords::Data(Checked::Location)),
-        "headers" => Ok(VerifyWords::Data(Checked::Headers)),
+        "contents" => Ok(VerifyWords::Data(ExpectedData::Contents)),
+        "location" => Ok(VerifyWords::Data(ExpectedData::Location)),
+        "headers" => Ok(VerifyWords::Data(ExpectedData::Headers)),
         words => words.parse().map(VerifyWords::Modes),
     }
 }
 
 impl VerifyArgs {
     /// How data by name is checked, if it is.
-    pub fn of_data(&self) -> Option<Checked> {
+    pub fn of_data(&self) -> Option<ExpectedData> {
         if let Some(VerifyWords::Data(what)) = self.verify { Some(what) } else { None }
     }
 

@@ -3,7 +3,7 @@
 use super::pattern::{read_percent, refuse_first};
 use crate::args::run::{RunArgs, RwArg};
 use crate::exit::Failure;
-use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Space, Verify};
+use iosonar_plan::{Coordination, FileLifecycle, JobOptions, JobVerification, Nanos, PhaseEnd, Space};
 
 /// Options about files and data that contradict the rest, or would have no effect.
 pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ pub(super) fn options(args: &RunArgs) -> JobOptions {
         access: None,
         engine: None,
         data: h.data.clone(),
-        verify: args.io.verify.of_data().map(|what| Verify { what, immediate: h.verify_immediate }),
+        verify: args.io.verify.of_data().map(|what| JobVerification { what, immediate: h.verify_immediate }),
         before: h.before_pass.clone(),
         after: h.after_pass.clone(),
         start_delay: if args.steps.steps.is_some() { args.pace.start_delay } else { Nanos(0) },

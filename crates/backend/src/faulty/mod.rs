@@ -322,10 +322,6 @@ impl Backend for Faulty {
         self.inner.backend.hand_over()
     }
 
-    fn show_written(&mut self) -> io::Result<()> {
-        self.inner.backend.show_written()
-    }
-
     fn release(&mut self) -> Option<io::Result<()>> {
         self.inner.backend.release()
     }

@@ -440,10 +440,6 @@ impl Backend for Volatile {
         self.below.backend.hand_over()
     }
 
-    fn show_written(&mut self) -> io::Result<()> {
-        self.below.backend.show_written()
-    }
-
     fn release(&mut self) -> Option<io::Result<()>> {
         // After a crash there is nothing to destage, and closing works.
         let has_crashed = self.cache.lock().has_crashed();

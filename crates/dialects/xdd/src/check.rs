@@ -3,7 +3,7 @@
 use crate::draft::target_name;
 use crate::settings::{GlobalSettings, SeekOrder, Settings, TargetSettings, Typed};
 use iosonar_dialect_common::{UsageError, quoted};
-use iosonar_plan::{BetweenPasses, Checked, Data};
+use iosonar_plan::{BetweenPasses, Data, ExpectedData};
 
 type Checks = Result<(), UsageError>;
 
@@ -53,8 +53,8 @@ fn direct(target: &TargetSettings, targetoffset: u64, typed: &Typed) -> Problem 
 
 fn data(target: &TargetSettings, typed: &Typed) -> Problem {
     // A run knows its own writes, even without a pattern: zeros.
-    let is_own = |verify: &iosonar_plan::Verify| verify.immediate && !target.reads();
-    let checked = target.verify.filter(|verify| verify.what == Checked::Contents && !is_own(verify));
+    let is_own = |verify: &iosonar_plan::JobVerification| verify.immediate && !target.reads();
+    let checked = target.verify.filter(|verify| verify.what == ExpectedData::Contents && !is_own(verify));
     match checked.filter(|_| target.datapattern.is_none()) {
         Some(_) => {
             problem(typed.name("verify"), "nothing says what the contents should be: give -datapattern")

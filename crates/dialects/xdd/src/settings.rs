@@ -1,6 +1,6 @@
 //! Settings of an XDD command line, typed and complete: each field is set by one option.
 
-use iosonar_plan::{BetweenPasses, Data, Decimal, Lockstep, Nanos, Trigger, Verify};
+use iosonar_plan::{BetweenPasses, Data, Decimal, JobVerification, Lockstep, Nanos, Trigger};
 use std::collections::BTreeMap;
 
 /// XDD's default seed of random locations.
@@ -67,7 +67,7 @@ pub struct TargetSettings {
     /// Data to write, if given (`-datapattern`); otherwise zeros.
     pub datapattern: Option<Data>,
     /// Verification (`-verify`).
-    pub verify: Option<Verify>,
+    pub verify: Option<JobVerification>,
     /// Offset of data memory in bytes after a page boundary (`-align`).
     pub align: u64,
     /// Memory for data is a shared memory segment (`-sharedmemory`).

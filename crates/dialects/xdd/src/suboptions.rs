@@ -5,7 +5,8 @@ use crate::settings::{SeekOrder, SeekSettings, ThrottleSettings, TimeStampSettin
 use crate::setup::plain_dashes;
 use iosonar_dialect_common::{UsageError, quoted};
 use iosonar_plan::{
-    Amount, Begins, ByteSize, Checked, Data, Decimal, Ends, Lockstep, Trigger, Verify, VerifyModes,
+    Amount, Begins, ByteSize, Data, Decimal, Ends, ExpectedData, JobVerification, Lockstep, Trigger,
+    VerifyModes,
 };
 use iosonar_trace::MOST_BUCKETS;
 
@@ -136,10 +137,12 @@ fn hex_byte(c: &mut Call) -> Result<u8, UsageError> {
 
 pub(crate) fn verify(c: &mut Call) -> Done {
     let what = match c.word("location, contents, compare or immediate")?.as_str() {
-        "location" => Checked::Location,
-        "contents" | "compare" => Checked::Contents,
+        "location" => ExpectedData::Location,
+        "contents" | "compare" => ExpectedData::Contents,
         "immediate" => {
-            return c.each(|t| t.verify = Some(Verify { what: Checked::Contents, immediate: true }));
+            return c.each(|t| {
+                t.verify = Some(JobVerification { what: ExpectedData::Contents, immediate: true })
+            });
         }
         // Words of `iosonar run --verify`.
         other if other.parse().is_ok_and(|modes: VerifyModes| modes != VerifyModes::default()) => {
@@ -153,7 +156,7 @@ pub(crate) fn verify(c: &mut Call) -> Done {
     };
     c.each(move |t| {
         let immediate = t.verify.is_some_and(|v| v.immediate);
-        t.verify = Some(Verify { what, immediate });
+        t.verify = Some(JobVerification { what, immediate });
     })
 }
 

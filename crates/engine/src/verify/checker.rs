@@ -10,12 +10,14 @@
 //! comes in between.
 
 use super::device::{Contents, Data, Device};
+use super::pattern::Pattern;
 use super::place::Place;
 use super::verifier::Verifier;
-use iosonar_archive::{FoundBy, Outcome, READS_AGAIN, Record, WriteId};
+use crate::payload::DataSource;
+use iosonar_archive::{Checks, FoundBy, Outcome, READS_AGAIN, Record, WriteId};
 use iosonar_backend::Token;
 use iosonar_os::Buffer;
-use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+use iosonar_plan::{Extent, JobVerification, Nanos, Op, SECTOR};
 use iosonar_sched::Slot;
 use iosonar_verify::{Atomic, Ended, Expected, Flight, Found, Reader, Sectors};
 use std::collections::VecDeque;
@@ -67,11 +69,9 @@ struct EndedRead {
     record: Record,
 }
 
-impl EndedRead {
-    /// Bytes that it transferred.
-    fn transferred(&self, buffer: &[u8]) -> usize {
-        usize::try_from(self.record.result).unwrap_or(0).min(buffer.len())
-    }
+/// Bytes that a read transferred.
+fn transferred(read: &Record, buffer: &[u8]) -> usize {
+    usize::try_from(read.result).unwrap_or(0).min(buffer.len())
 }
 
 /// A read that has ended and is not checked yet.
@@ -113,6 +113,8 @@ pub(crate) struct LoopFacts {
 /// The checks of one issuing loop.
 pub(crate) struct Checker<'a> {
     verifier: &'a Verifier,
+    /// Expects what the plan puts at a place, where the job wants that.
+    pattern: Option<Pattern>,
     place: Place,
     target: u16,
     phase: u16,
@@ -138,12 +140,17 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(crate) fn new(verifier: &'a Verifier, facts: LoopFacts) -> Checker<'a> {
+    pub(crate) fn new(
+        verifier: &'a Verifier,
+        facts: LoopFacts,
+        pattern: Option<(JobVerification, DataSource)>,
+    ) -> Checker<'a> {
         let LoopFacts { target, phase, depth, block, read_unit } = facts;
         Checker {
             block: (block / SECTOR).max(1),
             units: (read_unit, verifier.write_unit(target, phase)),
             verifier,
+            pattern: pattern.map(|(verify, source)| Pattern::new(verify, source, verifier.poison)),
             place: verifier.places[usize::from(target)],
             target,
             phase,
@@ -174,8 +181,9 @@ impl<'a> Checker<'a> {
         self.verifier.is_stopped()
     }
 
+    /// The sectors of an extent whose state is tracked.
     fn sectors(&self, extent: Extent) -> Option<Sectors> {
-        self.verifier.sectors(self.target, extent)
+        self.verifier.sectors(self.target, extent).filter(|_| self.verifier.is_tracking)
     }
 
     fn id(&self, sequence: u64) -> WriteId {
@@ -228,10 +236,10 @@ impl<'a> Checker<'a> {
             self.checked.pop_front();
         }
         let is_read = op == Op::Read && self.verifier.modes.read;
-        if is_read {
+        if is_read || op == Op::Read && self.pattern.as_ref().is_some_and(Pattern::compares_reads) {
             iosonar_content::poison(buffer, self.verifier.poison);
         }
-        if !is_read && !op.changes_data() {
+        if !self.verifier.is_tracking || !is_read && !op.changes_data() {
             return;
         }
         let sectors = self.sectors(extent).filter(|_| is_read);
@@ -258,9 +266,10 @@ impl<'a> Checker<'a> {
     pub(crate) fn end(&mut self, slot: Slot, record: &Record, buffer: Buffer) -> Completed {
         let state = &mut self.slots[slot.0 as usize];
         state.is_checked = false;
-        let is_untouched = state.is_untouched;
-        let Some(flight) = state.flight.take() else { return Completed::Over(buffer) };
+        let (flight, is_untouched) = (state.flight.take(), state.is_untouched);
         if record.op == Op::Read {
+            self.compare_read(record, &buffer);
+            let Some(flight) = flight else { return Completed::Over(buffer) };
             let read = EndedRead { flight, is_untouched, found_by: FoundBy::Read, record: *record };
             if buffer.len() > SLICE {
                 self.unchecked.push_back(Unchecked { read, buffer });
@@ -272,18 +281,52 @@ impl<'a> Checker<'a> {
         }
         let is_whole = record.outcome == Outcome::Completed;
         let ended = if is_whole { Ended::Acknowledged } else { Ended::Failed };
-        self.verifier.device(self.place).expected().end_write(flight, ended);
-        let is_read_back =
-            self.verifier.modes.after_write && is_whole && record.op == Op::Write && !buffer.is_empty();
-        if !is_read_back || self.sectors(record.executed).is_none() {
+        if let Some(flight) = flight {
+            self.verifier.device(self.place).expected().end_write(flight, ended);
+        }
+        if !is_whole || record.op != Op::Write || buffer.is_empty() || !self.reads_back(record.executed) {
             return Completed::Over(buffer);
         }
         self.slots[slot.0 as usize].record = Some(*record);
         Completed::ReadBack(buffer)
     }
 
+    /// Whether a write is read back before its request is over.
+    fn reads_back(&self, extent: Extent) -> bool {
+        self.pattern.as_ref().is_some_and(Pattern::reads_back)
+            || self.verifier.modes.after_write && self.sectors(extent).is_some()
+    }
+
+    /// Compares what a request has read with what the plan puts there.
+    fn compare_read(&mut self, record: &Record, buffer: &[u8]) {
+        let data = &buffer[..transferred(record, buffer)];
+        if let Some(pattern) = self.pattern.as_mut().filter(|pattern| pattern.compares_reads())
+            && !data.is_empty()
+            && !pattern.compare(data, record)
+        {
+            self.verifier.note_fault();
+        }
+    }
+
+    /// Compares what was read back of a write with what the plan has put there. Bytes that could not be read are bad.
+    fn compare_read_back(&mut self, write: &Record, read: &Record, buffer: &mut [u8]) {
+        let Some(pattern) = self.pattern.as_mut().filter(|pattern| pattern.reads_back()) else { return };
+        let missing = transferred(read, buffer);
+        let missing = &mut buffer[missing..];
+        missing.fill(!0);
+        iosonar_content::poison(missing, self.verifier.poison);
+        if !pattern.compare(buffer, write) {
+            self.verifier.note_fault();
+        }
+    }
+
+    /// Takes the results of the comparisons with the plan's data.
+    pub(crate) fn take_checks(&mut self) -> Checks {
+        self.pattern.as_mut().map(Pattern::take_checks).unwrap_or_default()
+    }
+
     /// Ends a read that belongs to a slot's write; returns the record of the write if that is over with it.
-    pub(crate) fn end_own(&mut self, slot: Slot, read: &Record, buffer: &Buffer) -> Option<Record> {
+    pub(crate) fn end_own(&mut self, slot: Slot, read: &Record, buffer: &mut Buffer) -> Option<Record> {
         let state = &mut self.slots[slot.0 as usize];
         let (flight, record, is_untouched) = (state.flight.take(), state.record.take(), state.is_untouched);
         let found_by = if record.is_some() { FoundBy::AfterWrite } else { FoundBy::BeforeWrite };
@@ -295,12 +338,15 @@ impl<'a> Checker<'a> {
             self.check_waiting(read.executed);
             self.end_read(EndedRead { flight, is_untouched, found_by, record: *read }, buffer);
         }
+        if let Some(write) = &record {
+            self.compare_read_back(write, read, buffer);
+        }
         record
     }
 
     fn end_read(&mut self, read: EndedRead, buffer: &[u8]) {
         let looks = self.verifier.looks(self.place);
-        let data = &buffer[..read.transferred(buffer)];
+        let data = &buffer[..transferred(&read.record, buffer)];
         let mut contents = std::mem::take(&mut self.contents);
         let data = if read.is_untouched { Data::unseen(data) } else { contents.look(data, &looks) };
         self.judge(read, data);
@@ -316,13 +362,13 @@ impl<'a> Checker<'a> {
     pub(crate) fn check_slice(&mut self) -> bool {
         let Some(Unchecked { read, buffer }) = self.unchecked.front() else { return true };
         let looks = self.verifier.looks(self.place);
-        let data = &buffer[..read.transferred(buffer)];
+        let data = &buffer[..transferred(&read.record, buffer)];
         if !read.is_untouched && !self.ahead.look_on(data, SLICE, &looks) {
             return false;
         }
         let Some(Unchecked { read, buffer }) = self.unchecked.pop_front() else { return true };
         let mut ahead = std::mem::take(&mut self.ahead);
-        let data = &buffer[..read.transferred(&buffer)];
+        let data = &buffer[..transferred(&read.record, &buffer)];
         let data = if read.is_untouched { Data::unseen(data) } else { ahead.data(data) };
         self.judge(read, data);
         ahead.clear();

@@ -5,7 +5,7 @@ use super::records::AfterCrash;
 use iosonar_archive::{
     CrashFacts, FoundBy, MOST_DUMPS, MOST_FAULTS, OutsideFacts, ReadAgain, Stalls, Verified,
 };
-use iosonar_content::{SectorHeader, intact, intact_each};
+use iosonar_content::{SectorHeader, intact, intact_each, is_poisoned};
 use iosonar_plan::{ByteSize, Fill, SECTOR};
 use iosonar_verify::{
     Around, BadSector, Bytes, Checked, Crashed, Expected, Flight, Found, Legal, Observation, Outside, Reader,
@@ -238,7 +238,7 @@ impl Device {
                 return Some(Tag::MIXED);
             }
             // No legal content equals the poison that memory held before the read.
-            let mut is_bad = tag.is_none() && (!tags.is_empty() || is_poison(bytes, looks.poison));
+            let mut is_bad = tag.is_none() && (!tags.is_empty() || is_poisoned(bytes, looks.poison));
             match legal {
                 // The scan reads such sectors between others, and where they must be unchanged.
                 Legal::Unwritten if is_scan => is_bad = is_bad || outside.look(place, bytes),
@@ -546,12 +546,6 @@ fn is_same(tags: &[Tag], before: &[Tag]) -> bool {
     tags.len() == before.len() && tags.iter().all(|tag| before.contains(tag))
 }
 
-/// Whether the read has left the poison in memory.
-#[inline]
-fn is_poison(bytes: &Bytes, poison: u64) -> bool {
-    bytes[..8] == poison.to_le_bytes()
-}
-
 /// Whether a sector that holds no legal version may hold parts of several.
 fn may_be_mixed(legal: Legal<'_>, content: Content) -> bool {
     matches!((legal, content), (Legal::Mixed(_), Content::Other))
@@ -620,7 +614,7 @@ impl Content {
                 let place = own.and_then(|own| own.base.checked_add(header.sector));
                 Content::Version { tag: Tag::of(write_of(&header)), place }
             }
-            None if is_poison(bytes, looks.poison) => Content::Poison,
+            None if is_poisoned(bytes, looks.poison) => Content::Poison,
             None => Content::Other,
         }
     }

@@ -11,6 +11,7 @@ mod missing;
 mod names;
 mod narrow;
 mod outside;
+mod pattern;
 mod place;
 mod reads;
 mod records;

@@ -20,6 +20,8 @@ fn poison(run_id: u64) -> u64 {
 /// The verification of a run, shared by its loops.
 pub(crate) struct Verifier {
     pub(crate) modes: VerifyModes,
+    /// The run's writes are tracked, so that reads are compared with them.
+    pub(crate) is_tracking: bool,
     pub(crate) run_id: u64,
     pub(crate) fill: Fill,
     pub(crate) poison: u64,
@@ -41,10 +43,11 @@ impl Verifier {
         plan: &Plan,
         targets: impl Iterator<Item = (&'a Path, Option<&'a TargetFacts>)>,
     ) -> Option<Verifier> {
-        let is_on = plan.verify.is_on();
-        let mut verifier = is_on.then(|| Verifier {
+        // Without modes no state is kept.
+        let memory = if plan.verify.is_on() { plan.verify.memory } else { ByteSize(0) };
+        let mut verifier = plan.is_verified().then(|| Verifier {
             stops_at_fault: plan.verify.stop_at_fault,
-            ..Verifier::of(plan, targets, plan.verify.modes, plan.verify.memory)
+            ..Verifier::of(plan, targets, plan.verify.modes, memory)
         });
         for device in verifier.iter_mut().flat_map(|verifier| &mut verifier.devices) {
             device.get_mut().unwrap_or_else(PoisonError::into_inner).keeps_bytes = plan.verify.dump;
@@ -63,6 +66,7 @@ impl Verifier {
         let share = ByteSize(memory.0 / devices.max(1) as u64);
         Verifier {
             modes,
+            is_tracking: modes != VerifyModes::default(),
             run_id: plan.run_id,
             fill: plan.fill,
             poison: poison(plan.run_id),

@@ -123,7 +123,7 @@ impl Worker<'_> {
 
     fn complete_own(&mut self, completion: Completion) {
         let depth = self.settings.depth;
-        let Completion { token, buffer, submitted, completed, result, .. } = completion;
+        let Completion { token, mut buffer, submitted, completed, result, .. } = completion;
         let Some(checker) = &mut self.context.checker else { return };
         if token.0 >= 2 * depth {
             return checker.end_again(result, [submitted, completed], &buffer);
@@ -138,7 +138,7 @@ impl Worker<'_> {
             result,
             ..Record::default()
         };
-        let over = checker.end_own(slot, &read, &buffer);
+        let over = checker.end_own(slot, &read, &mut buffer);
         self.payloads.give(buffer);
         if let Some(record) = over {
             self.end_request(slot, &record, record.result, completed);

@@ -6,6 +6,7 @@ use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
 use iosonar_evidence::{IssuingThreads, Series};
+use iosonar_plan::Phase;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::VerifyCosts,
@@ -24,7 +25,7 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str = "the plan's checks, reads that they added, CPU time of the issuing threads";
 
 fn detect(case: &Case<'_>) -> Option<Seen> {
-    let of_jobs = || case.plan.jobs().any(|(_, job)| job.options.verify.is_some());
+    let of_jobs = || case.plan.phases.iter().any(Phase::is_verified);
     if !case.is_real() || !(case.plan.verify.modes.checks_requests() || of_jobs()) {
         return None;
     }

@@ -6,7 +6,7 @@ use iosonar_dialect_xdd::{
     HeaderFacts, PassAmount, SeekOrder, StampFacts, SystemFacts, TargetFacts, TargetSettings, ctime, header,
 };
 use iosonar_host::{Root, environment};
-use iosonar_plan::{Checked, Data, Nanos};
+use iosonar_plan::{Data, ExpectedData, Nanos};
 
 /// Formats the three sections. With `-qthreadinfo` each queue thread has a section.
 pub fn sections(settings: &Settings, info: &RunInfo) -> String {
@@ -122,9 +122,9 @@ fn pattern(data: Option<&Data>) -> String {
 fn verification(target: &TargetSettings) -> String {
     let Some(verify) = target.verify else { return "disabled".into() };
     let what = match verify.what {
-        Checked::Contents => "contents",
-        Checked::Location => "location",
-        Checked::Headers => "headers",
+        ExpectedData::Contents => "contents",
+        ExpectedData::Location => "location",
+        ExpectedData::Headers => "headers",
     };
     if verify.immediate { format!("{what}, immediate") } else { what.into() }
 }

@@ -169,16 +169,20 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-ts output p", |s, _| s.targets[0].timestamps.on && s.global.notices.len() == 1),
     ("-verbose", |s, _| s.global.verbose && !s.global.reallyverbose),
     ("-verify location", |_, p| {
-        p.phases[0].jobs[0].options.verify == Some(Verify { what: Checked::Location, immediate: false })
+        p.phases[0].jobs[0].options.verify
+            == Some(JobVerification { what: ExpectedData::Location, immediate: false })
     }),
     ("-verify contents -datapattern x", |s, p| {
-        p.phases[0].jobs[0].options.verify == Some(Verify { what: Checked::Contents, immediate: false })
+        p.phases[0].jobs[0].options.verify
+            == Some(JobVerification { what: ExpectedData::Contents, immediate: false })
             && s.global.notices.is_empty()
     }),
     ("-verify compare -datapattern sequenced", |s, p| {
-        p.phases[0].jobs[0].options.verify.unwrap().what == Checked::Contents && s.global.notices.is_empty()
+        p.phases[0].jobs[0].options.verify.unwrap().what == ExpectedData::Contents
+            && s.global.notices.is_empty()
     }),
     ("-verify immediate -op write", |_, p| {
-        p.phases[0].jobs[0].options.verify == Some(Verify { what: Checked::Contents, immediate: true })
+        p.phases[0].jobs[0].options.verify
+            == Some(JobVerification { what: ExpectedData::Contents, immediate: true })
     }),
 ];
