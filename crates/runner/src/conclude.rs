@@ -3,7 +3,7 @@
 
 use crate::Ended;
 use iosonar_analyze::{Limits, Passing};
-use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
+use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, Record, RunInfo, RunState};
 use iosonar_inputs::{Figures, FiguresError, Input, OpenError, SummaryOptions};
 use iosonar_text::shown;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,12 @@ pub struct Concluded {
 impl Ended {
     /// Turns the log into Parquet, and counts the records on their way.
     pub fn encode(self, options: SummaryOptions) -> Encoded {
-        let (seen, finished) = finish(&self.archive, self.info.targets.len(), &options.limits);
+        self.encode_showing(options, &mut |_| {})
+    }
+
+    /// Like [`Ended::encode`]; `show` gets each record on its way, and may get only some of them before an error.
+    pub fn encode_showing(self, options: SummaryOptions, show: &mut dyn FnMut(&[Record])) -> Encoded {
+        let (seen, finished) = finish_showing(&self.archive, self.info.targets.len(), &options.limits, show);
         let mut encoded = Encoded { ended: self, options, seen, problems: Vec::new() };
         if let Err(error) = finished {
             leave_unconverted(&mut encoded.ended, error, Problem::NotConverted, &mut encoded.problems);
@@ -115,8 +120,20 @@ pub fn finish(
     targets: usize,
     limits: &Limits,
 ) -> (Passing, Result<Archive, ArchiveError>) {
+    finish_showing(archive, targets, limits, &mut |_| {})
+}
+
+fn finish_showing(
+    archive: &ArchiveWriter,
+    targets: usize,
+    limits: &Limits,
+    show: &mut dyn FnMut(&[Record]),
+) -> (Passing, Result<Archive, ArchiveError>) {
     let mut seen = Passing::new(targets, limits);
-    let finished = archive.finish_observed(&mut |records| seen.add(records));
+    let finished = archive.finish_observed(&mut |records| {
+        seen.add(records);
+        show(records);
+    });
     (seen, finished)
 }
 

@@ -4,6 +4,7 @@ use crate::order_watch::OrderWatch;
 use crate::{
     CarryOutError, Concluded, Ended, Error, Notice, Observer, Ready, Scene, Stage, preflight, write_back,
 };
+use iosonar_archive::Record;
 use iosonar_engine::{Alone, Control, PrepareError, Prepared, TargetReady};
 use iosonar_evidence::Environment;
 use iosonar_host::Root;
@@ -123,10 +124,23 @@ impl Session {
     /// # Errors
     /// The records cannot be read.
     pub fn conclude(&self, ended: Ended, options: SummaryOptions) -> Result<Concluded, crate::ConcludeError> {
+        self.conclude_showing(ended, options, &mut |_| {})
+    }
+
+    /// Like [`Session::conclude`]; `show` gets each record while it is converted, and may get only some of them if that fails.
+    ///
+    /// # Errors
+    /// Those of [`Session::conclude`].
+    pub fn conclude_showing(
+        &self,
+        ended: Ended,
+        options: SummaryOptions,
+        show: &mut dyn FnMut(&[Record]),
+    ) -> Result<Concluded, crate::ConcludeError> {
         if ended.archive.log_bytes() > REPORTED_ABOVE {
             self.observer.notice(&Notice::Converting);
         }
-        let encoded = ended.encode(options);
+        let encoded = ended.encode_showing(options, show);
         self.observer.stage(Stage::SummingUp);
         let concluded = encoded.sum_up()?;
         self.observer.stage(Stage::Concluded);

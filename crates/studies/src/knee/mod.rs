@@ -3,6 +3,7 @@
 mod answer;
 mod question;
 mod ramp;
+mod reading;
 mod run;
 mod text;
 

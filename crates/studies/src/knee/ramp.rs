@@ -1,19 +1,17 @@
 //! One ramp: executed, kept, and judged.
 
 use super::question::Question;
+use super::reading::{ROWS, Reading};
 use super::run::Folder;
 use iosonar_analyze::Summary;
-use iosonar_analyze::knee::{
-    KneeVerdict, RampRow, RampTally, RampedOverload, RampedOverloadFinder, find_knee,
-};
-use iosonar_archive::{Archive, ArchiveError, RunInfo, RunState};
+use iosonar_analyze::knee::{KneeVerdict, RampRow, RampedOverload, find_knee};
+use iosonar_archive::{ArchiveError, RunInfo, RunState};
+use iosonar_inputs::Figures;
 use iosonar_plan::{Engine, Nanos, Rising, RisingShape};
 use iosonar_runner::{Concluded, Error, Scene, Session};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Intervals in which a ramp is judged.
-const ROWS: usize = 400;
 /// Intervals of the picture and of the table.
 const PICTURE: usize = 100;
 const TABLE: usize = 20;
@@ -95,9 +93,11 @@ pub(super) fn execute(
     let ended = session.execute_showing(ready, named, show)?;
     // The end of this ramp is not that of the next one.
     session.control.stop_at(Nanos(u64::MAX));
-    let Concluded { info, figures, .. } =
-        session.conclude(ended, Default::default()).map_err(Error::broke)?;
-    judge(name, dir, rising, info, figures.summary).map_err(Error::broke)
+    let mut shown = Reading::new(rising);
+    let concluded = session
+        .conclude_showing(ended, Default::default(), &mut |records| shown.add(records))
+        .map_err(Error::broke)?;
+    judge(name, dir, rising, concluded, shown).map_err(Error::broke)
 }
 
 /// How often a running ramp is checked.
@@ -137,47 +137,28 @@ fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
     }
 }
 
-/// Judges a ramp by its records, which are read twice.
 fn judge(
     name: &str,
     dir: PathBuf,
     rising: Rising,
-    info: RunInfo,
-    summary: Summary,
+    concluded: Concluded,
+    shown: Reading,
 ) -> Result<Ramp, ArchiveError> {
-    let archive = Archive::open(&dir)?;
-    let (mut records, mut last_due, mut last_submitted) = (0u64, Nanos(0), Nanos(0));
-    let mut finder = RampedOverloadFinder::default();
-    archive.for_each_record(&mut |record| {
-        records += 1;
-        last_due = last_due.max(record.due);
-        last_submitted = last_submitted.max(record.submitted.unwrap_or_default());
-        finder.find(record);
-    })?;
+    let Concluded { info, figures: Figures { summary, .. }, .. } = concluded;
     let is_over = info.state.is_complete();
-    let load_was_over = is_over && records < rising.requests();
-    let end = match is_over {
-        true if load_was_over => last_due,
-        true => rising.over,
-        false => last_submitted.min(rising.over),
-    };
-    let mut tally = RampTally::new(end.0, ROWS);
-    archive.for_each_record(&mut |record| {
-        tally.add(record);
-        finder.count(record);
-    })?;
-    let rows = |number: usize| tally.rows(ROWS / number, |time| rising.until(time));
+    let read = shown.complete(&dir, summary.counts.records(), is_over)?;
+    let rows = |number: usize| read.tally.rows(ROWS / number, |time| rising.until(time));
     let verdict = find_knee(&rows(ROWS));
     Ok(Ramp {
         name: name.to_string(),
         verdict: if is_whole(&info.state) { verdict } else { verdict.when_stopped() },
         rows: rows(PICTURE),
         steps: rows(TABLE),
-        overload: finder.result(),
+        overload: read.overload,
         dir,
         rising,
         info,
         summary,
-        load_was_over,
+        load_was_over: read.load_was_over,
     })
 }

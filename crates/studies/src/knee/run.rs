@@ -134,7 +134,10 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reading::{ROWS, Reading};
     use super::*;
+    use iosonar_analyze::knee::RampTally;
+    use iosonar_archive::Archive;
     use iosonar_plan::{
         ByteSize, Engine, Generator, Job, Order, Overlap, OverlapPolicy, Phase, Plan, SimModel, Target,
         Workload,
@@ -190,6 +193,44 @@ mod tests {
         let answer = run(&Session::new(Arc::new(Collected::default())), &question).unwrap();
         assert!(matches!(answer.verdict, KneeVerdict::NotReached { .. }), "{answer:?}");
         assert_eq!((answer.ramps.len(), answer.failed), (1, 0));
+    }
+
+    #[test]
+    fn a_ramp_that_reached_its_end_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let question = Question { from: Some(100), to: Some(2000), ..question(&folder, Nanos(10_000), 0) };
+        let answer = run(&Session::new(Arc::new(Collected::default())), &question).unwrap();
+        let (archive, rising) = (Archive::open(&answer.dir).unwrap(), answer.ramps[0].demand);
+        let (mut records, mut last) = (0, Nanos(0));
+        archive
+            .for_each_record(&mut |record| {
+                records += 1;
+                last = last.max(record.submitted.unwrap());
+            })
+            .unwrap();
+        let rows = |tally: &RampTally| tally.rows(1, |time| rising.until(time));
+        let rows_until = |end: Nanos| {
+            let mut tally = RampTally::new(end.0, ROWS);
+            archive.for_each_record(&mut |record| tally.add(record)).unwrap();
+            rows(&tally)
+        };
+        let (all, some) = (|| Reading::of(&archive, rising).unwrap(), || Reading::new(rising));
+        for reading in [all(), some()] {
+            let figures = reading.complete(&answer.dir, records, true).unwrap();
+            assert_eq!((rows(&figures.tally), figures.load_was_over), (rows_until(rising.over), false));
+        }
+        // A stopped ramp ends with its last request.
+        for reading in [all(), some()] {
+            let figures = reading.complete(&answer.dir, records, false).unwrap();
+            assert_eq!(rows(&figures.tally), rows_until(last));
+        }
+        assert_ne!(rows_until(last), rows_until(rising.over));
+        let readings = [all(), all(), some()];
+        std::fs::remove_file(answer.dir.join("records.parquet")).unwrap();
+        let [is_over, stopped, unread] = readings;
+        assert!(is_over.complete(&answer.dir, records, true).is_ok());
+        assert!(stopped.complete(&answer.dir, records, false).is_err());
+        assert!(unread.complete(&answer.dir, records, true).is_err());
     }
 
     #[test]
