@@ -4,6 +4,7 @@ use iosonar_archive::ArchiveError;
 use iosonar_inputs::{ComparisonError, FiguresError, OpenError};
 use iosonar_os::temporary::is_explained;
 use iosonar_runner::Error;
+use iosonar_studies::Success;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -37,6 +38,17 @@ impl From<Exit> for ExitCode {
             Exit::Miscompared => 5,
             Exit::Signal(n) => 128u8.wrapping_add(n as u8),
         })
+    }
+}
+
+/// Of a verb that works on files.
+impl From<Success> for Exit {
+    fn from(success: Success) -> Exit {
+        match success {
+            Success::All => Exit::Fine,
+            Success::Some => Exit::Failed,
+            Success::None => Exit::Refused,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod earlier_words;
 mod exit;
+mod file_progress;
 mod fio_words;
 mod help;
 mod live;

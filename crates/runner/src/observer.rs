@@ -16,6 +16,9 @@ pub trait Observer: Send + Sync {
     /// Shows work that is no run; called at intervals of a second at most.
     fn progress(&self, _progress: &Progress<'_>) {}
 
+    /// Receives how many files a verb has done, and with how many it failed; called after each of them.
+    fn files(&self, _done: usize, _failed: usize) {}
+
     /// Reports that the session enters a stage.
     fn stage(&self, _stage: Stage) {}
 

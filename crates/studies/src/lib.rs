@@ -5,11 +5,13 @@
 //! question, and prints the answer. Errors name a field of a question as the command's option (`--size`).
 
 pub mod answers;
+pub mod cache;
 pub mod calibrate;
 pub mod cells;
 pub mod check;
 pub mod convert;
 pub mod doctor;
+mod files;
 pub mod fill;
 pub mod info;
 pub mod knee;
@@ -20,3 +22,6 @@ mod new_archive;
 pub mod record;
 pub mod verdict;
 pub mod verify;
+mod visited;
+
+pub use visited::Success;

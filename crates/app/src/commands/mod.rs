@@ -2,6 +2,7 @@
 
 mod analyze;
 mod blkreplay;
+mod cache;
 mod calibrate;
 mod check;
 mod compare;
@@ -37,6 +38,7 @@ mod xdd;
 
 pub use analyze::analyze;
 pub use blkreplay::{as_blkreplay, blkreplay};
+pub use cache::cache;
 pub use calibrate::calibrate;
 pub use check::check;
 pub use compare::compare;
@@ -52,7 +54,7 @@ pub use import::import;
 pub use info::info;
 pub use iozone::{as_iozone, iozone};
 pub use knee::knee;
-pub use layout::{cache, layout};
+pub use layout::layout;
 pub use live::live;
 pub use matrix::matrix;
 pub use plot::plot;

@@ -1,7 +1,11 @@
-//! Creates files in several ways, scans them, and compares where they are and what that costs.
+//! Creates files in several ways, scans them, and compares where they are and what that costs. `map`, `free` and `latency` are questions
+//! about existing files, file systems and results.
 
 mod answer;
+pub mod free;
 mod free_before;
+pub mod latency;
+pub mod map;
 mod question;
 mod run;
 mod stage;

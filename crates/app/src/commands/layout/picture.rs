@@ -1,10 +1,10 @@
 //! The picture of a map, as a file that the user names.
 
-use super::TOOL;
 use crate::args::layout::MapArgs;
 use crate::exit::Failure;
 use crate::outputs::existing;
 use anyhow::{Context, anyhow};
+use iosonar_archive::TOOL;
 use iosonar_host::output::{Existing, Gate, OutputName};
 use iosonar_layout::Map;
 use iosonar_text::shown;

@@ -1,10 +1,10 @@
 //! Pictures of `layout run`: all methods side by side, and the file of each on its disk.
 
-use super::TOOL;
 use super::picture::bytes_of;
 use crate::exit::Failure;
 use anyhow::Context;
 use iosonar_analyze::{Caution, CautionId, Severity};
+use iosonar_archive::TOOL;
 use iosonar_campaign::creation::{CreationAnswer, MethodAnswer};
 use iosonar_layout::Map;
 use iosonar_os::create::new_file;

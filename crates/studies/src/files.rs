@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Opens a regular file to examine it; no other type is ever opened, because that could block or change it.
-pub fn open(path: &Path) -> Result<(File, Metadata), String> {
+pub(crate) fn open(path: &Path) -> Result<(File, Metadata), String> {
     let text = |error: std::io::Error| error.to_string();
     let check = |facts: Metadata| refusal(&facts).map_or(Ok(facts), Err);
     check(path.metadata().map_err(text)?)?;
@@ -61,11 +61,11 @@ impl Mount {
 
 /// All files, in the order of the names; those of a directory sorted by name. Symbolic links, devices, pipes, sockets and mount points in
 /// directories are skipped.
-pub struct Walk(Vec<Pending>);
+pub(crate) struct Walk(Vec<Pending>);
 
 impl Walk {
     /// Walks files and directories.
-    pub fn of(named: &[PathBuf]) -> Walk {
+    pub(crate) fn of(named: &[PathBuf]) -> Walk {
         Walk(named.iter().rev().cloned().map(Pending::Named).collect())
     }
 
