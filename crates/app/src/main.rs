@@ -20,6 +20,7 @@ mod progress_line;
 mod reading;
 mod screen;
 mod session;
+mod show;
 mod signals;
 mod timings;
 mod together;

@@ -12,6 +12,7 @@ mod error;
 mod extents;
 mod faults;
 mod fields;
+mod following;
 mod frame;
 mod journal;
 mod log;
@@ -37,6 +38,7 @@ pub use faults::{
     Verified, WriteId,
 };
 pub use fields::Fields;
+pub use following::Following;
 pub use frame::{FRAME_BYTES, Frame};
 pub use journal::{
     JOURNAL_HEAD, JOURNAL_SLOTS, JournalError, SLOT_WORDS, journal_head, read_journal, slot_ended, slot_of,
