@@ -3,13 +3,16 @@
 use std::ffi::OsString;
 
 /// The words of an earlier name, and those of the command that took its place.
-const EARLIER: [(&[&str], &[&str]); 6] = [
+const EARLIER: [(&[&str], &[&str]); 9] = [
     (&["generate"], &["load", "generate"]),
     (&["filter"], &["load", "filter"]),
     (&["derive"], &["load", "derive"]),
     (&["judge"], &["explain", "--again", "--brief"]),
     (&["layout", "evict"], &["cache", "evict"]),
     (&["layout", "cached"], &["cache", "count"]),
+    (&["export"], &["convert"]),
+    (&["import", "iozone"], &["convert", "--from", "iozone"]),
+    (&["import"], &["convert", "--from", "result"]),
 ];
 
 /// A command line with the present name of its command.
@@ -21,7 +24,7 @@ pub fn renamed(mut args: Vec<OsString>) -> Vec<OsString> {
     let found = EARLIER.iter().find(|(earlier, _)| starts_with(earlier));
     if let Some((earlier, present)) = found {
         // Help is of commands, without options.
-        let present = present.iter().filter(|word| !is_help || !word.starts_with('-'));
+        let present = present.iter().take_while(|word| !is_help || !word.starts_with('-'));
         args.splice(at..at + earlier.len(), present.map(OsString::from));
     }
     args
@@ -39,7 +42,10 @@ mod tests {
         };
         assert_eq!(renamed("iosonar layout evict x"), "iosonar cache evict x");
         assert_eq!(renamed("iosonar judge r --json"), "iosonar explain --again --brief r --json");
+        assert_eq!(renamed("iosonar import iozone x"), "iosonar convert --from iozone x");
+        assert_eq!(renamed("iosonar import x -o y"), "iosonar convert --from result x -o y");
         assert_eq!(renamed("iosonar help judge"), "iosonar help explain");
+        assert_eq!(renamed("iosonar help import"), "iosonar help convert");
         for present in ["iosonar", "iosonar help", "iosonar layout map filter", "iosonar show generate"] {
             assert_eq!(renamed(present), present);
         }

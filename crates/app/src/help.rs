@@ -35,7 +35,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Look", &["show", "live", "plot", "report", "analyze"]),
     ("Compare and judge", &["compare", "explain"]),
     ("Files", &["layout", "cache"]),
-    ("Traces and loads", &["info", "convert", "export", "import", "load"]),
+    ("Traces and loads", &["info", "convert", "load"]),
     ("Other tools' command lines", &["xdd", "iozone", "blkreplay"]),
 ];
 

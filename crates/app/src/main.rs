@@ -118,8 +118,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Live(args) => commands::live(&args),
         Command::Plot(args) => commands::plot(&args),
         Command::Report(args) => commands::report(&args),
-        Command::Export(args) => commands::export(args),
-        Command::Import(args) => commands::import(args),
         Command::Load(LoadCommand { what }) => match what {
             Load::Generate(args) => commands::generate(args),
             Load::Filter(args) => commands::filter(&args),

@@ -1,6 +1,7 @@
 //! Printing of messages, and names of results, for several commands.
 
 use crate::screen;
+use iosonar_host::output::unused;
 use iosonar_text::{lines, lines_or_json, one_line};
 use jiff::Timestamp;
 use std::fmt::Display;
@@ -38,11 +39,6 @@ fn keep_or_print(escaped: String) {
     }
 }
 
-/// Prints a message to standard error immediately, even over the live view.
-pub fn print_message_now(text: impl Display) {
-    write_message(&one_line(&text.to_string()));
-}
-
 fn write_message(escaped: &str) {
     let _ = writeln!(std::io::stderr(), "{escaped}");
 }
@@ -78,20 +74,9 @@ pub fn unused_name(name: &str) -> PathBuf {
     unused(name, ".iosonar")
 }
 
-/// `NAME` with an ending, and a number before it where that exists.
-pub fn unused_with(name: &str, ending: &str) -> PathBuf {
-    unused(name, ending)
-}
-
 /// `WHAT-DATE-TIME` in UTC, with a number where that exists.
 pub fn unused_dated(what: &str) -> PathBuf {
     unused(&format!("{what}-{}", utc_stamp(iosonar_os::realtime_ns())), "")
-}
-
-fn unused(name: &str, extension: &str) -> PathBuf {
-    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}{extension}")));
-    let mut names = std::iter::once(PathBuf::from(format!("{name}{extension}"))).chain(numbered);
-    names.find(|path| !path.exists()).expect("names do not end")
 }
 
 #[cfg(test)]

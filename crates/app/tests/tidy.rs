@@ -64,6 +64,8 @@ const ARROWS: [(&str, &[&str]); 34] = [
             "capture",
             "content",
             "dialect-blkreplay",
+            "dialect-iozone",
+            "dialect-xdd",
             "engine",
             "evidence",
             "host",

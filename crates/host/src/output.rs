@@ -231,6 +231,13 @@ pub fn check_absent(option: &str, path: &Path) -> Result<(), OutputError> {
     Gate::new(&Root::default()).check_absent(&OutputName::new(option, path))
 }
 
+/// Returns a name in this directory that nothing has: `STEM` with an ending, and a number before it where that exists.
+pub fn unused(stem: &str, ending: &str) -> PathBuf {
+    let numbered = (2..).map(|n| PathBuf::from(format!("{stem}-{n}{ending}")));
+    let mut names = std::iter::once(PathBuf::from(format!("{stem}{ending}"))).chain(numbered);
+    names.find(|path| !path.exists()).expect("names do not end")
+}
+
 /// An output being written. Until it is published, a new one leaves nothing, and a replaced one is unchanged.
 #[derive(Debug)]
 pub struct Output {

@@ -29,6 +29,7 @@ use load::LoadFile;
 pub use members::Member;
 pub use merged::Merged;
 use result::ResultFile;
+pub use result::is_result;
 pub use run_analysis::RunAnalysis;
 pub use source::Source;
 use std::fs::File;
@@ -82,7 +83,7 @@ impl Input {
         }
         let name = path.display().to_string();
         let source = Source::open(path, spool_limit)?;
-        let kind = if result::is_result(&source)? {
+        let kind = if is_result(&source)? {
             Kind::Result(Box::new(ResultFile::open(source, &name)?))
         } else {
             Kind::Load(LoadFile::open(source)?)

@@ -133,7 +133,7 @@ fn cannot_be_load(name: &str, lines: u64) -> io::Error {
         format!("none of its {lines} lines is a request")
     };
     let why = format!(
-        "{name}: {lines}, so it is no load: 'iosonar convert' reads traces of other tools, 'iosonar import' their results"
+        "{name}: {lines}, so it is no load: 'iosonar convert' reads traces and results of other tools"
     );
     io::Error::new(io::ErrorKind::InvalidData, why)
 }

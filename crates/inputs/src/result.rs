@@ -15,8 +15,11 @@ pub(super) struct ResultFile {
     pub(super) imported: Imported,
 }
 
-/// Whether a file is a result: its header precedes the first request.
-pub(super) fn is_result(source: &Source) -> Result<bool, OpenError> {
+/// Whether a text is a result in blkreplay's form: its header precedes the first request.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn is_result(source: &Source) -> Result<bool, OpenError> {
     let mut head = source.text()?.take(HEAD_BYTES);
     let mut line = Vec::new();
     while matches!(head.read_until(b'\n', &mut line), Ok(read) if read > 0) {

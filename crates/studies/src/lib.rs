@@ -19,6 +19,7 @@ pub mod layout;
 pub mod loads;
 pub mod matrix;
 mod new_archive;
+mod new_text;
 pub mod record;
 pub mod verdict;
 pub mod verify;

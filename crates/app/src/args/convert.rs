@@ -1,47 +1,85 @@
 //! Options of `convert` and `info`.
 
+use super::common::SpoolArgs;
 use super::words::{Word, words};
 use clap::Args;
 use iosonar_plan::ByteSize;
-use iosonar_trace::Kind;
+use iosonar_studies::convert::{Form, RecordForm, RequestForm, Split};
+use iosonar_trace::fio::Version;
 use iosonar_trace::kernel::Timing;
+use iosonar_trace::{Format, Kind};
 use std::path::PathBuf;
 
 /// Options of `convert`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("from", |from| from.value_parser([&Format::NAMES[..], &["result", "iozone"]].concat())),
+    after_help = "\
 The format of an input is detected from its content, not its name. gzip is decompressed. Several inputs are merged by time. \
 The per-CPU files of one blktrace are one trace; their common prefix (NAME of NAME.blktrace.0) selects all of them.
 
-The format of OUT is that of --to, else that of its name: .load, .iolog (fio), .seek (XDD), .parquet. All but .parquet may \
-end in .gz. Any other name creates an archive (a directory). - is standard output.
+  input     what it is
+  traces    blktrace, blkparse, perf, tracefs; logs of fio; lists of XDD; DiskMon, MSR, Alibaba, Tencent, SPC, FIU, NetApp
+  loads     .load of blkreplay
+  runs      archives, and their records.parquet
+  results   .replay of blkreplay, latency logs of fio, dumps of XDD's time stamps; on standard input with --from result
+  IOzone    its text, also quoted in a mail, or its old workbook (.xls); on standard input with --from iozone
+
+The output is -o, else the last file. - is standard output. Its form is that of --to, else that of its name:
+
+  --to       name       content
+  load       .load      requests for a replay
+  fio        .iolog     requests as a log of fio, version 3 (fio2: version 2)
+  seek-list  .seek      requests as a list of XDD
+  archive    any other  a directory for show, plot, report …; of a result with the facts about its run
+  parquet    .parquet   the records of an archive alone
+  replay     .replay    records as blkreplay's result: its columns and statistics, of one target
+  csv        .csv       records, a line each, with a header
+  json       .json      records, an object and a line each; of IOzone's output the table of its cells, for compare
+
+Texts may end in .gz. Without an output a text goes to standard output. An archive, and the table of IOzone's output, get \
+a new name here, which is printed; --to is not needed if the input is a result.
 
   --at      one kernel event counts as the request: queue (as requested) or issue (as passed to the driver, merged and split). \
             Default: the most frequent of queue, get-request, insert and issue
   --timing  none: no latencies (enough for a replay). exact: a completion ends the requests that it covers; ambiguous ones are \
-            counted and marked. guessed: as blkreplay's script does. Default for an archive: exact
+            counted and marked. guessed: as blkreplay's script does. Default for records: exact
 
 Examples:
   iosonar convert sda.blktrace.0 sda.blktrace.1 db.load.gz
   iosonar convert --at issue --timing exact sda db.iosonar        then: iosonar report db.iosonar
   perf script | iosonar convert --at issue - out.load.gz
   iosonar convert proj_0.csv.gz proj_0.load.gz
-  iosonar convert --split device diskmon.log.gz windows.load.gz   windows.disk0.load.gz, windows.disk1.load.gz")]
+  iosonar convert --split device diskmon.log.gz windows.load.gz   windows.disk0.load.gz, windows.disk1.load.gz
+  iosonar convert first --to csv                                  the records of a run
+  iosonar convert first -o first.replay                           the same as blkreplay's result"
+)]
 pub struct ConvertArgs {
-    /// Traces, loads or archives, then the output. - is standard input, or as the output standard output
-    #[arg(required = true, value_name = "IN… OUT")]
+    /// Inputs, then the output unless -o names it. - is standard input, or as the output standard output
+    #[arg(required = true, value_name = "IN… [OUT]")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
+    /// Write to this file or directory, which must not exist
+    #[arg(long, short = 'o', value_name = "OUT")]
+    pub out: Option<PathBuf>,
     /// Set the form of the output
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub to: Option<ToArg>,
+    #[arg(long, value_name = "FORM", value_parser = words(TO))]
+    pub to: Option<Form>,
     /// Write one output for each device or process, named NAME.WHICH.load.gz
-    #[arg(long, value_enum, value_name = "BY")]
-    pub split: Option<SplitArg>,
+    #[arg(long, value_name = "BY", value_parser = words(SPLIT))]
+    pub split: Option<Split>,
     /// Set the file's name in a log of fio
     #[arg(long, value_name = "NAME", default_value = "/dev/replayed")]
     pub fio_file: String,
+    /// Select the target whose records become replay, csv or json, by its number from 0
+    #[arg(long, value_name = "N")]
+    pub target: Option<u16>,
+    /// Write an apostrophe before words of the CSV that a spreadsheet would take for formulas
+    #[arg(long)]
+    pub csv_safe: bool,
+    #[command(flatten)]
+    pub spool: SpoolArgs,
 }
 
 /// How traces are read.
@@ -101,30 +139,21 @@ const TIMING: &[Word<Timing>] = &[
 ];
 
 /// Forms that are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum ToArg {
-    /// blkreplay's load
-    Load,
-    /// fio's I/O log, version 3
-    Fio,
-    /// fio's I/O log, version 2
-    Fio2,
-    /// XDD's seek list
-    SeekList,
-    /// Our archive, for show, plot, report
-    Archive,
-    /// The archive's records alone
-    Parquet,
-}
+const TO: &[Word<Form>] = &[
+    ("load", "blkreplay's load", Form::Requests(RequestForm::Load)),
+    ("fio", "fio's I/O log, version 3", Form::Requests(RequestForm::Fio(Version::Three))),
+    ("fio2", "fio's I/O log, version 2", Form::Requests(RequestForm::Fio(Version::Two))),
+    ("seek-list", "XDD's seek list", Form::Requests(RequestForm::SeekList)),
+    ("archive", "Our archive, for show, plot, report", Form::Requests(RequestForm::Archive)),
+    ("parquet", "The archive's records alone", Form::Requests(RequestForm::Parquet)),
+    ("replay", "blkreplay's columns and statistics", Form::Records(RecordForm::Replay)),
+    ("csv", "One line per record, with a header", Form::Records(RecordForm::Csv)),
+    ("json", "One JSON object per record and line", Form::Records(RecordForm::Json)),
+];
 
 /// By what an output is split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum SplitArg {
-    /// By device
-    Device,
-    /// By process name
-    Process,
-}
+const SPLIT: &[Word<Split>] =
+    &[("device", "By device", Split::Device), ("process", "By process name", Split::Process)];
 
 /// Options of `info`.
 #[derive(Debug, Args)]

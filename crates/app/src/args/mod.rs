@@ -12,7 +12,6 @@ pub mod convert;
 pub mod derive;
 pub mod dialects;
 pub mod doctor;
-pub mod exchange;
 pub mod explain;
 pub mod fill;
 pub mod knee;
@@ -42,7 +41,6 @@ use compare::CompareArgs;
 use convert::{ConvertArgs, InfoArgs};
 use dialects::{IozoneArgs, XddArgs};
 use doctor::DoctorArgs;
-use exchange::{ExportArgs, ImportArgs};
 use explain::ExplainArgs;
 use fill::FillArgs;
 use knee::KneeArgs;
@@ -116,10 +114,6 @@ pub enum Command {
     Plot(Box<PlotArgs>),
     /// Write one self-contained HTML page about a run
     Report(ReportArgs),
-    /// Write the records of a run in another form
-    Export(ExportArgs),
-    /// Make an archive from a result of blkreplay, or a table from what IOzone printed
-    Import(ImportArgs),
     /// Make loads, and change them: synthetic ones, filters, loads of whole loads
     Load(LoadCommand),
     /// Evict files from the page cache, or count their pages there
@@ -130,7 +124,7 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Verify later what a run has written, from its result
     Verify(Box<LaterArgs>),
-    /// Make loads and archives of traces: blktrace, blkparse, perf, fio, XDD, DiskMon, MSR …
+    /// Convert traces, results and runs: blktrace, perf, fio, IOzone … to loads, archives, CSV …
     Convert(Box<ConvertArgs>),
     /// Print the format of a trace and its main figures
     Info(Box<InfoArgs>),
@@ -169,13 +163,13 @@ mod tests {
         "Bind",
         "Choose",
         "Complete",
+        "Convert",
         "Count",
         "Create",
         "Do",
         "Draw",
         "End",
         "Exclude",
-        "Export",
         "Fail",
         "Fill",
         "Flush",

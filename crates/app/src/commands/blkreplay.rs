@@ -184,7 +184,7 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
         false => error.to_string(),
     };
     print_message(format_args!(
-        "blkreplay: the result was not written to its end: {why}; the records stay in {0}: 'iosonar export {0} --to replay' \
+        "blkreplay: the result was not written to its end: {why}; the records stay in {0}: 'iosonar convert {0} --to replay' \
          writes it again",
         shown(&dir)
     ));

@@ -1,69 +1,73 @@
-//! `iosonar convert`: traces of all forms into loads, logs, lists and archives.
+//! `iosonar convert`: traces, results and archives in other forms.
 
-use crate::args::convert::{ConvertArgs, SplitArg, ToArg};
+use crate::args::convert::ConvertArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::print_message;
+use crate::output::{print, print_message};
 use crate::reading::reading;
 use crate::session;
-use anyhow::anyhow;
-use iosonar_studies::convert::{self, Answer, Form, Question, Split};
-use iosonar_trace::fio::Version;
+use iosonar_studies::convert::{self, Answer, Declared, Form, OutputName, Question, Requests};
+use iosonar_text::shown;
 use iosonar_trace::kernel::Timing;
 use std::io::stdout;
+use std::path::Path;
 
 /// Converts; reports how much was written and skipped.
 pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     let answer = convert::run(&session::printing(), &question(args)?, &mut stdout().lock())?;
-    print_answer(&answer);
-    if let Some(counted) = answer.counted_as() {
-        print_message(format_args!("iosonar: {counted}"));
+    match &answer {
+        Answer::Requests(requests) => print_requests(requests)?,
+        Answer::Imported(imported) => print_path(&imported.path)?,
+        Answer::Records { .. } => {}
     }
-    if answer.written.requests == 0 {
-        print_message(format_args!("iosonar: {}: it holds no request that could be written", answer.name));
-        return Ok(Exit::Failed);
-    }
-    Ok(if args.reading.strict && answer.damaged > 0 { Exit::Cautioned } else { Exit::Fine })
+    Ok(match &answer {
+        Answer::Requests(requests) if requests.written.requests == 0 => Exit::Failed,
+        answer if args.reading.strict && answer.damaged() > 0 => Exit::Cautioned,
+        _ => Exit::Fine,
+    })
 }
 
-/// Prints what was skipped, and what is uncertain.
-pub fn print_answer(answer: &Answer) {
-    let print = |remark: &String| print_message(format_args!("iosonar: {}: {remark}", answer.name));
-    answer.remarks.iter().for_each(print);
+/// Prints what was skipped and what is uncertain, and the path of a new output.
+fn print_requests(requests: &Requests) -> Result<(), Failure> {
+    let print = |remark: &String| print_message(format_args!("iosonar: {}: {remark}", requests.name));
+    requests.remarks.iter().for_each(print);
+    if let Some(counted) = requests.counted_as() {
+        print_message(format_args!("iosonar: {counted}"));
+    }
+    if requests.written.requests == 0 {
+        print_message(format_args!("iosonar: {}: it holds no request that could be written", requests.name));
+        return Ok(());
+    }
+    requests.made.as_deref().map_or(Ok(()), print_path)
+}
+
+/// Scripts read the path.
+fn print_path(path: &Path) -> Result<(), Failure> {
+    match path.as_os_str() == "-" {
+        true => Ok(()),
+        false => Ok(print(&format!("{}\n", shown(path)))?),
+    }
 }
 
 fn question(args: &ConvertArgs) -> Result<Question, Failure> {
     // Not clap's `num_args = 2..`: it counts the files on each side of an option separately.
-    let (out, inputs) = match args.files.split_last() {
-        Some((out, inputs)) if !inputs.is_empty() => (out, inputs),
-        _ => {
-            return Err(Failure::refused(anyhow!(
-                "only one file is named: name the traces, then the new file"
-            )));
-        }
+    let (out, inputs) = match (&args.out, &args.files[..]) {
+        (Some(out), inputs) => (Some(OutputName::new("--out", out)), inputs),
+        (None, [inputs @ .., out]) if !inputs.is_empty() => (Some(OutputName::new("OUT", out)), inputs),
+        (None, inputs) => (None, inputs),
     };
-    let form = args.to.map_or_else(|| Form::of_name(out), form);
-    let timing = if form.has_times() { Timing::Exact } else { Timing::None };
+    let question = Question::of(inputs.to_vec(), out, args.to);
+    let timing = match question.form_of_traces().is_none_or(Form::has_times) {
+        true => Timing::Exact,
+        false => Timing::None,
+    };
     Ok(Question {
-        inputs: inputs.to_vec(),
-        out: out.clone(),
-        form,
+        declared: args.reading.from.as_deref().and_then(Declared::of_word),
         reading: reading(&args.reading, timing)?,
-        split: args.split.map(|split| match split {
-            SplitArg::Device => Split::Device,
-            SplitArg::Process => Split::Process,
-        }),
+        split: args.split,
         fio_file: args.fio_file.clone(),
-        origin: None,
+        target: args.target,
+        csv_safe: args.csv_safe,
+        spool_limit: args.spool.spool_limit,
+        ..question
     })
-}
-
-fn form(to: ToArg) -> Form {
-    match to {
-        ToArg::Load => Form::Load,
-        ToArg::Fio => Form::Fio(Version::Three),
-        ToArg::Fio2 => Form::Fio(Version::Two),
-        ToArg::SeekList => Form::SeekList,
-        ToArg::Archive => Form::Archive,
-        ToArg::Parquet => Form::Parquet,
-    }
 }

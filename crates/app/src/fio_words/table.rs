@@ -58,7 +58,7 @@ const CHECKS_LATER: &str = "every result keeps what its run wrote: 'iosonar veri
                             (--mode after-crash; the run gets --journal FILE)";
 const TRIGGERS: &str = "cut the power or kill the run from outside, and start it with --journal FILE: 'iosonar verify RESULT --mode \
                         after-crash' finds what was lost";
-const RECORDED: &str = "every request is recorded: 'iosonar export RESULT --to csv' prints all of them, 'iosonar plot RESULT' draws \
+const RECORDED: &str = "every request is recorded: 'iosonar convert RESULT --to csv' prints all of them, 'iosonar plot RESULT' draws \
                         them over time";
 const REPLAYS: &str =
     "recorded workloads are replayed by 'iosonar replay'; 'iosonar convert LOG x.load' reads logs of fio";
@@ -85,7 +85,7 @@ const MERGES: &str =
 const STEADY: &str = "use 'iosonar analyze DIR' after the run: it finds where the run is steady";
 const BATCHES: &str = "each request is issued as soon as fewer than --iodepth are in flight";
 const SUMMARY: &str = "the summary goes to standard output, and 'iosonar show RESULT > FILE' writes it again";
-const FIGURES: &str = "'iosonar show RESULT --json' prints figures for programs, 'iosonar export RESULT --to csv' every request";
+const FIGURES: &str = "'iosonar show RESULT --json' prints figures for programs, 'iosonar convert RESULT --to csv' every request";
 const ONE_JOB: &str = "a run has one job";
 const NO_FILES: &str = "run makes no files";
 const DIAGNOSED: &str = "'iosonar show RESULT' says how well the run itself did";

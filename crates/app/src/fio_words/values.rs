@@ -117,7 +117,7 @@ pub fn output_format(value: &str) -> Result {
     match value {
         "normal" => args([]),
         _ => Err("run does not print fio's forms: --json prints the summary as JSON of its own form (docs/summary.md), \
-                  'iosonar export RESULT --to csv' every request; leave it out for text"
+                  'iosonar convert RESULT --to csv' every request; leave it out for text"
             .into()),
     }
 }

@@ -521,7 +521,7 @@ fn a_result_that_cannot_be_written_is_not_lost() {
         let lab = device();
         let ended = feed(command(&lab, &format!("{SIM} dev")).stdout(stdout), &load);
         assert_eq!(ended.code, code, "{}", ended.err);
-        assert!(ended.err.contains(why) && ended.err.contains("iosonar export"), "{}", ended.err);
+        assert!(ended.err.contains(why) && ended.err.contains("iosonar convert"), "{}", ended.err);
         let kept = scratch(&lab).pop().expect("a directory");
         assert_eq!(lines(&lab.expect(0, &format!("export tmp/{kept}/run --to replay")).out).len(), 2);
     }

@@ -176,7 +176,7 @@ fn made(command: &str) -> Vec<&str> {
         words.windows(2).filter(|pair| ["-o", "--out", "-out"].contains(&pair[0])).map(|pair| pair[1]);
     let joined = words.iter().filter_map(|word| word.strip_prefix("--out="));
     let last = match words.get(1) {
-        Some(&"convert") => words.last(),
+        Some(&"convert") if !words.contains(&"-o") => words.last().filter(|_| words.len() > 3),
         Some(&"load") if words.get(2) == Some(&"generate") => words.get(4),
         _ => None,
     };

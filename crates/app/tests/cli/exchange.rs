@@ -120,3 +120,39 @@ fn what_a_result_does_not_tell_is_unknown() {
     lab.expect(0, "import whole.replay -o ours");
     assert_eq!(summary(&lab, "ours")["run"]["engine"], "sim");
 }
+
+/// `export` and `import` are earlier words of `convert`.
+#[test]
+fn convert_does_the_work_of_export_and_import() {
+    let lab = lab();
+    fixture(&lab, "conflict7.load.gz");
+    lab.expect(0, "replay conflict7.load.gz -t x --size 1GiB --engine sim -o r");
+    for form in ["csv", "json", "replay"] {
+        let exported = lab.expect(0, &format!("export r --to {form}")).out;
+        assert_eq!(lab.expect(0, &format!("convert r --to {form}")).out, exported, "{form}");
+        lab.expect(0, &format!("convert r -o r.{form}"));
+        assert_eq!(std::fs::read_to_string(lab.path(&format!("r.{form}"))).unwrap(), exported, "{form}");
+        lab.expect(0, &format!("convert r packed.{form}.gz"));
+        assert!(std::fs::read(lab.path(&format!("packed.{form}.gz"))).unwrap().starts_with(&[0x1f, 0x8b]));
+    }
+    assert_eq!(lab.expect(0, "import r.replay").out, "r.iosonar\n");
+    assert_eq!(lab.expect(0, "convert r.replay").out, "r-2.iosonar\n");
+    assert_eq!(lab.records("r.iosonar"), lab.records("r-2.iosonar"));
+    assert_eq!(summary(&lab, "r-2.iosonar")["run"]["engine"], "sim");
+    assert_eq!(lab.expect(0, "convert packed.replay.gz --to csv").out.lines().count(), 8);
+    // As a load, a result has requests and no facts about its run.
+    lab.expect(0, "convert --from load r.replay as-load");
+    assert_eq!(summary(&lab, "as-load")["run"]["engine"], "recorded");
+    for (words, why) in [
+        ("convert r --to csv -o r.csv", "--out r.csv"),
+        ("convert r r.csv", "OUT r.csv"),
+        ("convert r.replay -o r", "--out r"),
+        ("convert r.replay r", "OUT r"),
+        ("convert r --to load --csv-safe", "--csv-safe"),
+        ("convert r", "only one file is named"),
+        ("convert --from result conflict7.load.gz -o new", "this is a load"),
+    ] {
+        let ended = lab.expect(2, words);
+        assert!(ended.err.contains(why), "{words}: {}", ended.err);
+    }
+}

@@ -38,6 +38,10 @@ fn quoted_and_trimmed_tables_are_read() {
         lab.file("changed", &changed);
         assert_eq!(cells(&lab, "iozone changed"), wanted, "{changed}");
         assert_eq!(cells(&lab, "changed"), wanted, "by content: {changed}");
+        let by_import = std::fs::read(lab.path("o.json")).unwrap();
+        lab.expect(0, "convert changed -o c.json");
+        assert_eq!(std::fs::read(lab.path("c.json")).unwrap(), by_import, "{changed}");
+        std::fs::remove_file(lab.path("c.json")).unwrap();
     }
 }
 
@@ -106,10 +110,7 @@ fn other_files_are_named() {
     lab.expect(0, "iozone -t 2 -i 0 -s 64k -r 4k -b z.xls");
     lab.file("bad", "              kB  reclen    write  rewrite    read\n            1024      64  12x4\n");
     for (words, why) in [
-        (
-            "y.xlsx",
-            "this is a workbook (.xlsx) whose cells are not read: import the text that iozone printed",
-        ),
+        ("y.xlsx", "this is a workbook (.xlsx) whose cells are not read: name the text that iozone printed"),
         ("iozone y.xlsx", "this is a workbook"),
         ("z.xls", "a workbook of IOzone's throughput mode"),
         ("bad", "line 2: cannot be read"),

@@ -359,5 +359,5 @@ fn tables_of_iozone_are_imported_and_compared() {
     assert!(lab.expect(2, "import iozone old.txt -o new.json").err.contains("--out new.json"));
     lab.file("other.txt", "nothing of IOzone\n");
     assert!(lab.expect(2, "import iozone other.txt").err.contains("there are no figures of IOzone"));
-    assert!(lab.expect(2, "import fio old.txt").err.contains("two words are 'iozone' and a file"));
+    assert!(lab.expect(2, "import old.txt new.txt -o x").err.contains("2 inputs are named"));
 }

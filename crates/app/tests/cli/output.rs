@@ -4,8 +4,8 @@ use crate::*;
 use iosonar_testkit::Ended;
 use std::process::Stdio;
 
-const COMMANDS: [&str; 10] =
-    ["replay", "run", "compare", "analyze", "show", "plot", "report", "export", "import", "load generate"];
+const COMMANDS: [&str; 9] =
+    ["replay", "run", "compare", "analyze", "show", "plot", "report", "convert", "load generate"];
 
 /// The writing end of a pipe whose reader is closed.
 fn closed() -> Stdio {
@@ -117,6 +117,7 @@ fn options(help: &str) -> Vec<(String, String)> {
 fn every_command_and_every_option_has_help() {
     let lab = lab();
     let top = lab.expect(0, "--help").out;
+    assert!(["  export ", "  import "].iter().all(|earlier| !top.contains(earlier)), "{top}");
     for command in COMMANDS {
         let first = command.split(' ').next().expect("a word");
         assert!(top.lines().any(|l| l.trim_start().starts_with(&format!("{first} "))), "{command}");

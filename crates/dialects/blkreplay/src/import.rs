@@ -43,7 +43,7 @@ pub enum ImportProblem {
     },
     /// No result line.
     #[error(
-        "no result line in {lines} lines: name a .replay or .replay.gz file that blkreplay or 'iosonar export' wrote"
+        "no result line in {lines} lines: name a .replay or .replay.gz file that blkreplay or 'iosonar convert --to replay' wrote"
     )]
     NoResult {
         /// Lines of the text.

@@ -42,16 +42,16 @@ pub enum ImportError {
     #[error("there are figures of IOzone, and none that can be read: {0}")]
     NoneRead(String),
     /// An unsupported workbook.
-    #[error("this is a workbook ({0}) whose cells are not read: import the text that iozone printed")]
+    #[error("this is a workbook ({0}) whose cells are not read: name the text that iozone printed")]
     Workbook(&'static str),
     /// A worksheet of throughput mode.
     #[error(
-        "this is a workbook of IOzone's throughput mode, which has neither file sizes nor numbers of streams: import the text that \
+        "this is a workbook of IOzone's throughput mode, which has neither file sizes nor numbers of streams: name the text that \
          it printed"
     )]
     Streams,
     /// A worksheet that is truncated or malformed.
-    #[error("this is a damaged workbook of IOzone ({0}): import the text that it printed")]
+    #[error("this is a damaged workbook of IOzone ({0}): name the text that it printed")]
     Sheet(SheetError),
     /// Neither text nor a workbook.
     #[error("it is neither text nor a workbook of IOzone")]
@@ -61,7 +61,12 @@ pub enum ImportError {
 /// Whether the start of a file is that of IOzone's output, or of a workbook that it wrote.
 pub fn is_iozones(head: &[u8]) -> bool {
     // No other importable format starts like these.
-    if Sheet::is_at_start(head) || head.starts_with(&ZIP) || head.starts_with(&COMPOUND) {
+    is_printed(head) || head.starts_with(&ZIP) || head.starts_with(&COMPOUND)
+}
+
+/// Whether the start of a file is that of IOzone's output, or of its worksheet: workbooks of newer spreadsheets look like any of theirs.
+pub fn is_printed(head: &[u8]) -> bool {
+    if Sheet::is_at_start(head) {
         return true;
     }
     let text = String::from_utf8_lossy(head);

@@ -28,7 +28,7 @@ pub use biff2::worksheet;
 pub use clients::read_clients;
 pub use columns::{Column, Unit, columns};
 pub use help::full_help;
-pub use import::{ImportError, Imported, import, import_file, is_iozones};
+pub use import::{ImportError, Imported, import, import_file, is_iozones, is_printed};
 pub use import_sheet::SheetError;
 pub use logs::{LogName, LoggedRequest, Logs, Stamp};
 pub use parse::{Command, parse};

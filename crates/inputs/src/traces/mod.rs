@@ -9,7 +9,7 @@ mod selected;
 mod trace;
 
 pub use devices::{DeviceNames, Matched, matched};
-pub use open::open;
+pub use open::{RecordOrder, open};
 pub use reading::Reading;
 pub use recording::{from_segments, recorded_at};
 pub use selected::OTHERS;

@@ -33,8 +33,17 @@ enum Opened {
     Text(Format, Box<dyn BufRead + Send>),
 }
 
+/// Order of the records of archives among other requests, which are ordered by time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordOrder {
+    /// As they are stored: by completion.
+    Stored,
+    /// By due time.
+    DueTime,
+}
+
 /// Opens traces and joins them.
-pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, OpenError> {
+pub fn open(paths: &[PathBuf], reading: &Reading, order: RecordOrder) -> Result<Trace, OpenError> {
     let paths = all_cpus(paths);
     if paths.iter().filter(|p| p.as_os_str() == "-").count() > 1 {
         return Err(OpenError::TwiceStandardInput);
@@ -50,12 +59,12 @@ pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, OpenError> {
         (requests, Some(at))
     } else if opened.len() == 1 {
         let (path, one) = (&paths[0], opened.into_iter().next().expect("there is one"));
-        requests(path, None, one, reading)?
+        requests(path, None, one, (reading, order))?
     } else {
         let mut at = None;
         let mut all = Vec::new();
         for (path, one) in paths.iter().zip(opened) {
-            let (requests, of_events) = requests(path, file(path), one, reading)?;
+            let (requests, of_events) = requests(path, file(path), one, (reading, order))?;
             at = at.or(of_events);
             all.push(requests);
         }
@@ -202,12 +211,12 @@ fn requests(
     path: &Path,
     file: Option<String>,
     opened: Opened,
-    reading: &Reading,
+    (reading, order): (&Reading, RecordOrder),
 ) -> Result<(Boxed, Option<Chosen>), OpenError> {
     let (format, text) = match opened {
         Opened::Archive(of_run) => {
             let records = RecordedRequests::of_archive(*of_run)?;
-            return Ok((of_records(records, reading), None));
+            return Ok((of_records(records, reading, order), None));
         }
         Opened::Recording(dir) => {
             let (requests, at) = recording_requests(&dir, reading.timing, reading.at)?;
@@ -215,7 +224,7 @@ fn requests(
         }
         Opened::Parquet(path) => {
             let records = RecordedRequests::of_parquet(&path)?;
-            return Ok((of_records(records, reading), None));
+            return Ok((of_records(records, reading, order), None));
         }
         Opened::Text(format, text) => (format, text),
     };
@@ -237,8 +246,11 @@ fn requests(
     Ok((in_order(requests, format.is_dated(), reading), None))
 }
 
-fn of_records(records: RecordedRequests, reading: &Reading) -> Boxed {
-    if reading.sorts_records { in_order(Box::new(records), false, reading) } else { Box::new(records) }
+fn of_records(records: RecordedRequests, reading: &Reading, order: RecordOrder) -> Boxed {
+    match order {
+        RecordOrder::Stored => Box::new(records),
+        RecordOrder::DueTime => in_order(Box::new(records), false, reading),
+    }
 }
 
 fn in_order(requests: Boxed, is_dated: bool, reading: &Reading) -> Boxed {

@@ -18,14 +18,24 @@ pub struct Reading {
     pub block: u64,
     /// Keeps the order of the trace instead of the order of times.
     pub keep_order: bool,
-    /// Sorts records by their due times, too: they are stored in the order of completion.
-    pub sorts_records: bool,
     /// Devices whose requests are selected; empty: all.
     pub devices: Vec<String>,
     /// Keeps requests of traces that name no devices, whatever is selected.
     pub keeps_nameless: bool,
     /// Processes whose requests are selected; empty: all.
     pub processes: Vec<String>,
+}
+
+impl Reading {
+    /// Whether a format, an order or some of the requests were chosen.
+    pub fn is_chosen(&self) -> bool {
+        self.from.is_some()
+            || self.at.is_some()
+            || self.direction.is_some()
+            || self.keep_order
+            || !self.devices.is_empty()
+            || !self.processes.is_empty()
+    }
 }
 
 impl Default for Reading {
@@ -37,7 +47,6 @@ impl Default for Reading {
             timing: Timing::Exact,
             block: 1024,
             keep_order: false,
-            sorts_records: false,
             devices: Vec::new(),
             keeps_nameless: false,
             processes: Vec::new(),

@@ -7,7 +7,7 @@ use super::flushes::Flushes;
 use super::question::Question;
 use super::seen::Seen;
 use iosonar_host::guard::SIGNATURES_THREAD;
-use iosonar_inputs::traces::{Matched, Reading, Trace, matched, open};
+use iosonar_inputs::traces::{Matched, Reading, RecordOrder, Trace, matched, open};
 use iosonar_runner::{Error, Session};
 use iosonar_trace::Differences;
 use std::slice::from_ref;
@@ -20,8 +20,8 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     let reading = Reading { keeps_nameless: true, ..question.reading.clone() };
     // A replay names no processes.
     let of_all = Reading { processes: Vec::new(), ..reading.clone() };
-    let mut replay = open(from_ref(&question.replay), &of_all)?;
-    let mut recording = open(from_ref(&question.recording), &reading)?;
+    let mut replay = open(from_ref(&question.replay), &of_all, RecordOrder::Stored)?;
+    let mut recording = open(from_ref(&question.recording), &reading, RecordOrder::Stored)?;
     let clock = Clock::of(&question.replay, &question.recording)?;
     let mut wanted = Seen::of(session, &mut replay, None, &[])?;
     let mut seen = Seen::of(session, &mut recording, clock.span(), &[SIGNATURES_THREAD])?;

@@ -2,10 +2,25 @@
 
 use super::written::Written;
 use iosonar_trace::kernel::{At, Timing};
+use std::path::PathBuf;
 
 /// The result of a conversion.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub enum Answer {
+    /// Requests of traces were written.
+    Requests(Requests),
+    /// A result became an archive, or IOzone's output a table.
+    Imported(Imported),
+    /// Records were written as text.
+    Records {
+        /// Entries of the input that cannot be read.
+        damaged: u64,
+    },
+}
+
+/// Requests of traces in their new form.
+#[derive(Debug, Clone)]
+pub struct Requests {
     /// The inputs, as typed.
     pub name: String,
     /// Statistics of all outputs. Without requests there is no output.
@@ -16,9 +31,31 @@ pub struct Answer {
     pub remarks: Vec<String>,
     /// For kernel events: which event counts as the request, and how completions are found.
     pub at: Option<(At, Timing)>,
+    /// The output, if the question did not name it, or declared its input a result.
+    pub made: Option<PathBuf>,
+}
+
+/// A result in its new form.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The archive, or the table of cells.
+    pub path: PathBuf,
+    /// Lines of results that cannot be read.
+    pub damaged: u64,
 }
 
 impl Answer {
+    /// Entries of the inputs that cannot be read.
+    pub fn damaged(&self) -> u64 {
+        match self {
+            Answer::Requests(requests) => requests.damaged,
+            Answer::Imported(imported) => imported.damaged,
+            Answer::Records { damaged } => *damaged,
+        }
+    }
+}
+
+impl Requests {
     /// For kernel events: which event counts as the request, in words.
     pub fn counted_as(&self) -> Option<String> {
         self.at.map(|(at, timing)| counted_as(at, timing))

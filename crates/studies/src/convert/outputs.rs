@@ -1,9 +1,11 @@
 //! Writes requests to one output, or to several.
 
-use super::form::Output;
+use super::form::{Output, Place};
 use super::sink::Sink;
 use super::written::Written;
+use crate::new_text::is_standard_output;
 use iosonar_archive::Recorded;
+use iosonar_host::output::OutputName;
 use iosonar_inputs::traces::Device;
 use iosonar_plan::Op;
 use iosonar_runner::{Error, Notice, Session};
@@ -22,7 +24,8 @@ struct One {
 /// Outputs, one or several, that requests are written to.
 pub struct Outputs {
     how: Output,
-    path: PathBuf,
+    place: OutputName,
+    is_reported: bool,
     is_split: bool,
     all: Vec<(String, One)>,
     last: usize,
@@ -32,12 +35,15 @@ pub struct Outputs {
 const MOST_OUTPUTS: usize = 1000;
 
 impl Outputs {
-    /// One output at `path`, or for a split several, whose names contain their key before the extension.
-    pub fn new(how: Output, path: &Path, is_split: bool) -> Result<Outputs, Error> {
-        let mut outputs = Outputs { how, path: path.to_path_buf(), is_split, all: Vec::new(), last: 0 };
+    /// One output at `place`, or for a split several, whose names contain their key before the extension.
+    pub fn new(how: Output, place: Place<'_>, is_split: bool) -> Result<Outputs, Error> {
+        let is_reported = matches!(place, Place::Output(_));
+        let place = place.name().clone();
+        let is_standard = is_standard_output(&place.path);
+        let mut outputs = Outputs { how, place, is_reported, is_split, all: Vec::new(), last: 0 };
         if !is_split {
             outputs.output("")?;
-        } else if path.as_os_str() == "-" {
+        } else if is_standard {
             return Err(Error::refused_because("--split makes several files: name one instead of -"));
         }
         Ok(outputs)
@@ -76,8 +82,9 @@ impl Outputs {
                 "--split would make more than {MOST_OUTPUTS} outputs: choose with --device or --process"
             )));
         }
-        let path = if self.is_split { self.unused(which) } else { self.path.clone() };
-        let sink = Sink::begin(&self.how, &path, self.is_split)?;
+        let path = if self.is_split { self.unused(which) } else { self.place.path.clone() };
+        let name = OutputName { path: path.clone(), ..self.place.clone() };
+        let sink = Sink::begin(&self.how, &name, self.is_split)?;
         self.all.push((which.to_string(), One { path, sink, written: Written::default() }));
         self.last = self.all.len() - 1;
         Ok(self.last)
@@ -85,8 +92,8 @@ impl Outputs {
 
     /// Returns an unused name: different devices may result in the same file name.
     fn unused(&self, which: &str) -> PathBuf {
-        let numbered = (2..).map(|n| named(&self.path, &format!("{which}-{n}")));
-        let mut names = std::iter::once(named(&self.path, which)).chain(numbered);
+        let numbered = (2..).map(|n| named(&self.place.path, &format!("{which}-{n}")));
+        let mut names = std::iter::once(named(&self.place.path, which)).chain(numbered);
         let is_used = |path: &PathBuf| self.all.iter().any(|(_, one)| one.path == *path);
         names.find(|path| !is_used(path)).expect("names do not end")
     }
@@ -115,7 +122,7 @@ impl Outputs {
             all.extend(written.remarks(if self.is_split { 0 } else { unstarted }));
             let recorded = events.map(|events| written.recorded(events));
             sink.end(&path, &all, recorded, standard_output)?;
-            if path.as_os_str() != "-" {
+            if self.is_reported && !is_standard_output(&path) {
                 session.observer.notice(&Notice::Made { path: &path, requests: written.requests });
             }
         }

@@ -1,13 +1,14 @@
 //! One output: a text, compressed or not, or an archive.
 
 use super::archive::Converted;
-use super::form::{Form, Output};
+use super::form::{Output, RequestForm};
 use super::written::Written;
 use crate::new_archive::TOGETHER_IN_FILE;
+use crate::new_text::{PIECE, TextFile, is_standard_output};
 use anyhow::Context;
-use flate2::{Compression, write::GzEncoder};
+use flate2::Compression;
 use iosonar_archive::Recorded;
-use iosonar_host::output::{self, Output as OutputFile};
+use iosonar_host::output::{OutputName, check_absent};
 use iosonar_inputs::traces::Device;
 use iosonar_plan::{Op, SECTOR};
 use iosonar_runner::Error;
@@ -30,36 +31,24 @@ pub enum Sink {
     Archive(Box<Converted>),
 }
 
-/// The argument that names the output.
-const OUT: &str = "OUT";
-/// Bytes written at once.
-const PIECE: usize = 1 << 16;
 /// Bytes for standard output that are held in memory; more are held in a temporary file.
 const HELD: usize = 64 << 20;
 /// For loads zlib's output is an eighth larger than at its default level, in a third of the time.
-const GZIP_LEVEL: u32 = 2;
+const GZIP: Compression = Compression::new(2);
 
-/// A text, compressed or not, to a file or standard output.
+/// A text.
 pub enum Plain {
     /// Standard output gets the text when it is complete: a trace may be refused at its last request.
     Stdout(BufWriter<SpooledTempFile>),
-    File(Box<OutputFile>),
-    /// In large pieces: deflate is slow with small ones.
-    Gzip(Box<BufWriter<GzEncoder<OutputFile>>>),
+    File(TextFile),
 }
 
 impl Plain {
-    fn begin(path: &Path) -> Result<Plain, Error> {
-        if path.as_os_str() == "-" {
+    fn begin(out: &OutputName) -> Result<Plain, Error> {
+        if is_standard_output(&out.path) {
             return Ok(Plain::Stdout(BufWriter::with_capacity(PIECE, SpooledTempFile::new(HELD))));
         }
-        let file = output::open_new(OUT, path).map_err(Error::refused)?;
-        Ok(if path.extension().is_some_and(|e| e == "gz") {
-            let gzip = GzEncoder::new(file, Compression::new(GZIP_LEVEL));
-            Plain::Gzip(Box::new(BufWriter::with_capacity(PIECE, gzip)))
-        } else {
-            Plain::File(Box::new(file))
-        })
+        TextFile::begin(&out.option, &out.path, GZIP).map(Plain::File)
     }
 
     /// Completes the text; a text for standard output goes to `standard_output`.
@@ -71,8 +60,7 @@ impl Plain {
                 std::io::copy(&mut held, standard_output)?;
                 standard_output.flush()
             }
-            Plain::File(file) => file.publish().map(drop),
-            Plain::Gzip(gzip) => gzip.into_inner().map_err(|e| e.into_error())?.finish()?.publish().map(drop),
+            Plain::File(file) => file.publish(),
         }
     }
 }
@@ -82,7 +70,6 @@ impl Write for Plain {
         match self {
             Plain::Stdout(out) => out.write(bytes),
             Plain::File(file) => file.write(bytes),
-            Plain::Gzip(gzip) => gzip.write(bytes),
         }
     }
 
@@ -90,7 +77,6 @@ impl Write for Plain {
         match self {
             Plain::Stdout(out) => out.flush(),
             Plain::File(file) => file.flush(),
-            Plain::Gzip(gzip) => gzip.flush(),
         }
     }
 }
@@ -102,28 +88,28 @@ impl Sink {
     }
 
     /// Starts the output.
-    pub fn begin(how: &Output, path: &Path, is_split: bool) -> Result<Sink, Error> {
+    pub fn begin(how: &Output, out: &OutputName, is_split: bool) -> Result<Sink, Error> {
         Ok(match how.form {
-            Form::Load => {
-                let mut out = Plain::begin(path)?;
-                writeln!(out, "# {}\n{LOAD_HEADER}", how.origin)?;
-                Sink::Load(out)
+            RequestForm::Load => {
+                let mut load = Plain::begin(out)?;
+                writeln!(load, "# {}\n{LOAD_HEADER}", how.origin)?;
+                Sink::Load(load)
             }
-            Form::Fio(version) => {
+            RequestForm::Fio(version) => {
                 if how.fio_file.is_empty() || how.fio_file.contains(char::is_whitespace) {
                     return Err(Error::refused_because(format_args!(
                         "--fio-file '{}': a log of fio has no word for names that are empty or have blanks",
                         how.fio_file
                     )));
                 }
-                Sink::Fio(FioWriter::new(Plain::begin(path)?, version, &how.fio_file)?)
+                Sink::Fio(FioWriter::new(Plain::begin(out)?, version, &how.fio_file)?)
             }
-            Form::SeekList => Sink::SeekList(SeekListWriter::new(Plain::begin(path)?, how.block)?),
-            Form::Archive | Form::Parquet => {
-                output::check_absent(OUT, path).map_err(Error::refused)?;
+            RequestForm::SeekList => Sink::SeekList(SeekListWriter::new(Plain::begin(out)?, how.block)?),
+            RequestForm::Archive | RequestForm::Parquet => {
+                check_absent(&out.option, &out.path).map_err(Error::refused)?;
                 let together = if is_split { TOGETHER_IN_EACH } else { TOGETHER_IN_FILE };
-                let is_parquet = how.form == Form::Parquet;
-                Sink::Archive(Box::new(Converted::begin(path, is_parquet, &how.origin, together)?))
+                let is_parquet = how.form == RequestForm::Parquet;
+                Sink::Archive(Box::new(Converted::begin(&out.path, is_parquet, &how.origin, together)?))
             }
         })
     }

@@ -5,7 +5,7 @@ use super::busiest::{Busiest, SECOND_NS};
 use super::processes::Processes;
 use super::question::Question;
 use iosonar_analyze::demand::{Demand, DemandOptions, DemandTally};
-use iosonar_inputs::traces::open;
+use iosonar_inputs::traces::{RecordOrder, open};
 use iosonar_runner::{Error, Notice, Session};
 use iosonar_trace::{Kind, Pairing};
 
@@ -14,7 +14,7 @@ use iosonar_trace::{Kind, Pairing};
 /// # Errors
 /// One of them cannot be read.
 pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
-    let mut trace = open(&question.inputs, &question.reading)?;
+    let mut trace = open(&question.inputs, &question.reading, RecordOrder::Stored)?;
     let options =
         DemandOptions { windows_s: vec![1, 60], throughput_window_ns: SECOND_NS, ..Default::default() };
     let mut tally = DemandTally::new(&options);
