@@ -130,7 +130,7 @@ killed() {
     iosonar load generate bursts "$WORK/input.load" --rate 50 --duration 2s --size 1MiB
     head -c 1M /dev/urandom > "$WORK/target"
     iosonar run -t "$WORK/target" --rw randrw --bs 4k --number-ios 50 --no-progress --verify final -o "$WORK/run"
-    iosonar export "$WORK/run" --to replay -o "$WORK/result.replay"
+    iosonar convert "$WORK/run" --to replay -o "$WORK/result.replay"
     iosonar matrix "$WORK/m.f" --sizes 64k --records 64k --tests write --repeat 1 --no-progress -o "$WORK/m1"
     iosonar matrix "$WORK/m.f" --sizes 64k --records 64k --tests write --repeat 1 --no-progress -o "$WORK/m2"
     printf '0 4096\n4096 4096\n' > "$WORK/telemetry"
@@ -149,8 +149,8 @@ ends 0 iosonar load derive ramp "$LOAD" -o own/ramp.load
 killed iosonar load derive overload "$LOAD" --keep-rest -o own/split
 for form in load fio seek-list; do ends 0 iosonar convert --to $form "$LOAD" "own/c.$form"; done
 for form in archive parquet; do killed iosonar convert --to $form "$LOAD" "own/$form"; done
-for form in csv json replay; do ends 0 iosonar export "$RUN" --to $form -o "own/e.$form"; done
-killed iosonar import "$WORK/result.replay" -o own/imported
+for form in csv json replay; do ends 0 iosonar convert "$RUN" --to $form -o "own/e.$form"; done
+killed iosonar convert "$WORK/result.replay" -o own/imported
 ends 0 iosonar plot "$RUN" --png --only sonar --data -o own/pictures
 ends 0 iosonar plot "$RUN" --png --only sonar --data --force -o own/pictures
 killed iosonar report "$RUN" --side-car -o own/page.html
@@ -166,7 +166,7 @@ for out in precious link dangling second-name "$THEIRS" "$MOUNTED"; do
     ends 2 iosonar load derive adjacent "$LOAD" -o "$out"
     ends 2 iosonar convert --to archive "$LOAD" "$out"
     ends 2 iosonar convert --to parquet "$LOAD" "$out"
-    ends 2 iosonar export "$RUN" --to csv -o "$out"
+    ends 2 iosonar convert "$RUN" --to csv -o "$out"
     ends 2 iosonar report "$RUN" -o "$out"
     ends 2 iosonar compare "$WORK/m1" "$WORK/m2" --html "$out"
     ends 2 iosonar iozone -s 64k -i 0 -f own/t --json "$out"
@@ -178,7 +178,7 @@ for out in precious link dangling second-name "$THEIRS" "$MOUNTED"; do
     same "outputs that are $out"
 done
 ends 2 iosonar load derive overload "$LOAD" --keep-rest -o precious
-ends 2 iosonar import "$WORK/result.replay" -o out.partial
+ends 2 iosonar convert "$WORK/result.replay" -o out.partial
 ends 2 iosonar report "$RUN" --places "$WORK/telemetry" -o "$WORK/telemetry" --force
 for device in "$THEIRS" "$BELOW"; do
     ends 2 iosonar run -t "$device" --rw write --bs 4k --number-ios 4 --no-progress -o own/r

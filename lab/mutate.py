@@ -103,8 +103,8 @@ def cases(seeds):
     for a in archives:
         b = "{run}" if a != "run" else "{two}"
         add("archive", [f"show {{{a}}}", f"show {{{a}}} --json --deskew", f"show {{{a}}} --show-plan", f"analyze {{{a}}}",
-                        f"analyze {{{a}}} --json --one-device", f"export --to csv {{{a}}} -o new.csv", f"export --to json {{{a}}}",
-                        f"export --to replay {{{a}}} --target 0 -o new.replay", f"info {{{a}}} --json",
+                        f"analyze {{{a}}} --json --one-device", f"convert --to csv {{{a}}} -o new.csv", f"convert --to json {{{a}}}",
+                        f"convert --to replay {{{a}}} --target 0 -o new.replay", f"info {{{a}}} --json",
                         f"convert {{{a}}} new.load.gz", f"convert {{{a}}} --to archive new",
                         f"compare {{{a}}} {b} --fail-if 'p99 > +10%'", f"live {{{a}}} --once",
                         f"check {{{a}}} {{small.load}}", f"plot {{{a}}} --text", f"report {{{a}}} --text"], 4)
@@ -216,8 +216,8 @@ def make_seeds(program, seeds):
     run("replay", "small.load", "-t", TARGET, "-o", "run", *sim, "--sim-errors", "20", code=1)
     run("replay", "small.load", "small.load", "-t", TARGET, "u.img", "-o", "two", *sim, "--speed", "2")
     run("xdd", "-op", "write", "-targets", "1", TARGET, "-reqsize", "8", "-mbytes", "1", "-passes", "2", "-out", "xdd", "-seek", "random")
-    run("export", "--to", "replay", "run", "-o", "result.replay")
-    run("import", "result.replay", "-o", "imported")
+    run("convert", "--to", "replay", "run", "-o", "result.replay")
+    run("convert", "result.replay", "-o", "imported")
     for name in ["knee", "knee-b"]:
         run("knee", "-t", TARGET, *shlex.split(RUN), "--from", "100", "--to", "3000", "--duration", "1s", "-o", name)
     for name, words in PLANS.items():

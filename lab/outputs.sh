@@ -25,7 +25,7 @@ iosonar() { "$BINARY" "$@" < /dev/null; }
 {
     iosonar load generate bursts input.load --rate 50 --duration 2s --size 1MiB
     iosonar replay input.load -t target.img --buffered --no-progress -o run
-    iosonar export run --to replay -o result.replay
+    iosonar convert run --to replay -o result.replay
     printf '0 0 8 w 0 0\n1 8 8 w 0 0\n' > list.seek
     printf -- '-reqsize 8 -numreqs 4\n' > setup
 } > /dev/null 2> made || { cat made; exit 1; }
@@ -63,8 +63,8 @@ for victim in "$FREE" "$IMAGE" input.load target.img result.replay run/records.p
     for form in load fio fio2 seek-list archive parquet; do
         refuses OUT "$BINARY" convert --to $form input.load "$victim"
     done
-    for form in csv json replay; do refuses --out "$BINARY" export run --to $form -o "$victim"; done
-    refuses --out "$BINARY" import result.replay -o "$victim"
+    for form in csv json replay; do refuses --out "$BINARY" convert run --to $form -o "$victim"; done
+    refuses --out "$BINARY" convert result.replay -o "$victim"
     refuses --out "$BINARY" plot run -o "$victim"
     refuses --out "$BINARY" report run -o "$victim"
     refuses --out "$BINARY" report result.replay -o "$victim"

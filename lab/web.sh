@@ -45,8 +45,8 @@ pages() {
         quiet report sampled -o sampled.html
         quiet report sampled sampled-b --compare -o sampled-compare.html
         quiet plot sampled --only machine --data --png --out .
-        # Expected contents of the pages, from the product's own export: one line for each request.
-        "$program" export a --to csv -o requests.csv > /dev/null
+        # Expected contents of the pages, from the product's own conversion: one line for each request.
+        "$program" convert a --to csv -o requests.csv > /dev/null
         local run
         for run in a b over hostile; do "$program" show "$run" --json > "$run.summary.json"; done
         rm -f device.img file.dat page.log

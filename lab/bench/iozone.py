@@ -142,7 +142,7 @@ def default_matrix(bench, command):
 
 def spent_in(bench, archive):
     """Seconds of an archive's requests, of its other operations, and of the loop between requests."""
-    text, _, _ = bench.run([bench.iosonar, "export", archive, "--to", "csv"], limit=900)
+    text, _, _ = bench.run([bench.iosonar, "convert", archive, "--to", "csv"], limit=900)
     lines = iter(text.splitlines())
     head = next(lines).split(",")
     op, phase, begun, ended = (head.index(name) for name in ("op", "phase", "submitted_ns", "completed_ns"))
