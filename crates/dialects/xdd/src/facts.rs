@@ -1,8 +1,8 @@
 //! Input of the reports: plain facts that the caller collects from plan, archive and machine.
 
-use crate::settings::ThrottleSettings;
+use crate::settings::{TargetSettings, ThrottleSettings};
 use iosonar_archive::Record;
-use iosonar_plan::{Decimal, Lockstep, Nanos, Op};
+use iosonar_plan::{BetweenPasses, Decimal, Lockstep, Nanos, Op};
 
 /// Converts the run's clock to the absolute time of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +38,18 @@ pub struct RateTarget {
     pub read_percent: Decimal,
     /// Reopened between passes, so that the table has a column for the open time.
     pub reopened: bool,
+}
+
+impl RateTarget {
+    /// The target as the command line sets it.
+    pub fn of(target: &TargetSettings) -> RateTarget {
+        RateTarget {
+            queue_depth: target.queuedepth,
+            block_size: target.blocksize,
+            read_percent: target.read_percent,
+            reopened: target.between_passes != BetweenPasses::Keep,
+        }
+    }
 }
 
 /// Level of detail of the rate table.

@@ -10,11 +10,14 @@ mod dump;
 mod facts;
 mod header;
 mod help;
+mod messages;
 mod operands;
 mod options;
 mod parse;
 mod rate_text;
 mod rates;
+mod sections;
+mod seeks;
 mod settings;
 mod setup;
 mod stamps;
@@ -31,9 +34,12 @@ pub use facts::{
 };
 pub use header::{ctime, ending_line, header, options_section, system_section, target_section};
 pub use help::{full_help, man_page};
+pub use messages::{check_verdict, failed_operation, miscompare, slow_operation};
 pub use parse::parse;
 pub use rate_text::{RateColumns, rate_csv, rate_csv_row, rate_text};
 pub use rates::{IoType, RateRow, RateTable};
+pub use sections::sections;
+pub use seeks::seek_entries;
 pub use settings::{
     DEFAULT_ID, DEFAULT_SEED, GlobalSettings, SeekOrder, SeekSettings, Settings, TargetSettings,
     ThrottleSettings, TimeStampSettings, WhenFull,

@@ -4,6 +4,7 @@
 //! computed in whole nanoseconds, and stamps are printed in picoseconds of absolute time.
 
 use crate::facts::{RunClock, StampEntry};
+use crate::settings::{TimeStampSettings, WhenFull};
 use iosonar_archive::Record;
 use iosonar_plan::{Nanos, Op};
 use std::collections::VecDeque;
@@ -50,6 +51,20 @@ pub enum StampMode {
 }
 
 impl StampWindow {
+    /// The window that the options of `-ts` select.
+    pub fn of(ts: &TimeStampSettings) -> StampWindow {
+        StampWindow {
+            size: ts.size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
+            mode: match (ts.size, ts.when_full) {
+                (None, _) => StampMode::All,
+                (_, WhenFull::Wrap) => StampMode::Wrap,
+                (_, WhenFull::OneShot) => StampMode::OneShot,
+            },
+            from_op: ts.trigger_op,
+            from_time: ts.trigger_time,
+        }
+    }
+
     /// Selects the `entries` to keep. Holds at most `size` of them in memory.
     pub fn select<I: Iterator<Item = StampEntry>>(&self, entries: I) -> StampSelection<I> {
         StampSelection { window: *self, entries, triggered: false, taken: 0, kept: None }

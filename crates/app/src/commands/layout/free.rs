@@ -2,8 +2,8 @@
 
 use crate::args::layout::FreeArgs;
 use crate::exit::{Exit, Failure};
-use iosonar_studies::layout::free::{self, Question};
 use iosonar_plaintext::free_space;
+use iosonar_studies::layout::free::{self, Question};
 use std::io::{BufWriter, Write};
 
 /// Prints the free ranges of a file system, counted.

@@ -3,8 +3,8 @@
 use crate::args::layout::LatencyArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use iosonar_studies::layout::latency::{self, Question};
 use iosonar_plaintext::extent_latencies;
+use iosonar_studies::layout::latency::{self, Question};
 
 /// Prints latencies by place.
 pub fn latency(args: &LatencyArgs) -> Result<Exit, Failure> {

@@ -6,8 +6,8 @@ use crate::exit::{Exit, Failure};
 use crate::file_progress::show_files;
 use crate::outputs::gate_of;
 use iosonar_layout::Map;
-use iosonar_studies::layout::map::{self, Question};
 use iosonar_plaintext as plaintext;
+use iosonar_studies::layout::map::{self, Question};
 use std::io::{BufWriter, Write};
 
 /// Prints maps of files.

@@ -1,10 +1,14 @@
 //! `iosonar xdd`: XDD's own command line, executed by the one engine, and XDD's own reports.
 
+mod conclusion;
+mod files;
 mod heartbeat;
+mod machine;
 mod reports;
-mod sections;
+mod reservations;
 mod sinks;
 mod stamps;
+mod totals;
 
 use super::{called_as, processors};
 use crate::exit::{Exit, Failure};
@@ -13,15 +17,13 @@ use crate::output::{print, print_message};
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::{Limits, Passing};
-use iosonar_archive::{Archive, RunState, TOOL};
+use conclusion::report;
+use iosonar_archive::TOOL;
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
-use iosonar_inputs::SummaryOptions;
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::temporary;
-use iosonar_runner::{Ended, Scene, new_run_id};
-use reports::Reports;
-use sinks::Reservations;
+use iosonar_runner::{Scene, new_run_id};
+use reservations::Reservations;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -101,39 +103,4 @@ fn ask_privileges(global: &GlobalSettings) {
             "xdd: -processlock: memory could not be locked ({error}): the run goes on without it"
         ));
     }
-}
-
-fn report(
-    settings: &Settings,
-    ended: Ended,
-    reservations: Reservations,
-    timings: &Timings,
-) -> Result<Exit, Failure> {
-    let dir = ended.archive.dir().to_path_buf();
-    let kept = settings.global.out.as_deref();
-    // Without a kept result, the reports are the only pass over the records.
-    let (info, summary, mut seen) = match kept {
-        Some(_) => {
-            let concluded = session::conclude(ended, SummaryOptions::default(), timings)?;
-            (concluded.info, Some(concluded.figures.summary), None)
-        }
-        None => {
-            let seen = Passing::new(ended.info.targets.len(), &Limits::default());
-            (ended.info, None, Some(seen))
-        }
-    };
-    info.means.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
-    let stored = Archive::open(&dir)?;
-    let mut sinks = reservations.open()?;
-    let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks, seen.as_mut())?;
-    if let RunState::Broken(why) = &info.state {
-        sinks.error(&format!("the run could not go on: {why}"))?;
-    }
-    sinks.publish()?;
-    let summed_up = seen.map(|seen| session::sum_up_seen(seen, stored, &info)).transpose()?;
-    let is_fake = summary.or(summed_up).is_some_and(|summary| session::tell_verdict("xdd", &summary));
-    if let Some(dir) = kept {
-        print_message(format_args!("result: {dir}"));
-    }
-    Ok(session::exit(&info, failed, false, is_fake))
 }

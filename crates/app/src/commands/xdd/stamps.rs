@@ -1,15 +1,15 @@
 //! XDD's time stamp reports and dumps, and saved seek lists.
 
+use super::files::Report;
 use super::reports::Reports;
-use super::sinks::{Report, Sinks};
+use super::sinks::Sinks;
 use crate::exit::Failure;
 use iosonar_archive::Record;
 use iosonar_dialect_xdd::{
-    Dump, DumpHead, StampEntry, StampHead, StampMode, StampReport, StampWindow, TargetSettings, WhenFull,
+    Dump, DumpHead, StampEntry, StampHead, StampReport, StampWindow, TargetSettings, seek_entries,
     stamp_entries,
 };
-use iosonar_plan::Nanos;
-use iosonar_trace::{SeekEntry, distance_histogram, seek_histogram, write_seek_list};
+use iosonar_trace::{distance_histogram, seek_histogram, write_seek_list};
 use std::io::Write;
 
 /// Writes the reports of every queue thread of every target that has time stamps.
@@ -20,7 +20,8 @@ pub fn write(reports: &Reports<'_>, sections: &str, sinks: &mut Sinks) -> Result
             continue;
         }
         for queue in 0..target.queuedepth as u16 {
-            let entries: Vec<StampEntry> = select(reports, target, number, queue)?;
+            let entries = stamp_entries(records_of(reports, number, queue)?);
+            let entries: Vec<StampEntry> = StampWindow::of(ts).select(entries).collect();
             let thread = (number, queue);
             let to_file = |out: &mut dyn Write| report(reports, target, thread, &entries, sections, out);
             let is_written = sinks.report(Report::Stamps, number, queue, to_file)?;
@@ -31,26 +32,6 @@ pub fn write(reports: &Reports<'_>, sections: &str, sinks: &mut Sinks) -> Result
         }
     }
     Ok(())
-}
-
-fn select(
-    reports: &Reports<'_>,
-    target: &TargetSettings,
-    number: u16,
-    queue: u16,
-) -> Result<Vec<StampEntry>, Failure> {
-    let ts = &target.timestamps;
-    let window = StampWindow {
-        size: ts.size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
-        mode: match (ts.size, ts.when_full) {
-            (None, _) => StampMode::All,
-            (_, WhenFull::Wrap) => StampMode::Wrap,
-            (_, WhenFull::OneShot) => StampMode::OneShot,
-        },
-        from_op: ts.trigger_op,
-        from_time: ts.trigger_time,
-    };
-    Ok(window.select(stamp_entries(records_of(reports, number, queue)?)).collect())
 }
 
 /// The requests of one queue thread, ordered by pass and number.
@@ -116,7 +97,8 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
             continue;
         }
         for queue in 0..target.queuedepth as u16 {
-            let entries = seeks(reports, target, number, queue)?;
+            let records = records_of(reports, number, queue)?;
+            let entries = seek_entries(target, &records, &reports.info.passes);
             let mut histograms = String::new();
             if let Some(buckets) = seek.seekhist {
                 let range = target.range_blocks().unwrap_or(0);
@@ -133,30 +115,4 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
         }
     }
     Ok(())
-}
-
-/// The locations of the last pass, which are those of all passes, unless each has its own.
-fn seeks(
-    reports: &Reports<'_>,
-    target: &TargetSettings,
-    number: u16,
-    queue: u16,
-) -> Result<Vec<SeekEntry>, Failure> {
-    let records = records_of(reports, number, queue)?;
-    let last = records.iter().map(|r| r.pass).max().unwrap_or(0);
-    let start = |pass| {
-        let of = |p: &&iosonar_archive::PassTimes| (p.target, p.job, p.pass) == (number, queue, pass);
-        reports.info.passes.iter().find(of).map_or(Nanos(0), |p| p.start)
-    };
-    let is_throttled = target.throttle.is_some();
-    let block = target.blocksize.max(1);
-    let entry = |(ordinal, record): (u64, &Record)| SeekEntry {
-        ordinal,
-        location: record.executed.offset / block,
-        reqsize: record.executed.length / block,
-        op: record.op,
-        due: if is_throttled { record.due.saturating_sub(start(record.pass)) } else { Nanos(0) },
-    };
-    let own = records.iter().filter(|r| r.pass == last);
-    Ok((0..).zip(own).map(entry).collect())
 }

@@ -1,16 +1,13 @@
 //! The sections before XDD's results: options, machine, targets.
 
-use super::Settings;
-use iosonar_archive::{RunInfo, TOOL};
-use iosonar_dialect_xdd::{
-    HeaderFacts, PassAmount, SeekOrder, StampFacts, SystemFacts, TargetFacts, TargetSettings, ctime, header,
-};
-use iosonar_host::{Root, environment};
-use iosonar_plan::{Data, ExpectedData, Nanos};
+use crate::facts::{HeaderFacts, PassAmount, StampFacts, SystemFacts, TargetFacts};
+use crate::header::{ctime, header};
+use crate::settings::{SeekOrder, Settings, TargetSettings};
+use iosonar_archive::RunInfo;
+use iosonar_plan::{Data, ExpectedData, Lockstep};
 
-/// Formats the three sections. With `-qthreadinfo` each queue thread has a section.
-pub fn sections(settings: &Settings, info: &RunInfo) -> String {
-    let machine = machine();
+/// Formats the three sections. With `-qthreadinfo` each queue thread has a section. `tool` names the program.
+pub fn sections(settings: &Settings, info: &RunInfo, tool: &str, machine: &SystemFacts) -> String {
     let page_size = machine.page_size;
     let targets: Vec<TargetFacts> = (0u16..)
         .zip(&settings.targets)
@@ -22,14 +19,14 @@ pub fn sections(settings: &Settings, info: &RunInfo) -> String {
             })
         })
         .collect();
-    header(&options(settings, info), &machine, &targets)
+    header(&options(settings, info, tool), machine, &targets)
 }
 
-fn options(settings: &Settings, info: &RunInfo) -> HeaderFacts {
+fn options(settings: &Settings, info: &RunInfo, tool: &str) -> HeaderFacts {
     let global = &settings.global;
     let file = |name: &Option<String>, other: &str| name.clone().unwrap_or_else(|| other.into());
     HeaderFacts {
-        version: TOOL.into(),
+        version: tool.into(),
         started: ctime(info.started_unix_ns),
         id: global.id.clone(),
         max_priority: global.maxpri,
@@ -52,30 +49,13 @@ fn options(settings: &Settings, info: &RunInfo) -> HeaderFacts {
     }
 }
 
-fn machine() -> SystemFacts {
-    let it = environment::capture(&[], &Root::default());
-    let known = |fact: Option<&String>| fact.map_or("unknown".into(), |text| text.trim().to_string());
-    let (release, version) = (known(it.kernel.release.known()), known(it.kernel.version.known()));
-    let page_size = it.memory.page_size;
-    SystemFacts {
-        computer: known(it.hostname.known()),
-        user: std::env::var("USER").unwrap_or_else(|_| format!("uid {}", it.process.uid)),
-        system: format!("Linux {release} {version}"),
-        hardware: std::env::consts::ARCH.into(),
-        processors: it.cpu.count.known().map_or(0, |n| u32::try_from(*n).unwrap_or(u32::MAX)),
-        page_size,
-        pages: it.memory.total.known().map_or(0, |bytes| bytes / page_size.max(1)),
-        until_start: Nanos(0),
-    }
-}
-
 fn target_facts(settings: &Settings, target: &TargetSettings, number: u16, queue_thread: u16) -> TargetFacts {
     let amount = match (target.numreqs, target.mbytes, target.kbytes) {
         (None, Some(n), _) => Some(PassAmount::MegaBytes(n)),
         (None, None, Some(n)) => Some(PassAmount::KiloBytes(n)),
         _ => None,
     };
-    let takes_part = |l: &&iosonar_plan::Lockstep| l.master == number || l.slave == number;
+    let takes_part = |l: &&Lockstep| l.master == number || l.slave == number;
     TargetFacts {
         number,
         queue_thread,
