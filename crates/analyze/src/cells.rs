@@ -11,7 +11,7 @@ use std::io;
 /// Up to when the streams of a cell count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountUntil {
-    /// The end of the first of them (IOzone's stonewall).
+    /// The end of the first of them that did all of its work (IOzone's stonewall).
     FirstEnd,
     /// Its own end.
     OwnEnd,
@@ -261,10 +261,16 @@ impl Phase {
         }
     }
 
-    /// When the first stream was done.
-    fn wall(&self) -> u64 {
-        let had_turn = |stream: &&Stream| stream.first_submitted().is_some();
-        self.streams.values().filter(had_turn).map(|stream| stream.last_completed).min().unwrap_or(u64::MAX)
+    /// When the first stream had done all of its work: one that was stopped then may have ended a little earlier. The first end of any
+    /// stream if none did all, or if the plan states no amount.
+    fn wall(&self, planned: &iosonar_plan::Phase) -> u64 {
+        let had_turn = |(_, stream): &(&u16, &Stream)| stream.first_submitted().is_some();
+        let is_done = |(target, stream): &(&u16, &Stream)| {
+            amount_on(planned, **target).is_some_and(|bytes| stream.stats.all_bytes >= bytes)
+        };
+        let end = |(_, stream): (&u16, &Stream)| stream.last_completed;
+        let ended = || self.streams.iter().filter(had_turn);
+        ended().filter(is_done).map(end).min().or(ended().map(end).min()).unwrap_or(u64::MAX)
     }
 
     /// From the first submission of any stream to the end of the last one.
@@ -287,6 +293,14 @@ impl Phase {
             max_ns: self.latency.max(),
         })
     }
+}
+
+/// Bytes that the jobs of a phase transfer on a target; `None` where the plan does not state them.
+fn amount_on(phase: &iosonar_plan::Phase, target: u16) -> Option<u64> {
+    let amount = |job: &Job| job.workload.generator()?.amount();
+    let jobs = phase.jobs.iter().filter(|job| job.target == target);
+    let of_pass = jobs.map(amount).sum::<Option<u64>>()?;
+    Some(of_pass.saturating_mul(phase.passes.into()))
 }
 
 /// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice if a cell has
@@ -319,7 +333,10 @@ pub fn cells(
         }
     })?;
     let walled = phases.iter().filter(|(number, _)| has_wall(**number) == Some(true));
-    let walls: BTreeMap<u16, u64> = walled.map(|(number, phase)| (*number, phase.wall())).collect();
+    let wall = |(number, phase): (&u16, &Phase)| {
+        plan.phases.get(usize::from(*number)).map(|planned| (*number, phase.wall(planned)))
+    };
+    let walls: BTreeMap<u16, u64> = walled.filter_map(wall).collect();
     if !walls.is_empty() {
         read(records, &mut |record| {
             if let (Some(wall), Some(phase)) = (walls.get(&record.phase), phases.get_mut(&record.phase)) {
@@ -377,7 +394,7 @@ mod tests {
     use super::*;
     use iosonar_archive::{Interruption, Signal};
     use iosonar_archive::{PhaseTimes, TOOL, TargetInfo};
-    use iosonar_plan::{ByteSize, Extent, Generator, Nanos, Order, Target, Workload};
+    use iosonar_plan::{ByteSize, Extent, Generator, Nanos, Order, Space, Stop, Target, Workload};
 
     /// Two streams; the second phase has no cell.
     fn plan() -> Plan {
@@ -462,6 +479,29 @@ mod tests {
         // Stream 0 of the last phase had no turn.
         assert_eq!((found[1].streams[0].ops, found[1].streams[1].read_bytes), (0, 4096));
         assert!(found.iter().all(|cell| cell.is_whole));
+    }
+
+    /// Stream 1 is stopped after half of its work, when stream 0 is done; its last request ends earlier than that of stream 0.
+    #[test]
+    fn a_stopped_stream_does_not_end_the_counting() {
+        let mut plan = plan();
+        for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
+            let Workload::Generated(generator) = &mut job.workload else { panic!("{job:?}") };
+            generator.stop = Stop { bytes: Some(Space::Bytes(ByteSize(8192))), ..Stop::default() };
+        }
+        let records = vec![
+            record(0, 0, Op::Write, 10, 20),
+            record(0, 1, Op::Write, 12, 40),
+            record(0, 0, Op::Write, 30, 50),
+        ];
+        let streams = |records: &[Record]| {
+            let info = info(1, RunState::Finished);
+            let found = cells(&records.to_vec(), &plan, &info, CountUntil::FirstEnd).unwrap();
+            found[0].streams.iter().map(|stream| stream.ops).collect::<Vec<_>>()
+        };
+        assert_eq!(streams(&records), [2, 1]);
+        // No stream did all of its work: the first end counts.
+        assert_eq!(streams(&records[1..]), [0, 1]);
     }
 
     /// The pauses between bursts do not count, and their flushes do.
