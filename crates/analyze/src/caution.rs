@@ -2,6 +2,7 @@
 
 use crate::DetectorId;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// How much a caution matters, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,8 +16,8 @@ pub enum Severity {
     Severe,
 }
 
-/// Machine-readable names of the cautions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Machine-readable names of the cautions. Those of one severity are reported in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CautionId {
     /// Faults were made on purpose.
@@ -45,58 +46,52 @@ pub enum CautionId {
     RunUnfinished,
     /// The result has not got its finished form.
     Unconverted,
+    /// A target stopped early while others continued.
+    TargetEnded,
     /// No request completed.
     NothingCompleted,
     /// The kernel refused requests.
     FailedRequests,
-    /// Load and target differ much in size.
+    /// More than 5 % of the requests were skipped.
+    DroppedShare,
+    /// Requests of the ramp failed.
+    RampFailed,
+    /// Transfers were shorter than requested.
+    ShortTransfers,
+    /// The load's flushes were skipped.
+    FlushesDropped,
+    /// Discards of the load were skipped.
+    DiscardsDropped,
+    /// A synthetic workload uses a small part of its target.
     Wraparound,
     /// Requests were widened to whole blocks.
     Rounded,
     /// Requests were moved down from the end of the target.
     MovedAtBorder,
-    /// More than 5 % of the requests were skipped.
-    DroppedShare,
-    /// The target had holes.
-    Holes,
-    /// Requests that nothing held were issued late compared with what the target takes.
-    IssuedLate,
-    /// Requests were issued later and later.
-    IssueDrift,
-    /// The run was slower than its timetable.
-    BehindDemand,
-    /// Requests waited for their turn: the depth was used up, or one before them held them up.
-    HeldUp,
-    /// Requests waited for memory for their data.
-    BufferStalls,
-    /// Completions may have been seen late.
-    ReapLag,
     /// Another engine than the plan's carried the requests out.
     EngineFallback,
     /// The machine did not allow something.
     MeansNotice,
-    /// Reading the clock costs much compared with the latencies.
-    SlowClock,
-    /// A target stopped early while others continued.
-    TargetEnded,
-    /// Requests of the ramp failed.
-    RampFailed,
+    /// The run was slower than its timetable.
+    BehindDemand,
+    /// Requests that nothing held were issued late compared with what the target takes.
+    IssuedLate,
+    /// Requests were issued later and later.
+    IssueDrift,
+    /// Requests waited for their turn: the depth was used up, or one before them held them up.
+    HeldUp,
+    /// Completions may have been seen late.
+    ReapLag,
     /// Issuing had to wait for the recorder.
     RecorderStalls,
     /// The push-back list was full.
     PushBackStalls,
+    /// Requests waited for memory for their data.
+    BufferStalls,
     /// Lines of the load were skipped.
     BadLines,
     /// The load's time ran backward.
     BackwardTime,
-    /// Transfers were shorter than requested.
-    ShortTransfers,
-    /// Written data can be compressed.
-    Compressible,
-    /// The load's flushes were skipped.
-    FlushesDropped,
-    /// Discards of the load were skipped.
-    DiscardsDropped,
     /// A detector found that the figures are not, or may not be, what they claim to be.
     #[serde(untagged)]
     Detected(DetectorId),
@@ -111,4 +106,17 @@ pub struct Caution {
     pub severity: Severity,
     /// Human-readable text.
     pub text: String,
+}
+
+impl Caution {
+    /// A caution that may change the figures.
+    pub fn warning(id: CautionId, text: String) -> Caution {
+        Caution { id, severity: Severity::Warning, text }
+    }
+
+    /// Its place in a list: the most severe first, then in the order of their names; detections come last, in the order of their judgement.
+    pub fn place(&self) -> impl Ord + use<> {
+        let name = (!matches!(self.id, CautionId::Detected(_))).then_some(self.id);
+        (Reverse(self.severity), name.is_none(), name)
+    }
 }

@@ -1,36 +1,21 @@
-//! The cautions of a run, from its summary: to be read before believing the figures.
+//! Facts about the state of a result, to be read before believing the figures. Whether the figures are what they claim to be is judged by the
+//! detectors of `iosonar-judge`, which makes the cautions about that.
 
 mod health;
 
-pub(crate) use health::cause_of_waiting;
-
 use crate::Summary;
 use crate::caution::{Caution, CautionId, Severity};
-use crate::numbers::three_digits;
 use iosonar_archive::{RunInfo, RunState, Verified};
 use iosonar_plan::{Claim, Plan, ShortPolicy, Stamp};
 use iosonar_text::units::grouped;
 
-/// Wraparound factors inside this range need no caution (blkreplay manual 3.1.4).
-const HARMLESS_WRAPAROUND: std::ops::Range<f64> = 0.5..2.0;
-
-/// Whether a wraparound factor is so far from 1 that it deserves a caution.
-pub fn is_wraparound_suspicious(factor: f64) -> bool {
-    factor > 0.0 && !HARMLESS_WRAPAROUND.contains(&factor)
-}
-
-/// Share of dropped requests above which the load is no longer the one that was requested.
-const DROPPED_SHARE: f64 = 0.05;
-
-/// All cautions, most severe first, otherwise in a fixed order.
+/// All of them, in the order of [`Caution::place`].
 pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Caution> {
     let mut list = List(Vec::new());
     stamp_cautions(&mut list, summary, plan);
     checks(&mut list, info);
     verification(&mut list, info);
     state(&mut list, info, summary);
-    holes(&mut list, info, summary);
-    compressible(&mut list, summary, plan);
     ended(&mut list, info);
     outcomes(&mut list, summary, plan);
     flushes(&mut list, info);
@@ -40,7 +25,7 @@ pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Ca
     health::timing(&mut list, summary);
     health::stalls(&mut list, summary);
     input(&mut list, info);
-    list.0.sort_by_key(|c| std::cmp::Reverse(c.severity));
+    list.0.sort_by_key(Caution::place);
     list.0
 }
 
@@ -49,10 +34,6 @@ struct List(Vec<Caution>);
 impl List {
     fn push(&mut self, id: CautionId, severity: Severity, text: String) {
         self.0.push(Caution { id, severity, text });
-    }
-
-    fn has(&self, id: CautionId) -> bool {
-        self.0.iter().any(|c| c.id == id)
     }
 }
 
@@ -181,13 +162,6 @@ fn verification(list: &mut List, info: &RunInfo) {
         let text = format!("The result is not completely verified.{given_up}{stopped}");
         list.push(CautionId::VerifiedInPart, Severity::Warning, text);
     }
-    if verified.added_reads > 0 && verified.modes.contains("-write") {
-        let text = format!(
-            "Verification added {} reads to the requests: the times of the run are not those of the workload alone.",
-            grouped(verified.added_reads)
-        );
-        list.push(CautionId::VerificationReads, Severity::Warning, text);
-    }
 }
 
 /// Why nothing was compared, and how to change that.
@@ -227,26 +201,6 @@ fn outcomes(list: &mut List, summary: &Summary, plan: &Plan) {
     if all.completed + summary.counts.other.completed == 0 {
         let text = "No request completed, so there are no times to show.".to_string();
         list.push(CautionId::NothingCompleted, Severity::Severe, text);
-    }
-    if summary.counts.failed() > 0 {
-        let reasons: Vec<_> =
-            summary.errors.iter().take(3).map(|e| format!("{} {}", grouped(e.count), e.name)).collect();
-        let text = format!(
-            "{} of {} requests failed ({}). They are counted, but excluded from all times.",
-            grouped(summary.counts.failed()),
-            grouped(all.total + summary.counts.other.total),
-            reasons.join(", ")
-        );
-        list.push(CautionId::FailedRequests, Severity::Warning, text);
-    }
-    let dropped = all.dropped as f64 / all.total.max(1) as f64;
-    if dropped > DROPPED_SHARE {
-        let text = format!(
-            "{} requests ({:.1} %) were dropped because they conflicted: the target received less than the load requests.",
-            grouped(all.dropped),
-            dropped * 100.0
-        );
-        list.push(CautionId::DroppedShare, Severity::Warning, text);
     }
     if all.ramp_failed > 0 {
         let text = format!(
@@ -310,54 +264,7 @@ fn short_transfers(summary: &Summary, policy: ShortPolicy) -> String {
     }
 }
 
-/// Reads of what was never written cost nothing (blkreplay manual 3.1.1).
-fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
-    for target in info.targets.iter().filter(|t| t.hole_bytes > t.size / 100 && summary.stamps.is_empty()) {
-        let text = format!(
-            "{:.0} % of {} was never written before the run: reads of holes cost nothing, and first writes cost more. \
-             Fill it with random data first.",
-            100.0 * target.hole_bytes as f64 / target.size as f64,
-            target.path
-        );
-        let severity = if summary.counts.read.total > 0 { Severity::Severe } else { Severity::Warning };
-        list.push(CautionId::Holes, severity, text);
-    }
-}
-
-/// Devices that compress write zeros, and data that repeats, faster than data of users.
-fn compressible(list: &mut List, summary: &Summary, plan: &Plan) {
-    let percent = plan.fill.random_percent;
-    // The data that the programs of a recording wrote is unknown.
-    let wrote_unknown = summary.run.is_recording();
-    let has_named_data = plan.jobs().all(|(_, job)| job.options.data.is_some());
-    if percent >= 100
-        || has_named_data
-        || summary.counts.write.total == 0
-        || !summary.stamps.is_empty()
-        || wrote_unknown
-    {
-        return;
-    }
-    let text = format!(
-        "Written data was compressible: {percent} % of each sector was random, the rest zeros. A target that compresses or \
-         deduplicates looks faster than with data of users: write with --fill-random 100 there."
-    );
-    list.push(CautionId::Compressible, Severity::Note, text);
-}
-
 fn placement(list: &mut List, summary: &Summary) {
-    // A recording's device is the one that the load is of.
-    for target in summary.targets.iter().filter(|_| !summary.run.is_recording()) {
-        if let Some(factor) = target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f)) {
-            let effect = if factor >= HARMLESS_WRAPAROUND.end {
-                "the target is smaller than the load's device, so seeks are shorter and caches hit more often"
-            } else {
-                "the load uses only a small part of the target, so seeks are shorter than on the whole of it"
-            };
-            let text = format!("Wraparound factor {} on {}: {effect}.", three_digits(factor), target.path);
-            list.push(CautionId::Wraparound, Severity::Warning, text);
-        }
-    }
     let (all, write) = (&summary.counts.all, &summary.counts.write);
     if all.rounded > 0 {
         let mut text =
@@ -415,17 +322,6 @@ mod tests {
     }
 
     #[test]
-    fn wraparound_warns_outside_half_to_two() {
-        for (requested_end, warned) in [(7_580, true), (477, true), (89, true), (948, false), (1_000, false)]
-        {
-            let mut f = Fixture::from_times(&[(0, 0, 1)]);
-            f.info.targets[0].size = 1_000;
-            f.info.targets[0].max_requested_end = requested_end;
-            assert_eq!(ids(&f).contains(&CautionId::Wraparound), warned, "{requested_end}");
-        }
-    }
-
-    #[test]
     fn stamps_follow_engine_and_access() {
         let mut f = Fixture::from_times(&[(0, 0, 1)]);
         assert_eq!(f.summary().stamps, []);
@@ -450,7 +346,6 @@ mod tests {
         assert!(cautions.is_sorted_by_key(|c| std::cmp::Reverse(c.severity)));
         let text = |id| &cautions.iter().find(|c| c.id == id).unwrap_or_else(|| panic!("{id:?}")).text;
         assert!(text(CautionId::Rounded).contains("overwrote neighbouring sectors"));
-        assert!(text(CautionId::FailedRequests).contains("EIO"));
         assert!(text(CautionId::RecorderStalls).contains("1 times"));
         assert!(text(CautionId::RunInterrupted).contains("SIGINT"));
     }
@@ -464,18 +359,6 @@ mod tests {
         assert!(
             cautions[0].text.contains("/dev/b") && cautions[0].text.contains("more than 0 requests failed")
         );
-    }
-
-    #[test]
-    fn compressible_data_is_noted_where_storage_was_written() {
-        let mut f = Fixture::mixed();
-        assert!(!ids(&f).contains(&CautionId::Compressible));
-        f.plan.fill.random_percent = 40;
-        let cautions = f.summary().cautions;
-        let caution = cautions.iter().find(|c| c.id == CautionId::Compressible).expect("a caution");
-        assert!(caution.text.contains("40 %") && caution.severity == Severity::Note, "{caution:?}");
-        f.plan.access.buffered = true;
-        assert!(!ids(&f).contains(&CautionId::Compressible));
     }
 
     #[test]

@@ -64,12 +64,12 @@ mod timeline;
 mod tracks;
 mod traffic;
 mod turns;
+pub mod waiting;
 mod without_cpu;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
 pub use backlog::MostAtOnce;
 pub use caution::{Caution, CautionId, Severity};
-pub use cautions::is_wraparound_suspicious;
 pub use cells::{CellStats, CellTimes, CountUntil, StreamStats, cells};
 pub use class::{ByScope, CLASSES, Class, Scope};
 pub use correlation::{Against, Correlation};

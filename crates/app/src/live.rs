@@ -1,8 +1,8 @@
 //! The live view on this terminal: its keys, colours and frames; for runs and archives.
 
 use crate::screen::{self, Screen, last_said};
-use iosonar_analyze::is_wraparound_suspicious;
 use iosonar_archive::TargetInfo;
+use iosonar_judge::is_wrong_size;
 use iosonar_os::create::new_file;
 use iosonar_plan::{OverlapPolicy, Plan, Workload};
 use iosonar_text::shown;
@@ -214,6 +214,6 @@ pub fn title_of(targets: &[TargetInfo], plan: &Plan, depth: Option<u32>) -> Stri
 /// Cautions that are known before the start.
 pub fn cautions_of(plan: &Plan, factors: impl Iterator<Item = f64>) -> Vec<String> {
     let stamp = plan.stamp().map(|stamp| stamp.text().to_string());
-    let wrapped = factors.filter(|f| is_wraparound_suspicious(*f));
+    let wrapped = factors.filter(|f| is_wrong_size(*f));
     stamp.into_iter().chain(wrapped.map(|f| format!("wraparound factor {f:.2}"))).collect()
 }

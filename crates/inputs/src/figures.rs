@@ -113,14 +113,9 @@ pub(crate) fn summarize(
         machine: input.and_then(Input::machine),
         ..Summary::new(tally, plan, info)
     };
-    match input.and_then(|input| input.judge(&summary, tally, info)) {
-        None => summary,
-        Some(judgement) => Summary {
-            cautions: iosonar_judge::cautions(&summary.cautions, &judgement),
-            judgement: Some(judgement),
-            ..summary
-        },
-    }
+    let judgement = input.and_then(|input| input.judge(&summary, tally, info));
+    let cautions = iosonar_judge::cautions(&summary, plan, info, judgement.as_ref());
+    Summary { cautions, judgement, ..summary }
 }
 
 impl Input {

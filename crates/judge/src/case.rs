@@ -1,7 +1,7 @@
 //! Input of the detectors.
 
 use crate::Seen;
-use crate::planned::{PlannedRun, PlannedTarget};
+use crate::planned::PlannedRun;
 use crate::samples::Samples;
 use crate::stack::{Bottom, bottoms_of};
 use crate::thresholds::Limits;
@@ -145,15 +145,7 @@ impl Case<'_> {
 
     /// The planned run: facts before its first request, and the operations done on its targets since.
     pub(crate) fn planned(&self) -> PlannedRun<'_> {
-        let done = |number: usize| self.summary.targets.get(number).map(|target| target.counts);
-        let planned = |(number, info): (usize, _)| {
-            let counts = done(number);
-            let is_read = counts.is_some_and(|counts| counts.read.total + counts.read.ramp > 0);
-            let is_written = counts.is_some_and(|counts| counts.write.total + counts.write.ramp > 0);
-            PlannedTarget { info, is_read, is_written }
-        };
-        let targets = self.run.targets.iter().enumerate().map(planned).collect();
-        PlannedRun { plan: self.plan, before: self.before, targets }
+        PlannedRun::of(self.plan, self.run, self.summary, self.before)
     }
 
     /// The account of reads.

@@ -1,8 +1,8 @@
-//! A detector: its name, its reach, its relations to cautions and to other detectors, and its functions. Its numbers are in `thresholds.rs`.
+//! A detector: its name, its reach, its relations to other detectors, and its functions. Its numbers are in `thresholds.rs`.
 
 use crate::{Case, PlannedRun, Seen};
-use iosonar_analyze::{CautionId, Channel, Detection, DetectorId, Level};
-use iosonar_plan::Claim;
+use iosonar_analyze::{Caution, Channel, Detection, DetectorId, Level, Summary};
+use iosonar_plan::{Claim, Plan};
 
 /// One detector.
 #[derive(Debug)]
@@ -20,10 +20,8 @@ pub struct Detector {
     /// Whether a failure shows what the figure measures instead. A level that changed, foreign I/O or a rate that was not reached makes a
     /// figure vague, and is no proof that it is another one.
     pub is_witness: bool,
-    /// Cautions of the summary that it replaces, as it is clearer or respects the claim.
-    pub replaces: &'static [CautionId],
-    /// Cautions of the summary that say the same with more numbers.
-    pub repeats: &'static [CautionId],
+    /// Cautions that need no evidence beside the summary: they stand for its detection, and are made for results without evidence, too.
+    pub says: Option<fn(&Summary, &Plan) -> Vec<Caution>>,
     /// Judges a planned run, if the result does not depend on the run; returns `None` if it does not apply.
     pub predict: Option<fn(&PlannedRun<'_>) -> Option<Seen>>,
     /// Judges a result; returns `None` if it does not apply.

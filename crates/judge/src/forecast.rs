@@ -33,6 +33,11 @@ pub fn predict(planned: &PlannedRun<'_>, claim: Claim) -> Vec<Detection> {
     if !planned.plan.engine.is_real() {
         return Vec::new();
     }
+    foresee(planned, claim)
+}
+
+/// The same, whatever executes the run: a load may be wrong for a model, too.
+pub(crate) fn foresee(planned: &PlannedRun<'_>, claim: Claim) -> Vec<Detection> {
     let all =
         DETECTORS.iter().filter_map(|detector| Some(detector.detection(detector.predict?(planned)?, claim)));
     let mut told: Vec<Detection> = all.filter(|one| one.level >= Level::Info).collect();

@@ -6,9 +6,11 @@
 //!
 //! To add a detector: an id in `iosonar_analyze::DetectorId`, a file in `detectors/` with its [`Detector`] and its two tests, its
 //! line in [`DETECTORS`], its thresholds in `thresholds.rs`, and its line in `docs/validity.md`. What else is known of it, the cautions
-//! that it replaces and whether it can judge a planned run, are fields of the [`Detector`].
+//! that it makes from a summary alone and whether it can judge a planned run, are fields of the [`Detector`]. [`cautions`] joins the
+//! facts about the state of a result, which `iosonar-analyze` knows, with the findings.
 
 mod case;
+mod cautions;
 mod detector;
 mod detectors;
 mod explained;
@@ -32,8 +34,10 @@ mod verdict;
 mod words;
 
 pub use case::{Account, Case};
+pub use cautions::cautions;
 pub use detector::Detector;
 pub use detectors::dirty_at_start::is_much_to_write;
+pub use detectors::wrong_size_device::is_wrong_size;
 pub use detectors::{DETECTORS, about};
 pub use forecast::predict;
 pub use planned::{PlannedRun, PlannedTarget};
@@ -43,4 +47,4 @@ pub use seen::Seen;
 pub use signs::{Growth, Sign, signs};
 pub use stack::{Bottom, bottoms, bottoms_of, device_of, why_not_reread};
 pub use thresholds::THRESHOLDS_VERSION;
-pub use verdict::{cautions, judge};
+pub use verdict::judge;

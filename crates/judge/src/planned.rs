@@ -1,6 +1,7 @@
 //! Facts about a run before its first request.
 
-use iosonar_archive::TargetInfo;
+use iosonar_analyze::Summary;
+use iosonar_archive::{RunInfo, TargetInfo};
 use iosonar_evidence::{Environment, Fact, RereadTimes, TargetFacts};
 use iosonar_plan::{Order, Plan, Workload};
 
@@ -34,6 +35,24 @@ impl PlannedTarget<'_> {
             (0, end) => end.min(self.info.size),
             (range, _) => range,
         }
+    }
+}
+
+impl<'a> PlannedRun<'a> {
+    /// What a run was before its first request, with the operations that it has done on its targets since.
+    pub(crate) fn of(
+        plan: &'a Plan,
+        run: &'a RunInfo,
+        summary: &Summary,
+        before: &'a Environment,
+    ) -> PlannedRun<'a> {
+        let planned = |(number, info): (usize, &'a TargetInfo)| {
+            let counts = summary.targets.get(number).map(|target| target.counts);
+            let is_read = counts.is_some_and(|counts| counts.read.total + counts.read.ramp > 0);
+            let is_written = counts.is_some_and(|counts| counts.write.total + counts.write.ramp > 0);
+            PlannedTarget { info, is_read, is_written }
+        };
+        PlannedRun { plan, before, targets: run.targets.iter().enumerate().map(planned).collect() }
     }
 }
 

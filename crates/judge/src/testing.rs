@@ -1,7 +1,7 @@
 //! Small results for tests: records one after the other, a target, and samples of counters.
 
-use crate::{Case, Detector, Samples, judge, predict};
-use iosonar_analyze::{Detection, Judgement, Limits, Passing, Summary, Tally};
+use crate::{Case, Detector, Samples, cautions, judge, predict};
+use iosonar_analyze::{Caution, Detection, Judgement, Limits, Passing, Summary, Tally};
 use iosonar_archive::{
     Marks, Outcome, PassTimes, RECORDING, Record, Recorded, ResolvedSetup, RunInfo, RunState, TargetInfo,
     Verified,
@@ -481,6 +481,45 @@ impl Lab {
         self
     }
 
+    /// `count` requests of 100 µs, one due each millisecond, late by the result of `late`.
+    pub(crate) fn steady(self, count: u64, late: impl Fn(u64) -> u64) -> Lab {
+        let mut lab = self.timed().queued(count, 1_000_000, 0);
+        for (i, record) in (0..).zip(&mut lab.records) {
+            let submitted = record.due.0 + late(i);
+            (record.submitted, record.completed) = (Some(Nanos(submitted)), Some(Nanos(submitted + 100_000)));
+        }
+        lab
+    }
+
+    /// Marks each `every`-th request.
+    pub(crate) fn marked(mut self, every: usize, marks: Marks) -> Lab {
+        self.records.iter_mut().step_by(every).for_each(|record| record.marks = marks);
+        self
+    }
+
+    pub(crate) fn last_ends_at(mut self, ns: u64) -> Lab {
+        self.records.last_mut().unwrap().completed = Some(Nanos(ns));
+        self
+    }
+
+    /// The depth, and the most requests in flight.
+    pub(crate) fn slots(mut self, depth: u32, most: u64) -> Lab {
+        self.plan.phases[0].jobs[0].depth = depth;
+        self.run.targets[0].max_in_flight = Some(most);
+        self
+    }
+
+    /// What carried the requests out is unknown.
+    pub(crate) fn without_setup(mut self) -> Lab {
+        self.run.means = ResolvedSetup::default();
+        self
+    }
+
+    pub(crate) fn on_engine(mut self, engine: Engine) -> Lab {
+        self.plan.engine = engine;
+        self
+    }
+
     pub(crate) fn timed(mut self) -> Lab {
         if let Workload::Generated(generator) = &mut self.plan.phases[0].jobs[0].workload {
             generator.pace = Pace::Rate { iops: Decimal::whole(1000), process: Process::Constant };
@@ -694,6 +733,21 @@ impl Lab {
     /// Detections before its first request.
     pub(crate) fn predicted(&self) -> Vec<Detection> {
         self.with_case(|case| predict(&case.planned(), case.claim()))
+    }
+
+    /// Its cautions.
+    pub(crate) fn cautions(&self) -> Vec<Caution> {
+        self.with_case(|case| cautions(case.summary, case.plan, case.run, Some(&judge(case))))
+    }
+
+    /// Its cautions if nothing but its summary is known.
+    pub(crate) fn cautions_without_evidence(&self) -> Vec<Caution> {
+        self.with_case(|case| cautions(case.summary, case.plan, case.run, None))
+    }
+
+    /// Cautions that a detector makes from the summary alone.
+    pub(crate) fn said(&self, detector: &Detector) -> Vec<Caution> {
+        self.with_case(|case| detector.says.unwrap()(case.summary, case.plan))
     }
 
     pub(crate) fn judgement(&self) -> Judgement {

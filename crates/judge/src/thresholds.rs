@@ -2,6 +2,8 @@
 //! The numbers come from experiments on real devices; `docs/validity.md` has them.
 
 use iosonar_analyze::Level;
+/// Share of the requests that waited for their turn; the summary's own.
+pub(crate) use iosonar_analyze::waiting::WAITING_SHARE;
 
 /// Raised when a number below changes.
 pub const THRESHOLDS_VERSION: u32 = 6;
@@ -169,6 +171,8 @@ pub(crate) const LATE_OF_LATENCY: Limits = limits(0.20, NEVER);
 pub(crate) const LEAST_UNHELD: u64 = 31;
 /// Nor is a smaller share of all completed requests.
 pub(crate) const LEAST_UNHELD_SHARE: f64 = 0.01;
+/// Requests later than this, and than the median latency, are late whatever the timer costs.
+pub(crate) const ISSUED_LATE_NS: u64 = 1_000_000;
 /// Lower lateness is the cost of a system call and of reading the clock.
 pub(crate) const LATE_FLOOR_NS: f64 = 5_000.0;
 /// Share of the events of a recording that were lost.

@@ -1,15 +1,13 @@
 //! Forms a verdict from detections.
 
+use crate::cautions::has_warning;
 use crate::detectors::{DETECTORS, noisy, stalls_hidden};
 use crate::explained::explain;
 use crate::forecast::fake_targets;
 use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
 use crate::{Case, Detector};
 use iosonar_analyze::findings::TimeRange;
-use iosonar_analyze::{
-    Caution, CautionId, Channel, Detection, DetectorId, During, FakeTarget, Judgement, Level, Severity,
-    Verdict,
-};
+use iosonar_analyze::{Channel, Detection, DetectorId, During, FakeTarget, Judgement, Level, Verdict};
 use iosonar_archive::RunInfo;
 use iosonar_plan::Claim;
 use iosonar_text::shown;
@@ -175,13 +173,12 @@ fn verdict(case: &Case<'_>, detections: &[Detection], missing: &[String]) -> Ver
     if has_proof || has_two {
         return Verdict::Fake;
     }
-    let has_caution = case
-        .summary
-        .cautions
-        .iter()
-        .any(|caution| caution.severity >= Severity::Warning && !is_replaced(caution.id, detections));
     let has_errors = data_errors(case.run).is_some();
-    match has_errors || has_caution || detections.iter().any(Detection::is_told) || !missing.is_empty() {
+    match has_errors
+        || has_warning(case.summary, case.plan)
+        || detections.iter().any(Detection::is_told)
+        || !missing.is_empty()
+    {
         true => Verdict::Care,
         false => Verdict::Trustworthy,
     }
@@ -292,27 +289,6 @@ fn detector_of(id: DetectorId) -> Option<&'static Detector> {
     DETECTORS.iter().find(|detector| detector.id == id)
 }
 
-fn is_replaced(id: CautionId, detections: &[Detection]) -> bool {
-    let replaces =
-        |one: &Detection| detector_of(one.id).is_some_and(|detector| detector.replaces.contains(&id));
-    detections.iter().any(replaces)
-}
-
-/// The cautions of a summary together with those of its judgement, most severe first.
-pub fn cautions(of_summary: &[Caution], judgement: &Judgement) -> Vec<Caution> {
-    let has = |ids: &[CautionId]| of_summary.iter().any(|caution| ids.contains(&caution.id));
-    let is_said = |one: &Detection| detector_of(one.id).is_some_and(|detector| has(detector.repeats));
-    let kept = of_summary.iter().filter(|caution| !is_replaced(caution.id, &judgement.detections)).cloned();
-    let added = judgement.told().filter(|one| !is_said(one)).map(|one| Caution {
-        id: CautionId::Detected(one.id),
-        severity: if one.level == Level::Fail { Severity::Severe } else { Severity::Warning },
-        text: one.line(),
-    });
-    let mut all: Vec<Caution> = kept.chain(added).collect();
-    all.sort_by_key(|caution| Reverse(caution.severity));
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,7 +308,7 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Trustworthy, "{judgement:?}");
         let expected = "trustworthy: 100 % of the bytes read came from vda; The level stayed the same; Nobody else used vda";
         assert_eq!(judgement.sentence, expected);
-        assert_eq!(cautions(&[], &judgement), []);
+        assert_eq!(clean().cautions(), []);
     }
 
     #[test]
@@ -440,18 +416,5 @@ mod tests {
         };
         assert_eq!(behind(0.97, 3e9), Some(DetectorId::CpuDisturbed));
         assert_eq!(behind(0.2, 3e9), None);
-    }
-
-    #[test]
-    fn cautions_are_said_once() {
-        let holes = Caution { id: CautionId::Holes, severity: Severity::Severe, text: "holes".into() };
-        let failed =
-            Caution { id: CautionId::FailedRequests, severity: Severity::Warning, text: "failed".into() };
-        let lab =
-            Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30).failed(100);
-        let judgement = lab.process_read(0).device_read("vda", 0).judgement();
-        let ids: Vec<CautionId> =
-            cautions(&[holes, failed], &judgement).iter().map(|caution| caution.id).collect();
-        assert_eq!(ids, [CautionId::Detected(DetectorId::UnmappedTarget), CautionId::FailedRequests]);
     }
 }

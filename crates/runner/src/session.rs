@@ -170,7 +170,7 @@ fn describe(target: &TargetReady<'_>) -> String {
     let mut text = format!("target {}: {size} bytes", shown(&target.path()));
     if let (Some(load), Some(factor)) = (target.load(), target.wraparound_factor()) {
         text += &format!(", {} requests, wraparound factor {factor:.3}", load.requests);
-        if iosonar_analyze::is_wraparound_suspicious(factor) {
+        if iosonar_judge::is_wrong_size(factor) {
             text += " (CAUTION: far from 1, so distances differ from those of the recorded device)";
         }
     }

@@ -1,12 +1,12 @@
 //! Overload: the target does not keep up with its timetable.
 
-use crate::cautions::cause_of_waiting;
 use crate::course::Course;
 use crate::findings::bins::{begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
 use crate::findings::{CompletionStall, StallKind, moment};
 use crate::numbers::three_digits;
 use crate::time_range::TimeRange;
+use crate::waiting::cause_of_waiting;
 use crate::{DetectorId, Level, Summary, Traffic, WithoutCpu};
 use iosonar_text::units::grouped;
 use serde::{Deserialize, Serialize};

@@ -16,8 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "While requests run, a record of each is written to the result. On the same disk that moves its heads and takes from its rate (blkreplay \
             manual, chapter 4). It matters where requests are small: a record has about 16 bytes, packed.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

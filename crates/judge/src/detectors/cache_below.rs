@@ -16,8 +16,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             how much that is nobody here knows (blkreplay manual 3.1.2.2). The memory of a drive answers a second read almost always, so this \
             alone makes no result fake. That nothing is told proves nothing: a cache that holds the whole range already looks like fast storage.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

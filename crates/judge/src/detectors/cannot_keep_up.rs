@@ -1,11 +1,14 @@
 //! Target rates that were not reached.
 
 use crate::detector::Most;
-use crate::thresholds::BEHIND;
+use crate::thresholds::{BEHIND, WAITING_SHARE};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
 use iosonar_analyze::findings::{Overload, overloads_of};
-use iosonar_analyze::{CautionId, Channel, DetectorId, During, Level};
+use iosonar_analyze::waiting::{cause_of_waiting, obstacle};
+use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, During, Level, Severity, Summary};
+use iosonar_plan::Plan;
+use iosonar_text::units::{Charset, duration, grouped, number};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CannotKeepUp,
@@ -15,8 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Where requests have times of their own, a run that falls behind measures the capacity of something, and not how the device answers \
             this load. Latency alone does not show it: a request that waited seconds for its turn may be answered at once.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[CautionId::BehindDemand, CautionId::HeldUp, CautionId::IssuedLate],
+    says: Some(says),
     predict: None,
     detect,
 };
@@ -76,10 +78,65 @@ fn cause(case: &Case<'_>) -> (&'static str, &'static str) {
     ("", "See the delay of requests that nothing held: the CPU is too slow for this rate, or others use it.")
 }
 
+/// A run that did not keep up is reported with the cause of waiting; otherwise that alone is.
+fn says(summary: &Summary, _: &Plan) -> Vec<Caution> {
+    behind(summary).or_else(|| held_up(summary)).into_iter().collect()
+}
+
+fn behind(summary: &Summary) -> Option<Caution> {
+    let share = summary.throughput.delivered_share?;
+    let level = BEHIND.level(1.0 - share);
+    if level == Level::Ok || catches_up(summary) {
+        return None;
+    }
+    let cause = cause_of_waiting(summary).map_or(String::new(), |(why, remedy)| {
+        format!(" Requests were due while {why}: {remedy}, or take this rate as the limit of this set-up.")
+    });
+    let text = format!(
+        "Only {} % of the target rate was reached. Delays grow as long as that lasts: the figures show the \
+         capacity of the target, of the generator, or what others left of them, not the response to this load. Slow the \
+         load down to see its response.{cause}",
+        number(share * 100.0)
+    );
+    // Far behind, the figures are those of a saturated target.
+    let severity = if level == Level::Fail { Severity::Severe } else { Severity::Warning };
+    Some(Caution { id: CautionId::BehindDemand, severity, text })
+}
+
+/// Whether the target kept up to the end although it delivered less: requests failed, or a single one ended late. In a run
+/// that did not keep up, the typical request of its end is late, too.
+fn catches_up(summary: &Summary) -> bool {
+    let ends = summary.throughput.demanded.zip(summary.health.at_end).zip(summary.latency.all);
+    ends.is_some_and(|((demanded, end), latency)| {
+        let late = end.response_p50_ns.saturating_sub(latency.p50_ns) as f64;
+        let duration = demanded.duration_ns as f64;
+        BEHIND.level(1.0 - duration / (duration + late).max(1.0)) == Level::Ok
+    })
+}
+
+fn held_up(summary: &Summary) -> Option<Caution> {
+    let (turn, submitted) = (summary.health.held?.turn, summary.health.reap_lag?.count);
+    if !summary.run.has_timetable || turn.requests as f64 <= submitted as f64 * WAITING_SHARE {
+        return None;
+    }
+    let (why, remedy) = obstacle(summary);
+    let text = format!(
+        "{} of {} requests were due while {why}, and were issued up to {} late: the load wants more parallelism than it \
+         was given. {}{}, or look at the response.",
+        grouped(turn.requests),
+        grouped(submitted),
+        duration(turn.delay_max_ns, Charset::Unicode),
+        remedy[..1].to_uppercase(),
+        &remedy[1..]
+    );
+    Some(Caution::warning(CautionId::HeldUp, text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Lab;
+    use iosonar_archive::Marks;
 
     #[test]
     fn a_rate_that_is_not_reached_is_told() {
@@ -110,5 +167,37 @@ mod tests {
             Level::Ok
         );
         assert_eq!(Lab::new().reads(1_000, 4096).detection(&DETECTOR), None);
+    }
+
+    fn said(lab: &Lab) -> (CautionId, Severity, String) {
+        let caution = lab.said(&DETECTOR).pop().expect("it says something");
+        (caution.id, caution.severity, caution.text)
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_capacity() {
+        let behind = |share: f64| Lab::new().steady(2_000, move |i| (i as f64 * 1e6 * share) as u64);
+        let (id, severity, text) = said(&behind(0.25));
+        assert_eq!((id, severity), (CautionId::BehindDemand, Severity::Severe));
+        assert!(text.starts_with("Only 80.") && text.contains("capacity"), "{text}");
+        assert_eq!(said(&behind(0.05)).1, Severity::Warning);
+        assert_eq!(behind(0.01).said(&DETECTOR), []);
+        // One request that ends late is no lack of speed.
+        assert_eq!(Lab::new().steady(2_000, |_| 0).last_ends_at(9_000_000_000).said(&DETECTOR), []);
+        let full = behind(0.25).slots(64, 64);
+        assert!(said(&full.clone().marked(1, Marks::HELD)).2.contains("all 64 slots"));
+        assert!(said(&full.marked(1, Marks::NO_BUFFER)).2.contains("--buffer-memory"));
+    }
+
+    #[test]
+    fn requests_that_waited_for_their_turn_are_reported_with_the_remedy() {
+        let steady = Lab::new().steady(2_000, |_| 5_000).slots(64, 7);
+        assert_eq!(steady.clone().marked(100, Marks::HELD).said(&DETECTOR), []);
+        let held = steady.marked(90, Marks::HELD);
+        let (id, _, text) = said(&held);
+        assert_eq!(id, CautionId::HeldUp);
+        assert!(text.contains("an earlier one") && text.contains("Choose another --overlap"), "{text}");
+        let (_, _, text) = said(&held.slots(64, 64));
+        assert!(text.contains("all 64 slots") && text.contains("Raise --depth"), "{text}");
     }
 }

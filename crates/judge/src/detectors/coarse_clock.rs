@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::CLOCK_COST;
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
+use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::CoarseClock,
@@ -13,8 +13,7 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[],
     about: "Each latency contains the reading of the clock. Where the clock source is no counter of the CPU, reading it is a system call.",
     is_witness: false,
-    replaces: &[CautionId::SlowClock],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -21,8 +21,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             that the file which is measured is in another file system, and often on another device, than the one that was prepared. Containers \
             have their images as lower layers.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -18,8 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A generator without a CPU submits late and sees completions late. A CPU limit of its control group, a hypervisor that gives the CPU to \
             others, and other programs do that to it; the times are then theirs and not the device's.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

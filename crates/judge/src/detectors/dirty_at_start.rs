@@ -14,8 +14,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     explains: &[DetectorId::NotSteady, DetectorId::Noisy, DetectorId::StallsHidden],
     about: "Pages that others have changed are written while the run goes on. With 700 MiB of them the longest read took 76 ms instead of 2.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

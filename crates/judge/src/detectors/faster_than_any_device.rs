@@ -14,8 +14,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "No block device answers in less than 2 µs: the fastest NVMe devices need 5 µs. A request of up to 16 KiB that takes less than \
             that and two copies in memory was answered by memory. Memory on the CPU's bus (DAX, CXL) is as fast, and is no block device.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

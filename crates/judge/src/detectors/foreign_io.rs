@@ -24,8 +24,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Requests of others on the same device, or on a disk below it, delay ours, and what the device counts is not the run's alone. A file \
             system that was just made initialises its tables in the background; a RAID resynchronises.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -17,8 +17,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "A request that reaches from one extent into another becomes two, and a disk that rotates seeks in between. How a file lies depends on \
             how it was made and on what else was written meanwhile: the same test on a file that lies otherwise gives another figure.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

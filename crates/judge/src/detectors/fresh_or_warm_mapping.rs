@@ -24,8 +24,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             tables as well, and the number of blocks does not show it. Where data moves each time that it is written, an earlier run has left \
             another map. So the manual runs once on each fill.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };
@@ -41,7 +40,10 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     }
     let allocated =
         (case.tally.traffic().writes.bytes >= LEAST_BYTES).then(|| allocated_share(case)).flatten();
-    let of_blocks = allocated.map(|(new, grown, share)| of_allocated(new, grown, share));
+    let of_blocks = match allocated.map(|(new, grown, share)| of_allocated(new, grown, share)) {
+        Some(seen) if seen.level() > Level::Ok => Some(seen),
+        seen => unwritten(&case.planned()).or(seen),
+    };
     // If nothing was allocated, the first pass was slower or faster for another reason.
     let is_settled = allocated.is_some_and(|(.., share)| ALLOCATED.level(share) == Level::Ok);
     let of_passes = first_pass(case, if is_settled { Level::Info } else { Level::Caution });
@@ -68,6 +70,21 @@ fn of_allocated(new: f64, grown: f64, share: f64) -> Seen {
         .remedy("Fill the target with random data before, and run once on each fill; or give the first run and the later ones apart."),
     };
     seen.with("allocated_bytes", grown).with("share", share)
+}
+
+/// Holes in ranges that are only written. Counts of blocks do not show the first writes to preallocated ones, nor those of few bytes.
+fn unwritten(planned: &PlannedRun<'_>) -> Option<Seen> {
+    let written = planned.targets.iter().filter(|target| target.is_written && !target.is_read);
+    let (holes, all) = written.fold((0.0, 0.0), |(holes, all), target| {
+        (holes + target.info.hole_bytes as f64, all + target.reach() as f64)
+    });
+    let level = ALLOCATED.level(holes / f64::max(all, 1.0));
+    let text = format!(
+        "{} of the range was never written before the run: first writes cost more.",
+        percent(holes / all)
+    );
+    (level > Level::Ok)
+        .then(|| Seen::at(level, text, SOURCE).remedy("Fill it with random data first ('iosonar fill')."))
 }
 
 /// Evidence of the ledger about earlier runs on the ranges that are written.
@@ -317,5 +334,14 @@ mod tests {
         for latencies in [&[110, 100, 101][..], &[160, 100, 140, 120], &[160, 100]] {
             assert_eq!(passes(latencies).detection(&DETECTOR), None, "{latencies:?}");
         }
+    }
+
+    #[test]
+    fn few_writes_to_a_hole_are_first_ones() {
+        let few = Lab::new().writes(10, 4096).on_file_system("ext4", "vda");
+        let seen = few.clone().holes(1 << 29, 1 << 30).detection(&DETECTOR).unwrap();
+        assert_eq!(seen.level, Level::Caution);
+        assert!(seen.text.contains("50 % of the range was never written before the run"), "{}", seen.text);
+        assert!(few.holes(0, 1 << 30).detection(&DETECTOR).is_none_or(|seen| seen.level < Level::Caution));
     }
 }

@@ -18,8 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
             program or in the kernel's part of each call, the rate is what one thread can do, and a target that is twice as fast would give \
             the same figure.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

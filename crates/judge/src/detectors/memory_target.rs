@@ -22,8 +22,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "A file in tmpfs, a RAM disk, zram, persistent memory, or a loop device on one of these keeps its data in memory. Opening it for direct \
             I/O works, and its speed is that of copying.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -17,8 +17,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             a partition that starts inside of such a block. A device that addresses 4096 bytes takes no request of less: those of a load that was \
             recorded on 512 are rounded, move more bytes, and write over their neighbours.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

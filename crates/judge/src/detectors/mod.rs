@@ -35,7 +35,7 @@ mod unmapped_target;
 mod verify_costs;
 mod volatile_cache;
 mod writes_not_on_device;
-mod wrong_size_device;
+pub(crate) mod wrong_size_device;
 mod zeroes_short_cut;
 
 use crate::Detector;

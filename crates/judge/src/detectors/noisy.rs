@@ -18,8 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A figure whose level varies by a tenth from part to part has one good digit. Differences between two such runs that are smaller say \
             nothing.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -18,8 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A cache that warms up, a drive that runs out of free blocks, or memory that fills with dirty pages gives two levels; their mean is \
             neither. Twenty equal parts of the measured time are compared before and behind each possible change.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

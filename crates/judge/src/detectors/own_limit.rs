@@ -14,8 +14,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     explains: &[DetectorId::CannotKeepUp, DetectorId::NotSteady, DetectorId::Noisy],
     about: "A control group can limit bytes and requests per second on a device. A result at that limit is the limit.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -26,8 +26,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             the page cache; btrfs copies what it checksums; a loop device without direct I/O reads and writes its file through the page \
             cache.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -16,8 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "The generator counts a request as in flight from its submission to its end. Where the submission itself blocks, as through the page \
             cache or where a write makes a file longer, the device has one request at a time whatever the depth. Its own counters tell.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -13,8 +13,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Read-ahead and page faults read more than is asked for: 500 random pages through mmap have read 130 times their size. The device was \
             busy with bytes that are in no figure.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

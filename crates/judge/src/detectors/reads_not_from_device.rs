@@ -14,8 +14,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             were asked for are compared with what the kernel counted for this process and on the devices below the target. They agree \
             to a thousandth where requests reach the device.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -4,7 +4,9 @@ use crate::detector::Most;
 use crate::thresholds::{DROPPED, FAILED, NOT_DONE};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
+use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary};
+use iosonar_plan::Plan;
+use iosonar_text::units::grouped;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::RequestsNotDone,
@@ -14,8 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A request that fails, ends beyond the end of a file or is dropped because it conflicts costs less than one that is carried out. \
             A slow device drops more of a load and looks better for it (blkreplay manual 2.4).",
     is_witness: true,
-    replaces: &[],
-    repeats: &[CautionId::FailedRequests, CautionId::DroppedShare, CautionId::ShortTransfers],
+    says: Some(says),
     predict: None,
     detect,
 };
@@ -46,6 +47,31 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(if failed + dropped > NOT_DONE { seen.definitional() } else { seen })
 }
 
+fn says(summary: &Summary, _: &Plan) -> Vec<Caution> {
+    let counts = &summary.counts;
+    let failed = (counts.failed() > 0).then(|| {
+        let reasons: Vec<_> =
+            summary.errors.iter().take(3).map(|e| format!("{} {}", grouped(e.count), e.name)).collect();
+        let text = format!(
+            "{} of {} requests failed ({}). They are counted, but excluded from all times.",
+            grouped(counts.failed()),
+            grouped(counts.all.total + counts.other.total),
+            reasons.join(", ")
+        );
+        Caution::warning(CautionId::FailedRequests, text)
+    });
+    let share = counts.all.dropped as f64 / counts.all.total.max(1) as f64;
+    let dropped = (DROPPED.level(share) == Level::Fail).then(|| {
+        let text = format!(
+            "{} requests ({:.1} %) were dropped because they conflicted: the target received less than the load requests.",
+            grouped(counts.all.dropped),
+            share * 100.0
+        );
+        Caution::warning(CautionId::DroppedShare, text)
+    });
+    failed.into_iter().chain(dropped).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +82,9 @@ mod tests {
         let seen = Lab::new().reads(1_000, 4096).failed(300).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
         assert!(seen.text.contains("300 failed, 0 dropped"), "{}", seen.text);
+        let failed = Lab::new().reads(1_000, 4096).failed(300).said(&DETECTOR);
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert!(failed[0].text.starts_with("300 of 1 000 requests failed (300 EIO)"), "{failed:?}");
         let one = Lab::new().reads(10_000, 4096).failed(1).detection(&DETECTOR).unwrap();
         assert_eq!((one.level, one.definitional), (Level::Caution, false));
     }

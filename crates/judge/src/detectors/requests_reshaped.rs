@@ -19,8 +19,7 @@ pub(super) const DETECTOR: Detector = Detector {
             requests than those that were asked for; below 1 % is usual (blkreplay manual 2.3). An I/O scheduler sorts requests that wait \
             together, so a device gets them in a better order than the recorded one.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -13,8 +13,7 @@ pub(super) const DETECTOR: Detector = Detector {
     explains: &[DetectorId::NotSteady, DetectorId::Noisy],
     about: "A scheduler, a queue depth or a CPU governor that somebody changes while a run goes on makes two runs of it.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

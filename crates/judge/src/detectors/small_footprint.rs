@@ -20,8 +20,7 @@ pub(super) const DETECTOR: Detector = Detector {
             or the array elsewhere. In a small part of a device seeks are short, and a disk's first tracks are its fastest (blkreplay manual 3.1.3, \
             3.1.5). Touched bytes are counted once each; requests that overlap in part count twice, so there may be fewer.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -14,8 +14,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A closed loop sends the next request when one has ended. While the target stands still it sends none, so a stall of a second is \
             one slow request, where an application with times of its own would have had a thousand. Percentiles understate it.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -16,8 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Where jobs of equal size run at unequal speed, the fast ones end first, and the rest of the time measures the slow ones alone. The sum \
             of the jobs' rates is then too high, and bytes divided by the whole time too low. IOzone stops all when the first has ended.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -13,8 +13,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Caches, free blocks of a drive and dirty pages change the level after seconds or minutes. A run that ends before does not meet them; \
             the blkreplay manual (3.1.2, 3.1.3) wants ten times the time to the first steady level, and an hour of a natural load.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

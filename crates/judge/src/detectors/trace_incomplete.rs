@@ -15,8 +15,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A recorder whose buffer is full loses events: requests are missing, and others have no end. A replay of such a recording asks for less than \
             the application did, mostly where it asked for much. Of a machine that was idle there is nothing to replay.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -5,7 +5,7 @@ use crate::stack::{Part, compresses, parts};
 use crate::thresholds::{RANDOM_PERCENT, ZERO_BLOCKS};
 use crate::words::percent;
 use crate::{Case, Detector, PlannedRun, Seen};
-use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
+use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::TrivialData,
@@ -15,8 +15,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "A target that compresses or deduplicates stores zeros and repeated blocks in next to nothing: zram has written zeros six times as fast \
             as random bytes, btrfs with compression wrote 2 of 64 MiB. A disk that stores every byte does not care.",
     is_witness: false,
-    replaces: &[CautionId::Compressible],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -5,7 +5,7 @@ use crate::planned::PlannedTarget;
 use crate::thresholds::{NOT_FROM_DEVICE, UNMAPPED};
 use crate::words::{percent, size};
 use crate::{Case, Detector, PlannedRun, Seen};
-use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
+use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::UnmappedTarget,
@@ -21,8 +21,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "Holes of a sparse file, extents that were allocated and never written, and blocks that were discarded hold no data. Reading them \
             gives zeros and costs no device anything (blkreplay manual 3.1.1). Making a file system discards what a device held.",
     is_witness: true,
-    replaces: &[CautionId::Holes],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

@@ -4,9 +4,11 @@ use crate::detector::Most;
 use crate::thresholds::{ADDED_READS, CHECKING_CPU, LEAST_CPU_NS};
 use crate::words::percent;
 use crate::{Case, Detector, Seen};
-use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
+use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary};
+use iosonar_archive::Verified;
 use iosonar_evidence::{IssuingThreads, Series};
-use iosonar_plan::Phase;
+use iosonar_plan::{Phase, Plan};
+use iosonar_text::units::grouped;
 
 pub(super) const DETECTOR: Detector = Detector {
     id: DetectorId::VerifyCosts,
@@ -16,8 +18,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "Reading back what was written adds requests that the load does not have, and comparing data takes CPU time of the threads that issue \
             requests (blkreplay manual 2.4, 2.5). Such a run proves that data is right; its times are not those of the load alone.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[CautionId::VerificationReads],
+    says: Some(says),
     predict: None,
     detect,
 };
@@ -52,6 +53,19 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let seen = Seen::at(Level::Caution, text, SOURCE)
         .remedy("Take the figures from a run without checks, or with --verify final, which checks when the requests are over.");
     Some(seen.with("added_share", added).with("busy_share", busy.unwrap_or(f64::NAN)))
+}
+
+fn says(summary: &Summary, _: &Plan) -> Vec<Caution> {
+    let verified = summary.verified.as_ref();
+    let added = verified.filter(|verified| verified.added_reads > 0 && verified.modes.contains("-write"));
+    let say = |verified: &Verified| {
+        let text = format!(
+            "Verification added {} reads to the requests: the times of the run are not those of the workload alone.",
+            grouped(verified.added_reads)
+        );
+        Caution::warning(CautionId::VerificationReads, text)
+    };
+    added.map(say).into_iter().collect()
 }
 
 /// Share of the time for which an issuing thread had a CPU; `None` if not sampled.

@@ -16,8 +16,7 @@ pub(super) const DETECTOR: Detector = Detector {
             takes data, and not how fast it is kept. A flush that takes less than 100 us has reached a cache with a battery (blkreplay manual 5.2.3), \
             or nothing.",
     is_witness: false,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -14,8 +14,7 @@ pub(super) const DETECTOR: Detector = Detector {
     about: "A write through the page cache ends when its data is in memory. What the kernel writes later is not in the time that was \
             measured. The bytes that were written are compared with what the devices below the target had got when the run ended.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: None,
     detect,
 };

@@ -3,8 +3,9 @@
 use crate::detector::Most;
 use crate::thresholds::WRONG_SIZE;
 use crate::{Case, Detector, PlannedRun, Seen};
-use iosonar_analyze::{CautionId, Channel, DetectorId, Level};
-use iosonar_plan::Workload;
+use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary, TargetSummary};
+use iosonar_plan::{Plan, Workload};
+use iosonar_text::units::number;
 
 pub(crate) const DETECTOR: Detector = Detector {
     id: DetectorId::WrongSizeDevice,
@@ -14,8 +15,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     about: "A load that reaches further than the device wraps around: several of its blocks become one, seeks get shorter, and caches hit more \
             often. A load that uses a small part of a device has short seeks, too (blkreplay manual 3.1.4).",
     is_witness: false,
-    replaces: &[CautionId::Wraparound],
-    repeats: &[],
+    says: Some(says),
     predict: Some(predict),
     detect,
 };
@@ -29,14 +29,43 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     predict(&case.planned())
 }
 
+/// How far a wraparound factor is from 1, in either direction.
+fn away(factor: f64) -> f64 {
+    if factor > 1.0 { factor } else { 1.0 / factor }
+}
+
+/// Whether a wraparound factor is so far from 1 that distances differ from those of the recorded device.
+pub fn is_wrong_size(factor: f64) -> bool {
+    factor > 0.0 && WRONG_SIZE.level(away(factor)) > Level::Ok
+}
+
+/// A synthetic workload that is confined to a part of its target, by the user's choice.
+fn says(summary: &Summary, plan: &Plan) -> Vec<Caution> {
+    if is_recorded(plan) || summary.run.is_recording() {
+        return Vec::new();
+    }
+    let say = |target: &TargetSummary| {
+        let factor = target.wraparound_factor.filter(|factor| is_wrong_size(*factor))?;
+        let text = format!(
+            "Wraparound factor {} on {}: the load uses only a small part of the target, so seeks are shorter than on the whole of it.",
+            number(factor),
+            target.path
+        );
+        Some(Caution::warning(CautionId::Wraparound, text))
+    };
+    summary.targets.iter().filter_map(say).collect()
+}
+
+/// Whether the addresses come from another device. Synthetic workloads know the size of their target.
+fn is_recorded(plan: &Plan) -> bool {
+    plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)))
+}
+
 fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
-    // Synthetic workloads know the size of their target.
-    let is_recorded = planned.plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
     let factors = planned.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
-    let away = |factor: f64| if factor > 1.0 { factor } else { 1.0 / factor };
     let (factor, path) =
         factors.filter(|(factor, _)| *factor > 0.0).max_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;
-    if !is_recorded {
+    if !is_recorded(planned.plan) {
         return None;
     }
     let seen = match WRONG_SIZE.level(away(factor)) {
@@ -70,5 +99,13 @@ mod tests {
             Level::Ok
         );
         assert_eq!(Lab::new().reads(1_000, 4096).wraparound(0.01).detection(&DETECTOR), None);
+    }
+
+    #[test]
+    fn a_synthetic_workload_on_a_small_part_is_cautioned() {
+        let part = |factor| Lab::new().reads(1_000, 4096).wraparound(factor).said(&DETECTOR);
+        assert!(part(0.089)[0].text.starts_with("Wraparound factor 0.0890 on /target"), "{:?}", part(0.089));
+        assert_eq!(part(0.5), []);
+        assert_eq!(Lab::new().recorded().reads(1_000, 4096).wraparound(0.089).said(&DETECTOR), []);
     }
 }

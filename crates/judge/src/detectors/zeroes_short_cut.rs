@@ -16,8 +16,7 @@ pub(crate) const DETECTOR: Detector = Detector {
             its reads without reading (blkreplay manual 3.1.1). Nobody on this machine sees which blocks are stored there, but their reads are \
             faster.",
     is_witness: true,
-    replaces: &[],
-    repeats: &[],
+    says: None,
     predict: Some(predict),
     detect,
 };

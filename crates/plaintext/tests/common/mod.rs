@@ -24,7 +24,9 @@ impl Run {
     }
 
     pub fn summary(&self) -> Summary {
-        summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap()
+        let summary = summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap();
+        let cautions = iosonar_judge::cautions(&summary, &self.plan, &self.info, None);
+        Summary { cautions, ..summary }
     }
 
     pub fn tally(&self) -> Tally {
