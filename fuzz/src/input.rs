@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_is_a_function_of_target_seed_and_number() {
+    fn inputs_depend_only_on_target_seed_and_number() {
         let [a, b, other] =
             [("traces", 7), ("traces", 7), ("traces", 8)].map(|(t, s)| Inputs::new(t, s).unwrap());
         let many = |inputs: &Inputs| (0..200).map(|n| inputs.get(n)).collect::<Vec<_>>();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_seeds_there_are_inputs_too() {
+    fn generates_inputs_without_seeds() {
         let inputs = Inputs::new("broken", 1).unwrap();
         assert_eq!(inputs.seeds(), 0);
         assert!((0..100).any(|number| inputs.get(number).len() > 10));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_dictionaries_are_read() {
+    fn reads_dictionary_words() {
         let text = "# words\n\"plain\"\nname=\"a\\\"b\\\\\\x00\\xff\"\n\nno word\n";
         assert_eq!(tokens(text), [b"plain".to_vec(), b"a\"b\\\0\xff".to_vec()]);
     }

@@ -69,7 +69,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn every_file_is_in_the_list() {
+    fn every_target_file_is_listed() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/targets");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<String> =
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn every_target_has_seeds_and_takes_them_and_what_they_become() {
+    fn every_target_accepts_its_seeds_and_mutations() {
         for target in TARGETS {
             let inputs = Inputs::new(target.name, 1).unwrap();
             assert!(inputs.seeds() > 0, "{} has no seeds", target.name);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn text_ends_where_it_stops_being_text() {
+    fn text_ends_at_the_first_invalid_byte() {
         assert_eq!((text(b"abc"), text(b"ab\xffc"), text(b"\xff")), ("abc", "ab", ""));
     }
 }

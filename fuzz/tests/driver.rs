@@ -7,7 +7,7 @@ fn driver(args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_finding_is_told_kept_and_can_be_repeated() {
+fn finding_is_reported_saved_and_reproducible() {
     let found = driver(&["--seconds", "0.5", "--seed", "5", "broken"]);
     let text = String::from_utf8_lossy(&found.stdout).into_owned();
     assert_eq!(found.status.code(), Some(1), "{text}");
@@ -22,14 +22,14 @@ fn a_finding_is_told_kept_and_can_be_repeated() {
 }
 
 #[test]
-fn a_target_without_findings_ends_well() {
+fn target_without_findings_succeeds() {
     let ended = driver(&["--seconds", "0.2", "seek_list"]);
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(ended.status.success() && text.contains("seek_list") && text.contains("runs"), "{text}");
 }
 
 #[test]
-fn unknown_words_are_refused() {
+fn rejects_unknown_arguments() {
     for args in [&["no_such_target"][..], &["--seconds", "0"], &["--seed"]] {
         assert_eq!(driver(args).status.code(), Some(2), "{args:?}");
     }

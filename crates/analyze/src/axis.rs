@@ -187,7 +187,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn decades_begin_exactly() {
+    fn decade_boundaries_are_exact() {
         for (ns, row) in [
             (0, Row::Under),
             (999, Row::Under),
@@ -206,13 +206,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_holds_its_times(ns in 1_000u64..100_000_000_000) {
+        fn row_bounds_contain_their_times(ns in 1_000u64..100_000_000_000) {
             let Row::In(row) = row_of(ns) else { panic!("{ns}") };
             prop_assert!(row_lower_edge(row.into()) <= ns && ns < row_lower_edge(usize::from(row) + 1));
         }
 
         #[test]
-        fn a_row_is_found_as_by_searching(ns: u64, shift in 0u32..64) {
+        fn row_lookup_matches_binary_search(ns: u64, shift in 0u32..64) {
             let ns = ns >> shift;
             let behind = EDGES.partition_point(|edge| *edge <= ns);
             let row = if behind > ROWS { ROWS + 1 } else { behind };

@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_many_as_a_slow_count_says(spans in prop::collection::vec((0u64..50, 1u64..90), 1..80)) {
+        fn matches_brute_force_count(spans in prop::collection::vec((0u64..50, 1u64..90), 1..80)) {
             let mut backlog = Backlog::default();
             spans.iter().for_each(|(due, length)| backlog.add(Wait { from_ns: *due, to_ns: due + length }));
             let at = |now: u64| spans.iter().filter(|(due, length)| *due <= now && now < due + length).count() as u64;

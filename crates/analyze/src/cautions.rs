@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn severe_ones_come_first_and_rounding_says_what_it_did() {
+    fn sorts_cautions_by_severity_and_explains_rounding() {
         let mut f = Fixture::mixed();
         f.info.state = RunState::Interrupted(Interruption::Signal(Signal::INTERRUPT));
         f.plan.access.buffered = true;
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_ended_early_is_named_with_its_reason() {
+    fn names_early_ended_target_and_its_reason() {
         let mut f = Fixture::mixed();
         f.info.targets[1].ended_early = Some("more than 0 requests failed".into());
         let cautions = f.summary().cautions;
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_data_is_told_first() {
+    fn miscompares_come_first() {
         let mut f = Fixture::mixed();
         let checked = Checks { requests: 9, ..Checks::default() };
         f.info.targets[0].checks = Some(checked.clone());
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn short_transfers_say_what_became_of_them() {
+    fn short_transfer_caution_states_policy() {
         let mut f = Fixture::from_times(&[(0, 0, 1), (1, 1, 2), (2, 2, 3)]);
         let text = |f: &Fixture| {
             let cautions = f.summary().cautions;
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_is_in_no_figure_but_its_failures_are_told() {
+    fn ramp_is_excluded_but_its_failures_are_reported() {
         let mut f =
             Fixture::from_times(&[(0, 900, 9_000_000_000), (9_500_000_000, 9_500_000_010, 9_500_000_020)]);
         f.records[0].marks = Marks::RAMP;

@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_count_up_to_the_end_of_the_first() {
+    fn streams_count_until_the_first_ends() {
         let records = vec![
             record(0, 0, Op::Write, 10, 20),
             record(0, 1, Op::Write, 12, 40),
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_count_to_their_own_ends_if_asked() {
+    fn streams_count_to_their_own_ends_on_request() {
         let records = vec![
             record(0, 0, Op::Write, 10, 20),
             record(0, 1, Op::Write, 12, 40),
@@ -534,7 +534,7 @@ mod tests {
 
     /// Requests in flight together count once, by the clock.
     #[test]
-    fn time_in_flight_is_at_most_the_time_by_the_clock() {
+    fn time_in_flight_never_exceeds_wall_time() {
         let records = vec![record(0, 0, Op::Write, 0, 100), record(0, 0, Op::Write, 10, 110)];
         let found = cells(&records, &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
         assert_eq!(found[0].streams[0].elapsed_ns, 110);
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_with_failures_or_of_a_stopped_phase_is_not_whole() {
+    fn cell_with_failures_or_stopped_phase_is_incomplete() {
         let failed = Record { outcome: Outcome::Failed, result: -28, ..record(0, 0, Op::Write, 10, 20) };
         let found =
             cells(&vec![failed], &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
@@ -587,7 +587,7 @@ mod tests {
 
     /// A killed run has records, but no phase times.
     #[test]
-    fn phases_before_the_last_one_of_a_killed_run_are_whole() {
+    fn earlier_phases_of_a_killed_run_are_complete() {
         let records = vec![
             record(0, 0, Op::Write, 10, 20),
             record(0, 1, Op::Write, 12, 40),

@@ -139,7 +139,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rank_correlation_by_hand() {
+    fn rank_correlation_matches_hand_calculation() {
         let of = |points: &[(u64, u64)]| {
             let mut c = Correlation::new(Against::Number);
             points.iter().for_each(|(n, ms)| c.add(Class::Read, *n, ms * 1_000_000));
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_column_holds_its_values(value: u64, shift in 0u32..64) {
+        fn column_bounds_contain_their_values(value: u64, shift in 0u32..64) {
             for against in [Against::Number, Against::Duration] {
                 let value = value >> shift;
                 let column = against.column(value);

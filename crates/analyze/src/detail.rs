@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_short_run_all_are_kept() {
+    fn keeps_all_requests_of_a_short_run() {
         let (kept, one_of) = chosen(&records(500), 1000);
         assert_eq!(one_of, 1);
         assert!(kept.iter().all(|k| *k != Kept::No));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_run_the_slowest_and_an_even_sample() {
+    fn keeps_slowest_and_even_sample_of_a_long_run() {
         let all = records(100_000);
         let (kept, one_of) = chosen(&all, 2_000);
         assert_eq!(one_of, 100);

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_grow_from_the_first_sample_to_the_last_one() {
+    fn device_reads_span_first_to_last_sample() {
         let mut ends = Ends::default();
         for (requests, sectors) in [(1000.0, 50_000.0), (1003.0, 50_024.0), (1010.0, 50_080.0)] {
             ends.add(&Series::device("loop0", DeviceCounter::ReadIos), requests);

@@ -414,7 +414,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn grids_hold_every_completed_request_once() {
+    fn grids_count_every_completed_request_once() {
         let f = Fixture::mixed();
         let s = f.summary();
         let d = Diagrams::compute(&f.records).unwrap();
@@ -446,7 +446,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4))]
         #[test]
-        fn any_split_gives_the_same_pictures(records in any_records(), parts in 1usize..4) {
+        fn any_split_yields_the_same_pictures(records in any_records(), parts in 1usize..4) {
             let whole = Diagrams::compute(&records).unwrap();
             let mut merged = Diagrams::new(0, Detail::Full);
             for part in (0..parts).rev() {

@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn percentiles_that_are_not_resolved_are_absent() {
+    fn unresolved_percentiles_are_absent() {
         let mut d = Distribution::default();
         assert_eq!(d.stats(), None);
         (1..=99).for_each(|n| d.add(n * 1000));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_and_whole_days_are_kept() {
+    fn zero_and_multi_day_values_are_exact() {
         let mut d = Distribution::default();
         d.add(0);
         let days = 3 * 86_400_000_000_000;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_deviation_is_that_of_a_sample() {
+    fn computes_sample_standard_deviation() {
         let mut d = Distribution::default();
         d.add(1_000_000_000_000);
         assert_eq!(d.stats().unwrap().stddev_ns, None);

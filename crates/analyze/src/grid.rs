@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_and_marginal_keep_every_request() {
+    fn partition_and_marginal_count_every_request() {
         let mut grid = CountGrid::new(TimeAxis::new(0, 1024));
         for i in 0..5000u64 {
             grid.add(Class::ALL[i as usize % CLASSES], i * 199 % 1_000_000, i * i * 1000);

@@ -278,7 +278,7 @@ mod tests {
     use iosonar_plan::Engine;
 
     #[test]
-    fn requests_that_had_to_wait_are_no_issue_error() {
+    fn waiting_requests_do_not_count_as_issue_delay() {
         let mut f =
             Fixture::from_times(&[(0, 10, 20), (5, 1_005, 1_010), (9, 2_009, 2_010), (9, 3_009, 3_010)]);
         f.records[1].marks = Marks::PUSHED;
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_absent() {
+    fn unknown_figures_are_absent() {
         let mut f = Fixture::mixed();
         assert!(f.summary().health.issue_error_drift.is_some());
         f.info.means = Default::default();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn reap_lag_counts_all_that_came_back() {
+    fn completion_poll_delay_covers_all_completed_requests() {
         let mut f = Fixture::from_times(&[(0, 10, 20), (5, 15, 25)]);
         f.records[1].reap_lag = Nanos(4);
         f.records[1].marks = Marks::PUSHED;
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_time_is_shared_by_the_requests() {
+    fn cpu_time_is_divided_among_requests() {
         let mut f = Fixture::from_times(&[(0, 10, 20), (5, 15, 1_000)]);
         (f.info.cpu.user_ns, f.info.cpu.system_ns) = (300, 200);
         let cpu = f.summary().health.cpu.unwrap();

@@ -46,7 +46,7 @@ mod tests {
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     #[test]
-    fn the_log_reads_back() {
+    fn histogram_log_reads_back() {
         let mut tally = Tally::new(2, &Limits::default());
         Fixture::mixed().records.iter().for_each(|r| tally.add(r));
         let mut text = Vec::new();

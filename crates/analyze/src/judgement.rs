@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_json_and_differ() {
+    fn names_match_json_and_are_unique() {
         let mut names: Vec<&str> = DetectorId::ALL.iter().map(|id| id.name()).collect();
         for id in DetectorId::ALL {
             assert_eq!(serde_json::to_value(id).unwrap(), id.name());

@@ -36,7 +36,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_holds_its_values(value: u64, shift in 0u32..64) {
+        fn slot_bounds_contain_their_values(value: u64, shift in 0u32..64) {
             check::<8>(value >> shift)?;
             check::<16>(value >> shift)?;
             check::<256>(value >> shift)?;
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_value_has_the_last_slot() {
+    fn maximum_value_uses_the_last_slot() {
         let slot = slot_of::<16>(u64::MAX);
         assert_eq!((slot, begin_of::<16>(slot + 1)), (975, 1 << 64));
     }

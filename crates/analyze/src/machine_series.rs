@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_iostat() {
+    fn rates_match_iostat() {
         let mut tracks = Tracks::default();
         let samples = [
             (0, [0.0; 7]),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_the_cpu_add_up() {
+    fn cpu_shares_add_up() {
         let mut tracks = Tracks::default();
         for second in 0..3 {
             for (place, state) in CpuState::ALL.iter().enumerate() {
@@ -225,7 +225,7 @@ mod tests {
 
     /// The memory is bounded, the first and the last sample are kept, and no growth of a counter is lost.
     #[test]
-    fn long_runs_are_thinned_and_lose_no_growth() {
+    fn long_runs_are_downsampled_without_losing_growth() {
         for samples in [1, 2, 4096, 4097, 50_001] {
             let mut tracks = Tracks::default();
             for number in 0..samples {

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits() {
+    fn formats_digits() {
         for (value, text) in [(7.584, "7.58"), (0.0891, "0.0891"), (1234.5, "1234"), (0.0, "0")] {
             assert_eq!(three_digits(value), text);
         }

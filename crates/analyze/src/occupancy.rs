@@ -237,7 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn by_hand() {
+    fn matches_hand_calculation() {
         let mut o = Occupancy::new(1023, 8);
         o.add(50, 250);
         o.add(150, 151);
@@ -253,7 +253,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn integral_and_levels_match_a_slow_count(
+        fn integral_and_levels_match_brute_force_count(
             spans in prop::collection::vec((0u64..500, 0u64..500), 0..40), most in 0u32..6, split in 0usize..40,
         ) {
             let of = |spans: &[(u64, u64)], end: u64| {
@@ -275,7 +275,7 @@ mod tests {
         }
 
         #[test]
-        fn a_run_of_unknown_length_has_the_levels_of_a_known_one(gap in 1u64..2_000, length in 1u64..3_000) {
+        fn unknown_run_length_yields_the_same_levels(gap in 1u64..2_000, length in 1u64..3_000) {
             let (mut narrow, mut wide) = (Occupancy::new(0, 8), Occupancy::new(6_000_000 * 700, 8));
             for i in 0..3_000 {
                 let begin = i * gap * 700;
@@ -293,7 +293,7 @@ mod tests {
         }
 
         #[test]
-        fn folded_instants_keep_their_level(spans in prop::collection::vec((0u64..500, 0u64..500), 0..40)) {
+        fn folding_keeps_levels_at_instants(spans in prop::collection::vec((0u64..500, 0u64..500), 0..40)) {
             let mut o = Occupancy::new(1023, 8);
             spans.iter().for_each(|(begin, length)| o.add(*begin, begin + length));
             o.fold_instants();

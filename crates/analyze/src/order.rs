@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_not_far_from_its_place_finds_it(
+        fn sorts_items_displaced_less_than_window(
             steps in prop::collection::vec(0u64..20, 0..300), keep in 1usize..40,
         ) {
             // Each key lies less than `keep` places from where it belongs.
@@ -101,7 +101,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_lost(keys in prop::collection::vec(0u64..50, 0..300), keep in 1usize..40) {
+        fn never_loses_items(keys in prop::collection::vec(0u64..50, 0..300), keep in 1usize..40) {
             let (mut out, late) = order(keep, &keys);
             prop_assert_eq!(late == 0, out.is_sorted());
             let mut keys = keys;

@@ -78,7 +78,7 @@ impl Ending {
 
 /// A time of requests, over the number of requests in a state at their entry.
 #[derive(Debug, Clone)]
-pub struct Crowd {
+pub struct TimeByCount {
     order: Reorder<u64, Entry>,
     /// One for each operation.
     inside: [Sweep; 2],
@@ -95,20 +95,24 @@ struct Entry {
     counts: bool,
 }
 
-impl Crowd {
-    fn new() -> Crowd {
-        Crowd { order: Reorder::new(), inside: Default::default(), counts: Correlation::new(Against::Number) }
+impl TimeByCount {
+    fn new() -> TimeByCount {
+        TimeByCount {
+            order: Reorder::new(),
+            inside: Default::default(),
+            counts: Correlation::new(Against::Number),
+        }
     }
 
     fn add(&mut self, begin_ns: u64, end_ns: u64, step: &Step) {
         let (class, op, counts) = (step.class, step.op(), step.is_completed);
-        let Crowd { order, inside, counts: counted } = self;
+        let TimeByCount { order, inside, counts: counted } = self;
         let entry = Entry { end_ns, class, op, counts };
         order.push(begin_ns, entry, &mut |begin_ns, entry| enter(inside, counted, begin_ns, &entry));
     }
 
     fn finish(&mut self) {
-        let Crowd { order, inside, counts } = self;
+        let TimeByCount { order, inside, counts } = self;
         order.finish(&mut |begin_ns, entry| enter(inside, counts, begin_ns, &entry));
     }
 }
@@ -143,8 +147,8 @@ impl CompletedTurns {
 /// The order-dependent part of the pictures, made from all records, one after the other.
 #[derive(Debug, Clone)]
 pub struct Ordered {
-    pub(crate) flights: Crowd,
-    pub(crate) backlog: Crowd,
+    pub(crate) flights: TimeByCount,
+    pub(crate) backlog: TimeByCount,
     pub(crate) turns: CompletedTurns,
 }
 
@@ -153,7 +157,7 @@ impl Ordered {
     pub fn new() -> Ordered {
         let series = TurnSeries::new(TimeAxis::new(0, series_columns()));
         let turns = CompletedTurns { order: Reorder::new(), series };
-        Ordered { flights: Crowd::new(), backlog: Crowd::new(), turns }
+        Ordered { flights: TimeByCount::new(), backlog: TimeByCount::new(), turns }
     }
 
     /// Adds the next record of the archive.

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn by_hand() {
+    fn matches_hand_calculation() {
         let mut records: Vec<Record> = (0..400)
             .map(|i| record(i, Op::Read, i * 1_000, i * 1_000 + 10, i * 1_000 + 10 + 100 * (1 + i % 2)))
             .collect();
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_parts_and_so_are_their_passes() {
+    fn counts_phases_and_passes_as_parts() {
         let mut records: Vec<Record> = (0..400).map(|i| record(i, Op::Read, i, i, i + 100)).collect();
         for r in &mut records {
             (r.phase, r.pass) = ((r.sequence / 100).min(2) as u16, (r.sequence / 50 % 2) as u32);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn high_numbers_are_counted_together() {
+    fn counts_excess_parts_together_as_others() {
         let mut records: Vec<Record> = (0..6_000).map(|i| record(i, Op::Read, i, i, i + 1)).collect();
         for r in &mut records {
             (r.pass, r.worker, r.target) = (r.sequence as u32, r.sequence as u16, 3);
@@ -456,7 +456,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_of_any_split_merge_to_the_whole(
+        fn any_split_of_parts_merges_to_the_whole(
             mut records in any_records(),
             kinds in prop::collection::vec((0u16..3, 0u32..3, 0u16..3), 120),
             parts in 1usize..5,

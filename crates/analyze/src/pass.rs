@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_readers_finds_the_same() {
+    fn any_number_of_readers_yields_the_same_result() {
         let f = Fixture::mixed();
         let whole = Diagrams::compute(&f.records).unwrap();
         let one = pass(&f.records, 2, &Limits::default(), &everything(1)).unwrap();
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_not_counted() {
+    fn skips_unrequested_analyses() {
         let found = pass(&Fixture::mixed().records, 2, &Limits::default(), &Wanted::nothing()).unwrap();
         assert!(found.tally.is_none() && found.diagrams.is_none() && found.demand.is_none());
         assert_eq!(found.records, 1000);

@@ -62,14 +62,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_passes_by_has_the_tally_of_one_that_is_read() {
+    fn live_run_has_the_same_tally_as_its_records() {
         [1, 7, 128, 5000].into_iter().for_each(|piece| check(&Fixture::mixed().records, piece));
         check(&[], 1);
     }
 
     proptest! {
         #[test]
-        fn any_records_have_the_same_tally(records in any_records(), piece in 1usize..200) {
+        fn live_tally_equals_tally_of_any_records(records in any_records(), piece in 1usize..200) {
             check(&records, piece);
         }
     }

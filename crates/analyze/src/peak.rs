@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_may_be_wrong_is_none() {
+    fn uncertain_peak_is_none() {
         let mut times: Vec<(u64, u64)> = (10..10 + 3 * DISPLACEMENT as u64).map(|t| (t, t + 1)).collect();
         assert_eq!(of(&times), Some(1));
         // It was in flight all the time, and arrives too late.

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_visited_again_counts_once() {
+    fn revisited_location_counts_once() {
         let places = of((0..10_000).map(|n| record(Op::Read, n % 100 * 4096, 4096)));
         assert_eq!(places.touched_bytes(), 100 * 4096);
         assert_eq!(places.reach_of(0), Some(Reach { low: 0, high: 100 * 4096 }));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn many_places_are_estimated() {
+    fn many_locations_are_estimated() {
         let spread = |n: u64| n.wrapping_mul(7_919) % 100_003 * (1 << 20);
         let places = of((0..50_000).map(|n| record(Op::Read, spread(n % 20_000), 4096)));
         let share = places.touched_bytes() as f64 / (20_000.0 * 4096.0);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_are_aligned_apart() {
+    fn tracks_alignment_of_reads_and_writes_separately() {
         let writes = [(0, 4096), (4096, 512), (512, 4096), (8192, 8192)];
         let reads = [record(Op::Read, 512, 512)];
         let places =
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_were_read_apart_merge_into_the_whole() {
+    fn separately_read_parts_merge_to_the_whole() {
         let records: Vec<Record> = (0..5_000).map(|n| record(Op::Write, n * 37 % 991 * 512, 512)).collect();
         let whole = of(records.iter().cloned());
         let (early, late) = records.split_at(700);

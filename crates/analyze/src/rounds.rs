@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_lies_between_the_ends() {
+    fn median_is_within_the_range() {
         let of = |values: &[f64]| Rounds::of(values.iter().copied());
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[3.0, 1.0, 9.0]), Some(Rounds { median: 3.0, least: 1.0, greatest: 9.0 }));

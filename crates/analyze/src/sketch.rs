@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_step_holds_its_values(value: u64, shift in 0u32..64) {
+        fn step_bounds_contain_their_values(value: u64, shift in 0u32..64) {
             check::<8>(value >> shift)?;
             check::<64>(value >> shift)?;
         }

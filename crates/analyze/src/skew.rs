@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_across_either_edge_count_in_part() {
+    fn requests_across_an_edge_count_partially() {
         // Target 0: 0..100 and 100..200; target 1: 50..150. The window is 50..150.
         let deskew = deskewed(&[record(0, 0, 100, 1000), record(0, 100, 200, 4000), record(1, 50, 150, 77)]);
         let skew = deskew.pass(0).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_across_both_edges_and_deep_queues_count_in_part() {
+    fn requests_across_both_edges_count_partially() {
         // Two queue threads of target 0 at the same time, one over the whole pass.
         let deskew = deskewed(&[record(0, 0, 400, 4000), record(0, 0, 200, 2000), record(1, 100, 300, 10)]);
         assert_eq!(deskew.pass(0).unwrap().bytes, 2000 + 1000 + 10);
@@ -181,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_never_met_have_too_much_skew() {
+    fn targets_without_overlap_have_excessive_skew() {
         let deskew = deskewed(&[record(0, 0, 10, 5), record(1, 10, 20, 5)]);
         assert_eq!((deskew.pass(0).unwrap().window(), deskew.pass(0).unwrap().bytes), (None, 0));
     }
 
     #[test]
-    fn what_moved_nothing_does_not_count() {
+    fn ignores_requests_that_transferred_nothing() {
         let failed = record(1, 0, 500, -5);
         let waiting = Record { target: 2, result: 9, ..Record::default() };
         let deskew = deskewed(&[record(0, 10, 20, 5), failed, waiting]);
@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_window_never_holds_more_than_was_moved(
+        fn window_bytes_never_exceed_transferred_bytes(
             raw in prop::collection::vec((0u16..3, any::<u64>(), any::<u64>(), any::<i64>()), 0..20)
         ) {
             let records: Vec<Record> = raw.iter().map(|&(t, a, b, bytes)| record(t, a, b, bytes)).collect();

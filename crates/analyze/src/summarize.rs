@@ -193,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn counts_add_up_and_failed_requests_stay_out_of_the_times() {
+    fn counts_add_up_and_times_exclude_failed_requests() {
         let f = Fixture::mixed();
         let s = f.summary();
         let all = s.counts.all;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_transfers_no_data_changes_no_figure_of_reads_and_writes() {
+    fn dataless_operations_do_not_change_read_write_figures() {
         let (plain, mut f) = (Fixture::mixed(), Fixture::mixed());
         let truncate = Op::Truncate;
         let other = |i: u64| {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn little_by_hand() {
+    fn small_example_matches_hand_calculation() {
         // Two requests of 2 ms and 4 ms in a run of 8 ms: 6/8 in flight on average.
         let f = Fixture::from_times(&[(0, 0, 2_000_000), (1_000_000, 4_000_000, 8_000_000)]);
         let s = f.summary();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_above_a_limit_is_the_first_due_not_the_first_read() {
+    fn first_violation_is_by_due_time_not_read_order() {
         let late = 20_000_000_000;
         let f = Fixture::from_times(&[(9, late, late + 5), (3, late, late + 5), (4, 4, 5)]);
         let v = f.summary().limits.delay;
@@ -263,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_the_same_tally(records in any_records(), parts in 1usize..5) {
+        fn any_split_yields_the_same_tally(records in any_records(), parts in 1usize..5) {
             let tally = |records: &mut dyn Iterator<Item = &iosonar_archive::Record>| {
                 let mut t = Tally::new(2, &Limits::default());
                 records.for_each(|r| t.add(r));

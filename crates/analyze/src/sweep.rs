@@ -59,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_many_as_a_slow_count_says(spans in prop::collection::vec((0u64..50, 1u64..90), 1..80)) {
+        fn matches_brute_force_count(spans in prop::collection::vec((0u64..50, 1u64..90), 1..80)) {
             let mut spans: Vec<(u64, u64)> = spans.into_iter().map(|(begin, length)| (begin, begin + length)).collect();
             spans.sort_unstable();
             let mut sweep = Sweep::default();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_queue_takes_bounded_memory_and_stays_about_right() {
+    fn long_queue_is_estimated_in_bounded_memory() {
         let mut sweep = Sweep::default();
         let total = 10 * ENDS as u64;
         for i in 0..total {

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_delay_is_a_drift_and_a_passing_stall_is_none() {
+    fn growing_delay_is_drift_but_transient_stall_is_not() {
         let growing: Vec<_> = (0..10_000u64).map(|i| (i * 1_000_000, i * 1_000, false)).collect();
         let drift = of(&growing).drift().unwrap();
         assert!(drift.first_tenth_p50_ns.abs_diff(500_000) < 100_000, "{drift:?}");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn held_requests_are_no_drift_and_few_requests_say_nothing() {
+    fn drift_ignores_held_requests_and_small_samples() {
         let held: Vec<_> = (0..1_000u64).map(|i| (i * 1_000, i * 1_000, i % 2 == 0)).collect();
         let free: Vec<_> = held.iter().map(|r| (r.0, if r.2 { r.1 } else { 5 }, r.2)).collect();
         assert_eq!(of(&free).drift().unwrap().drift_ns, 0);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_before_the_first_request_is_no_part_of_the_run() {
+    fn drift_ignores_idle_time_before_first_request() {
         let late: Vec<_> = (0..10_000u64).map(|i| (1_000_000_000 + i * 50_000, i, false)).collect();
         let drift = of(&late).drift().unwrap();
         assert!(drift.first_tenth_p50_ns < 700 && drift.last_tenth_p50_ns > 9_000, "{drift:?}");
@@ -210,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_the_same_timeline(
+        fn any_split_yields_the_same_timeline(
             requests in prop::collection::vec((0u32..64, any::<u64>(), any::<u64>(), any::<bool>()), 0..60),
             parts in 1usize..5,
         ) {

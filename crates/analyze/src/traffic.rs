@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_no_device_can_answer_are_counted() {
+    fn counts_requests_too_fast_for_any_device() {
         let floor = latency_floor_ns(4096);
         assert_eq!(floor, 2_611);
         let traffic = of(&[record(1, floor - 1, 4096), record(2, floor, 4096), record(3, 10, 1 << 20)]);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_were_read_apart_merge_into_the_whole() {
+    fn separately_read_parts_merge_to_the_whole() {
         let records: Vec<Record> = (0..5_000).map(|n| record(n * 173, 1_000 + n, 4096)).collect();
         let whole = of(&records);
         let (early, late) = records.split_at(600);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_between_two_times_is_of_whole_slices() {
+    fn rate_between_times_uses_whole_slices() {
         let fast = (0..10_000).map(|n| record(n * 10, 50_000, 512));
         let slow = (0..1_000).map(|n| record(100_000 + n * 100, 50_000, 512));
         let traffic = of(&fast.chain(slow).collect::<Vec<_>>());

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_target_has_its_own_predecessor() {
+    fn counts_turns_per_target() {
         let mut turns = TurnSeries::new(TimeAxis::new(0, 16));
         for (target, at, offset) in
             [(0, 0, 100), (1, 1, 50), (0, 2, 99), (1, 3, 60), (1, 17, 59), (0, 18, 99)]

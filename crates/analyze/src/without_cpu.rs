@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_lies_before_the_sample_that_follows_it() {
+    fn assigns_halt_to_time_before_its_sample() {
         let halted = of(1, &HALTED, &[(0.0, 0.0), (1.0, 0.0), (2.7, 1.5), (3.0, 1.5)]);
         assert_eq!(halted.within_ns(seconds(1.2, 2.7)), 3 * SECOND / 2);
         assert_eq!(halted.within_ns(seconds(0.0, 1.2)), 0);
@@ -154,7 +154,7 @@ mod tests {
 
     /// Of a second, two loops had no CPU for half of it, as always; then one second in which both had none.
     #[test]
-    fn waiting_as_usual_is_not_counted_in_a_part_of_a_step() {
+    fn ignores_normal_cpu_wait_within_a_step() {
         let samples = [(0.0, 0.0), (1.0, 1.0), (2.0, 1.5), (3.0, 2.5), (4.0, 4.5)];
         let waited = of(2, &WAITED, &samples);
         assert_eq!(waited.within_ns(seconds(1.5, 2.0)), 0);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_a_hypervisor_gave_away_counts() {
+    fn counts_hypervisor_steal_time() {
         let mut stolen = WithoutCpu::new(1);
         for (second, steal) in [(0, 0.0), (1, 60.0), (2, 60.0)] {
             for state in CpuState::ALL {
@@ -178,7 +178,7 @@ mod tests {
 
     /// In a period in which the CPU limit was used up, nothing ran for an unknown part of it: all of it counts.
     #[test]
-    fn periods_in_which_a_limit_was_used_up_count() {
+    fn counts_throttled_periods() {
         let mut limited = WithoutCpu::new(1);
         for (second, throttled) in [(0, 0.0), (1, 8.0), (2, 8.0)] {
             limited.add(second * SECOND, &Series::Cgroup(Throttling::Periods), second as f64 * 10.0);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_without_samples() {
+    fn accounts_for_nothing_without_samples() {
         assert_eq!(WithoutCpu::default().within_ns(seconds(0.0, 1.0)), 0);
         assert!(!WithoutCpu::default().accounts_for(seconds(0.0, 0.0)));
     }

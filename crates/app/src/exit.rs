@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_a_failure_with_a_remedy_wherever_it_is_met() {
+    fn enospc_always_fails_with_remedy() {
         let full = || std::io::Error::from(ErrorKind::StorageFull);
         let of_archive = ArchiveError::Io { path: "out/run.json".into(), error: full() };
         for failure in [

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_begin_length_and_name() {
+    fn parses_start_length_and_name() {
         let told = place("  1GiB   512MiB\tdata/ibdata1 of mysql ").unwrap();
         let expected =
             Place { name: "data/ibdata1 of mysql".into(), bytes: 1 << 30..(1 << 30) + (512 << 20) };
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_say_what_they_lack() {
+    fn errors_name_the_invalid_field() {
         for (line, words) in [
             ("1GiB 5", "a name"),
             ("x 5 name", "x: "),

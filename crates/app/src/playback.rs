@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_shown_as_it_was() {
+    fn replays_display_of_a_recorded_run() {
         let mut slices = Slices::new(true);
         (0..10_000).for_each(|ms| slices.add(&record(ms, if ms == 4000 { 5000 } else { 2 })));
         let setting = Setting { base: slices.length(), ..Setting::default() };
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_one_stall() {
+    fn gap_is_shown_as_one_stall() {
         let mut slices = Slices::new(true);
         slices.add(&record(0, 3500));
         (4000..5000).for_each(|ms| slices.add(&record(ms, 1)));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn records_from_elsewhere_break_nothing() {
+    fn inconsistent_records_do_not_break_playback() {
         // Completed seconds before it was submitted.
         let early =
             Record { submitted: Some(Nanos(5 * SECOND)), completed: Some(Nanos(SECOND)), ..record(0, 0) };

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_input_has_its_start() {
+    fn each_input_has_its_start_time() {
         let member = |name: &str, started_unix_ns| Member { name: name.into(), started_unix_ns };
         assert_eq!(members_text(&[]), "");
         let text = members_text(&[

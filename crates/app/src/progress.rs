@@ -578,7 +578,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn formats_numbers_short() {
         assert_eq!(short(4_900.0), "4.9k");
         assert_eq!(short(38e6), "38M");
         assert_eq!(short(7.4), "7");
@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_go_in_their_order() {
+    fn drops_low_priority_fields_that_do_not_fit() {
         let field = |text: &str, rank| (Some(text.to_string()), rank);
         let fields = [field("63%", 0), field("38MB/s", 1), field("94%", 2), field("p99 8ms", 0)];
         assert_eq!(fit(&fields, 80), "63% 38MB/s 94% p99 8ms");
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_that_of_the_specification() {
+    fn line_matches_the_specification() {
         let facts = Facts {
             done: Some(0.63),
             left: None,

@@ -150,14 +150,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_says_how_far_it_is() {
+    fn phase_line_shows_percent_and_remaining_time() {
         let now = PhaseProgress { number: 10, of: 40, name: "read 1MiB/64KiB" };
         let line = phase_line(now, Duration::from_secs(30));
         assert_eq!(line, "25% 00:30 | about 01:30 left | phase 11 of 40: read 1MiB/64KiB");
     }
 
     #[test]
-    fn ssh_does_not_ask_for_a_password_unless_it_is_told_to() {
+    fn ssh_uses_batch_mode_unless_overridden() {
         let words = |named: &str| remote_shell(named).join(" ");
         assert_eq!(words(" "), REMOTE_SHELL);
         assert_eq!(words("ssh"), "ssh -o BatchMode=yes");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_recognised_whatever_the_program_is_called() {
+    fn recognizes_member_process_by_any_program_name() {
         let is = |words: &[&str]| is_part(words.iter().map(OsString::from));
         assert!(is(&["/usr/bin/iozone", "take-part"]) && !is(&["iozone", "-a"]) && !is(&["iosonar"]));
     }

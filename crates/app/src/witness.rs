@@ -35,7 +35,7 @@ impl Witness {
         let facts = prepared.facts();
         let is_needed = matches!(prepared.plan().claim(), Claim::Device | Claim::Replay);
         // Discards transfer no sectors, and verification reads are not counted with the requests.
-        let has_dataless = prepared.targets().iter().any(TargetReady::has_dataless_changes);
+        let has_dataless = prepared.targets().iter().any(TargetReady::has_discards_or_zeroes);
         let is_counted = !has_dataless && !prepared.plan().verify.modes.checks_requests();
         let mut sampler = Sampler::of_machine(&facts, &Root::default());
         let last = look(&mut sampler);

@@ -139,7 +139,7 @@ fn rooms(manifest: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn rooms_lean_only_on_those_they_may() {
+fn rooms_depend_only_on_allowed_rooms() {
     let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
     for (room, manifest) in manifests() {
         let may = allowed.get(room.as_str()).unwrap_or_else(|| panic!("{room} is not in the list of rooms"));
@@ -177,7 +177,7 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn every_module_says_what_it_is_for_and_nothing_is_left_over() {
+fn modules_have_docs_and_no_leftovers() {
     let files = sources();
     assert!(files.len() > 60);
     for (path, text) in files {
@@ -270,7 +270,7 @@ fn paths_are_escaped_where_they_are_printed() {
 /// Whatever creates a file could overwrite one. `os::create` creates exclusively, `host::output` judges what users name;
 /// targets pass the write guard and are created by `engine::files`.
 #[test]
-fn files_are_created_in_one_place() {
+fn only_the_output_rooms_create_files() {
     const CREATE: [&str; 15] = [
         "File::create",
         "create_new(",
@@ -323,7 +323,7 @@ fn forbid(words: &[&str], remedy: &str, may: impl Fn(&str) -> bool) {
 /// Whatever removes, unmounts or detaches by a name can meet something of somebody else's. `os::made` knows what this process has
 /// made by an identity; all other rooms remove through it.
 #[test]
-fn things_are_removed_in_one_place() {
+fn only_the_ownership_room_removes_things() {
     const REMOVE: [&str; 13] = [
         "remove_file(",
         "remove_dir(",
@@ -348,7 +348,7 @@ fn things_are_removed_in_one_place() {
 
 /// Rooms below the command can be embedded: they report to an observer, and only the command knows arguments, a terminal and exit codes.
 #[test]
-fn rooms_below_the_command_know_no_terminal() {
+fn rooms_below_app_use_no_terminal_or_exit() {
     const TERMINAL: [&str; 8] = [
         "io::stdout",
         "io::stderr",
@@ -368,7 +368,7 @@ fn rooms_below_the_command_know_no_terminal() {
 
 /// Files that use each other cannot be read one after the other. `lab/circles.py ROOM` names those of the largest circle.
 #[test]
-fn circles_of_files_are_small() {
+fn dependency_cycles_of_files_are_small() {
     const MOST: usize = 5;
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         println!("SKIPPED: circles of files, because there is no python3");
@@ -393,7 +393,7 @@ fn circles_of_files_are_small() {
 
 /// A ratchet: a command is arguments, a question and what is printed. Longer ones wait for their move to `studies`.
 #[test]
-fn commands_become_short() {
+fn command_files_stay_short() {
     const LONG: usize = 8;
     let is_long = |(path, text): &(PathBuf, String)| {
         path.to_string_lossy().contains("app/src/commands/") && product(text).lines().count() > 120
@@ -405,7 +405,7 @@ fn commands_become_short() {
 
 /// A ratchet: idioms that a reader has to decode, counted in the lines of comments.
 #[test]
-fn comments_lose_their_idioms() {
+fn idioms_in_comments_only_decrease() {
     const IDIOMS: [&str; 32] = [
         "told",
         "tell",
@@ -495,7 +495,7 @@ fn longest_function(text: &str) -> (usize, String) {
 
 /// A ratchet: functions may be long on purpose, but none may grow past a screen and a half unseen.
 #[test]
-fn functions_stay_readable() {
+fn functions_stay_short() {
     for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/tests")) {
         let (lines, name) = longest_function(text);
         assert!(lines <= 75, "{}: {name} has {lines} lines: cut it, most have below 20", path.display());
@@ -503,7 +503,7 @@ fn functions_stay_readable() {
 }
 
 #[test]
-fn every_page_is_linked_from_the_readme_and_speaks_of_the_product_alone() {
+fn every_page_is_linked_and_about_the_product_only() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let pages = fs::read_dir(root().join("docs")).unwrap().flatten().map(|e| e.path());
     let pages: Vec<PathBuf> = pages.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
@@ -520,7 +520,7 @@ fn every_page_is_linked_from_the_readme_and_speaks_of_the_product_alone() {
 }
 
 #[test]
-fn every_plan_in_the_documentation_is_a_plan() {
+fn every_documented_plan_is_valid() {
     let page = fs::read_to_string(root().join("docs/plan.md")).unwrap();
     let plans: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|p| p.split("```").next()).collect();
     assert!(plans.len() >= 4);

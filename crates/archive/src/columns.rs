@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_gathered_is_what_the_records_hold() {
+    fn gathered_columns_match_records() {
         let mut records = vec![Record::default(); 40];
         records[7].released = Some(Nanos(3));
         records[20].marks = Marks::HELD.with(Marks::RAMP, true);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_lists_follow_the_enums() {
+    fn name_lists_match_the_enums() {
         OP_NAMES.iter().zip(0..).for_each(|(name, index)| assert_eq!(op_of(index).name(), *name));
         assert_eq!(OUTCOME_NAMES.to_vec(), Outcome::ALL.map(Outcome::name).to_vec());
         assert!(Marks::ALL.iter().all(|(mark, name)| {

@@ -274,10 +274,10 @@ impl ArchiveWriter {
 
     /// Opens a log that gets its name when it is complete, for records derived from data that is kept until then. If
     /// killed earlier, nothing that looks like a run's records remains.
-    pub fn made_log(&self) -> Result<MadeLog> {
+    pub fn made_log(&self) -> Result<DerivedLog> {
         let unfinished = Unfinished::new(&self.dir, LOG);
         let log = LogWriter::create(&unfinished.temporary);
-        log.map(|log| MadeLog { log, unfinished }).map_err(|e| ArchiveError::io(&self.dir.join(LOG), e))
+        log.map(|log| DerivedLog { log, unfinished }).map_err(|e| ArchiveError::io(&self.dir.join(LOG), e))
     }
 
     /// Opens the final record file, for records derived from data that is kept, so that a crash may lose them. At most
@@ -436,12 +436,12 @@ impl MadeRecords {
 }
 
 /// A log in progress. If dropped before it is published, nothing remains.
-pub struct MadeLog {
+pub struct DerivedLog {
     log: LogWriter,
     unfinished: Unfinished,
 }
 
-impl MadeLog {
+impl DerivedLog {
     /// Returns the writer.
     pub fn log(&mut self) -> &mut LogWriter {
         &mut self.log
@@ -829,7 +829,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
-        fn records_survive_the_log_and_parquet(records in proptest::collection::vec(record(), 0..200)) {
+        fn records_round_trip_through_log_and_parquet(records in proptest::collection::vec(record(), 0..200)) {
             let scratch = tempfile::tempdir().unwrap();
             let dir = scratch.path().join("a");
             let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
@@ -848,7 +848,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_parquet_file_is_an_error_or_other_records() {
+    fn damaged_parquet_is_an_error_or_differs_without_panic() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
         log.append(&[Record::default(); 50]).unwrap();
@@ -872,7 +872,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_has_room_for_the_last_words() {
+    fn reserves_space_for_final_run_info() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, log) = new_archive(scratch.path(), &plan());
         drop(log);
@@ -886,7 +886,7 @@ mod tests {
     const LAST: u64 = 12 + 2 * 129;
 
     #[test]
-    fn a_cut_off_log_gives_all_whole_frames() {
+    fn truncated_log_yields_all_whole_frames() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = scratch.path().join("a");
         let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
@@ -905,7 +905,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_damage_is_read_and_the_damage_is_placed() {
+    fn reads_frames_after_damage_and_locates_it() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
         let (path, mut begins) = (dir.join(LOG), Vec::new());
@@ -956,7 +956,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_followed_while_it_grows() {
+    fn follows_a_growing_log() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
         let mut follower = Archive::open(&dir).unwrap().follow().unwrap().unwrap();
@@ -994,7 +994,7 @@ mod tests {
     }
 
     #[test]
-    fn parquet_files_name_their_run_and_what_they_are_not() {
+    fn parquet_metadata_has_run_id_and_stamp() {
         for (engine, buffered, want) in [
             (Engine::Threads, false, None),
             (Engine::Threads, true, Some("PAGE CACHE -- NOT A STORAGE RESULT")),
@@ -1016,7 +1016,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_finished_leaves_the_logs_and_no_rest() {
+    fn failed_conversion_keeps_logs_and_no_temporary_file() {
         for (name, log) in [(RECORDS, LOG), (SERIES, SERIES_LOG)] {
             let scratch = tempfile::tempdir().unwrap();
             let (dir, writer, _) = new_archive(scratch.path(), &plan());
@@ -1029,7 +1029,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_finished_is_finished_later() {
+    fn failed_conversion_can_be_completed_later() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
         log.append(&[Record::default(); 9]).unwrap();
@@ -1053,7 +1053,7 @@ mod tests {
     }
 
     #[test]
-    fn an_observer_sees_every_record_in_the_order_of_the_archive() {
+    fn observer_sees_every_record_in_archive_order() {
         let scratch = tempfile::tempdir().unwrap();
         let (_, writer, mut log) = new_archive(scratch.path(), &plan());
         let numbered = |sequence| Record { sequence, ..Record::default() };
@@ -1079,7 +1079,7 @@ mod tests {
     }
 
     #[test]
-    fn made_records_are_there_only_when_the_run_says_how_it_ended() {
+    fn derived_records_appear_only_when_run_has_ended() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = scratch.path().join("a");
         let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
@@ -1107,7 +1107,7 @@ mod tests {
     }
 
     #[test]
-    fn made_records_that_cannot_take_their_place_leave_a_run_that_goes_on() {
+    fn failed_rename_of_derived_records_keeps_run_unfinished() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, _) = new_archive(scratch.path(), &plan());
         let records = writer.made_records(ROW_GROUP).unwrap();
@@ -1120,7 +1120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_series_survives_without_its_cut_off_end() {
+    fn long_series_converts_without_its_truncated_end() {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, _) = new_archive(scratch.path(), &plan());
         let mut log = writer.series_log().unwrap();
@@ -1145,7 +1145,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten_and_nothing_else_is_an_archive() {
+    fn rejects_existing_directories_non_archives_and_newer_versions() {
         let scratch = tempfile::tempdir().unwrap();
         let dir = scratch.path().join("a");
         ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();

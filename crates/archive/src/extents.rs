@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_maps_are_an_error_or_other_maps() {
+    fn damaged_maps_are_an_error_or_differ_without_panic() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("extents.parquet");
         write(&path, &several());

@@ -579,7 +579,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_json_are_those_in_tables() {
+    fn fault_names_in_json_match_tables() {
         for class in FaultClass::ALL {
             assert_eq!(serde_json::to_string(&class).unwrap(), format!("\"{class}\""));
         }

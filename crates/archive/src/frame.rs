@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_records_take_few_bytes() {
+    fn common_records_take_few_bytes() {
         let mut frame = Frame::default();
         (0..1_000).for_each(|n| assert!(frame.push(&closed_loop(n))));
         assert!(frame.len < 1_000 * 18, "{}", frame.len);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_says_when_it_is_full_and_starts_anew() {
+    fn full_frame_rejects_records_until_cleared() {
         let mut frame = Frame::default();
         let failed = Record { outcome: Outcome::Failed, ..closed_loop(1) };
         let mut count = 1;
@@ -339,7 +339,7 @@ mod tests {
 
     // Readers add offsets and lengths without checks.
     #[test]
-    fn requests_beyond_the_largest_offset_are_damage() {
+    fn offsets_beyond_the_maximum_are_damage() {
         for executed in [Extent { offset: u64::MAX, length: 1 }, Extent { offset: 1 << 63, length: 512 }] {
             for requested in [executed, Extent::default()] {
                 let mut frame = Frame::default();
@@ -393,7 +393,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_record_comes_back(records in proptest::collection::vec(any_record(), 0..100)) {
+        fn records_round_trip(records in proptest::collection::vec(any_record(), 0..100)) {
             let mut frame = Frame::default();
             for record in &records {
                 prop_assert!(frame.push(record));
@@ -402,7 +402,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_is_read_without_panic(payload in proptest::collection::vec(any::<u8>(), 0..600)) {
+        fn any_bytes_are_read_without_panic(payload in proptest::collection::vec(any::<u8>(), 0..600)) {
             let mut records = Records::new(&payload);
             while let Ok(Some(_)) = records.next() {}
         }

@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn requests_come_back(
+        fn journal_requests_round_trip(
             sequence: u64, target: u16, phase: u16, pass: u32, offset in 0..1u64 << 62, length in 0..1u64 << 40,
             times: [u32; 3], is_over: bool, marks in 0..4u16, op in 0..3usize, outcome in 0..2usize,
         ) {
@@ -186,7 +186,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+        fn arbitrary_bytes_are_read_or_rejected(bytes: Vec<u8>) {
             let mut file = journal(&[]);
             file.write_all(&bytes).unwrap();
             read_journal(file.path(), 7).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_journal_of_another_run_is_refused() {
+    fn rejects_journal_of_another_run() {
         let error = read_journal(journal(&[]).path(), 8).unwrap_err().to_string();
         assert!(error.contains("journal of run 7"), "{error}");
     }

@@ -27,7 +27,7 @@ mod state;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveWriter, EVENTS, HISTOGRAMS, LOG, MadeLog, MadeRecords, PARTS, RECORDS, SUMMARY,
+    Archive, ArchiveWriter, DerivedLog, EVENTS, HISTOGRAMS, LOG, MadeRecords, PARTS, RECORDS, SUMMARY,
     SeriesLog, is_whole, parse_sample, remove_archive,
 };
 pub use error::ArchiveError;

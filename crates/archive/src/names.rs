@@ -226,7 +226,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn runs_of_other_writers_are_read() {
+    fn decodes_run_lengths_of_other_writers() {
         let words = [7, 8, 9, 10];
         // Three times the second word, then a group of eight packed ones.
         let bytes = [2, 3 << 1, 1, 1 << 1 | 1, 0b11_10_01_00, 0b00_01_10_11];
@@ -241,7 +241,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(width in 1u32..5, values in proptest::collection::vec(0u8..16, 1..400)) {
+        fn packed_numbers_round_trip(width in 1u32..5, values in proptest::collection::vec(0u8..16, 1..400)) {
             let values: Vec<u8> = values.iter().map(|n| n & ((1 << width) - 1)).collect();
             let words: Vec<u8> = (0..16).collect();
             let mut out = Vec::new();
@@ -250,7 +250,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_is_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80), count in 0usize..200) {
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80), count in 0usize..200) {
             let mut out = Vec::new();
             let _ = unpack(&bytes, count, 150, &[1, 2], &mut out);
             prop_assert!(out.len() <= 150);

@@ -838,7 +838,7 @@ mod tests {
 
     /// Found by fuzzing: a dictionary that claims 2^29 values took 4 GB, and a header with a list of 2^31 fields minutes.
     #[test]
-    fn claims_of_damaged_heads_are_not_believed() {
+    fn rejects_absurd_sizes_in_damaged_headers() {
         for name in ["huge-dictionary", "endless-head"] {
             let path =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/record_parquet").join(name);

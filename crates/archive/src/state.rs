@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_read_back_from_json() {
+    fn states_round_trip_through_json() {
         let interrupted = |by| RunState::Interrupted(by);
         for (state, json) in [
             (RunState::Finished, r#"{"state":"finished"}"#),

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn json_reads_back_in_full() {
+    fn json_contains_every_field() {
         let lines = json_lines(&[failed_write(), dropped_read()], "");
         let want = json!({
             "sequence": 7, "target": 1, "worker": 2, "pass": 3, "phase": 4, "op": "write", "outcome": "failed",
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_later_versions_keep_their_words() {
+    fn unknown_operations_keep_their_names() {
         let one = |op| Record { op, ..Record::default() };
         let records = [Op::Flush, Op::named("rename").unwrap(), Op::of_code(15).unwrap()].map(one);
         let words = ["flush", "rename", "op-15"];
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_have_every_column() {
+    fn csv_and_json_have_every_column() {
         let lines = json_lines(&[failed_write()], "");
         let names = csv(&[], "").trim_end().split(',').map(String::from).collect::<Vec<_>>();
         assert_eq!(names.len(), COLUMNS.len() + 1);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_says_that_it_is_no_storage_result() {
+    fn every_line_carries_the_stamp() {
         let records = [failed_write(), dropped_read()];
         let stamp = Stamp::DryRun.text();
         let text = csv(&records, stamp);

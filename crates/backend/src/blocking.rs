@@ -37,7 +37,7 @@ pub trait Calls: Send {
     fn file(&self) -> &File;
 
     /// Writes data that this process still buffers to the kernel.
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn flush_buffers(&mut self) -> io::Result<()> {
         Ok(())
     }
 
@@ -170,8 +170,8 @@ impl<C: Calls> Backend for Blocking<C> {
         out.append(&mut self.done);
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
-        self.calls.hand_over()
+    fn flush_buffers(&mut self) -> io::Result<()> {
+        self.calls.flush_buffers()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {

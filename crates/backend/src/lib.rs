@@ -127,7 +127,7 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// The kernel's error.
-    fn hand_over(&mut self) -> std::io::Result<()> {
+    fn flush_buffers(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 

@@ -47,8 +47,8 @@ impl<C: Calls> Calls for Locked<C> {
         self.0.file()
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
-        self.0.hand_over()
+    fn flush_buffers(&mut self) -> io::Result<()> {
+        self.0.flush_buffers()
     }
 
     fn let_go(&mut self) -> io::Result<()> {

@@ -117,7 +117,7 @@ impl Calls for Mapped {
     }
 
     fn flush(&mut self, op: Op) -> io::Result<()> {
-        self.hand_over()?;
+        self.flush_buffers()?;
         flush(&self.file, op)
     }
 
@@ -125,7 +125,7 @@ impl Calls for Mapped {
         &self.file
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn flush_buffers(&mut self) -> io::Result<()> {
         match &mut self.mapping {
             Some(mapping) if self.writes => mapping.sync(0, mapping.bytes(), Msync::Sync),
             _ => Ok(()),

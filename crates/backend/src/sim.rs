@@ -259,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn service_time_is_kept_and_channels_queue() {
+    fn service_time_is_exact_and_channels_queue() {
         let model = SimModel { service: Nanos(100), channels: 2, ..SimModel::default() };
         let ends: Vec<u64> = run(model, 4, 4).iter().map(|c| c.completed.0).collect();
         assert_eq!(ends, [100, 100, 200, 200]);
     }
 
     #[test]
-    fn channels_above_the_depth_change_nothing() {
+    fn channels_above_the_depth_have_no_effect() {
         let ends = |channels| -> Vec<u64> {
             let model = SimModel { jitter: Nanos(1000), channels, ..SimModel::default() };
             run(model, 50, 4).iter().map(|c| c.completed.0).collect()
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_times_never_lead_back() {
+    fn maximum_times_never_run_backward() {
         let longest = Nanos(1 << 62);
         let stall = Some(SimStall { period: longest, length: Nanos(longest.0 - 1) });
         for (service, jitter, stall) in
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn from_some_time_on_it_is_slower() {
+    fn latency_change_takes_effect_at_its_time() {
         let change = SimChange { at: Nanos(100_000), percent: 250 };
         let model = SimModel { service: Nanos(100), change: Some(change), ..SimModel::default() };
         let done = run(model, 2_000, 1);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_completes_inside_a_stall() {
+    fn no_request_completes_during_a_stall() {
         let stall = SimStall { period: Nanos(10_000), length: Nanos(3_000) };
         let model =
             SimModel { service: Nanos(70), jitter: Nanos(50), stall: Some(stall), ..SimModel::default() };
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn content_takes_effect_in_the_order_of_completions() {
+    fn writes_take_effect_in_completion_order() {
         let model = SimModel { jitter: Nanos(50_000), ..SimModel::default() };
         for seed in 0..50 {
             let mut sim = Sim::with_content(model, 4, seed, Store::new());
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn content_changes_no_times() {
+    fn stored_content_does_not_affect_times() {
         let model = SimModel { jitter: Nanos(50_000), error_every: 3, short_every: 3, ..SimModel::default() };
         let mut sims = [Sim::new(model, 4, 1), Sim::with_content(model, 4, 1, Store::new())];
         let of = |sim: &mut Sim| -> Vec<(u64, i64)> {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_and_short_operations_take_effect_in_a_prefix() {
+    fn failed_and_short_operations_affect_only_a_prefix() {
         let store = Store::new();
         let failing = SimModel { error_every: 1, ..SimModel::default() };
         let mut sim = Sim::with_content(failing, 1, 1, store.clone());
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_short_transfers_come_at_their_rate() {
+    fn errors_and_short_transfers_occur_at_their_rate() {
         let model = SimModel { error_every: 10, short_every: 20, ..SimModel::default() };
         let done = run(model, 10_000, 8);
         let errors = done.iter().filter(|c| c.result == -EIO).count();

@@ -46,7 +46,7 @@ impl Calls for Streamed {
     }
 
     fn flush(&mut self, op: Op) -> io::Result<()> {
-        self.hand_over()?;
+        self.flush_buffers()?;
         flush(&self.file, op)
     }
 
@@ -54,12 +54,12 @@ impl Calls for Streamed {
         &self.file
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn flush_buffers(&mut self) -> io::Result<()> {
         self.stream()?.flush()
     }
 
     fn let_go(&mut self) -> io::Result<()> {
-        self.hand_over()
+        self.flush_buffers()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_comes_back_across_chunks() {
+    fn reads_back_writes_across_chunks() {
         let store = Store::new();
         let other = store.clone();
         let data: Vec<u8> = (0..200_000u32).map(|i| i as u8 | 1).collect();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn zeroed_chunks_are_not_kept() {
+    fn zeroed_chunks_are_freed() {
         let store = Store::new();
         assert!(store.write(0, &[7; 4 * CHUNK as usize]));
         store.zero(CHUNK - 1, 2 * CHUNK + 2);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_bounds_what_devices_hold_together() {
+    fn shared_limit_bounds_memory_of_all_stores() {
         let room = StoreRoom::new(3 * CHUNK_MEMORY);
         let stores = [Store::within(room.clone()), Store::within(room.clone())];
         assert!(stores[0].write(100, &[7; 2 * CHUNK as usize]));

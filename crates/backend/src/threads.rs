@@ -27,7 +27,7 @@ pub struct Threads(Kind);
 #[derive(Debug)]
 enum Kind {
     Alone(Blocking<Positional>),
-    Crew(Crew),
+    WorkerPool(WorkerPool),
 }
 
 impl Threads {
@@ -42,7 +42,12 @@ impl Threads {
         }
         let calls = Positional(Arc::new(setup.file));
         let completes = setup.short == ShortPolicy::Complete;
-        Ok(Threads(Kind::Crew(Crew::new(calls, setup.clock, completes, setup.depth + setup.extra)?)))
+        Ok(Threads(Kind::WorkerPool(WorkerPool::new(
+            calls,
+            setup.clock,
+            completes,
+            setup.depth + setup.extra,
+        )?)))
     }
 }
 
@@ -79,7 +84,7 @@ impl Calls for Positional {
 
 /// A worker for each operation in flight, or the maximum that the machine allows.
 #[derive(Debug)]
-struct Crew {
+struct WorkerPool {
     calls: Positional,
     clock: Clock,
     completes: bool,
@@ -97,14 +102,24 @@ struct Crew {
     in_flight: usize,
 }
 
-impl Crew {
-    fn new(calls: Positional, clock: Clock, completes: bool, depth: u32) -> io::Result<Crew> {
+impl WorkerPool {
+    fn new(calls: Positional, clock: Clock, completes: bool, depth: u32) -> io::Result<WorkerPool> {
         let depth = depth as usize;
         let (jobs, inbox) = bounded(depth);
         let (outbox, done) = bounded(depth);
         let (jobs, workers) = (Some(jobs), Vec::with_capacity(depth));
-        let mut crew =
-            Crew { calls, clock, completes, most: depth, jobs, done, inbox, outbox, workers, in_flight: 0 };
+        let mut crew = WorkerPool {
+            calls,
+            clock,
+            completes,
+            most: depth,
+            jobs,
+            done,
+            inbox,
+            outbox,
+            workers,
+            in_flight: 0,
+        };
         (0..READY.min(depth)).try_for_each(|_| crew.start())?;
         Ok(crew)
     }
@@ -147,7 +162,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for WorkerPool {
     fn drop(&mut self) {
         self.jobs = None;
         for worker in self.workers.drain(..) {
@@ -161,7 +176,7 @@ impl Backend for Threads {
     fn now(&mut self) -> Nanos {
         match &mut self.0 {
             Kind::Alone(alone) => alone.now(),
-            Kind::Crew(crew) => Nanos(crew.clock.now()),
+            Kind::WorkerPool(crew) => Nanos(crew.clock.now()),
         }
     }
 
@@ -172,14 +187,14 @@ impl Backend for Threads {
     fn push(&mut self, operation: Operation) {
         match &mut self.0 {
             Kind::Alone(alone) => alone.push(operation),
-            Kind::Crew(crew) => crew.push(operation),
+            Kind::WorkerPool(crew) => crew.push(operation),
         }
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
         match &mut self.0 {
             Kind::Alone(alone) => alone.reap(wait, out),
-            Kind::Crew(crew) => crew.reap(wait, out),
+            Kind::WorkerPool(crew) => crew.reap(wait, out),
         }
     }
 }

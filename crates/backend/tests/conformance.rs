@@ -212,7 +212,7 @@ fn each_operation_completes_exactly_once_with_its_buffer() {
 }
 
 #[test]
-fn times_are_in_order_and_from_the_backends_own_clock() {
+fn times_are_ordered_and_from_the_backend_clock() {
     each_backend(|name, mut backend| {
         let before = backend.now();
         let done = run(backend.as_mut(), 200);
@@ -224,7 +224,7 @@ fn times_are_in_order_and_from_the_backends_own_clock() {
 }
 
 #[test]
-fn without_waiting_nothing_waits_and_with_a_limit_it_is_kept() {
+fn reap_does_not_block_and_respects_its_deadline() {
     each_backend(|name, mut backend| {
         let mut done = Vec::new();
         backend.reap(Wait::No, &mut done);
@@ -249,7 +249,7 @@ fn once(backend: &mut dyn Backend, op: Op, extent: Extent, buffer: Buffer) -> Co
 }
 
 #[test]
-fn bytes_go_to_their_place_and_come_back_with_and_without_the_pool() {
+fn data_round_trips_with_and_without_the_pool() {
     for depth in [1, DEPTH] {
         each_real_on(
             || scratch(64),
@@ -270,7 +270,7 @@ fn bytes_go_to_their_place_and_come_back_with_and_without_the_pool() {
 }
 
 #[test]
-fn discards_and_write_zeroes_change_their_range_alone() {
+fn discards_and_write_zeroes_change_only_their_range() {
     let file = || {
         let file = scratch(64);
         file.write_all_at(&[7; 4 * BLOCK as usize], 0).unwrap();
@@ -296,7 +296,7 @@ fn discards_and_write_zeroes_change_their_range_alone() {
 }
 
 #[test]
-fn discards_and_write_zeroes_zero_a_content_that_is_no_file() {
+fn discards_and_write_zeroes_zero_the_memory_store() {
     for (name, make) in IN_STORE {
         for op in [Op::Discard, Op::WriteZeroes] {
             let store = Store::new();
@@ -342,7 +342,7 @@ fn errors_agree(file: impl Fn() -> File, op: Op, extent: Extent) {
 }
 
 #[test]
-fn errors_and_the_end_of_a_file_are_those_of_the_plain_calls() {
+fn errors_and_end_of_file_match_plain_calls() {
     let whole = Extent { offset: 0, length: BLOCK };
     errors_agree(|| File::open("/dev/null").unwrap(), Op::Write, whole);
     errors_agree(|| File::options().write(true).open("/dev/full").unwrap(), Op::Write, whole);
@@ -368,7 +368,7 @@ fn direct_scratch() -> Result<File, String> {
 }
 
 #[test]
-fn direct_io_tells_misalignment_and_the_end_of_a_file_too() {
+fn direct_io_reports_misalignment_and_end_of_file() {
     if let Err(reason) = direct_scratch() {
         return println!("SKIPPED: direct I/O, because the build's file system has none ({reason})");
     }
@@ -383,7 +383,7 @@ fn direct_io_tells_misalignment_and_the_end_of_a_file_too() {
 }
 
 #[test]
-fn nothing_is_lost_or_touched_when_a_backend_goes_with_requests_in_flight() {
+fn dropping_backend_with_requests_in_flight_is_safe() {
     each_real_on(
         || scratch(64),
         ShortPolicy::Complete,
@@ -401,7 +401,7 @@ fn nothing_is_lost_or_touched_when_a_backend_goes_with_requests_in_flight() {
 }
 
 #[test]
-fn a_polling_ring_carries_out_direct_requests() {
+fn polling_ring_completes_direct_requests() {
     let file = match direct_scratch() {
         Ok(file) if with_rings().is_ok() => file,
         _ => {
@@ -436,7 +436,7 @@ fn a_polling_ring_carries_out_direct_requests() {
 }
 
 #[test]
-fn a_request_that_never_ends_is_cancelled_when_its_ring_goes() {
+fn dropping_the_ring_cancels_endless_requests() {
     // The kernel that knows this mode can cancel, too.
     if with_rings().is_err() || Uring::probe() != Ok(Mode::Cooperative) {
         return println!("SKIPPED: cancelling at the end of a ring, because it needs Linux 6.0");
@@ -460,7 +460,7 @@ fn a_request_that_never_ends_is_cancelled_when_its_ring_goes() {
 }
 
 #[test]
-fn completions_are_seen_by_a_thread_that_only_looks() {
+fn polling_thread_sees_completions() {
     each_real_on(
         || scratch(64),
         ShortPolicy::Complete,
@@ -547,7 +547,7 @@ fn differs_from_model(
             }
         }
     }
-    backend.hand_over().unwrap();
+    backend.flush_buffers().unwrap();
     let mut bytes = vec![0; model.len()];
     content(&mut bytes);
     assert!(bytes == model, "the target has other bytes");
@@ -560,7 +560,7 @@ proptest! {
 
     /// The same random requests leave the same bytes with every backend.
     #[test]
-    fn every_backend_leaves_the_same_bytes(
+    fn every_backend_writes_the_same_bytes(
         batches in proptest::collection::vec(proptest::collection::vec(step(), 1..=DEPTH as usize), 1..12),
     ) {
         for depth in [1, DEPTH] {
@@ -588,7 +588,7 @@ proptest! {
 }
 
 #[test]
-fn real_opens_every_engine_and_says_what_has_no_effect() {
+fn opens_every_engine_and_notes_ineffective_options() {
     let uring = |hipri| Engine::Uring(UringOptions { hipri, sqpoll: false });
     let open = |engine| {
         let short = ShortPolicy::Complete;

@@ -280,7 +280,7 @@ mod tests {
 "#;
 
     #[test]
-    fn rows_are_followed_over_runs() {
+    fn tracks_rows_across_runs() {
         let runs = read(HISTORY).unwrap();
         assert_eq!(lines(&runs), ["null", "clock"], "what is no name is no line");
         let null = rows(&runs, "null");
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_a_mark_for_each_figure_a_gap_and_the_change_of_the_machine() {
+    fn picture_marks_figures_gaps_and_machine_changes() {
         let runs = read(HISTORY).unwrap();
         let palette = Theme::Light.palette();
         let scene = scene(&runs, &rows(&runs, "null"), palette);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn higher_figures_are_higher_and_zero_is_at_the_bottom() {
+    fn larger_figures_are_drawn_higher_with_zero_at_bottom() {
         assert_eq!(tick(120.5), 50.0);
         assert_eq!(
             [0.0, 0.00012, 12.34, 120.5, 123_456.0].map(figure),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_runs_and_last_figures() {
+    fn page_lists_runs_and_latest_figures() {
         let page = page(&read(HISTORY).unwrap(), &lines(&read(HISTORY).unwrap()));
         assert!(
             page.contains("| 2026-11-21 | bbbbbbbb+ | A, 2 CPUs, Linux 6.1 | fio-3 | 0.5 | 3 |"),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_is_named() {
+    fn errors_name_the_damaged_line() {
         let damaged = |text| read(text).err().expect("an error");
         assert!(damaged("\n{").contains("line 2"), "{}", damaged("\n{"));
         assert_eq!(damaged("{\"date\":\"2026-11-20\",\"commit\":\"a\"}"), "line 1: rows is missing");

@@ -209,14 +209,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_values_that_occurred() {
+    fn quantiles_are_observed_values() {
         let values: Vec<u64> = (1..=100).rev().collect();
         assert_eq!((median(&values), quantile(&values, 0.99), quantile(&values, 1.0)), (50, 99, 100));
         assert_eq!(median(&[7]), 7);
     }
 
     #[test]
-    fn arrivals_come_at_their_rate_and_in_order() {
+    fn arrivals_are_sorted_at_their_rate() {
         let due = arrivals(10_000, 20_000);
         assert!(due.len() == 20_000 && due.is_sorted());
         let last = due[due.len() - 1] as f64;

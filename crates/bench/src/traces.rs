@@ -263,7 +263,7 @@ mod tests {
     use iosonar_trace::Format;
 
     #[test]
-    fn every_form_is_recognised_as_what_it_is() {
+    fn every_generated_format_is_detected() {
         let dir = tempfile::tempdir().unwrap();
         for form in Format::NAMES.into_iter().filter(|form| *form != "parquet") {
             let path = dir.path().join(form);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_in_the_order_of_time() {
+    fn events_are_in_time_order() {
         let mut last = 0;
         let mut count = 0;
         let each = |n: u64, event: Event| {

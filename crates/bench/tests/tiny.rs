@@ -32,9 +32,9 @@ macro_rules! programs_or_skip {
 static ZRAMS: Mutex<()> = Mutex::new(());
 
 #[test]
-fn every_line_prints_figures() {
+fn every_benchmark_prints_figures() {
     let _zrams = ZRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = programs_or_skip!("every_line_prints_figures");
+    let folder = programs_or_skip!("every_benchmark_prints_figures");
     let results = tempfile::tempdir().unwrap();
     let listed = bench(results.path(), &["--list"]).output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -117,8 +117,8 @@ fn an_interrupted_bench_removes_its_device() {
 }
 
 #[test]
-fn what_is_kept_becomes_a_line_and_a_page() {
-    let folder = programs_or_skip!("what_is_kept_becomes_a_line_and_a_page");
+fn kept_results_become_history_line_and_page() {
+    let folder = programs_or_skip!("kept_results_become_history_line_and_page");
     let results = tempfile::tempdir().unwrap();
     let kept = results.path().join("kept");
     let keep = |more: &[&str]| {

@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_left_and_numbers_right() {
+    fn aligns_names_left_and_numbers_right() {
         let lines = [["name", "n", "verdict"], ["a", "1000", ""]].map(|line| line.map(String::from));
         assert_eq!(aligned(&lines, &[0, 2]), ["name     n  verdict", "a     1000"]);
     }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repetitions_of_a_cell_come_together() {
+    fn groups_repetitions_of_a_cell() {
         let result = |test: &str, method: &str, repeat| CellResult {
             test: test.into(),
             method: method.into(),

@@ -91,7 +91,7 @@ mod tests {
     use crate::{CellResult, compare_tables};
 
     #[test]
-    fn cells_of_either_table_have_their_place() {
+    fn comparison_grid_covers_cells_of_both_tables() {
         let result = |file_bytes, record_bytes, repeat, bytes_per_second| CellResult {
             test: "read".into(),
             file_bytes,

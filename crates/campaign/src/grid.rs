@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repetitions_meet_in_their_cell_and_others_stay_empty() {
+    fn grid_groups_repetitions_by_cell() {
         let result = |test: &str, file_bytes, record_bytes, bytes_per_second| CellResult {
             test: test.into(),
             file_bytes,

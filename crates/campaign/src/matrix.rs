@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn each_test_of_each_part_is_a_phase_with_a_cell() {
+    fn plan_has_one_phase_per_test_and_cell() {
         for streams in [1, 3] {
             let matrix = matrix(streams);
             let units = matrix.units();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_stay_in_the_page_cache_claim_memory() {
+    fn warm_files_that_fit_in_memory_claim_cache() {
         let warm = |more: Matrix| Matrix { cold: false, ..more };
         let of = |matrix: Matrix, memory| matrix.claiming(memory).claim;
         assert_eq!(of(warm(matrix(3)), Some(4 << 20)), Some(Claim::Cache));
@@ -355,7 +355,7 @@ mod tests {
 
     /// 100 KiB hold one whole record of 64 KiB.
     #[test]
-    fn only_whole_records_are_used() {
+    fn uses_only_whole_records() {
         let plan = matrix(1).plan(&matrix(1).units()).unwrap();
         for phase in &plan.phases {
             let (cell, job) = (phase.cell.as_ref().unwrap(), &phase.jobs[0]);
@@ -366,13 +366,13 @@ mod tests {
     }
 
     #[test]
-    fn more_than_fits_is_refused() {
+    fn rejects_too_many_phases() {
         let matrix = Matrix { streams: (1..=1024).collect(), ..matrix(1) };
         assert!(matches!(matrix.plan(&matrix.units()), Err(MatrixError::TooMany(_))));
     }
 
     #[test]
-    fn readers_stop_at_the_stonewall_and_writers_do_not() {
+    fn only_readers_stop_at_the_stonewall() {
         let matrix = matrix(3);
         let plan = matrix.plan(&matrix.units()).unwrap();
         for phase in &plan.phases {
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_start_one_after_the_other_and_tests_have_pauses() {
+    fn staggers_streams_and_pauses_between_tests() {
         let (pause, stagger) = (Nanos(5_000), Nanos(7));
         let matrix = Matrix { pause, stagger, rate: Some(50), cpus: vec![1, 0], ..matrix(3) };
         let plan = matrix.plan(&matrix.units()).unwrap();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_have_a_flush_and_a_pause_after_so_many_requests() {
+    fn bursts_end_with_flush_and_pause() {
         let burst = Burst { size: ByteSize(10 << 10), pause: Nanos(3_000) };
         let matrix = Matrix { burst: Some(burst), ..matrix(1) };
         let plan = matrix.plan(&matrix.units()).unwrap();
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_has_the_readers_that_were_asked_for() {
+    fn mix_has_the_requested_readers() {
         let readers = |rule: MixRule| (0..4).filter(|stream| rule.reads(*stream, 4)).collect::<Vec<_>>();
         assert_eq!(readers(MixRule::Alternate), [0, 2]);
         assert_eq!(readers(MixRule::Percent(75)), [0, 1, 2]);

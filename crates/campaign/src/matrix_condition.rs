@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_name_what_is_wrong_and_the_remedy() {
+    fn errors_state_cause_and_remedy() {
         for (text, why) in [
             ("raed < -5%", "'raed' is no test; use any, cells, or one of write, rewrite"),
             ("< -5%", "there is no test"),

@@ -117,7 +117,7 @@ mod tests {
 
     /// Only tests that read are cold, and only if the file system drops its cache.
     #[test]
-    fn the_page_cache_answers_what_is_not_cold() {
+    fn only_cold_read_tests_bypass_the_page_cache() {
         let is_cached = |test: &str, cached_before, change: &dyn Fn(&mut Matrix, &mut CellResult)| {
             let mut cell = CellResult { test: test.into(), cached_before, ..CellResult::default() };
             let mut matrix = Matrix { cold: true, ..Matrix::new(Vec::new(), Vec::new(), Vec::new(), 1) };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_named_by_what_holds_the_files() {
+    fn plateaus_are_named_by_cache_level() {
         let steps = [900.0, 1000.0, 500.0, 480.0, 470.0, 30.0, 31.0];
         let expected = [(1, 2, "CPU cache"), (4, 16, "page cache"), (32, 64, "device")];
         assert_eq!(names(&steps, true), expected);

@@ -292,7 +292,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_repetition_has_every_part_in_an_order_of_its_own() {
+    fn randomizes_unit_order_per_repetition() {
         let question = question();
         let matrix = question.matrix(1).unwrap();
         let order = question.order(&matrix);
@@ -312,14 +312,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_permission_is_not_kept() {
+    fn destroy_is_never_stored() {
         let text = serde_json::to_string(&Question { destroy: true, ..question() }).unwrap();
         assert!(!text.contains("destroy"), "{text}");
         assert_eq!(serde_json::from_str::<Question>(&text).unwrap(), question());
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn rejects_contradictory_options() {
         let names = |names: &str| names.split(' ').map(String::from).collect::<Vec<_>>();
         let tests = |text: &str, streams: &[u32]| Question::tests_of(&names(text), streams, 1);
         assert_eq!(tests("read write", &[1]), Ok(names("write read")));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_ends_below_its_most() {
+    fn size_series_never_exceeds_its_maximum() {
         assert_eq!(series(1 << 20, 10 << 20).iter().map(|s| s.0 >> 20).collect::<Vec<_>>(), [1, 2, 4, 8]);
         assert_eq!(
             series(100 << 10, 500 << 10).iter().map(|s| s.0 >> 10).collect::<Vec<_>>(),

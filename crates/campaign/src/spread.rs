@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_of_few_measurements() {
+    fn computes_statistics_of_few_measurements() {
         let of = |values: &[f64]| Repeated::of(values.iter().copied());
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[0.0, f64::NAN]), None);

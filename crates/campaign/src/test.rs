@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_repetitions_follow_what_they_repeat() {
+    fn test_names_are_unique_and_rewrites_follow_writes() {
         for (place, test) in TESTS.iter().enumerate() {
             assert_eq!(Test::named(test.name), Some(test));
             let before = TESTS[..place].last();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_divide_the_file() {
+    fn vector_count_divides_record_count() {
         for (records, count) in [(16, 16), (32, 16), (4, 4), (25, 5), (17, 1), (1, 1), (24, 12)] {
             assert_eq!(vectors(records), count, "{records}");
         }

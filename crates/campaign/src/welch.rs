@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn one_repetition_has_a_change_and_no_interval() {
+    fn single_repetition_has_change_without_interval() {
         let change = change(&[2.0], &[3.0, 3.1]);
         assert!((change.change_percent - 52.5).abs() < 0.1, "{change:?}");
         assert_eq!((change.low_percent, change.verdict), (None, Verdict::CannotBeTold));
@@ -154,7 +154,7 @@ mod tests {
 
     /// Standard error sqrt(1/3 + 20/12) = sqrt(2), freedom 4 / (1/18 + 25/27) = 4.075, half way to 2: 3.037; in steps 3.
     #[test]
-    fn the_interval_is_that_of_welch() {
+    fn interval_matches_welch() {
         let logs = |values: &[f64]| Logs::of_logs(values);
         let (a, b) = (logs(&[0.0, 1.0, 2.0]), logs(&[4.0, 6.0, 8.0, 10.0]));
         let half = half_width(a, b, 0.05, &mut Critical::default());

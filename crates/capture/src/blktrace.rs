@@ -474,7 +474,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_has_a_file_or_a_reason() {
+    fn device_has_trace_file_or_reason() {
         let entry = fs::read_dir("/sys/dev/block").ok().and_then(|mut all| all.next()?.ok());
         if let Some(entry) = entry {
             let device = Device::parse(entry.file_name().to_str().unwrap()).unwrap();
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_damaged_tell_of_nothing() {
+    fn ignores_damaged_lines() {
         assert!(
             ["", "8,0", "x y z", "4000,1 7 /nowhere", "8,0 0 /x"]
                 .into_iter()
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_ends_where_it_began() {
+    fn visit_restores_cpu_affinity() {
         let home = || sched_getaffinity(None).unwrap();
         let before = home();
         let mut visit = Visit::begin();
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_is_gone_keeps_its_count_and_is_not_ended() {
+    fn vanished_trace_keeps_lost_count_and_is_not_ended() {
         let dir = tempfile::tempdir().unwrap();
         let counter = dir.path().join("dropped");
         fs::write(&counter, "17\n").unwrap();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_segments_make_room_and_are_counted() {
+    fn removes_and_counts_the_oldest_segments() {
         let dir = tempfile::tempdir().unwrap();
         let mut segments = Segments::begin(dir.path(), Duration::from_secs(3600), Some(16 << 10)).unwrap();
         for round in 0..200 {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_segment_begins_when_its_time_has_come() {
+    fn starts_a_new_segment_after_its_interval() {
         let dir = tempfile::tempdir().unwrap();
         let mut segments = Segments::begin(dir.path(), Duration::ZERO, None).unwrap();
         (0..3).for_each(|n| segments.append(&[event(n)], 0).unwrap());

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_of_a_page_is_told_by_the_kernel() {
+    fn reads_page_size_from_kernel_header() {
         let header = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: char data;\toffset:16;\tsize:65520;\tsigned:0;\n";
         assert_eq!(page_bytes(header), 65536);
         assert_eq!(page_bytes("nothing"), 4096);

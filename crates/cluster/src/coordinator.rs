@@ -628,7 +628,7 @@ mod tests {
     use iosonar_plan::{Generator, Host, Job, Order as Places, Phase, Target, Workload};
 
     #[test]
-    fn processes_share_memory_and_cpus() {
+    fn processes_divide_memory_and_cpus() {
         let target = |path| Target { executor: Executor::Process, ..Target::new(path) };
         let job = |target| {
             Job::new(target, 1, Workload::Generated(Generator::new(Places::Sequential, ByteSize(4096))))
@@ -644,7 +644,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_one_machine_are_told_apart_and_described_once() {
+    fn describes_each_machine_once_with_all_its_targets() {
         let host =
             |name: &str| Executor::Host(Host { name: name.into(), dir: String::new(), program: "p".into() });
         let target = |path: &str, name: &str| Target { executor: host(name), ..Target::new(path) };

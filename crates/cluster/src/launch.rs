@@ -221,12 +221,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_with_odd_letters_is_one_word() {
+    fn quotes_program_path_as_one_word() {
         assert_eq!(quoted("/opt/a b/it's"), r"'/opt/a b/it'\''s'");
     }
 
     #[test]
-    fn files_stay_in_their_archive() {
+    fn received_files_stay_inside_the_archive() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("a/b");
         keep_file(Some(&dir), "run.json", 3, &mut &b"abcd"[..]).unwrap();

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_in_the_order_of_their_ends_on_one_clock() {
+    fn merges_records_by_completion_on_one_clock() {
         let folder = tempfile::tempdir().unwrap();
         let own: Vec<Record> = (1..=1000).map(|n| record(0, 0, (n % 2) as u16, 100 * n)).collect();
         let other = [record(0, 1, 0, 1050), record(0, 1, 1, 1250), record(1, 1, 0, 500_000)];
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn each_series_of_the_machine_comes_from_one_process_here() {
+    fn merges_machine_series_from_one_local_process() {
         let folder = tempfile::tempdir().unwrap();
         let mut parts = [0, 1, 2].map(|target| part(folder.path(), target, vec![0], &[]));
         parts[0].is_remote = true;
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_added_up_and_the_cause_is_named() {
+    fn merge_sums_known_facts_and_names_the_cause() {
         let folder = tempfile::tempdir().unwrap();
         let mut parts = [part(folder.path(), 0, vec![0], &[]), part(folder.path(), 1, vec![5], &[])];
         let times = |start, end| PhaseTimes { name: "write".into(), start: Nanos(start), end: Nanos(end) };
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_cannot_be_read_costs_no_record_of_the_others() {
+    fn unreadable_part_keeps_records_of_the_others() {
         let folder = tempfile::tempdir().unwrap();
         let records: Vec<Record> = (1..=100).map(|n| record(0, 0, 0, 100 * n)).collect();
         let others: Vec<Record> = records.iter().map(|r| Record { target: 1, ..*r }).collect();

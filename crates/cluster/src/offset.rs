@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_round_trip_counts() {
+    fn uses_the_shortest_round_trip() {
         let trips = [
             RoundTrip { sent: 1000, time: 91_900, received: 3000 },
             RoundTrip { sent: 5000, time: 95_020, received: 5100 },
@@ -63,7 +63,7 @@ mod tests {
 
     /// For any split of a round trip into its two ways, the error is at most half of it.
     #[test]
-    fn the_error_is_at_most_half_of_the_round_trip() {
+    fn offset_error_is_at_most_half_the_round_trip() {
         for (way_out, way_back) in [(0, 900), (900, 0), (450, 450), (1, 7)] {
             for ahead in [-1_000_000i64, 0, 123_456_789] {
                 let sent = 10_000_000_000u64;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_behind_this_one() {
+    fn converts_times_of_clock_with_negative_offset() {
         let trip = RoundTrip { sent: 1000, time: 100, received: 1200 };
         let offset = Offset::of(&[trip]).unwrap();
         assert_eq!((offset.ahead, offset.there(1100), offset.here(100)), (-1000, 100, 1100));

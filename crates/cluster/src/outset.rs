@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_told_by_machine_and_a_file_that_one_process_writes_is_written_for_all() {
+    fn groups_targets_by_machine_and_merges_write_intents() {
         let (info, nothing) = (info(), serde_json::json!({ "targets": [], "memory": { "dirty": 7 } }));
         let intents = [
             (None, intent(0, "/x", true, None)),

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_other_machines_are_harmless() {
+    fn escapes_text_from_other_hosts() {
         let of = |why: &str, key: &str| Report::Prepared {
             told: vec![why.into()],
             info: Box::new(RunInfo::new("tool", why, Vec::new())),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_lines() {
+    fn messages_are_single_lines() {
         let orders = [
             Order::Begin { phase: 3, at: u64::MAX },
             Order::Abort { why: "a\nb".into() },

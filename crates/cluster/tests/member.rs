@@ -119,7 +119,7 @@ fn lines_that_were_skipped_are_reported() {
 
 /// Orders are read from the start: a long load is aborted, and created files are removed.
 #[test]
-fn a_stop_before_the_run_ends_preparation_and_takes_back_what_was_made() {
+fn stop_during_preparation_removes_created_files() {
     let folder = tempfile::tempdir().unwrap();
     let prepare = |plan| Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into() };
     let mut member = Member::start();
@@ -152,7 +152,7 @@ fn a_stop_before_the_run_ends_preparation_and_takes_back_what_was_made() {
 
 /// A broken connection loses no record: they are removed when the coordinator has confirmed them.
 #[test]
-fn records_that_are_sent_stay_until_they_are_received() {
+fn keeps_sent_records_until_receipt_is_confirmed() {
     let folder = tempfile::tempdir().unwrap();
     for is_received in [true, false] {
         let mut member = Member::start();

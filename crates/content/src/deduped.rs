@@ -104,7 +104,7 @@ mod tests {
 
     /// The figures that IOzone 3.471 was measured to have with two files of 1 MiB and records of 64 KiB.
     #[test]
-    fn shares_are_those_of_iozone() {
+    fn shares_match_iozone() {
         let of = |percent: u8| Dedupe::of(percent, ByteSize(64 << 10));
         let constant = Dedupe { constant_percent: 50, ..of(50) };
         for (dedupe, equal, zlib, unique) in [
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_and_skews_choose_other_bytes() {
+    fn seeds_and_skews_change_the_data() {
         let dedupe = Dedupe::of(50, ByteSize(4096));
         let one = file(dedupe, 0);
         assert!(equal_percent(&one, &file(Dedupe { seed: 2, ..dedupe }, 0)) < 1.0);

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sector_says_whose_it_is() {
+    fn sector_headers_identify_their_request() {
         for percent in [0, 50, 100] {
             for (i, sector) in sectors(&filled(8, FIRST, percent)).iter().enumerate() {
                 let want = SectorHeader { sector: 1000 + i as u64, index: i as u16, ..FIRST };
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_is_seen() {
+    fn detects_any_flipped_bit() {
         for percent in [0, 100] {
             let good = sectors(&filled(1, FIRST, percent))[0];
             for byte in 0..512 {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_incompressible_bytes_is_what_was_asked_for() {
+    fn incompressible_share_matches_the_request() {
         assert!(sectors(&filled(8, FIRST, 0)).iter().all(|s| s[HEADER..].iter().all(|b| *b == 0)));
         assert!(compressed_percent(0) < 10);
         assert!((45..=60).contains(&compressed_percent(50)), "{}", compressed_percent(50));
@@ -289,7 +289,7 @@ mod tests {
 
     /// Words of every place of 8 bytes: no pattern shows across sectors, requests, or the whole of them.
     #[test]
-    fn no_words_repeat() {
+    fn no_data_words_repeat() {
         let requests =
             (0..4).map(|n| filled(512, SectorHeader { sequence: n, sector: 512 * (n % 2), ..FIRST }, 100));
         let bytes: Vec<u8> = requests.flatten().collect();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_runs_write_equal_bytes_and_others_do_not() {
+    fn only_equal_runs_write_equal_bytes() {
         assert_eq!(filled(8, FIRST, 100), filled(8, FIRST, 100));
         for other in [
             SectorHeader { run_id: 6, ..FIRST },

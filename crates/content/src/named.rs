@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_word_holds_its_own_place() {
+    fn sequenced_word_contains_its_offset() {
         let mut buffer = vec![0xff; 4096];
         fill(&mut buffer, &Data::Sequenced, at(10_240));
         for (i, word) in buffer.as_chunks::<8>().0.iter().enumerate() {
@@ -191,7 +191,7 @@ mod tests {
     proptest! {
         /// Where requests begin and end does not matter to data that is a function of place.
         #[test]
-        fn data_by_place_does_not_depend_on_requests(
+        fn offset_based_data_does_not_depend_on_requests(
             is_sequenced: bool, offset in 0u64..10_000, length in 1usize..5_000, cut: prop::sample::Index,
         ) {
             let dedupe = Dedupe { constant_percent: 40, local_percent: 50, ..Dedupe::of(60, ByteSize(512)) };
@@ -206,7 +206,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_filled_is_right_and_any_change_is_seen(
+        fn accepts_filled_data_and_detects_any_change(
             kind in 0usize..5, length in 1usize..10_000, offset in 0u64..1 << 40, seed: u64, at: prop::sample::Index,
         ) {
             let dedupe = Data::Dedupe(Dedupe { constant_percent: 50, ..Dedupe::of(50, ByteSize(4096)) });

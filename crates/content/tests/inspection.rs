@@ -95,7 +95,7 @@ fn percents() -> impl Strategy<Value = u8> {
 
 /// The form cannot change without this test: data on targets outlives the program.
 #[test]
-fn the_form_is_fixed() {
+fn format_is_stable() {
     let hash = |sector: [u8; 512]| {
         sector.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
@@ -110,7 +110,7 @@ fn the_form_is_fixed() {
 }
 
 #[test]
-fn every_flipped_bit_is_seen_and_told() {
+fn detects_and_locates_every_flipped_bit() {
     for percent in PERCENTS {
         for header in [HEADER, SectorHeader { sector: 0, phase: 0, due_ns: 0, ..HEADER }] {
             let good = regenerate(&header, of(percent));
@@ -134,7 +134,7 @@ fn every_flipped_bit_is_seen_and_told() {
 }
 
 #[test]
-fn every_flipped_bit_of_version_1_is_told() {
+fn locates_every_flipped_bit_of_version_1() {
     let header = without_index(HEADER);
     for percent in [0, 50, 100] {
         let good = encoded(1, &header, percent);
@@ -153,7 +153,7 @@ fn every_flipped_bit_of_version_1_is_told() {
 }
 
 #[test]
-fn what_no_run_wrote_is_named() {
+fn classifies_sectors_not_written_by_a_run() {
     let mut poisoned = vec![0xee; 3 * 512 + 100];
     poison(&mut poisoned, POISON);
     assert_eq!(&poisoned[512 + 8..1024], &[0xee; 504]);
@@ -174,7 +174,7 @@ fn what_no_run_wrote_is_named() {
 }
 
 #[test]
-fn index_and_length_stop_at_their_greatest_value() {
+fn index_and_length_saturate() {
     let header = SectorHeader { index: 65_530, length: u16::MAX, ..HEADER };
     let mut buffer = vec![0; 10 * 512];
     fill(&mut buffer, header, of(100));
@@ -187,7 +187,7 @@ fn index_and_length_stop_at_their_greatest_value() {
 
 /// Where the header of the first version is whole, it identifies the sector.
 #[test]
-fn a_sector_that_is_torn_inside_says_where() {
+fn locates_tear_within_sector() {
     let other = SectorHeader { sequence: 4712, due_ns: 99, index: 0, length: 16, ..HEADER };
     for percent in [0, 33, 50, 100] {
         let (head, tail) = (regenerate(&HEADER, of(percent)), regenerate(&other, of(percent)));
@@ -225,7 +225,7 @@ fn a_sector_that_is_torn_inside_says_where() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_as_described(header in headers(), percent in percents()) {
+    fn sectors_match_reference_encoding(header in headers(), percent in percents()) {
         let sector = regenerate(&header, of(percent));
         prop_assert_eq!(sector, encoded(2, &header, percent));
         prop_assert_eq!(intact(&sector, of(percent)), Some(header));
@@ -247,7 +247,7 @@ proptest! {
 
     /// Parts of requests one after the other, some sectors of them damaged or from elsewhere: each is judged as alone.
     #[test]
-    fn sectors_of_a_read_are_judged_as_each_alone(
+    fn sectors_of_a_read_are_judged_independently(
         parts in prop::collection::vec((headers(), 1u64..6, 0u64..4), 1..6),
         percent in percents(),
         damages in prop::collection::vec((any::<prop::sample::Index>(), 0usize..512, 1u8..=255), 0..4),
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn any_changed_byte_is_seen(
+    fn detects_any_changed_byte(
         header in headers(), percent in percents(), at in 0usize..512, change in 1u8..,
     ) {
         let good = regenerate(&header, of(percent));
@@ -301,7 +301,7 @@ proptest! {
 
     /// A sector is not taken for another one, unless at least two damaged bytes happen to leave its seed as it is.
     #[test]
-    fn damage_makes_no_other_header(
+    fn damage_never_forges_another_header(
         header in headers(), percent in percents(), changes in prop::collection::vec((0usize..512, 1u8..), 1..40),
         is_in_header: bool,
     ) {

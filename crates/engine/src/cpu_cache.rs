@@ -27,7 +27,7 @@ mod tests {
     use super::CpuCache;
 
     #[test]
-    fn every_line_is_read() {
+    fn purge_reads_every_cache_line() {
         assert_eq!(CpuCache::new(1 << 20).unwrap().purge(), 16_384);
         assert_eq!(CpuCache::new(100).unwrap().purge(), 2);
         assert!(CpuCache::new(0).is_none());

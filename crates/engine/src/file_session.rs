@@ -14,7 +14,7 @@ use std::time::Duration;
 const TRY_AGAIN: Duration = Duration::from_millis(1);
 
 /// Context of file operations, beside the file.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct FileContext<'a> {
     pub(crate) access: Access,
     /// Whether the job writes.
     pub(crate) writes: bool,
@@ -38,7 +38,7 @@ impl FileSession {
         &mut self,
         step: FileStep,
         target: &TargetFile,
-        around: &mut Surroundings<'_>,
+        around: &mut FileContext<'_>,
         tell: Tell<'_>,
     ) -> io::Result<()> {
         let access = around.access;
@@ -55,7 +55,7 @@ impl FileSession {
             FileStep::Evict => {
                 let file = self.file(target)?;
                 let start = around.backend.now();
-                let done = around.backend.hand_over().and_then(|()| evict_and_count(&file));
+                let done = around.backend.flush_buffers().and_then(|()| evict_and_count(&file));
                 let (length, result) = *done.as_ref().unwrap_or(&(0, 0));
                 let step = Step { length, result, ..Step::new(Op::Evict, start, around.backend.now()) };
                 tell(step, done.as_ref().err());
@@ -101,7 +101,7 @@ impl FileSession {
     }
 }
 
-fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Result<()> {
+fn on_file(step: FileStep, file: &File, around: &mut FileContext<'_>) -> io::Result<()> {
     match step {
         FileStep::Truncate(length) => file.set_len(length.0),
         FileStep::Allocate(bytes) => allocate(file, bytes.0),
@@ -110,8 +110,8 @@ fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Re
         FileStep::ExtentHint(bytes) => set_extent_size(file, u32::try_from(bytes.0).unwrap_or(u32::MAX)),
         FileStep::Lock => lock(file, around),
         FileStep::Unlock => unlock(file),
-        FileStep::Flush => around.backend.hand_over().and_then(|()| file.sync_data()),
-        _ => around.backend.hand_over().and_then(|()| file.sync_all()),
+        FileStep::Flush => around.backend.flush_buffers().and_then(|()| file.sync_data()),
+        _ => around.backend.flush_buffers().and_then(|()| file.sync_all()),
     }
 }
 
@@ -140,9 +140,9 @@ fn evict_and_count(file: &File) -> io::Result<(u64, i64)> {
 /// Executes a step and reports its times.
 fn timed<T>(
     op: Op,
-    around: &mut Surroundings<'_>,
+    around: &mut FileContext<'_>,
     tell: Tell<'_>,
-    work: impl FnOnce(&mut Surroundings<'_>) -> io::Result<T>,
+    work: impl FnOnce(&mut FileContext<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
     let start = around.backend.now();
     let done = work(around);
@@ -151,7 +151,7 @@ fn timed<T>(
 }
 
 /// Waits for the lock until the run is stopped.
-fn lock(file: &File, around: &mut Surroundings<'_>) -> io::Result<()> {
+fn lock(file: &File, around: &mut FileContext<'_>) -> io::Result<()> {
     let kind = if around.writes { LockKind::Write } else { LockKind::Read };
     while !try_lock(file, kind)? {
         if (around.is_stopped)(around.backend.now()) {

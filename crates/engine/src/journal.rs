@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_log_is_in_the_journal() {
+    fn journal_holds_writes_missing_from_log() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let journal = Journal::create(&path, 5).unwrap();

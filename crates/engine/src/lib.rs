@@ -44,4 +44,6 @@ pub use files::MadeFiles;
 pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepare_part};
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};
-pub use verify::{CrashOptions, Later, LaterError, LaterOptions, ScanMoment, ScanProgress, verify_later};
+pub use verify::{
+    CrashOptions, LaterError, LaterOptions, PostVerify, ScanMoment, ScanProgress, verify_later,
+};

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_start_together_and_nobody_waits_for_the_dead() {
+    fn members_start_together_and_skip_dropped_ones() {
         let gate = PassBarrier::new(3, &|latest| latest);
         let starts = std::thread::scope(|scope| {
             let member = |arrival: u64| {

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn data_made_ahead_is_taken_or_gives_way() {
+    fn prepared_data_is_used_or_discarded() {
         let mut payloads = payloads(8192);
         assert!(payloads.prepare(write(1)));
         assert!(!payloads.is_to_be_made(&write(1)) && payloads.is_to_be_made(&write(2)));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn another_pass_makes_its_own() {
+    fn each_pass_prepares_its_own_data() {
         let mut payloads = payloads(1 << 20);
         payloads.prepare(write(1));
         payloads.begin(1);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_give_the_same_bytes_as_one_go() {
+    fn filling_in_slices_yields_the_same_bytes() {
         let content =
             DataRequest { extent: Extent { offset: 4096, length: 3 * SLICE as u64 + 1000 }, ..write(5) };
         let mut payloads = payloads(1 << 20);

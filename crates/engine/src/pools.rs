@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pools_serve_again_when_their_buffers_are_back() {
+    fn pools_are_reused_once_their_buffers_return() {
         let (pools, bytes) = (Pools::default(), 1 << 16);
         assert!(pools.take(bytes, true).is_none());
         let mut pool = BufferPool::new(bytes, false).unwrap();

@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_hold_what_they_say() {
+    fn buckets_contain_their_values() {
         for n in [8, 9, 100, 12_345, 1_000_000_007, u64::MAX >> 1, u64::MAX] {
             let b = bucket(Nanos(n));
             let lower = upper_edge(b - 1) + 1;
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_forgets_the_one_before() {
+    fn interval_snapshot_resets_percentiles() {
         let progress = Progress::new(1);
         let record = |us: u64| Record {
             submitted: Some(Nanos(0)),
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_kept_by_class() {
+    fn progress_separates_latencies_by_class() {
         use iosonar_archive::Marks;
         use iosonar_plan::Op;
         let progress = Progress::new(2);

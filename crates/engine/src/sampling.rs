@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_wakes_up_late_has_been_halted() {
+    fn late_wakeup_counts_as_halt() {
         let (halts, end) = (Halts::default(), Event::default());
         // A time that is over long since is one at which it should have run.
         assert_eq!(halts.wait_until(Instant::now() - Duration::from_secs(3), &end), Woken::AfterHalt);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_go_or_none() {
+    fn all_workers_start_or_none() {
         for begins in [Some(Nanos(0)), None] {
             let (start, control) = (Start::default(), Control::default());
             let clock = Clock::system(monotonic_ns());

@@ -10,7 +10,7 @@ mod verifying;
 use crate::control::Control;
 use crate::coordinator::{Next, Permit};
 use crate::feed::{Answer, Feed};
-use crate::file_session::{Surroundings, reason};
+use crate::file_session::{FileContext, reason};
 use crate::files::{Step, TargetFile};
 use crate::pass_barrier::Member;
 use crate::passes::{PassRules, WorkerContext};
@@ -393,7 +393,7 @@ impl<'a> Worker<'a> {
                 session.close(&mut || clock.now(), release, &mut tell)
             }
             _ => {
-                let mut around = Surroundings {
+                let mut around = FileContext {
                     access: self.context.access,
                     writes: self.settings.writes,
                     backend: self.backend.as_mut(),
@@ -440,7 +440,7 @@ impl<'a> Worker<'a> {
             .filter(|file| file.syncs(self.pass) && self.settings.writes && !is_empty)
         {
             let start = self.backend.now();
-            let flushed = self.backend.hand_over().and_then(|()| file.flush());
+            let flushed = self.backend.flush_buffers().and_then(|()| file.flush());
             self.last_end = self.backend.now();
             let step = Step::new(Op::Fsync, start, self.last_end);
             let errno = flushed.as_ref().err().map(|error| error.raw_os_error().unwrap_or(libc::EIO));

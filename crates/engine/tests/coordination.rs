@@ -100,7 +100,7 @@ fn seeds() -> u64 {
 }
 
 #[test]
-fn a_slave_keeps_behind_its_master() {
+fn slave_never_overtakes_master() {
     for_seeds(0..seeds(), |dir, seed| {
         let mut dice = Dice(seed);
         let (masters, slaves) = (1 + dice.below(30), 1 + dice.below(30));
@@ -141,7 +141,7 @@ fn a_slave_keeps_behind_its_master() {
 }
 
 #[test]
-fn chains_triggers_and_meetings_end() {
+fn chains_triggers_and_barriers_terminate() {
     for_seeds(0..seeds(), |dir, seed| {
         let mut dice = Dice(!seed);
         let count = 2 + dice.below(4);
@@ -212,7 +212,7 @@ fn chains_triggers_and_meetings_end() {
 
 /// One request at a time, of one target after the other; a target that has no more, or ended early, is skipped.
 #[test]
-fn jobs_take_turns() {
+fn jobs_issue_one_request_at_a_time_in_turn() {
     for_seeds(0..seeds(), |dir, seed| {
         let mut dice = Dice(seed ^ 0x7a4);
         let count = 2 + dice.below(3);
@@ -253,7 +253,7 @@ fn jobs_take_turns() {
 }
 
 #[test]
-fn passes_wait_for_each_other_unless_they_are_free() {
+fn passes_are_synchronized_unless_independent() {
     let dir = tempfile::tempdir().unwrap();
     for is_free in [false, true] {
         let targets = vec![target(0, 40, 2), target(1, 3, 1)];
@@ -274,7 +274,7 @@ fn passes_wait_for_each_other_unless_they_are_free() {
 }
 
 #[test]
-fn a_run_by_time_adds_passes_until_it_is_over() {
+fn run_time_adds_passes_until_it_expires() {
     let dir = tempfile::tempdir().unwrap();
     let coordination = Coordination { runtime: Some(Nanos(20_000_000)), ..Coordination::default() };
     let ran = execute(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], coordination, 1, 9));

@@ -32,7 +32,7 @@ fn refusal(plan: Plan, root: &Root) -> Option<PrepareError> {
 }
 
 #[test]
-fn requests_that_filters_hold_count_as_memory_of_the_run() {
+fn counts_requests_held_by_filters_as_run_memory() {
     let dir = tempfile::tempdir().unwrap();
     // 240 MiB of these may be used, and 2 million requests take 107 MiB: once is possible, twice is not.
     let root = machine(dir.path(), 400);
@@ -47,7 +47,7 @@ fn requests_that_filters_hold_count_as_memory_of_the_run() {
 }
 
 #[test]
-fn requests_that_memory_has_no_room_for_are_not_even_read() {
+fn never_reads_requests_beyond_memory_limit() {
     let dir = tempfile::tempdir().unwrap();
     let root = machine(dir.path(), 10);
     let error = refusal(plan(dir.path(), 1, "repeat:1000000000 | reverse"), &root).expect("too much");

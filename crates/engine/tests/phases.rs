@@ -49,7 +49,7 @@ fn of_phase(ran: &Ran, phase: u16) -> Vec<&iosonar_archive::Record> {
 }
 
 #[test]
-fn each_phase_does_all_of_it_and_begins_when_the_one_before_has_ended() {
+fn phases_complete_fully_and_in_sequence() {
     let dir = tempfile::tempdir().unwrap();
     for seed in 0..60 {
         let plan = plan(seed);
@@ -78,7 +78,7 @@ fn each_phase_does_all_of_it_and_begins_when_the_one_before_has_ended() {
 }
 
 #[test]
-fn equal_jobs_go_elsewhere_in_another_phase_unless_they_have_a_seed() {
+fn only_seeded_jobs_repeat_addresses_across_phases() {
     let dir = tempfile::tempdir().unwrap();
     let mut plan = plan(1);
     for (seed, is_alike) in [(None, false), (Some(5), true)] {
@@ -98,7 +98,7 @@ fn equal_jobs_go_elsewhere_in_another_phase_unless_they_have_a_seed() {
 }
 
 #[test]
-fn a_stop_ends_the_run_in_any_phase() {
+fn stop_ends_the_run_in_any_phase() {
     let dir = tempfile::tempdir().unwrap();
     for seed in 0..30 {
         let mut plan = plan(seed);
@@ -119,7 +119,7 @@ fn a_stop_ends_the_run_in_any_phase() {
 }
 
 #[test]
-fn what_follows_a_phase_that_fails_is_not_begun() {
+fn failed_phase_prevents_later_phases() {
     let dir = tempfile::tempdir().unwrap();
     let mut plan = plan(2);
     let model = SimModel { error_every: 1, ..SimModel::default() };

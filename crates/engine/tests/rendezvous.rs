@@ -94,7 +94,7 @@ fn both(others: [&dyn Rendezvous; 2]) -> [RunInfo; 2] {
 }
 
 #[test]
-fn phases_begin_together_when_all_have_ended_the_one_before() {
+fn processes_start_each_phase_together() {
     let two = two();
     let [a, b] = both([&two, &two]);
     assert_eq!((&a.state, &b.state), (&RunState::Finished, &RunState::Finished));
@@ -107,7 +107,7 @@ fn phases_begin_together_when_all_have_ended_the_one_before() {
 }
 
 #[test]
-fn nobody_goes_on_after_a_phase_that_one_did_not_do_wholly() {
+fn incomplete_phase_stops_all_processes() {
     let two = two();
     let [a, b] = both([true, false].map(|fails| One { both: &two, fails }).each_ref().map(|one| one as _));
     for info in [a, b] {
@@ -117,7 +117,7 @@ fn nobody_goes_on_after_a_phase_that_one_did_not_do_wholly() {
 }
 
 #[test]
-fn what_another_process_refuses_is_not_begun() {
+fn run_does_not_start_if_peer_refuses() {
     let error = run(&plan(10), &Refuses).unwrap_err();
     assert_eq!(error.to_string(), "host b: /dev/sdx is mounted");
 }

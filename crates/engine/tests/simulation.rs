@@ -233,7 +233,7 @@ fn write_loads(dir: &Path, targets: usize, dice: &mut Dice) {
 }
 
 #[test]
-fn every_request_has_one_record_and_every_policy_holds() {
+fn every_request_has_one_record_under_every_policy() {
     let mut seen = [0u64; 6];
     cases(0..40, |dir, seed, overlap, dice| {
         let targets = 1 + dice.below(3) as usize;
@@ -258,7 +258,7 @@ fn every_request_has_one_record_and_every_policy_holds() {
 }
 
 #[test]
-fn a_run_that_is_stopped_cancels_only_what_waited() {
+fn stopped_run_cancels_only_waiting_requests() {
     let mut cancelled = 0;
     cases(100..108, |dir, seed, overlap, dice| {
         write_loads(dir, 2, dice);
@@ -294,7 +294,7 @@ fn a_run_that_is_stopped_cancels_only_what_waited() {
 }
 
 #[test]
-fn errors_come_at_their_rate_and_nowhere_else() {
+fn errors_occur_only_at_the_given_rate() {
     let dir = tempfile::tempdir().unwrap();
     for seed in 0..4 {
         let mut dice = Dice(seed);
@@ -312,7 +312,7 @@ fn errors_come_at_their_rate_and_nowhere_else() {
 
 /// A simulated hour of 100 000 requests. How long it really takes is printed, not asserted.
 #[test]
-fn a_simulated_hour_takes_no_hour() {
+fn simulates_an_hour_of_requests() {
     let dir = tempfile::tempdir().unwrap();
     let mut text = String::new();
     for i in 0..100_000u64 {

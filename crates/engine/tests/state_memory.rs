@@ -23,7 +23,7 @@ fn plan(size: &str, verify: &str, stop: &str) -> Plan {
 }
 
 #[test]
-fn the_state_of_the_verification_counts_as_far_as_it_can_grow() {
+fn counts_verification_state_up_to_its_maximum() {
     const LONG: &str = "{ runtime = '1h' }";
     let dir = tempfile::tempdir().unwrap();
     // 240 MiB of these may be used, and buffers of the run take some of it.

@@ -287,7 +287,7 @@ fn for_seeds(work: impl Fn(u64) -> ControlFlow<()> + Sync) {
 
 /// Every class, under every policy, at depths from 1 to 64, aligned and not.
 #[test]
-fn injected_faults_are_found_and_named() {
+fn finds_and_classifies_injected_faults() {
     let seeds = from_environment("SEEDS", 20);
     let matrix = Mutex::new(Matrix::default());
     // Crash damage is judged from the result: `iosonar verify RESULT --mode after-crash`.
@@ -368,12 +368,12 @@ fn shrunk(seed: u64, mut requests: u64, mut fault: Box<Fault>) -> String {
         (requests, fault) = (requests / 2, earlier);
     }
     format!(
-        "SECTORS=1 SEED={seed} REQUESTS={requests} cargo test -p iosonar-engine --test verification an_honest\n{fault:?}"
+        "SECTORS=1 SEED={seed} REQUESTS={requests} cargo test -p iosonar-engine --test verification honest\n{fault:?}"
     )
 }
 
 #[test]
-fn an_honest_device_has_no_faults() {
+fn honest_device_has_no_faults() {
     let sectors = from_environment("SECTORS", 20_000_000);
     let requests = from_environment("REQUESTS", 3_000);
     let (checked, runs) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -393,7 +393,7 @@ fn an_honest_device_has_no_faults() {
 
 /// A write whose data takes several turns of its loop gets a place to read first when the other loop has written there meanwhile.
 #[test]
-fn a_write_that_waits_for_its_data_is_read_first_once() {
+fn write_waiting_for_data_is_read_first_only_once() {
     for seed in 0..30 {
         let mut plan = plan(&mut Dice(seed), 2, 60);
         plan.targets.iter_mut().for_each(|target| target.path = "one".into());
@@ -441,7 +441,7 @@ fn data_by_place_is_read_back_and_compared() {
 
 /// After a crash every request fails, and so does the scan; until then there are no faults.
 #[test]
-fn a_device_that_crashes_fails_from_then_on() {
+fn crashed_device_fails_all_later_requests() {
     for seed in 0..8 {
         let mut dice = Dice(seed);
         let mut plan = plan(&mut dice, 1, 2_000);
@@ -462,7 +462,7 @@ fn a_device_that_crashes_fails_from_then_on() {
 
 /// Samples find some of the changes outside; those they miss cause no fault of another name.
 #[test]
-fn samples_outside_find_their_share() {
+fn outside_samples_find_expected_share_of_changes() {
     let seeds = from_environment("SEEDS", 8);
     let (mut injected, mut found) = (0, 0);
     for seed in 0..seeds {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_another_form_is_absent() {
+    fn unparsable_text_is_absent() {
         assert_eq!(Fact::Known("12".to_owned()).parse::<u64>(), Fact::Known(12));
         assert_eq!(Fact::Known("x".to_owned()).parse::<u64>().known(), None);
     }

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fill_leaves_of_a_range() {
+    fn subtracts_filled_range() {
         let written = range(10, 20);
         assert_eq!(written.without(range(0, 30)), None);
         assert_eq!(written.without(range(10, 20)), None);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_overlap() {
+    fn adjacent_ranges_do_not_overlap() {
         assert!(range(0, 10).overlaps(range(9, 20)) && !range(0, 10).overlaps(range(10, 20)));
         assert_eq!(range(5, 10).with(range(0, 7)), range(0, 10));
     }

@@ -60,7 +60,7 @@ mod tests {
     use super::DevNumber;
 
     #[test]
-    fn reads_what_it_writes() {
+    fn device_numbers_round_trip() {
         let number: DevNumber = "259:12\n".parse().unwrap();
         assert_eq!(number, DevNumber { major: 259, minor: 12 });
         assert_eq!(number.to_string(), "259:12");

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probe_survives_json_with_and_without_an_answer() {
+    fn probe_result_round_trips_through_json() {
         let times = RereadTimes {
             block_bytes: 4096,
             blocks: 300,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_that_are_far_apart_by_chance_are_not_sure() {
+    fn chance_quantile_gaps_are_not_significant() {
         // One read in ten waits for a tick of the scheduler, in both passes.
         assert!(compared(4_000_000, 100_000, 32, 28).sigmas((300, 300)) < 1.0);
         assert!(compared(4_150_000, 102_000, 33, 1).sigmas((300, 300)) > 5.0);

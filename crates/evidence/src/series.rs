@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_read_back_as_the_same_series() {
+    fn series_names_round_trip() {
         let mut names: Vec<String> = all().iter().map(Series::to_string).collect();
         for (series, name) in all().iter().zip(&names) {
             assert_eq!(name.parse::<Series>().as_ref(), Ok(series));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_kept() {
+    fn unknown_series_names_are_kept() {
         for name in ["", ".", "sda", "sda.zone_appends", "gpu.load", "memory.read_files"] {
             let series: Series = name.parse().unwrap();
             assert_eq!((series.to_string().as_str(), series.kind()), (name, None));
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_what_names_end_in() {
+    fn units_match_name_suffixes() {
         for series in all() {
             let (name, unit) = (series.to_string(), series.unit().unwrap());
             let ending = match unit {

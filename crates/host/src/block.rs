@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn partition_leads_to_its_disk() {
+    fn partition_resolves_to_its_disk() {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 1000).partition("sda", "sda1", "8:1", 100);
         tree.file("/sys/devices/virtual/block/sda/device/model", "QM 1\n");
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn stacked_device_leads_to_its_slaves() {
+    fn stacked_device_resolves_to_its_slaves() {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 10).disk("sdb", "8:16", 10).disk("dm-0", "252:0", 20);
         tree.stack("dm-0", "sda").stack("dm-0", "sdb");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_values_say_why() {
+    fn unknown_values_carry_a_reason() {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 10);
         let device = describe("8:0".parse().unwrap(), &tree.root()).unwrap();

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_memory_limit_of_all_ancestors_counts() {
+    fn memory_limit_is_minimum_of_all_ancestors() {
         let tree = Tree::new();
         tree.mountinfo("self", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 none rw\n");
         tree.file("/proc/self/cgroup", "0::/a/b\n");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_with_an_ancestor() {
+    fn reads_cgroup_v2_limits_of_ancestors() {
         let tree = Tree::new();
         tree.mountinfo("self", "1 0 0:31 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
         tree.file("/proc/self/cgroup", "0::/a/b\n");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_below_the_root_of_a_container() {
+    fn reads_cgroup_v1_limits_in_container() {
         let tree = Tree::new();
         tree.mountinfo(
             "self",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_number_is_no_limit() {
+    fn maximum_value_means_no_limit() {
         assert!(is_none("9223372036854771712", &[]));
         assert!(!is_none("1073741824", &[]));
     }

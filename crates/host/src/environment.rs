@@ -223,7 +223,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn empty_machine_gives_reasons_and_no_inventions() {
+    fn missing_sources_yield_reasons_not_values() {
         let environment = capture(&[], &Tree::new().root()).by("iosonar 9");
         assert_eq!(environment.tool, "iosonar 9");
         let Fact::Absent { absent } = &environment.clock.source else { panic!("{environment:?}") };
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_from_their_places() {
+    fn reads_values_from_proc_and_sysfs() {
         let tree = Tree::new();
         tree.file("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU\nflags\t\t: fpu hypervisor sse\n");
         tree.file("/sys/devices/system/cpu/online", "0-2,5\n");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_survives_json() {
+    fn environment_of_this_machine_round_trips_through_json() {
         let found = capture(&[], &Root::default());
         let text = serde_json::to_string_pretty(&found).unwrap();
         assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), found);

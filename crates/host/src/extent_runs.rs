@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_on_the_device_are_one_run() {
+    fn extents_adjacent_on_device_form_one_run() {
         let whole = of(0..192 * K, 64 * K, &[(0, 512 * K, 64 * K, 0), (64 * K, 576 * K, 128 * K, 0x800)]);
         assert_eq!((whole.runs, whole.bytes, whole.requests, whole.crossing), (1, 192 * K, 3, 0));
         assert_eq!(whole.mean_bytes(), 192 * K);
     }
 
     #[test]
-    fn requests_that_reach_over_a_break_are_counted_once_each() {
+    fn counts_requests_crossing_a_break_once() {
         let extents: Vec<(u64, u64, u64, u32)> =
             (0..16).map(|n| (n * 64 * K, n * 128 * K, 64 * K, 0)).collect();
         let large = of(0..1024 * K, 256 * K, &extents);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_and_what_has_no_place_are_no_runs_and_the_range_ends() {
+    fn runs_exclude_holes_and_unmapped_extents() {
         let found = of(
             64 * K..256 * K,
             96 * K,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_file_has_a_map_or_its_file_system_says_why_not() {
+    fn maps_a_real_file_or_states_why_not() {
         use std::io::Write;
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[7; 1 << 20]).unwrap();

@@ -171,7 +171,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn overlay_leads_to_the_file_system_that_takes_the_writes() {
+    fn overlay_resolves_to_file_system_of_upper_layer() {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 1000);
         tree.mountinfo(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_lower_layer_leads_to_it_until_it_is_copied_up() {
+    fn overlay_file_resolves_to_lower_layer_until_copied_up() {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 1000).disk("sdb", "8:16", 1000);
         tree.mountinfo(
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn btrfs_leads_to_all_its_devices() {
+    fn btrfs_resolves_to_all_its_devices() {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 1000).disk("sdb", "8:16", 1000);
         tree.file("/sys/fs/btrfs/UUID/devices/sda/x", "").file("/sys/fs/btrfs/UUID/devices/sdb/x", "");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_has_nothing_below() {
+    fn tmpfs_has_no_layer_below() {
         let tree = Tree::new();
         tree.mountinfo("self", "1 0 0:33 / / rw - tmpfs tmpfs rw\n");
         assert!(file_system(Path::new("/f"), None, &tree.root(), 0).known().unwrap().below.is_empty());

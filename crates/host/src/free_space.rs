@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_say_what_is_wrong_and_what_to_do() {
+    fn errors_state_cause_and_remedy() {
         let told = |number: Errno, kind: &str| in_words(&number.into(), kind);
         let btrfs = told(Errno::NOTTY, "btrfs");
         assert_eq!(btrfs.kind(), ErrorKind::Unsupported);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_file_system_of_its_own_is_refused_unopened() {
+    fn rejects_special_files_without_opening() {
         let refused = read_free_space(Path::new("/dev/null"), false, 0).unwrap_err();
         assert!(refused.to_string().contains("no regular file and no directory"), "{refused}");
         let absent = read_free_space(Path::new("/nowhere"), false, 0).unwrap_err();
@@ -108,7 +108,7 @@ mod tests {
 
     /// On file systems that report them: at most the wanted number of ranges is kept, and all are counted.
     #[test]
-    fn ranges_are_kept_as_wanted() {
+    fn keeps_at_most_the_wanted_ranges() {
         let Ok((found, ranges)) = read_free_space(Path::new("."), false, 2) else { return };
         assert!(ranges.len() <= 2 && found.free.ranges() >= ranges.len() as u64);
         assert!(found.free.sizes().max() >= ranges.first().map(|range| range.end - range.start));

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_told_from_files() {
+    fn distinguishes_kernel_attributes_from_files() {
         assert_eq!(holding(Path::new("/proc/self/stat")), Ok(Some(KernelFs::Proc.name())));
         assert_eq!(holding(Path::new("/sys")), Ok(Some(KernelFs::Sys.name())));
         let file = tempfile::NamedTempFile::new().unwrap();

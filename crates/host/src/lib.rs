@@ -44,4 +44,4 @@ pub use mounts::{mount_points, mount_source};
 pub use owner::other_writer;
 pub use reread::reread;
 pub use root::Root;
-pub use stored::{Emptiness, cached, emptiness};
+pub use stored::{UnmappedBytes, cached, emptiness};

@@ -213,7 +213,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn files_of_loop_devices_are_read_from_sysfs() {
+    fn reads_loop_backing_files_from_sysfs() {
         let tree = Tree::new();
         tree.disk("loop0", "7:0", 0).disk("loop1", "7:1", 8).disk("loop2", "7:2", 8);
         tree.attach("loop1", "/a b/c").attach("loop2", "/d (deleted)");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_has_the_last_word() {
+    fn driver_answer_overrides_the_path() {
         let it = device(None, Some(backing(8, 12)));
         assert_eq!(it.is_on_file(number(8), 12, 1), Backs::Yes);
         assert_eq!(it.is_on_file(number(8), 13, LENGTH), Backs::No);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_believed_where_it_leads_to_a_file_of_the_right_size() {
+    fn trusts_path_only_if_file_size_matches() {
         let found = |size| Some(Found { backing: backing(8, 12), size });
         assert_eq!(device(found(LENGTH), None).is_on_file(number(8), 13, LENGTH), Backs::No);
         assert_eq!(device(found(1), None).is_on_file(number(8), 13, LENGTH), Backs::Unknown);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_answer_only_another_size_excludes_a_file() {
+    fn only_size_mismatch_excludes_a_file_without_answer() {
         let mut it = device(None, None);
         assert_eq!(it.is_on_file(number(8), 12, LENGTH), Backs::Unknown);
         assert_eq!(it.is_on_file(number(8), 12, LENGTH - 512), Backs::No);

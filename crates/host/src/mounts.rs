@@ -159,7 +159,7 @@ broken line
 ";
 
     #[test]
-    fn lines_are_read() {
+    fn reads_mountinfo_lines() {
         let mounts = parse(TEXT);
         assert_eq!(mounts.len(), 3);
         assert_eq!(mounts[1].mount_point, Path::new("/a b"));
@@ -168,7 +168,7 @@ broken line
     }
 
     #[test]
-    fn mount_is_found_by_id_else_by_path() {
+    fn finds_mount_by_id_or_path() {
         let mounts = parse(TEXT);
         assert_eq!(holding(&mounts, Some(37), Path::new("/x")).unwrap().id, 37);
         assert_eq!(holding(&mounts, None, Path::new("/a b/c")).unwrap().id, 36);
@@ -176,7 +176,7 @@ broken line
     }
 
     #[test]
-    fn a_lone_backslash_stays() {
+    fn keeps_lone_backslash() {
         assert_eq!(unescape("a\\b\\0"), Path::new("a\\b\\0"));
     }
 }

@@ -31,7 +31,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn what_others_may_have_written_is_told() {
+    fn reports_files_writable_by_other_users() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         assert_eq!(other_writer([&*path]), None);

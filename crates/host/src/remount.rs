@@ -301,7 +301,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn a_line_of_fstab_counts_if_it_names_what_is_mounted() {
+    fn fstab_line_must_match_mounted_source() {
         let text = "# host:/x /mnt\nhost:/x\t/a\\040b  nfs defaults 0 0\n\nLABEL=/mnt none swap sw\nhost:/x /two nfs\n/dev/sdb /two xfs\n";
         let mount = |source: &str| mounts::parse(&format!("1 0 0:9 / /p rw - nfs {source} rw\n")).remove(0);
         let found = |path: &str, source: &str| names_in_fstab(text, Path::new(path), &mount(source));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_and_bind_mounts_are_refused() {
+    fn rejects_root_and_bind_mounts() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         let tree = Tree::new();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_mounted_again_is_refused() {
+    fn rejects_mounts_that_cannot_be_restored() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         let tree = Tree::new();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_end_with_success_or_with_what_stays() {
+    fn retries_until_success_or_permanent_error() {
         let mut calls = 0;
         let mut work = || {
             calls += 1;

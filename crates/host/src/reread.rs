@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_distinct_blocks_within_the_range_and_new_each_time() {
+    fn probed_blocks_are_distinct_in_range_and_random() {
         let range = 3 * MIB + 1..40 * MIB + 5;
         let places = random_places(range.clone(), 4096).unwrap();
         assert_eq!(places.len(), MOST);
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn more_blocks_are_read_until_zeros_can_be_compared() {
+    fn reads_more_blocks_until_zeros_are_comparable() {
         assert!(!is_enough(&reads(0, 1, 299, 1)) && is_enough(&reads(0, 1, 300, 1)));
         assert!(!is_enough(&reads(1, 1, 600, 1)) && is_enough(&reads(100, 1, 600, 1)));
         assert!(is_enough(&reads(300, 1, 0, 1)));
     }
 
     #[test]
-    fn blocks_are_read_in_rounds_until_there_are_enough_or_time_is_over() {
+    fn reads_blocks_in_rounds_until_enough_or_timeout() {
         let places: Vec<u64> = (0..1000).collect();
         let order = std::cell::RefCell::new(Vec::new());
         let mut read = |place: u64| {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_those_of_the_blocks_that_were_read_twice() {
+    fn figures_cover_only_blocks_read_twice() {
         let first = reads(150, 43_000, 150, 99_000);
         let again: Vec<BlockRead> = reads(0, 0, 270, 50_000);
         let seen = times(4096, &first, &again).unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_or_there_is_a_reason_and_it_stays_as_it_was() {
+    fn rereads_file_without_change_or_states_reason() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let content: Vec<u8> = (0..32 * MIB).map(|at| (at >> 20 & 1) as u8).collect();
         file.write_all(&content).unwrap();

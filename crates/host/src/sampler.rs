@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_kernels_names() {
+    fn series_use_kernel_names() {
         let tree = tree();
         let target = target(&tree);
         let mut sampler = Sampler::of_machine(&[target.clone(), target], &tree.root());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cpu_limit_did_is_read_of_the_innermost_group_that_has_one() {
+    fn reads_throttling_from_innermost_limited_cgroup() {
         let tree = tree();
         tree.mountinfo("self", "1 0 0:31 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
         tree.file("/proc/self/cgroup", "0::/a/b\n");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_has_no_series() {
+    fn missing_sources_have_no_series() {
         let tree = Tree::new();
         let sampler = Sampler::of_machine(&[], &tree.root());
         let names: Vec<String> = sampler.series().iter().map(Series::to_string).collect();

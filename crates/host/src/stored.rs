@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Unmapped bytes of a range, according to the lowest file below a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emptiness {
+pub struct UnmappedBytes {
     /// Bytes of the range without data: holes, unwritten extents, discarded blocks.
     pub empty: u64,
     /// The file examined: the target itself, or the backing file of a loop device.
@@ -35,10 +35,10 @@ pub(crate) struct StoredIn {
 ///
 /// # Errors
 /// The bytes are unknown: other devices do not report which of their blocks are stored.
-pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<Emptiness, String> {
+pub fn emptiness(target: &TargetFacts, range: Range<u64>) -> Result<UnmappedBytes, String> {
     let StoredIn { file, path, range } = stored_in(target, range)?;
     let empty = empty_bytes(&file, range).map_err(|error| format!("{}: {error}", shown(&path)))?;
-    Ok(Emptiness { empty, file: path })
+    Ok(UnmappedBytes { empty, file: path })
 }
 
 /// Returns the bytes of a range of a target that are in the page cache: buffered reads there reach no device.
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_in_the_cache_are_counted_where_the_kernel_tells_the_truth() {
+    fn counts_cached_pages_where_cachestat_is_reliable() {
         let (_dir, facts) = sparse();
         // Written data is cached; unwritten data is not.
         assert_eq!((cached(&facts, MIB..2 * MIB), cached(&facts, 2 * MIB..3 * MIB)), (Ok(MIB), Ok(0)));
@@ -165,10 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_answers_for_itself_and_for_the_loop_device_on_it() {
+    fn file_shows_holes_of_itself_and_its_loop_device() {
         let (_dir, facts) = sparse();
         let of_file = emptiness(&facts, 0..4 * MIB).unwrap();
-        assert_eq!(of_file, Emptiness { empty: 3 * MIB, file: facts.path.clone() });
+        assert_eq!(of_file, UnmappedBytes { empty: 3 * MIB, file: facts.path.clone() });
         let device = on_file(&facts);
         let empty = |device: &BlockDevice, range: Range<u64>| {
             let StoredIn { file, range, .. } = of_device(device, range).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_known_is_told_with_its_reason() {
+    fn unknown_storage_state_has_a_reason() {
         let (_dir, facts) = sparse();
         let disk = of_device(&device("sda", Role::Disk), 0..MIB).unwrap_err();
         assert_eq!(disk, "sda does not report which of its blocks are stored");

@@ -48,7 +48,7 @@ mod tests {
     use crate::fixture::Tree;
 
     #[test]
-    fn pages_that_wait_and_pages_that_are_being_written_are_told_together() {
+    fn sums_dirty_and_writeback_pages() {
         let tree = Tree::new();
         tree.file("/proc/meminfo", "Dirty:   4 kB\nWriteback:  3 kB\nWritebackTmp: 9 kB\n");
         assert_eq!(waiting_bytes(&tree.root()), Some(7 << 10));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_who_stops_does_not_wait() {
+    fn stop_request_ends_the_wait() {
         let tree = Tree::new();
         tree.file("/proc/meminfo", "Dirty:   4 kB\n");
         let done = write_back(&tree.root(), Duration::from_secs(600), &|| true).unwrap();

@@ -58,7 +58,7 @@ fn contents(path: &Path) -> guard::Contents {
 }
 
 #[test]
-fn plain_device_needs_destroy_and_is_kept_while_the_permit_lives() {
+fn plain_device_needs_destroy_and_is_claimed_by_permit() {
     needs_root!();
     let image = Image::random(8);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -73,7 +73,7 @@ fn plain_device_needs_destroy_and_is_kept_while_the_permit_lives() {
 }
 
 #[test]
-fn facts_of_a_loop_device_lead_to_its_file_and_the_disk() {
+fn loop_device_facts_resolve_to_file_and_disk() {
     needs_root!();
     let image = Image::random(8);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -107,7 +107,7 @@ fn link_to_a_device_keeps_the_path_as_typed() {
 }
 
 #[test]
-fn logical_blocks_of_4096_bytes_are_seen() {
+fn detects_4096_byte_logical_blocks() {
     needs_root!();
     let image = Image::random(8);
     let plain = LoopDevice::on(&image.path(), &["-b", "4096"]);
@@ -120,7 +120,7 @@ fn logical_blocks_of_4096_bytes_are_seen() {
 }
 
 #[test]
-fn read_only_device_is_refused_before_anything_else() {
+fn rejects_read_only_device_first() {
     needs_root!();
     let image = Image::random(1);
     let plain = LoopDevice::on(&image.path(), &["-r"]);
@@ -140,7 +140,7 @@ fn device_without_a_medium_is_refused() {
 }
 
 #[test]
-fn signature_is_named_and_the_mounted_device_refused() {
+fn names_signature_and_rejects_mounted_device() {
     needs_root!("mkfs.ext4");
     let image = Image::random(16);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -155,7 +155,7 @@ fn signature_is_named_and_the_mounted_device_refused() {
 }
 
 #[test]
-fn nothing_can_be_mounted_while_the_permit_lives() {
+fn permit_prevents_mounting() {
     needs_root!("mkfs.ext4");
     let image = Image::random(16);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -182,7 +182,7 @@ fn device_mounted_in_another_namespace_is_refused() {
 }
 
 #[test]
-fn mounted_partition_forbids_the_whole_disk_but_not_its_neighbour() {
+fn mounted_partition_forbids_disk_but_not_neighbour() {
     needs_root!("mkfs.ext4", "addpart", "delpart");
     let image = Image::random(32);
     let disk = LoopDevice::on(&image.path(), &[]);
@@ -268,7 +268,7 @@ fn file_that_backs_a_loop_device_is_refused() {
 }
 
 #[test]
-fn file_that_backs_a_loop_device_is_refused_after_its_name_is_gone() {
+fn rejects_hard_link_to_backing_file_of_loop_device() {
     needs_root!();
     let image = Image::random(8);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -306,7 +306,7 @@ fn loop_device_on_a_loop_device_forbids_the_lower_one() {
 }
 
 #[test]
-fn file_on_xfs_tells_its_alignment_and_what_is_below() {
+fn xfs_file_facts_include_alignment_and_device_below() {
     needs_root!("mkfs.xfs");
     let image = Image::sparse(320);
     let plain = LoopDevice::on(&image.path(), &["-b", "4096"]);
@@ -326,7 +326,7 @@ fn file_on_xfs_tells_its_alignment_and_what_is_below() {
 }
 
 #[test]
-fn ext4_that_only_emulates_direct_io_is_told() {
+fn detects_emulated_direct_io_on_ext4() {
     needs_root!("mkfs.ext4");
     let image = Image::random(32);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -358,7 +358,7 @@ fn file_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn counters_show_exactly_what_was_read() {
+fn counters_match_bytes_read_exactly() {
     needs_root!("dd");
     let image = Image::random(8);
     let plain = LoopDevice::on(&image.path(), &[]);
@@ -381,7 +381,7 @@ fn counters_show_exactly_what_was_read() {
 }
 
 #[test]
-fn environment_holds_the_targets() {
+fn environment_includes_the_targets() {
     needs_root!();
     let image = Image::random(1);
     let plain = LoopDevice::on(&image.path(), &[]);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_read_again_and_again() {
+    fn pipe_input_can_be_read_repeatedly() {
         for limit in [None, Some(5)] {
             let source = piped(limit).unwrap();
             for _ in 0..2 {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_is_too_long_is_refused_with_the_remedies() {
+    fn rejects_too_long_pipe_with_remedies() {
         let text = piped(Some(4)).unwrap_err().to_string();
         for part in ["--spool-limit 4", "raise --spool-limit", "TMPDIR", "store the input in a file"] {
             assert!(text.contains(part), "{text} lacks {part}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_no_input() {
+    fn rejects_endless_inputs() {
         let text = Source::open(Path::new("/dev/zero"), None).unwrap_err().to_string();
         assert!(text.contains("/dev/zero: it is a character device"), "{text}");
         assert!(Source::open(Path::new("/dev/null"), None).is_ok());

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_do_not_fit_leave_no_file() {
+    fn invalid_requests_leave_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.load");
         let written = |requests: &[Request]| write_load(&path, requests.iter().copied()).unwrap_err();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_of_a_load_reads_back() {
+    fn operations_of_a_load_round_trip() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.load");
         let ops = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::WriteZeroes];

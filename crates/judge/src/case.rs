@@ -1,6 +1,6 @@
 //! Input of the detectors.
 
-use crate::Seen;
+use crate::Finding;
 use crate::planned::PlannedRun;
 use crate::samples::Samples;
 use crate::stack::{Bottom, bottoms_of};
@@ -63,7 +63,7 @@ impl Account {
     }
 
     /// Adds a note that the server's memory is invisible, if servers are involved.
-    pub(crate) fn with_servers(&self, seen: Seen) -> Seen {
+    pub(crate) fn with_servers(&self, seen: Finding) -> Finding {
         match self.servers.is_empty() {
             true => seen,
             false => seen.adding("Whether the server had it in its own memory cannot be seen from here."),

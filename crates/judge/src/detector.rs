@@ -1,6 +1,6 @@
 //! A detector: its name, its reach, its relations to other detectors, and its functions. Its numbers are in `thresholds.rs`.
 
-use crate::{Case, PlannedRun, Seen};
+use crate::{Case, Finding, PlannedRun};
 use iosonar_analyze::{Caution, Channel, Detection, DetectorId, Level, Summary};
 use iosonar_plan::{Claim, Plan};
 
@@ -23,9 +23,9 @@ pub struct Detector {
     /// Cautions that need no evidence beside the summary: they stand for its detection, and are made for results without evidence, too.
     pub says: Option<fn(&Summary, &Plan) -> Vec<Caution>>,
     /// Judges a planned run, if the result does not depend on the run; returns `None` if it does not apply.
-    pub predict: Option<fn(&PlannedRun<'_>) -> Option<Seen>>,
+    pub predict: Option<fn(&PlannedRun<'_>) -> Option<Finding>>,
     /// Judges a result; returns `None` if it does not apply.
-    pub detect: fn(&Case<'_>) -> Option<Seen>,
+    pub detect: fn(&Case<'_>) -> Option<Finding>,
 }
 
 /// The highest level of a detector, by claim.
@@ -64,7 +64,7 @@ impl Most {
 
 impl Detector {
     /// The detection for a claim: its level is limited to the highest one there.
-    pub(crate) fn detection(&self, seen: Seen, claim: Claim) -> Detection {
+    pub(crate) fn detection(&self, seen: Finding, claim: Claim) -> Detection {
         let most = self.most.of(claim);
         let level = if seen.level > Level::Unknown { seen.level.min(most) } else { seen.level };
         Detection {

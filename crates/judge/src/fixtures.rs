@@ -19,7 +19,7 @@ struct Machine {
 }
 
 /// State of a run of 64 MiB on it, by counters at its start and at its end.
-struct Seen {
+struct Finding {
     before: Environment,
     after: Environment,
     samples: Vec<(u64, Series, f64)>,
@@ -153,14 +153,14 @@ impl Machine {
     }
 
     /// Captures the machine, lets `run` change it, and captures it again.
-    fn seen(&self, run: impl FnOnce(&Machine)) -> Seen {
+    fn seen(&self, run: impl FnOnce(&Machine)) -> Finding {
         let (root, targets) = (self.root(), [self.target()]);
         let before = environment::capture(&targets, &root);
         let mut sampler = Sampler::of_machine(&targets, &root);
         let mut samples = self.sample(&mut sampler, 0);
         run(self);
         samples.extend(self.sample(&mut sampler, 60_000_000_000));
-        Seen { before, after: environment::capture(&targets, &root), samples }
+        Finding { before, after: environment::capture(&targets, &root), samples }
     }
 
     fn sample(&self, sampler: &mut Sampler, time_ns: u64) -> Vec<(u64, Series, f64)> {
@@ -173,7 +173,7 @@ impl Machine {
     }
 }
 
-impl Seen {
+impl Finding {
     /// Adds requests of 64 MiB.
     fn with(self, lab: Lab) -> Lab {
         lab.on_machine(self.before, self.after, self.samples).issuing(1e9, 0.0)
@@ -200,7 +200,7 @@ fn level(lab: &Lab, id: DetectorId) -> Level {
 }
 
 #[test]
-fn nvme_is_identified_and_its_bytes_are_accounted_for() {
+fn identifies_nvme_and_accounts_for_its_bytes() {
     let target = Machine::nvme().target();
     let device = device_of(&target).unwrap();
     assert_eq!(
@@ -220,7 +220,7 @@ fn nvme_is_identified_and_its_bytes_are_accounted_for() {
 
 /// Persistent memory shares its major number with NVMe.
 #[test]
-fn persistent_memory_is_memory() {
+fn classifies_persistent_memory_as_memory() {
     let machine = Machine::new("259:0 / / rw,relatime shared:1 - ext4 /dev/pmem0 rw");
     let directory = "devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0012:00/ndbus0/region0/namespace0.0/block/pmem0";
     machine.tree.device(directory, "pmem0", "259:0", 4_194_304);
@@ -230,7 +230,7 @@ fn persistent_memory_is_memory() {
 }
 
 #[test]
-fn nvme_with_a_volatile_cache_is_told_from_one_that_was_flushed() {
+fn distinguishes_unflushed_from_flushed_nvme_cache() {
     let without = Machine::nvme().seen(|machine| machine.nvme_counts(0, 64 * MIB, 0)).writing();
     assert_eq!(level(&without, DetectorId::VolatileCache), Level::Info);
     let with = Machine::nvme().seen(|machine| machine.nvme_counts(0, 64 * MIB, 7)).writing();
@@ -239,7 +239,7 @@ fn nvme_with_a_volatile_cache_is_told_from_one_that_was_flushed() {
 }
 
 #[test]
-fn scsi_disks_of_old_kernels_count_no_flushes_and_nobody_guesses_them() {
+fn flushes_are_unknown_on_scsi_disks_of_old_kernels() {
     let lab = Machine::scsi(2048).seen(|_| ()).writing();
     assert_eq!(level(&lab, DetectorId::VolatileCache), Level::Unknown);
     assert_eq!(
@@ -250,7 +250,7 @@ fn scsi_disks_of_old_kernels_count_no_flushes_and_nobody_guesses_them() {
 }
 
 #[test]
-fn scsi_partitions_inside_of_a_physical_block_are_told() {
+fn reports_misaligned_scsi_partition() {
     let target = Machine::scsi(2048).target();
     let names: Vec<&str> = target.devices().iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["sda1", "sda"]);
@@ -279,14 +279,14 @@ fn nfs_counts(machine: &Machine, read: u64, written: u64) {
     machine.tree.file("/proc/self/mountstats", &text);
 }
 
-fn nfs(read: u64, written: u64) -> Seen {
+fn nfs(read: u64, written: u64) -> Finding {
     let machine = Machine::new(NFS);
     nfs_counts(&machine, 0, 0);
     machine.seen(|machine| nfs_counts(machine, read, written))
 }
 
 #[test]
-fn bytes_of_an_nfs_server_close_the_account() {
+fn nfs_server_bytes_account_for_all_reads() {
     let read = nfs(64 * MIB, 0).reading();
     let seen = of(&read, DetectorId::ReadsNotFromDevice);
     assert_eq!(seen.level, Level::Ok, "{seen:?}");
@@ -308,8 +308,8 @@ fn bytes_of_an_nfs_server_close_the_account() {
 }
 
 #[test]
-fn nfs_through_the_page_cache_is_told_where_a_device_is_claimed() {
-    let buffered = |seen: Seen| seen.with(Lab::new().buffered().latency_ns(90_000).reads(1_024, 65_536));
+fn reports_cached_nfs_when_claiming_device() {
+    let buffered = |seen: Finding| seen.with(Lab::new().buffered().latency_ns(90_000).reads(1_024, 65_536));
     let claimed = buffered(nfs(64 * MIB, 0)).claiming(Claim::Device);
     assert_eq!(level(&claimed, DetectorId::ReadsNotFromDevice), Level::Caution);
     let as_it_is = buffered(nfs(64 * MIB, 0)).claiming(Claim::Filesystem);
@@ -317,7 +317,7 @@ fn nfs_through_the_page_cache_is_told_where_a_device_is_claimed() {
 }
 
 #[test]
-fn nfs_is_not_observable_and_never_fake() {
+fn nfs_is_unobservable_but_never_fake() {
     let seen = Machine::new(NFS).seen(|_| ());
     // Faster than any device and with nothing counted: it may be a cache, or a fast server.
     let lab = seen.with(Lab::new().latency_ns(700).reads(20_000, 4096));
@@ -331,7 +331,7 @@ fn nfs_is_not_observable_and_never_fake() {
 
 /// The thirteenth lie of spec 2.3: an idle machine under pressure.
 #[test]
-fn pressure_of_an_idle_machine_disturbs_nobody() {
+fn pressure_of_idle_machine_is_no_disturbance() {
     let machine = Machine::nvme();
     let pressure = "some avg10=18.42 avg60=17.90 avg300=16.31 total=";
     machine.tree.file("/proc/pressure/cpu", &format!("{pressure}123456789\n"));
@@ -344,7 +344,7 @@ fn pressure_of_an_idle_machine_disturbs_nobody() {
 }
 
 #[test]
-fn cpu_limits_of_control_groups_version_2_are_told_where_they_were_used_up() {
+fn reports_exhausted_cgroup_v2_cpu_limits() {
     let limited = || {
         let stat = "usage_usec 7123456\nuser_usec 5123456\nsystem_usec 2000000\nnr_periods 100\nnr_throttled 3\nthrottled_usec 81234\n";
         Machine::nvme().cgroup(&[
@@ -367,7 +367,7 @@ fn cpu_limits_of_control_groups_version_2_are_told_where_they_were_used_up() {
 }
 
 #[test]
-fn io_limits_of_control_groups_version_2_are_told_where_they_were_measured() {
+fn reports_reached_cgroup_v2_io_limits() {
     // 64 MiB in 92 ms are 728 MB/s.
     let at = |line: &str| Machine::nvme().cgroup(&[("io.max", line)]).seen(|_| ()).reading();
     let lab = at("259:0 rbps=728000000 wbps=max riops=max wiops=max\n");
@@ -383,7 +383,7 @@ fn io_limits_of_control_groups_version_2_are_told_where_they_were_measured() {
 }
 
 #[test]
-fn stolen_time_is_told() {
+fn reports_steal_time() {
     let with = |steal: u64| {
         Machine::nvme()
             .seen(|machine| {
@@ -397,7 +397,7 @@ fn stolen_time_is_told() {
 }
 
 #[test]
-fn heat_and_governors_are_told() {
+fn reports_thermal_throttling_and_governor_changes() {
     let heat = |machine: &Machine, count: u64| {
         for cpu in 0..2 {
             machine.tree.file(

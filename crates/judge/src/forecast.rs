@@ -53,7 +53,7 @@ mod tests {
     use iosonar_analyze::DetectorId;
 
     #[test]
-    fn what_the_probe_has_shown_is_told_before_the_run_and_symptoms_are_not() {
+    fn forecast_reports_probe_findings_but_no_symptoms() {
         let ids = |lab: &Lab| lab.predicted().iter().map(|one| one.id).collect::<Vec<DetectorId>>();
         let cached =
             |lab: Lab| lab.reads(100, 4096).reread((155_000, 48_000, 290, 10), (300_000, 60_000, 200, 5));

@@ -43,7 +43,7 @@ pub use forecast::predict;
 pub use planned::{PlannedRun, PlannedTarget};
 pub use quiet::{OthersUse, use_by_others};
 pub use samples::Samples;
-pub use seen::Seen;
+pub use seen::Finding;
 pub use signs::{Growth, Sign, signs};
 pub use stack::{Bottom, bottoms, bottoms_of, device_of, why_not_reread};
 pub use thresholds::THRESHOLDS_VERSION;

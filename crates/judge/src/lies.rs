@@ -17,7 +17,7 @@ fn level(lab: &Lab, id: DetectorId) -> Level {
 
 /// Lie 1: process and loop device have counted all, and the disk below has seen nothing.
 #[test]
-fn a_loop_device_that_reads_a_cached_file_is_judged_by_the_disk_below() {
+fn judges_loop_device_by_underlying_disk() {
     let counted = || lab().process_read(READ).device_read("loop0", READ);
     let cached = counted().on_loop(false).device_read("vda", 0);
     assert_eq!(level(&cached, DetectorId::ReadsNotFromDevice), Level::Fail);
@@ -28,7 +28,7 @@ fn a_loop_device_that_reads_a_cached_file_is_judged_by_the_disk_below() {
 
 /// Lie 2: a zram that was never written counts all bytes that are read.
 #[test]
-fn counters_of_memory_prove_nothing() {
+fn ignores_counters_of_memory_devices() {
     let zram = lab().process_read(READ).device_read("zram1", READ).on_device("zram1", "zram");
     assert_eq!(level(&zram, DetectorId::ReadsNotFromDevice), Level::Unknown);
     assert_eq!(zram.judgement().verdict, Verdict::Fake);
@@ -38,7 +38,7 @@ fn counters_of_memory_prove_nothing() {
 
 /// Lie 3: below FUSE and NFS honest reads are not counted either.
 #[test]
-fn reads_that_nobody_counts_are_unknown() {
+fn uncounted_reads_are_unknown() {
     for kind in ["fuse.bindfs", "nfs4", "cifs", "9p", "virtiofs"] {
         let served = lab().process_read(0).on_file_system(kind, "");
         assert_eq!(level(&served, DetectorId::ReadsNotFromDevice), Level::Unknown, "{kind}");
@@ -50,7 +50,7 @@ fn reads_that_nobody_counts_are_unknown() {
 
 /// Lie 8: write_bytes is 33 times too high if pages belong to large folios.
 #[test]
-fn what_the_kernel_counts_as_written_by_a_process_is_not_used() {
+fn ignores_process_write_bytes() {
     let written = |process: u64, device: u64| {
         let lab = Lab::new().writes(1_000, 65_536).on_file_system("ext4", "vda");
         lab.process_written(process).device_written("vda", device)
@@ -63,7 +63,7 @@ fn what_the_kernel_counts_as_written_by_a_process_is_not_used() {
 
 /// Lie 10: `queue/iostats` of a device is 0: its counters stand still, or, on zram, count nevertheless.
 #[test]
-fn counters_that_are_switched_off_are_unknown() {
+fn disabled_counters_are_unknown() {
     let blind = lab().process_read(READ).device_read("vda", 0).on_disk("vda").iostats(false);
     assert_eq!(level(&blind, DetectorId::ReadsNotFromDevice), Level::Unknown);
     assert_eq!(blind.judgement().verdict, Verdict::Care);
@@ -75,7 +75,7 @@ fn counters_that_are_switched_off_are_unknown() {
 
 /// Lie 11: a process also reads its own program, which has been counted for it.
 #[test]
-fn what_else_the_process_has_read_does_not_hide_what_came_from_memory() {
+fn other_process_reads_do_not_hide_cached_reads() {
     let paging = 11 << 20;
     let cached = lab().process_read(READ + paging).device_read("vda", paging).on_disk("vda");
     assert_eq!(level(&cached, DetectorId::ReadsNotFromDevice), Level::Fail);

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_others_use_is_not_quiet() {
+    fn device_used_by_others_is_not_idle() {
         // A file system that initialises itself, from the specification: 124 writes a second without any other activity.
         let busy = &use_by_others(&look(10.0, 5.0, 100.0), &look(10.0, 253.0, 130.0), 2.0)[0];
         assert_eq!((busy.requests_per_second, busy.busy, busy.disturbs()), (124.0, 0.015, true));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_counters_is_not_told() {
+    fn skips_devices_without_counters() {
         assert_eq!(use_by_others(&[], &[], 1.0), []);
     }
 }

@@ -189,7 +189,7 @@ fn detection_rates() {
 }
 
 #[test]
-fn cautions_appear_where_they_should_and_nowhere_else() {
+fn cautions_appear_exactly_where_expected() {
     let seeds = 40;
     for scenario in SCENARIOS {
         for (detector, least, most) in scenario.expected {

@@ -106,7 +106,7 @@ mod tests {
     use iosonar_evidence::OwnUse;
 
     #[test]
-    fn a_counter_that_leaps_shows_when() {
+    fn locates_counter_jumps_in_time() {
         let series = Series::Own(OwnUse::Read);
         let steepest = |values: &[f64]| {
             let mut samples = Samples::default();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_from_the_first_sample_to_the_last() {
+    fn growth_spans_first_to_last_sample() {
         let mut samples = Samples::default();
         let series = Series::Own(OwnUse::Read);
         samples.add(1, &series, 100.0);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_the_device_sees_alone_has_no_signs() {
+    fn undisturbed_run_has_no_signs() {
         assert_eq!(signs(&growth(64e6, Some(64e6))), []);
         // Requests in flight at the borders of a second, and invisible devices.
         assert_eq!(signs(&growth(64e6, Some(60e6))), []);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_device_does_not_see_and_what_others_do_is_told() {
+    fn reports_missing_device_share_and_foreign_io() {
         assert_eq!(signs(&growth(64e6, Some(1.28e6)))[0].to_string(), "on device 2 %");
         // Below a file system others have files, too.
         let beside = growth(64e6, Some(128e6));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_others_have_is_told() {
+    fn reports_cpu_limit_and_steal() {
         let disturbed =
             Growth { periods: 10.0, throttled_periods: 9.0, stolen_ticks: 20.0, ..growth(64e6, Some(64e6)) };
         let texts: Vec<String> = signs(&disturbed).iter().map(Sign::to_string).collect();

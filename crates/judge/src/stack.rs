@@ -304,7 +304,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn what_is_in_memory_is_not_read_twice_to_find_a_cache_below() {
+    fn skips_reread_probe_for_data_in_memory() {
         let why = |lab: Lab| why_not_reread(lab.facts());
         assert_eq!(why(Lab::new().on_file_system("tmpfs", "")).unwrap(), "its data is in memory (tmpfs)");
         assert_eq!(why(Lab::new().on_device("ram0", "ramdisk")).unwrap(), "its data is in memory (ramdisk)");

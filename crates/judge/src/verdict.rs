@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_run_is_trustworthy_and_says_why() {
+    fn clean_run_is_trustworthy_with_reasons() {
         let judgement = clean().judgement();
         assert_eq!(judgement.verdict, Verdict::Trustworthy, "{judgement:?}");
         let expected = "trustworthy: 100 % of the bytes read came from vda; The level stayed the same; Nobody else used vda";
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_hides_its_symptoms_and_what_is_so_by_definition_is_fake() {
+    fn cause_hides_symptoms_and_definitional_failure_is_fake() {
         let lab = Lab::new()
             .latency_ns(700)
             .reads(40_000, 4096)
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_neither_trusted_nor_called_fake() {
+    fn unobservable_run_is_read_with_care() {
         let lab = Lab::new()
             .latency_ns(700)
             .reads(40_000, 4096)
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_what_it_claims_has_no_cautions() {
+    fn run_matching_its_claim_has_no_cautions() {
         let cached =
             Lab::new().latency_ns(700).reads(40_000, 4096).on_file_system("tmpfs", "").cpu(1_000.0, 0.0);
         let judgement = cached.claiming(Claim::Cache).judgement();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn one_statistical_failure_is_no_proof() {
+    fn single_statistical_failure_is_not_fake() {
         let lab =
             Lab::new().latency_ns(1_000_000).reads(20_000, 4096).latency_ns(3_500_000).reads(6_000, 4096);
         let lab = lab.on_disk("vda").process_read(106_496_000).device_read("vda", 106_496_000);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn known_effects_fall_silent_where_they_are_small_beside_the_spread() {
+    fn effects_small_against_spread_are_info() {
         let judgement = clean().delivered_share(0.97).judgement();
         let behind = judgement.of(DetectorId::CannotKeepUp).unwrap();
         assert_eq!(behind.level, Level::Caution);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_a_figure_fake_is_named_first() {
+    fn verdict_names_fake_causes_first() {
         let lab =
             Lab::new().latency_ns(1_000_000).reads(20_000, 4096).latency_ns(400_000).reads(20_000, 4096);
         let lab = lab.on_loop(false).process_read(163_840_000).device_read("loop0", 163_840_000);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_the_generators_where_it_had_no_cpu_for_as_long() {
+    fn attributes_stall_to_generator_without_cpu() {
         let stalled = || {
             Lab::new()
                 .latency_ns(1_000_000)
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_cpu_explains_only_what_it_accounts_for() {
+    fn cpu_disturbance_explains_only_its_share() {
         let behind = |share: f64, waited_ns: f64| {
             let lab = clean().delivered_share(share).issuing(1e9, waited_ns);
             let judgement = lab.judgement();

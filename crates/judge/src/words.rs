@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_as_exact_as_they_need_to_be() {
+    fn numbers_have_adequate_precision() {
         assert_eq!(
             [0.0005, 0.093, 0.9997, 1.0, 0.25].map(percent),
             ["0.05 %", "9.3 %", "100 %", "100 %", "25 %"]

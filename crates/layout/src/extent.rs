@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_become_kinds() {
+    fn maps_fiemap_flags_to_kinds() {
         for (flags, kind, words) in [
             (0x1, Kind::Written, ""),
             (0x7, Kind::Delalloc, "delalloc"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_blocks_has_no_address() {
+    fn extents_without_blocks_have_no_address() {
         assert_eq!(Extent::new(0, 0, 4096, 0x7).address, None);
         assert_eq!(Extent::new(0, 7777, 100, 0x200).address, None);
         assert_eq!(Extent::new(0, 0, 4096, 0).address, None);

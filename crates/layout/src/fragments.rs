@@ -45,7 +45,7 @@ mod tests {
     proptest! {
         /// Blocks of a file at arbitrary addresses, some without one: as many fragments as the figures count, and each byte in one.
         #[test]
-        fn fragments_are_those_of_the_figures(blocks in proptest::collection::vec((0u64..3, 1u64..6, 0u32..9), 0..60)) {
+        fn fragments_match_the_figures(blocks in proptest::collection::vec((0u64..3, 1u64..6, 0u32..9), 0..60)) {
             let mut scan = Scan::new(1 << 30, 4096, None, true);
             let (mut offset, mut address) = (0, 1 << 20);
             for (hole, gap, kind) in blocks {

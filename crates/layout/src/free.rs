@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fragments_leave_the_rest_of_their_range() {
+    fn reports_free_bytes_left_after_each_fragment() {
         let ranges = [4096..16_384, 65_536..131_072];
         let at = |address, bytes| Fragment { offset: 0, address, bytes };
         let fragments = [at(4096, 8192), at(65_536, 65_536), at(8192, 16_384), at(0, 4096), at(1 << 20, 1)];

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_every_sum_with_its_unit() {
+    fn json_contains_every_sum_with_unit() {
         let groups = Some(Groups { count: 4, bytes: 1 << 20 });
         let volume = Volume {
             kind: "xfs".into(),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn preallocation_beyond_the_end_is_no_data() {
+    fn preallocation_beyond_end_of_file_is_no_data() {
         let (figures, rows, beyond) =
             scan(10_000, &[(0, 1 << 20, 8192, 0), (8192, (1 << 20) + 8192, 1 << 16, UNWRITTEN)]);
         assert_eq!((rows.len(), beyond.len()), (2, 1));
@@ -149,7 +149,7 @@ mod tests {
 
     /// Three mapping records, one fragment; then a backward step, and encoded ones, which are no fragments.
     #[test]
-    fn both_counts() {
+    fn counts_records_and_fragments() {
         let block = |file: u64, disk: u64, flags| (file * 4096, (100 + disk) * 4096, 4096, flags);
         let (figures, ..) = scan(3 * 4096, &[block(0, 0, UNWRITTEN), block(1, 1, 0), block(2, 2, UNWRITTEN)]);
         assert_eq!((figures.records, figures.fragments, figures.gap_bytes), (3, 1, 0));
@@ -186,7 +186,7 @@ mod tests {
         /// Rows cover the file without gap or overlap, whatever the file system reports, and the counts are those of
         /// the rows.
         #[test]
-        fn rows_cover_the_file_and_are_what_is_counted(size in 0u64..500_000, extents in extents()) {
+        fn rows_cover_the_file_and_match_the_counts(size in 0u64..500_000, extents in extents()) {
             let (figures, rows, beyond) = scan(size, &extents);
             let end = size.next_multiple_of(4096);
             let mut at = 0;

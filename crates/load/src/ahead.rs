@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_comes_in_order() {
+    fn delivers_requests_in_order() {
         let mut ahead = ReadAhead::start(|| Ok(Box::new(Counter(0)))).unwrap();
         assert!(ahead.prime(Duration::from_secs(60)));
         assert!(matches!(ahead.poll(), Ok(Next::Item(Item { sequence: 0, .. }))));

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_survive_coarser_steps() {
+    fn coarser_steps_keep_all_counts() {
         let mut demand = Demand::default();
         (0..10_000u64).for_each(|i| demand.add(Nanos(i * 10_000_000)));
         assert!(demand.counts.len() <= STEPS);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_uniform_whatever_seed_stream_and_purpose() {
+    fn draws_are_uniform_for_any_seed_stream_and_purpose() {
         for seed in 0..4 {
             for stream in 0..4 {
                 for purpose in [Purpose::Address, Purpose::Size, Purpose::Arrival] {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_independent() {
+    fn neighbouring_draws_are_independent() {
         let of = |seed, stream, purpose| Draws::new(seed, stream, purpose);
         let base = of(1, 1, Purpose::Address);
         for other in [of(2, 1, Purpose::Address), of(1, 2, Purpose::Address), of(1, 1, Purpose::Size), base] {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_no_neighbour_of_another() {
+    fn series_do_not_overlap() {
         let draws = Draws::new(1, 0, Purpose::Address);
         let mut all: Vec<u64> = (0..1000)
             .flat_map(|i| {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_interval_is_open() {
+    fn unit_interval_excludes_its_ends() {
         assert!(unit(0) > 0.0 && unit(u64::MAX) < 1.0);
         assert!(exponential(u64::MAX) >= 0.0 && exponential(0) < 40.0);
     }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_follows_every_so_many_writes() {
+    fn flushes_after_every_n_writes() {
         let all = items(0, 8, 0, 1);
         assert_eq!(all.len(), 112);
         for (number, item) in (0..).zip(&all) {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_count_their_own_writes_and_share_no_number() {
+    fn jobs_flush_by_own_writes_with_unique_sequence_numbers() {
         let shares = [0, 1, 2].map(|job| items(0, 4, job, 3));
         let mut numbers: Vec<u64> = shares.iter().flatten().map(|item| item.sequence).collect();
         let total = numbers.len();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_generated_can_be_replayed_and_comes_from_its_seed() {
+    fn generated_load_is_seeded_and_replayable() {
         for shape in [Shape::Bursts { growth: 10 }, Shape::Mixed { rate: 200 }] {
             let spec =
                 Spec { shape, duration: Nanos::from_secs(12), sectors: 20_000, read_percent: 60, seed: 3 };

@@ -375,7 +375,7 @@ impl Changes {
         let all = Decimal::whole(100).parts().saturating_sub(generator.read_percent.parts());
         let discards = generator.discard_percent.parts();
         let dataless = discards.saturating_add(generator.zeroes_percent.parts());
-        generator.has_dataless_changes().then_some(Changes { draws, all, discards, dataless })
+        generator.has_discards_or_zeroes().then_some(Changes { draws, all, discards, dataless })
     }
 
     fn op(&self, number: u64) -> Op {

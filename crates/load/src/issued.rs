@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_a_request_counts() {
+    fn hash_covers_each_part_of_a_request() {
         let hashes = [
             of(&[]),
             of(&[(0, 1, Op::Read, BLOCK)]),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_and_what_writes_ask_for_count() {
+    fn hash_covers_operation_and_durability() {
         let all = [Durability::NONE, Durability::FUA, Durability::PREFLUSH];
         let of = |op, durability| {
             let mut hash = IssuedHash::default();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_cancel_out() {
+    fn hashes_of_neighbours_do_not_cancel() {
         // Requests that swap their addresses are other requests, for every pair of small numbers.
         let at = |offset| Extent { offset, length: 512 };
         for a in 0..40 {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_parts_do_not_count() {
+    fn hash_ignores_order_and_partition() {
         let requests: Vec<_> =
             (0..100).map(|i| (0, i, Op::Read, Extent { offset: i * 512, length: 512 })).collect();
         let (even, odd): (Vec<_>, Vec<_>) = requests.iter().partition(|r| r.1 % 2 == 0);

@@ -48,7 +48,7 @@ mod tests {
     use iosonar_plan::{ByteSize, Generator, Order};
 
     #[test]
-    fn own_requests_keep_their_order_and_nothing_follows_the_last() {
+    fn own_requests_keep_order_and_end_the_sequence() {
         let generator = Generator::new(Order::Sequential, ByteSize(4096));
         let generated = Generated::new(&generator, &Setting::alone(10 * 4096, 1), None).unwrap();
         let extra = ExtraReads { every: 5, size: ByteSize(1) };

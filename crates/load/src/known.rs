@@ -65,13 +65,13 @@ impl Known {
     }
 
     /// Whether data is discarded or zeroed; false where unknown.
-    pub fn has_dataless_changes(&self) -> bool {
+    pub fn has_discards_or_zeroes(&self) -> bool {
         match self {
             Known::Trace(load, facts) => {
                 let count = facts.as_ref().map_or(0, |facts| facts.discards + facts.write_zeroes);
                 load.discard == IssuePolicy::Issue && count > 0
             }
-            Known::Generated { generator, .. } => generator.has_dataless_changes(),
+            Known::Generated { generator, .. } => generator.has_discards_or_zeroes(),
         }
     }
 
@@ -79,7 +79,7 @@ impl Known {
     pub fn writes(&self) -> bool {
         match self {
             Known::Trace(_, facts) => {
-                facts.as_ref().is_none_or(|facts| facts.writes > 0) || self.has_dataless_changes()
+                facts.as_ref().is_none_or(|facts| facts.writes > 0) || self.has_discards_or_zeroes()
             }
             Known::Generated { list: Some(list), .. } => list.iter().any(|entry| entry.op == Op::Write),
             Known::Generated { generator, .. } => generator.writes(),
@@ -227,7 +227,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn a_pass_takes_until_its_last_request_or_its_end_by_time() {
+    fn pass_lasts_until_last_request_or_time_limit() {
         let rate = Pace::Rate { iops: Decimal::whole(10), process: Process::Constant };
         let span = |pace, size, stop| {
             let generator = Generator { pace, stop, ..Generator::new(Order::Random, ByteSize(4096)) };

@@ -27,14 +27,14 @@ mod tests {
 
     /// As traced from IOzone 3.471.
     #[test]
-    fn orders_are_those_of_iozone() {
+    fn orders_match_iozone() {
         assert_eq!(order(16).unwrap()[..], [3, 15, 8, 1, 12, 9, 7, 2, 5, 0, 6, 10, 14, 13, 4, 11]);
         assert_eq!(order(4).unwrap()[..], [0, 3, 1, 2]);
         assert_eq!(order(1).unwrap()[..], [0]);
     }
 
     #[test]
-    fn each_block_is_there_once_and_too_many_are_refused() {
+    fn each_block_occurs_once_and_too_many_are_rejected() {
         let mut all = order(100_003).unwrap().to_vec();
         all.sort_unstable();
         assert!((0..).zip(&all).all(|(place, block)| place == *block));

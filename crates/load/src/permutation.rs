@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_index_goes_somewhere_else(length in 1u64..5000, key: u64) {
+        fn permutation_is_a_bijection(length in 1u64..5000, key: u64) {
             let permutation = Permutation::new(length, key);
             let mut seen = vec![false; length as usize];
             for index in 0..length {
@@ -108,14 +108,14 @@ mod tests {
         }
 
         #[test]
-        fn long_ones_stay_inside(length in 1u64.., key: u64, index: u64) {
+        fn long_permutations_stay_in_range(length in 1u64.., key: u64, index: u64) {
             let permutation = Permutation::new(length, key);
             prop_assert!(permutation.at(index % length) < length);
         }
     }
 
     #[test]
-    fn the_domain_is_hardly_larger_than_the_length() {
+    fn domain_is_barely_larger_than_length() {
         for length in [1, 2, 3, 1000, 1 << 20, (1 << 20) + 1, (1 << 40) - 1, u64::MAX >> 1] {
             let p = Permutation::new(length, 1);
             let domain = u128::from(p.rows) << p.column_bits;
@@ -145,7 +145,7 @@ mod tests {
 
     /// In one long permutation, successive places fall into a grid without a lattice, at every distance.
     #[test]
-    fn one_permutation_has_no_lattice() {
+    fn permutation_shows_no_lattice() {
         for (length, key) in [(1 << 16, 3), (100_003, 4), (1 << 30, 5), ((1 << 40) + 12_345, 6)] {
             let p = Permutation::new(length, mix(key));
             let count = length.min(200_000);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn low_bits_and_steps_are_random_too() {
+    fn low_bits_and_steps_are_random() {
         let p = Permutation::new(1 << 30, 7);
         let at: Vec<u64> = (0..100_000).map(|i| p.at(i)).collect();
         let mut bits = vec![0; 256];

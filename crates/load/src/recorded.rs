@@ -350,7 +350,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_shift_is_what_blkreplay_does() {
+    fn backward_shift_matches_blkreplay() {
         let want = [(0, 8), (1500, 16), (1500, 24), (2250, 32), (2250, 40), (3150, 48), (3150, 56)];
         let shifts = Arc::new(Mutex::new(Vec::new()));
         let told = shifts.clone();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_half_open_and_takes_fractions() {
+    fn window_is_half_open_and_accepts_fractions() {
         let text = lines(&[("0.5", 1), ("1.999999999", 2), ("2", 3), ("3.5", 4), ("4", 5)]);
         let dues = |start: &str, end: Option<&str>| {
             let mut l = load(Backward::Refuse);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn backward_is_refused_with_its_line_or_sorted() {
+    fn backward_times_are_rejected_with_line_or_sorted() {
         let text = lines(&[("2", 1), ("1", 2), ("2", 3), ("0.5", 4)]);
         let error = run(&text, &load(Backward::Refuse)).unwrap_err().to_string();
         assert!(error.contains("line 2") && error.contains("--backward sort"), "{error}");
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_ends_the_reading_unless_skipped() {
+    fn bad_line_ends_reading_unless_skipped() {
         let text = format!("{}1 ; 2 ; 3\n{}", lines(&[("0", 1)]), lines(&[("1", 2)]));
         assert!(run(&text, &load(Backward::Refuse)).unwrap_err().to_string().contains("line 2"));
         let skipping = TraceReplay { skip_bad: true, ..load(Backward::Refuse) };
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rising_rate_ends_where_it_has_risen() {
+    fn replay_ends_with_its_rising_rate() {
         let rising = Rising { from: 1, to: 3, over: Nanos::from_secs(2), shape: RisingShape::Linear };
         let load = TraceReplay { pace: LoadPace::Rising(rising), ..load(Backward::Refuse) };
         let text = lines(&[("5", 1), ("6", 2), ("6", 3), ("9", 4), ("10", 5)]);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_come_at_their_places_or_are_left_out() {
+    fn flushes_are_issued_in_place_or_dropped() {
         let text =
             "0 ; 8 ; 8 ; W ; 0 ; 0\n# flush ; 1\n# not a request\n1 ; 16 ; 8 ; WPF ; 0 ; 0\n# flush ; 2.5\n";
         let of = |flush| {
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn as_soon_as_possible_keeps_the_loads_time_beside() {
+    fn asap_keeps_the_trace_time() {
         let asap = TraceReplay { pace: LoadPace::Asap, ..load(Backward::Refuse) };
         let text = lines(&[("5", 1), ("6", 2)]);
         let mut source = Recorded::new(Text::of(&text), &asap, |_| {}).unwrap();
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_come_first_then_the_window_and_what_runs_backward() {
+    fn applies_filters_then_window_then_backward_policy() {
         let text = lines(&[("1", 8), ("2", 16), ("3", 24), ("4", 32)]);
         let mut l = behind("shift:10 | reverse", load(Backward::Refuse));
         l.window = Window { start: Nanos::from_secs(12), end: Some(Nanos::from_secs(14)) };
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_knows_what_filters_leave() {
+    fn scan_reflects_filtered_requests() {
         let text = lines(&[("1", 8), ("2", 16), ("3", 24), ("4", 32)]);
         let mut l = behind("sample:2 | resize:4 | spread:100,align=1 | reverse", load(Backward::Refuse));
         l.window.start = Nanos::from_secs(2);
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_empty_cannot_be_replayed() {
+    fn rejects_requests_resized_to_zero() {
         let error = run(&lines(&[("1", 8)]), &behind("resize:0.1", load(Backward::Refuse))).unwrap_err();
         assert!(error.to_string().starts_with("line 1: after the filters its length is 0"), "{error}");
     }

@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sorts_stably_whatever_is_spilled(times in proptest::collection::vec(0u64..20, 0..400), run in 1usize..50) {
+        fn sorts_stably_with_any_spilling(times in proptest::collection::vec(0u64..20, 0..400), run in 1usize..50) {
             let request = |(i, time): (usize, &u64)| TimedRequest {
                 line: i as u64,
                 time: Nanos(*time),

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layouts_are_those_of_the_kernel() {
+    fn struct_layouts_match_the_kernel() {
         assert_eq!((size_of::<Iocb>(), size_of::<IoEvent>()), (64, 32));
         assert_eq!(std::mem::offset_of!(Iocb, memory), 24);
         assert_eq!(std::mem::offset_of!(Iocb, offset), 40);
@@ -232,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_in_memory_is_the_one_that_is_known() {
+    fn recognizes_the_kernel_aio_ring() {
         let aio = Aio::new(tempfile::tempfile().unwrap(), 4).unwrap();
         assert!(aio.ring_known && aio.is_empty());
     }
 
     #[test]
-    fn too_many_requests_name_the_limit() {
+    fn exceeding_aio_max_nr_names_the_limit() {
         let error = Aio::new(tempfile::tempfile().unwrap(), u32::MAX).err().map(|e| e.to_string());
         assert!(error.is_some());
         let text = explain(io::Error::from_raw_os_error(libc::EAGAIN)).to_string();

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_missing_is_an_answer() {
+    fn missing_library_is_reported() {
         let Err(error) = load(c"libno-such-thing.so.1") else { panic!("loaded") };
         assert!(
             error.to_string().starts_with("libblkid is not installed, which names signatures"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_tiny_and_strange_files_hold_nothing() {
+    fn finds_no_signature_in_empty_tiny_or_special_files() {
         if library().is_err() {
             println!("SKIPPED: libblkid is not installed");
             return;
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn several_signatures_are_all_found() {
+    fn finds_all_of_several_signatures() {
         if library().is_err() {
             println!("SKIPPED: libblkid is not installed");
             return;

@@ -78,14 +78,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layout_is_that_of_the_kernel() {
+    fn struct_layout_matches_the_kernel() {
         assert_eq!(size_of::<UserTraceSetup>(), 72);
         assert_eq!(std::mem::offset_of!(UserTraceSetup, buf_size), 36);
         assert_eq!(std::mem::offset_of!(UserTraceSetup, start_lba), 48);
     }
 
     #[test]
-    fn what_is_no_block_device_is_refused() {
+    fn rejects_non_block_devices() {
         let file = tempfile::tempfile().unwrap();
         assert!(setup(&file, 0, 4096, 4).is_err());
         assert!(start(&file).is_err() && stop(&file).is_err() && teardown(&file).is_err());

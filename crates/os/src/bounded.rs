@@ -146,7 +146,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn a_file_is_read_up_to_the_limit() {
+    fn reads_a_file_up_to_the_limit() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"words").unwrap();
         assert_eq!(read_text(file.path(), 5).unwrap(), "words");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_read_up_to_the_limit() {
+    fn reads_a_pipe_up_to_the_limit() {
         for (limit, fits) in [(5, true), (4, false)] {
             let (reader, mut writer) = std::io::pipe().unwrap();
             writer.write_all(b"words").unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_not_read() {
+    fn refuses_endless_files() {
         assert!(matches!(read(Path::new("/dev/zero"), 1), Err(Unread::Kind(Kind::CharacterDevice))));
         assert_eq!(read(Path::new("/dev/null"), 0).unwrap(), b"");
         assert!(matches!(read(Path::new("/"), 1), Err(Unread::Kind(Kind::Directory))));

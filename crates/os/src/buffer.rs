@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn more_memory_than_there_is_is_an_error() {
+    fn exceeding_memory_is_an_error() {
         for bytes in [usize::MAX, 1 << 60] {
             assert_eq!(Region::map(bytes, false).unwrap_err().raw_os_error(), Some(libc::ENOMEM));
         }

@@ -284,7 +284,7 @@ mod tests {
     const HALF: u64 = 1 << 31;
 
     #[test]
-    fn a_corrected_line_is_continuous_and_arrives() {
+    fn clock_correction_is_continuous_and_converges() {
         let line = Line { count: 0, ns: 1_000, rate: HALF };
         // 100 us ahead after a second, and the true rate is unchanged.
         let pair = Pair { count: 2 * SECOND, ns: 1_000 + SECOND - 100_000 };
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn time_never_goes_back_and_follows_a_jump_forward() {
+    fn clock_never_runs_backward_and_follows_forward_jumps() {
         let line = Line { count: 0, ns: 0, rate: HALF };
         let asleep = line.corrected(Pair { count: 100, ns: 5 * SECOND }, HALF);
         assert_eq!(asleep.at(100), 5 * SECOND);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_close_to_the_kernels_clock_and_goes_on_while_it_is_corrected() {
+    fn clock_tracks_kernel_clock_monotonically_under_correction() {
         let clock = Clock::from_origin(monotonic_ns());
         let (done, origin) = (AtomicBool::new(false), clock.origin());
         std::thread::scope(|scope| {

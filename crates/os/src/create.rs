@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_file_leaves_nothing_and_replaces_nothing() {
+    fn unfinished_file_leaves_and_replaces_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out");
         for mut file in both(dir.path()) {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_file_has_its_name_and_the_usual_mode() {
+    fn finished_file_has_its_name_and_default_mode() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         for (number, mut file) in both(dir.path()).into_iter().enumerate() {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_not_created_and_what_is_missing_is_not_opened() {
+    fn creates_only_new_files_and_opens_only_existing_ones() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_allocated_leaves_no_name() {
+    fn failed_allocation_leaves_no_file() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let private = dir.path().join("private");
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_not_taken_twice() {
+    fn never_reuses_an_existing_name() {
         let dir = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
         fs::write(&a, "a").unwrap();

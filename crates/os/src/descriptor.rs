@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_waits_for_those_that_overlap_it_only() {
+    fn range_lock_waits_only_for_overlapping_ranges() {
         let path = std::env::temp_dir().join(format!("iosonar-range-{}", std::process::id()));
         let open =
             || File::options().create(true).truncate(false).read(true).write(true).open(&path).unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn two_openings_exclude_each_other() {
+    fn locks_of_two_open_files_exclude_each_other() {
         let path = std::env::temp_dir().join(format!("iosonar-lock-{}", std::process::id()));
         let open =
             || File::options().create(true).truncate(false).read(true).write(true).open(&path).unwrap();

@@ -266,7 +266,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn layouts_are_those_of_the_kernel() {
+    fn struct_layouts_match_the_kernel() {
         assert_eq!((size_of::<Header>(), size_of::<FiemapExtent>()), (32, 56));
         assert_eq!(offset_of!(FiemapExtent, flags), 40);
         assert_eq!(offset_of!(Request, extents), 32);
@@ -280,7 +280,7 @@ mod tests {
 
     /// More than a batch, where this directory's file system has maps: every second block is a hole.
     #[test]
-    fn extents_of_several_batches_come_in_the_order_of_the_file() {
+    fn extents_of_several_batches_are_in_file_order() {
         let file = tempfile::tempfile_in(".").unwrap();
         let blocks = BATCH as u64 + 100;
         for block in 0..blocks {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_extents_is_an_error() {
+    fn files_without_extents_are_an_error() {
         let file = File::open("/proc/self/status").unwrap();
         let found: Vec<io::Result<RawExtent>> = Extents::of(&file, true).collect();
         assert!(found.len() == 1 && found[0].is_err(), "{found:?}");

@@ -107,7 +107,7 @@ mod tests {
     use std::os::unix::fs::{FileExt, MetadataExt};
 
     #[test]
-    fn free_space_is_that_of_the_file_system() {
+    fn reports_free_space_of_the_file_system() {
         assert!(free_space(&tempfile::tempfile().unwrap()).unwrap() > 0);
         let full = File::open("/proc/self/stat").unwrap();
         assert_eq!(free_space(&full).unwrap(), 0);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn space_is_there_and_the_length_stays() {
+    fn allocates_space_without_changing_length() {
         let file = tempfile::tempfile().unwrap();
         match allocate(&file, 1 << 20) {
             Ok(()) => assert!(file.metadata().unwrap().blocks() * 512 >= 1 << 20),

@@ -206,7 +206,7 @@ mod tests {
     use std::mem::offset_of;
 
     #[test]
-    fn layouts_are_those_of_the_kernel() {
+    fn struct_layouts_match_the_kernel() {
         assert_eq!((size_of::<Record>(), size_of::<Head>()), (64, 192));
         assert_eq!((offset_of!(Record, physical), offset_of!(Record, length)), (8, 32));
         assert_eq!((offset_of!(Head, keys), offset_of!(Request, records)), (64, 192));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn device_numbers_are_those_of_records() {
+    fn device_numbers_match_fsmap_records() {
         assert_eq!(kernel_number(rustix::fs::makedev(254, 0)), 0xfe00);
         assert_eq!(kernel_number(rustix::fs::makedev(7, 0x123)), 0x10_0723);
     }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn free_ranges_are_those_of_the_data_device() {
+    fn keeps_free_ranges_of_the_data_device_only() {
         let mut request = Request::new();
         let found = free(0xfe00, 4096, 8192, 0);
         let file = Record { flags: 0, ..found };
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_end_with_the_last_record_and_where_they_do_not_lead_on() {
+    fn batches_end_at_last_record_or_without_progress() {
         let mut request = Request::new();
         assert!(!request.advance(), "nothing was returned");
         request.head.entries = 1;
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_free_space_is_one_error() {
+    fn files_without_free_space_map_yield_one_error() {
         let file = File::open("/proc/self/status").unwrap();
         let found: Vec<io::Result<FreeRange>> = FreeRanges::of(&file).unwrap().collect();
         assert!(found.len() == 1 && found[0].is_err(), "{found:?}");

@@ -40,7 +40,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn holes_and_what_was_allocated_hold_nothing() {
+    fn holes_and_preallocated_ranges_count_as_empty() {
         let file = tempfile::tempfile().unwrap();
         let mib = 1u64 << 20;
         file.set_len(4 * mib).unwrap();
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn allocated_extents_that_were_never_written_hold_nothing() {
+    fn unwritten_extents_count_as_empty() {
         let file = tempfile::tempfile().unwrap();
         let flags = rustix::fs::FallocateFlags::empty();
         if rustix::fs::fallocate(&file, flags, 0, 1 << 20).is_err() {

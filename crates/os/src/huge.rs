@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_room_of_any_size_for_elements_of_any_size() {
+    fn allocates_any_number_of_elements_of_any_size() {
         for capacity in [0, 1, 1 << 10, (1 << 22) + 3] {
             let mut vec = vec_for_huge_pages::<u32>(capacity);
             assert!(vec.is_empty() && vec.capacity() >= capacity);

@@ -81,7 +81,7 @@ mod tests {
     use super::LoopInfo64;
 
     #[test]
-    fn layout_is_that_of_the_kernel() {
+    fn struct_layout_matches_the_kernel() {
         assert_eq!(size_of::<LoopInfo64>(), 232);
         assert_eq!(std::mem::offset_of!(LoopInfo64, file_name), 56);
         assert_eq!(std::mem::offset_of!(LoopInfo64, init), 216);

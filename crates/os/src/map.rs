@@ -216,7 +216,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn bytes_go_to_the_file_and_come_back() {
+    fn mapping_writes_and_reads_file_data() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(10_000).unwrap();
         let mut mapping = Mapping::new(&file, 10_000, true).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_changes_no_byte() {
+    fn advice_does_not_change_data() {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&[5; 100_000], 0).unwrap();
         let mut mapping = Mapping::new(&file, 100_000, true).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_became_shorter_is_an_error_and_no_signal() {
+    fn truncated_file_is_an_error_not_sigbus() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(1 << 20).unwrap();
         let mut mapping = Mapping::new(&file, 1 << 20, true).unwrap();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn each_missing_page_costs_its_request_alone_however_many_there_are() {
+    fn missing_page_fails_only_its_own_request() {
         // More than the kernel would keep apart (vm.max_map_count), if they were not joined again.
         let pages = 80_000;
         let file = tempfile::tempfile().unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings_of_several_threads_do_not_disturb_each_other() {
+    fn mappings_of_several_threads_are_independent() {
         std::thread::scope(|scope| {
             for number in 0..8u8 {
                 scope.spawn(move || {

@@ -155,12 +155,12 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn owners_may_know() {
+    fn owner_may_query_page_cache() {
         assert!(may_know(&tempfile::tempfile().unwrap()));
     }
 
     #[test]
-    fn written_bytes_are_cached_and_both_ways_count_them() {
+    fn cachestat_and_mincore_count_written_bytes() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(cached_bytes(&file).unwrap(), 0);
         let resident_bytes = |file: &File| resident_pages(file, &(0..u64::MAX)).unwrap() * page_bytes();

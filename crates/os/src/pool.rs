@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn shifted_and_shared_buffers_come_back() {
+    fn shifted_and_shared_buffers_return_to_the_pool() {
         let mut pool = BufferPool::shared(4 * 4096).unwrap().shifted(4096 + 100);
         for length in [1, 4000, 8192, 4 * 4096 - 100] {
             let mut buffer = pool.take(length).unwrap();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_in_turn_is_all_used_before_any_of_it_again() {
+    fn buffers_are_used_in_rotation() {
         let mut pool = BufferPool::new(16 * 4096, false).unwrap().in_turn(5000);
         let mut address = || {
             let buffer = pool.take(4097).unwrap();
@@ -396,7 +396,7 @@ mod tests {
         /// For any sequence of takes and gives: buffers lie in the region, are aligned, never overlap; and when all are back, the
         /// whole region is one again.
         #[test]
-        fn buffers_never_overlap_and_nothing_is_lost(
+        fn buffers_never_overlap_or_leak(
             pages in 1usize..300,
             steps in proptest::collection::vec((any::<bool>(), 1usize..(70 * PAGE), any::<proptest::sample::Index>()), 1..400),
         ) {
@@ -424,7 +424,7 @@ mod tests {
 
         /// A pool of the needed size always has a buffer at once.
         #[test]
-        fn with_the_needed_size_taking_never_fails(
+        fn pool_of_computed_size_never_runs_out(
             depth in 0u32..40,
             longest in 1usize..(40 * PAGE),
             steps in proptest::collection::vec((any::<proptest::sample::Index>(), any::<proptest::sample::Index>()), 1..300),
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_fits_is_told_apart_from_what_has_to_wait() {
+    fn distinguishes_oversized_from_waiting_requests() {
         let mut pool = BufferPool::new(3 * PAGE as u64, false).unwrap();
         assert_eq!(pool.check(3 * PAGE + 1), Err(TooLong { length: 3 * PAGE + 1, pool: 3 * PAGE }));
         let whole = pool.take(3 * PAGE).expect("no power of two, but free");
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn buffers_outlive_their_pool_and_strangers_are_only_freed() {
+    fn buffers_outlive_pool_and_foreign_ones_are_only_freed() {
         let mut pool = BufferPool::new(PAGE as u64, false).unwrap();
         pool.give(Buffer::zeroed(100));
         pool.give(Buffer::empty());
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_are_whole_ones_or_a_clear_error() {
+    fn huge_page_pool_is_rounded_up_or_fails_clearly() {
         match BufferPool::new(1, true) {
             Ok(pool) => assert_eq!(pool.bytes(), 2 << 20),
             Err(error) => assert!(error.to_string().contains("vm.nr_hugepages"), "{error}"),

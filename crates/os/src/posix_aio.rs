@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_there_is_no_call_for_is_refused() {
+    fn unsupported_operations_return_einval() {
         let mut queue = PosixAio::new(tempfile::tempfile().unwrap(), 2);
         let call = Call {
             direction: Direction::Discard,

@@ -46,7 +46,7 @@ mod tests {
     use std::sync::atomic::Ordering::{Relaxed, Release};
 
     #[test]
-    fn words_that_the_file_lacks_are_zeros_and_no_signal() {
+    fn words_beyond_end_of_file_are_zero_not_sigbus() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(1 << 16).unwrap();
         let words = SharedWords::new(&file, 1 << 13).unwrap();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_in_the_file() {
+    fn stored_words_reach_the_file() {
         let file = tempfile::tempfile().unwrap();
         assert!(SharedWords::new(&file, 4).is_err());
         file.set_len(4096).unwrap();

@@ -182,7 +182,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     #[test]
-    fn values_come_in_order_and_the_end_is_told() {
+    fn delivers_values_in_order_then_end() {
         let (mut sender, mut receiver) = channel(3);
         let producer = std::thread::spawn(move || {
             for n in 0..10_000u64 {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_taken_is_dropped_once() {
+    fn drops_unreceived_values_once() {
         static DROPS: AtomicU64 = AtomicU64::new(0);
         struct Counted;
         impl Drop for Counted {

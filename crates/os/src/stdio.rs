@@ -144,7 +144,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn what_is_written_reaches_the_file_when_the_buffer_is_full_or_flushed() {
+    fn buffered_writes_reach_file_on_full_buffer_or_flush() {
         let file = tempfile::tempfile().unwrap();
         let mut stream = Stream::open(file.try_clone().unwrap(), true, 8192).unwrap();
         stream.write(&[1; 4096], 0).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_those_of_the_kernel() {
+    fn returns_kernel_errors() {
         let full = File::options().read(true).write(true).open("/dev/full").unwrap();
         let mut stream = Stream::open(full, true, 512).unwrap();
         let written = stream.write(&[1; 4096], 0);

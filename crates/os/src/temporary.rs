@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_goes_with_its_value() {
+    fn directory_is_removed_on_drop() {
         let made = directory("test").unwrap();
         let path = made.path().to_path_buf();
         assert!(path.is_dir() && path.to_string_lossy().contains(".iosonar-test-"));

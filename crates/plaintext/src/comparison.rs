@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_comes_first_and_everything_fits() {
+    fn answer_is_first_and_lines_fit() {
         let text = comparison(&[judged(15, 5)]);
         fits(&text);
         let fake = "Both A and B are FAKE as a device result: memory-target. By these figures: B is slower";
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_is_a_sentence() {
+    fn states_when_nothing_is_comparable() {
         let text = comparison(&[judged(15, 0)]);
         fits(&text);
         assert!(text.starts_with("Nothing to compare: A holds no requests"), "{text}");

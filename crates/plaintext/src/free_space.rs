@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_groups_the_first_are_shown_and_the_others_are_summed() {
+    fn shows_first_groups_and_sums_the_others() {
         let ranges: Vec<(u64, u64)> = (0..25).map(|n| (n << 20, 4096 << (n % 5))).collect();
         let text = text(25, &ranges, 0);
         let last = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_range_is_named() {
+    fn reports_free_bytes_outside_ranges() {
         let text = text(0, &[(4096, 4096)], 12_288);
         assert!(
             text.contains("12.0 KiB free, 6.00 KiB available to users; 8.00 KiB are free and in no range"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_file_system_has_no_table() {
+    fn full_file_system_prints_no_table() {
         let text = text(0, &[], 0);
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.contains("in 0 ranges"), "{text}");

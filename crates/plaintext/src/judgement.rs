@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_come_with_their_symptoms_and_what_is_fine_comes_last() {
+    fn lists_causes_with_symptoms_and_passed_checks_last() {
         let judgement = Judgement {
             thresholds: 1,
             claim: Claim::Device,

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_stands_on_one_line_with_its_unit() {
+    fn keeps_number_and_unit_on_one_line() {
         let mut lines = Lines::new(15);
         lines.paragraph("", "there were 5 469 done in 12.5 ms");
         assert_eq!(lines.finish(), "there were\n5 469 done in\n12.5 ms\n");

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_reads_as_that_of_xfs_bmap() {
+    fn map_format_matches_xfs_bmap() {
         let map = map("xfs", 12_288, &[(0, (1 << 20) + 8192, 4096, 0x2000), (8192, 65_536, 8192, 0x800)]);
         let text = text(&map, MapUnit::Sectors);
         let lines: Vec<&str> = text.lines().collect();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_blocks_has_a_word_instead_of_an_address() {
+    fn extents_without_blocks_show_a_word_as_address() {
         let map =
             map("btrfs", 16_384, &[(0, 0, 4096, 0x7), (4096, 0, 500, 0x200), (8192, 1 << 20, 8192, 0x8)]);
         let text = text(&map, MapUnit::Blocks);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_files_the_first_are_shown_and_all_are_counted() {
+    fn shows_first_files_and_counts_all() {
         let all = [map("ext4", 4096, &[(0, 8192, 4096, 0)]), map("btrfs", 0, &[])];
         let mut out = Vec::new();
         super::maps(&all, 1, &mut out).unwrap();

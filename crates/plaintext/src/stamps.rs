@@ -39,7 +39,7 @@ mod tests {
     use iosonar_archive::{FaultClass, FaultCount};
 
     #[test]
-    fn faults_that_are_not_listed_count() {
+    fn counts_unlisted_faults() {
         let mut verified = Verified { not_listed: 1_000, ..Verified::default() };
         verified.faults.insert(FaultClass::Lost, FaultCount { faults: 234, sectors: 1 });
         assert_eq!(data_errors(&verified).as_deref(), Some("DATA ERRORS: 1 234"));

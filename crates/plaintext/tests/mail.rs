@@ -29,7 +29,7 @@ fn of_run(run: &Run, findings: &[String], options: MailOptions) -> String {
 }
 
 #[test]
-fn runs_are_as_blessed() {
+fn runs_match_golden_files() {
     let one = replay(1, 1.0, false);
     let mut at_once = replay(500, 1e-9, false);
     at_once.records.iter_mut().for_each(|r| (r.submitted, r.completed) = (Some(r.due), Some(r.due)));
@@ -50,7 +50,7 @@ fn runs_are_as_blessed() {
 }
 
 #[test]
-fn half_blocks_are_as_blessed() {
+fn half_blocks_match_golden_files() {
     let run = replay(200_000, 1_100.0, false);
     let text = of_run(&run, &[], MailOptions { pictures: Charset::Unicode });
     check("mail-blocks.txt", &text);
@@ -58,7 +58,7 @@ fn half_blocks_are_as_blessed() {
 }
 
 #[test]
-fn loads_are_as_blessed() {
+fn loads_match_golden_files() {
     let ramp: Vec<u64> = (0..900).map(|s| s * s % 17 + s / 10).collect();
     let second = 1_000_000_000;
     for (name, requests, window_ns) in [
@@ -81,7 +81,7 @@ fn loads_are_as_blessed() {
 }
 
 #[test]
-fn an_analyzed_load_is_as_blessed() {
+fn analyzed_load_matches_golden_file() {
     let mut records = replay(20_000, 1_100.0, false).records;
     records.sort_by_key(|r| r.due);
     let mut tally = DemandTally::new(&DemandOptions::default());
@@ -102,7 +102,7 @@ fn an_analyzed_load_is_as_blessed() {
 }
 
 #[test]
-fn long_lists_are_cut_and_say_so() {
+fn long_lists_are_truncated_with_a_note() {
     let findings: Vec<String> = (0..500).map(|i| format!("stall {i}: global, 1.41 s, 17 held")).collect();
     let text = of_run(&replay(2_000, 10.0, false), &findings, MailOptions::default());
     assert!(text.len() < 6_000 && text.contains("\n   and "), "{text}");

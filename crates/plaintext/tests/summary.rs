@@ -22,7 +22,7 @@ fn check(name: &str, run: &Run) {
 }
 
 #[test]
-fn texts_are_as_blessed() {
+fn texts_match_golden_files() {
     check("replay.txt", &replay(20_000, 1_100.0, false));
     check("collapse.txt", &replay(20_000, 120.0, true));
     check("extreme.txt", &extreme());

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offset_and_length_both_count() {
+    fn misalignment_covers_offset_and_length() {
         let mut all = Alignments::default();
         for (offset, length) in [(0, 4096), (512, 4096), (8192, 512), (0, 1 << 30), (1 << 20, 1 << 20)] {
             all.add(Extent { offset, length });

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_claims_what_its_jobs_suggest() {
+    fn default_claim_follows_from_the_jobs() {
         let trace = "kind = 'trace', file = 'a.load'";
         let made = "kind = 'generated', order = 'random', block_size = '4KiB', read_percent = 100, stop = { requests = 1 }, pace = { kind = 'closed' }";
         for (more, workload, claim) in [
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_back() {
+    fn claims_round_trip() {
         for claim in Claim::ALL {
             assert_eq!(claim.name().parse(), Ok(claim));
         }

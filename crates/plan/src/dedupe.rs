@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_shares_of_what_holds_them() {
+    fn dedupe_parts_are_shares_of_their_parent() {
         let dedupe = Dedupe::of(50, ByteSize(65_536));
         assert_eq!(dedupe.ends(), [0, 0, 32_768]);
         let dedupe = Dedupe { constant_percent: 50, local_percent: 50, ..dedupe };
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_field() {
+    fn rejects_invalid_fields_by_name() {
         let dedupe = Dedupe::of(50, ByteSize(4096));
         dedupe.validate().unwrap();
         for (bad, field) in [

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn executors_are_written_and_read() {
+    fn executors_round_trip() {
         let mut plan = plan();
         let host = Host { name: "root@b".into(), dir: "/mnt".into(), program: "iosonar".into() };
         plan.targets[0].executor = Executor::Host(host);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_keeps_numbers() {
+    fn plan_part_keeps_target_numbers() {
         let plan = plan();
         assert_eq!(plan.parts(), [[0], [1]]);
         assert!(plan.has_processes() && !sample().has_processes());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_processes_cannot_do_together_is_refused() {
+    fn rejects_options_unsupported_across_processes() {
         type Spoil = fn(&mut Plan);
         let cases: [(&str, Spoil); 9] = [
             ("executor", |p| p.engine = Engine::Null),

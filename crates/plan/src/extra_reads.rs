@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_stand_before_every_so_many_requests() {
+    fn extra_read_pairs_precede_every_n_requests() {
         let extra = ExtraReads { every: 3, size: ByteSize(1) };
         let places: Vec<Option<u64>> =
             (0..7).map(|number| extra.extent(number).map(|extent| extent.offset)).collect();

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_back() {
+    fn file_steps_round_trip() {
         for text in [
             "open",
             "create",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_follow_from_steps() {
+    fn derives_file_length_from_steps() {
         let after = |text: &str| text.parse::<FileStep>().unwrap().size_after(9);
         assert_eq!(
             ["create", "truncate:7", "allocate:20", "lock", "extent-hint:20"].map(after),

@@ -344,7 +344,7 @@ impl Generator {
     }
 
     /// Whether data is discarded or zeroed.
-    pub fn has_dataless_changes(&self) -> bool {
+    pub fn has_discards_or_zeroes(&self) -> bool {
         self.dataless_percent() > 0
     }
 
@@ -360,7 +360,7 @@ impl Generator {
 
     /// Whether every request is a write.
     pub fn only_writes(&self) -> bool {
-        self.read_percent == Decimal::whole(0) && !self.has_dataless_changes()
+        self.read_percent == Decimal::whole(0) && !self.has_discards_or_zeroes()
     }
 
     /// Sizes of the operations that occur.
@@ -581,7 +581,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_due_when_the_rate_says_so() {
+    fn due_times_follow_the_rate() {
         let paced = |pace| Generator { pace, ..Generator::new(Order::Random, ByteSize(4096)) };
         let process = Process::Constant;
         let rate = paced(Pace::Rate { iops: Decimal::whole(100), process });

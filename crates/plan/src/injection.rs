@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_injection_is_refused_with_what_is_wrong() {
+    fn rejects_invalid_injections_with_reason() {
         for (text, why) in [
             ("lost", "which operations"),
             ("loss:every=2", "known are lost, stale"),
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_suit_operations_that_they_can_happen_to() {
+    fn kinds_apply_only_to_suitable_operations() {
         use InjectionKind as Kind;
         let extent = |sector, sectors| Extent::from_sectors(sector, sectors).unwrap();
         for (kind, op, extent, suits) in [

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_front_end_has_its_own_words_for_fields() {
+    fn errors_use_field_names_of_each_front_end() {
         let why =
             InvalidPlan::of("order", "requests are spread over `region`, so their number must be known")
                 .value("\"staggered\"")

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_is_exact() {
+    fn total_mix_is_exact() {
         for (percent, count, want) in
             [("30", 20, 6), ("30.2", 1000, 302), ("50", 7, 4), ("0", 9, 0), ("100", 9, 9), ("99.9", 10, 10)]
         {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_each_job_are_reads() {
+    fn half_of_the_requests_of_each_job_are_reads() {
         assert_eq!(letters("50", 1, 8, 0), "rwrwrwrw");
         assert_eq!((letters("50", 2, 8, 0), letters("50", 2, 8, 1)), ("rwrw".into(), "wrwr".into()));
         assert_eq!(
@@ -99,7 +99,7 @@ mod tests {
     proptest! {
         // Runs are short because the number of reads never strays from the share.
         #[test]
-        fn every_job_has_its_share_at_every_moment(
+        fn every_job_keeps_its_share_at_any_time(
             parts in 0u64..=100_000_000_000, jobs in 1u32..9, count in 1u64..400, is_counted: bool,
         ) {
             let percent: Decimal = format!("{}.{:09}", parts / 1_000_000_000, parts % 1_000_000_000).parse().unwrap();

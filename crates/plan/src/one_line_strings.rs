@@ -81,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_mean_the_same_and_are_one_line(
+        fn one_line_strings_round_trip(
             texts in proptest::collection::vec("[a\"'\\\\\n\t\u{1b}\u{9b}\u{202e}\u{e0041} =]{0,12}", 1..5)
         ) {
             let map: BTreeMap<String, &String> =

@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_numbers_come_back() {
+    fn operations_round_trip_as_words_and_codes() {
         for op in KNOWN {
             assert_eq!((Op::named(op.name()), Op::of_code(op.code())), (Some(op), Some(op)));
             assert_eq!(Op::of_index(op.index()), Some(op));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_is_a_word_in_json_and_toml() {
+    fn operations_serialize_as_words() {
         #[derive(Serialize, Deserialize, PartialEq, Debug)]
         struct Holder {
             op: Op,

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_fits_stays() {
+    fn request_that_fits_is_not_moved() {
         let p = Placement::new(1000 * 512, 512).unwrap();
         let placed = p.place(sectors(992, 8)).unwrap();
         assert_eq!(
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_wraps_and_the_border_pushes_down() {
+    fn wraps_beyond_the_end_and_shifts_at_the_border() {
         let p = Placement::new(1000 * 512, 512).unwrap();
         let placed = p.place(sectors(2100, 8)).unwrap();
         assert_eq!((placed.extent, placed.wrapped, placed.at_border), (sectors(100, 8), true, false));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_blocks_round_outward() {
+    fn rounds_outward_to_larger_blocks() {
         let p = Placement::new(1 << 20, 4096).unwrap();
         let placed = p.place(sectors(2001, 8)).unwrap();
         assert_eq!((placed.extent, placed.rounded), (sectors(2000, 16), true));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn too_large_is_refused() {
+    fn rejects_requests_larger_than_the_device() {
         assert_eq!(Placement::new(8 * 512, 512).unwrap().place(sectors(0, 9)), None);
         assert!(Placement::new(511, 512).is_err());
         assert!(Placement::new(4096, 1000).is_err());
@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_placed_extent_lies_inside_and_covers_whole_blocks(
+        fn placed_extents_are_in_bounds_and_cover_whole_blocks(
             size in 1u64..1 << 40, shift in 9u32..13, sector in 0u64..1 << 53, count in 1u64..2048,
         ) {
             let Ok(p) = Placement::new(size, 1 << shift) else { return Ok(()) };

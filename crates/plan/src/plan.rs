@@ -344,7 +344,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_step_that_is_none_is_told_with_its_line() {
+    fn reports_unknown_step_with_line() {
         let text =
             sample().to_toml().replace("file = \"a.load.gz\"", "file = \"a.load.gz\"\nfilter = \"revers\"");
         let error = Plan::from_toml(&text).unwrap_err().to_string();
@@ -368,7 +368,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_before_its_fields_are_read() {
+    fn rejects_other_versions_before_reading_fields() {
         for version in [1, 3] {
             let other = format!(
                 "version = {version}\nrun_id = 1\n[[target]]\npath = 'x'\nsource = {{ kind = 'load' }}\n"
@@ -383,7 +383,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_named() {
+    fn errors_name_unknown_fields() {
         let text = sample().to_toml().replace("depth = 128", "depth = 128\ndeph = 3");
         let error = Plan::from_toml(&text).unwrap_err().to_string();
         assert!(error.contains("deph"), "{error}");

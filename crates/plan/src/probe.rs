@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn long_direct_runs_of_devices_are_probed_and_others_where_somebody_says_so() {
+    fn probes_long_direct_device_runs_or_on_request() {
         assert!(probing(Probe::Auto).is_probed(true) && !probing(Probe::Auto).is_probed(false));
         assert!(probing(Probe::On).is_probed(false) && !probing(Probe::Off).is_probed(true));
         let cached = Plan { claim: Some(Claim::Cache), ..probing(Probe::Auto) };
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_is_not_possible_is_refused() {
+    fn rejects_impossible_probes() {
         assert_eq!(validate_probe(&probing(Probe::On)), Ok(()));
         let simulated = Plan { engine: Engine::Null, ..probing(Probe::On) };
         let text = validate_probe(&simulated).unwrap_err().to_string();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_nobody_can_watch_is_refused() {
+    fn rejects_watch_order_without_real_single_process() {
         let mut plan = Plan { watch_order: true, ..probing(Probe::Off) };
         assert_eq!(validate_watch_order(&plan), Ok(()));
         plan.targets[0].executor = Executor::Process;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_plans() {
+    fn names_match_plan_values() {
         for probe in Probe::ALL {
             assert_eq!(probe.name().parse(), Ok(probe));
             assert_eq!(toml::Value::try_from(probe).unwrap().as_str(), Some(probe.name()));

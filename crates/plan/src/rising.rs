@@ -111,7 +111,7 @@ mod tests {
     const SHAPES: [RisingShape; 2] = [RisingShape::Linear, RisingShape::Exponential];
 
     #[test]
-    fn rates_and_sums_are_those_of_the_formulas() {
+    fn rates_and_sums_match_the_formulas() {
         let linear = Rising { from: 100, to: 300, over: Nanos::from_secs(10), shape: RisingShape::Linear };
         assert_eq!(linear.rate(Nanos::from_secs(5)), 200.0);
         assert_eq!(linear.until(Nanos::from_secs(5)), 750.0);
@@ -128,7 +128,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn times_and_numbers_are_inverse_and_times_never_run_backward(
+        fn time_and_count_are_inverse_and_monotonic(
             from in 1u64..100_000,
             more in 0u64..1_000_000,
             over_ms in 1u64..1_000_000,

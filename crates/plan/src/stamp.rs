@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strongest_reason_counts() {
+    fn strongest_reason_wins() {
         let text = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\n[[target]]\npath = 'x'\n\
                     workload = { kind = 'trace', file = 'l' }";
         let mut plan = Plan::from_toml(text).unwrap();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_those_that_are_kept() {
+    fn stored_words_match_the_text() {
         for stamp in [Stamp::FaultsInjected, Stamp::DryRun, Stamp::Simulated, Stamp::PageCache] {
             assert_eq!(toml::Value::try_from(stamp).unwrap().as_str(), Some(stamp.text()));
         }

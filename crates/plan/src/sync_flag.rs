@@ -97,7 +97,7 @@ mod tests {
     use crate::Access;
 
     #[test]
-    fn plans_of_before_read_and_print_as_before() {
+    fn earlier_plans_read_and_print_unchanged() {
         let read = |text: &str| toml::from_str::<Access>(text).map(|access| access.sync);
         for (text, flag) in [
             ("", SyncFlag::None),

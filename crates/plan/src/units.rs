@@ -351,14 +351,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn endless_digits_are_an_error() {
+    fn too_many_digits_are_an_error() {
         for digits in [30, 37, 38, 39, 40, 400] {
             assert!(format!("0.01{}s", "3".repeat(digits)).parse::<Nanos>().is_err(), "{digits}");
         }
     }
 
     #[test]
-    fn times_are_exact_and_a_fraction_means_a_fraction() {
+    fn times_and_fractions_are_exact() {
         for (text, want) in [
             ("0.5", 500_000_000),
             ("1", 1_000_000_000),
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_refused() {
+    fn rejects_unrepresentable_values() {
         for text in
             ["", "s", "0,5", "-1", "1e3", "nan", "0.0000000001", "1x", "99999999999999999999", "1.2.3"]
         {

@@ -187,7 +187,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused() {
+    fn rejects_contradictory_plans() {
         all_refused(&[
             ("version", |p| p.version = 99),
             ("target", |p| p.targets.clear()),
@@ -215,7 +215,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_would_overflow_is_refused() {
+    fn rejects_values_that_overflow() {
         all_refused(&[
             ("it has 65536", |p| p.targets = vec![p.targets[0].clone(); 65_536]),
             ("start_grace", |p| p.start_grace = LONG),
@@ -242,7 +242,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn paths_that_toml_cannot_hold_are_refused() {
+    fn rejects_paths_toml_cannot_store() {
         all_refused(&[
             ("path", |p| p.targets[1].path = OsStr::from_bytes(b"/dev/\xff").into()),
             ("UTF-8", |p| load(p).file = OsStr::from_bytes(b"\xe4.load").into()),

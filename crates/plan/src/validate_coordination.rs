@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_may_take_turns() {
+    fn accepts_jobs_in_turn() {
         let mut plan = plan();
         take_turns(&mut plan);
         plan.validate().unwrap();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused() {
+    fn rejects_impossible_coordination() {
         type Spoil = fn(&mut Plan);
         let cases: [(&str, Spoil); 29] = [
             ("nobody to take turns", |p| {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_reads_back() {
+    fn coordination_round_trips() {
         let mut plan = plan();
         let orders = [
             Order::Staggered,

@@ -68,12 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn blocking_calls_may_lock_their_requests() {
+    fn accepts_locking_with_blocking_engines() {
         with(|plan| lock(plan, 1)).unwrap();
     }
 
     #[test]
-    fn a_job_may_have_an_engine_of_its_own() {
+    fn accepts_per_job_engines() {
         for engine in [
             Engine::Sync,
             Engine::Vsync(Vectors { count: 16 }),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_engine_cannot_is_refused() {
+    fn rejects_options_unsupported_by_engine() {
         for (checked, why) in [
             (with(|plan| plan.engine = Engine::Sync), "carries out one request after the other"),
             (with(|plan| plan.engine = Engine::Pvsync(Vectors { count: 17 })), "between 1 and 16"),

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_that_make_sense_are_taken() {
+    fn accepts_valid_operations() {
         let none = |_: &mut Plan| {};
         with(&["create", "open", "lock"], &["fsync", "unlock", "close"], none).unwrap();
         with(&["truncate:1MiB", "allocate:2MiB"], &["flush", "truncate:0"], none).unwrap();
@@ -129,7 +129,7 @@ mod tests {
 
     /// Files are prepared by phases without requests.
     #[test]
-    fn a_pass_without_requests_has_operations_before_it() {
+    fn pass_without_requests_needs_file_operations() {
         let no_request = |plan: &mut Plan| {
             let crate::Workload::Generated(generator) = &mut plan.phases[0].jobs[1].workload else {
                 panic!()
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused_with_the_remedy() {
+    fn rejects_invalid_operations_with_remedy() {
         let loops = |plan: &mut Plan| {
             let crate::Workload::Generated(generator) = &mut plan.phases[0].jobs[1].workload else {
                 panic!()

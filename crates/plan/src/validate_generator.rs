@@ -33,7 +33,7 @@ pub(crate) fn validate_generator(generator: &Generator, job: &Job, phase: &Phase
         .value(generator.discard_percent)
     })?;
     let is_listed = generator.order.is_listed();
-    require(!(is_listed && generator.has_dataless_changes()), || {
+    require(!(is_listed && generator.has_discards_or_zeroes()), || {
         InvalidPlan::of("discard_percent", "a list names the operation of each request")
             .value(generator.discard_percent)
             .remedy("remove it and `zeroes_percent`")
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pattern_reads_back_from_its_toml() {
+    fn every_pattern_round_trips_through_toml() {
         for plan in sound() {
             plan.validate().unwrap();
             let text = plan.to_toml();
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_of_patterns_are_named() {
+    fn errors_name_unknown_pattern_fields() {
         let fields =
             ["theta", "h", "deviation", "size", "most", "bytes_per_second", "ramp"].map(|f| format!("\n{f}"));
         for field in fields.into_iter().chain([", space".to_string()]) {
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_of_patterns_are_refused() {
+    fn rejects_contradictory_patterns() {
         let cases: [(&str, Spoil); 22] = [
             ("block_size", |p| pattern(p).block_size = split(&[(4096, 60), (8192, 41)])),
             ("block_size", |p| pattern(p).block_size = split(&[])),
@@ -481,14 +481,14 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_only_read_may_keep_any_policy() {
+    fn read_only_jobs_accept_any_overlap_policy() {
         let mut plan = sample();
         (pattern(&mut plan).jobs, pattern(&mut plan).read_percent) = (8, Decimal::whole(100));
         plan.validate().unwrap();
     }
 
     #[test]
-    fn sizes_that_do_not_occur_do_not_count() {
+    fn ignores_sizes_with_zero_share() {
         let mut plan = sample();
         let p = pattern(&mut plan);
         (p.block_size, p.write_block_size) = (ByteSize(4096).into(), Some(split(&[(512, 50), (1536, 50)])));

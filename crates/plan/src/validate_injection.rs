@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn injections_read_back_and_no_injection_is_not_written() {
+    fn injections_round_trip_and_none_is_omitted() {
         let mut plan = sample();
         assert!(!plan.to_toml().contains("inject"));
         for kind in InjectionKind::ALL {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_are_ignored_where_there_is_a_cache() {
+    fn flush_ignored_needs_a_cache() {
         let refused = |inject: &[&str], spoil: Spoil| {
             let mut plan = sample();
             inject.iter().for_each(|text| add(&mut plan, text));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_past_a_cache_is_refused() {
+    fn rejects_operations_that_bypass_the_cache() {
         let step = |p: &mut Plan| p.phases[0].jobs[1].options.before = vec![FileStep::Create];
         for (target, is_refused) in [(0, false), (1, true)] {
             let mut plan = sample();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_injection_cannot_is_refused() {
+    fn rejects_impossible_injections() {
         let cases: [(&str, Spoil); 13] = [
             ("transfers no data", |p| {
                 add(p, "lost:every=2");

@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn one_phase_with_a_name_keeps_it() {
+    fn single_named_phase_keeps_its_name() {
         let mut plan = phases();
         plan.phases.remove(0);
         assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
     }
 
     #[test]
-    fn a_mount_point_is_kept_without_a_name_too() {
+    fn mount_point_is_kept_without_phase_name() {
         let mut plan = sample();
         (plan.engine, plan.phases[0].remount) = (Engine::Threads, Some("/mnt".into()));
         assert!(plan.to_toml().contains("remount = \"/mnt\""), "{}", plan.to_toml());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_of_phases_are_refused() {
+    fn rejects_contradictory_phases() {
         type Spoil = fn(&mut Plan);
         let cases: [(&str, Spoil); 13] = [
             ("clocks of their own", |p| p.engine = Engine::Sim(SimModel::default())),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_phases_is_told_where_it_stands_beside_a_target() {
+    fn rejects_phase_fields_outside_phases() {
         let text = phases().to_toml();
         for (from, to, word) in [
             ("run_id = 7", "run_id = 7\npasses = 2", "passes: in a plan with [[phase]]"),

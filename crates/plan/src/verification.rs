@@ -219,7 +219,7 @@ mod tests {
     use crate::{Data, Engine, ExpectedData, JobVerification, Plan};
 
     #[test]
-    fn words_come_back_and_others_are_refused() {
+    fn modes_round_trip_and_unknown_ones_are_rejected() {
         for words in
             ["none", "read", "read,before-write,after-write,final,sample=0.5%,outside", "final", "outside=7"]
         {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_hold_it_and_contradictions_are_refused() {
+    fn plans_keep_verification_and_reject_contradictions() {
         let mut plan = sample();
         plan.verify.modes = "read,final".parse().unwrap();
         plan.verify.memory = ByteSize(2 << 30);

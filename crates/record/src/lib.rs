@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_log_can_be_awaited() {
+    fn awaits_records_written_to_log() {
         let (writer, mut recorders) = start(Slow::default(), 1, &Frames::default()).unwrap();
         let mut recorder = recorders.remove(0);
         (0..5).for_each(|i| recorder.push(&record(i), Nanos(i)).unwrap());
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_writer_stalls_the_worker_and_nothing_is_lost() {
+    fn slow_writer_stalls_worker_but_loses_no_record() {
         let sink = Slow::default();
         // So many workers that each has few frames.
         let workers = MEMORY / FRAME_BYTES;
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frames_of_one_phase_serve_the_next() {
+    fn frames_are_reused_by_the_next_phase() {
         let unused = Frames::default();
         for phase in 0..3 {
             let (writer, mut recorders) = start(Slow::default(), 1, &unused).unwrap();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_to_the_worker_and_at_the_end() {
+    fn reports_enospc_to_worker_and_at_finish() {
         let (writer, mut recorders) = start(Full, 1, &Frames::default()).unwrap();
         let mut recorder = recorders.remove(0);
         let ended = (0..).find(|i| recorder.push(&record(*i), Nanos(0)).is_err());
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn old_records_are_handed_on() {
+    fn flushes_old_records_without_full_frame() {
         let sink = Slow::default();
         let (writer, mut recorders) = start(sink.clone(), 1, &Frames::default()).unwrap();
         let mut recorder = recorders.remove(0);

@@ -65,7 +65,7 @@ mod tests {
     use iosonar_evidence::Compared;
 
     #[test]
-    fn a_probe_is_told_in_a_line() {
+    fn formats_probe_result_in_one_line() {
         let compared =
             |first_ns, second_ns| Compared { first_ns, second_ns, first_above: 150, second_above: 150 };
         let times = RereadTimes {

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_how_much_was_written_and_what_is_left() {
+    fn sentence_states_written_and_remaining_bytes() {
         let done = WrittenBack {
             waited_bytes: 700 << 20,
             left_bytes: 1 << 20,

@@ -28,7 +28,7 @@ fn begun(file: &Path, result: &Path) -> Result<Begun, ArchiveError> {
 }
 
 #[test]
-fn a_run_that_is_dropped_leaves_no_target_behind() {
+fn dropping_a_run_removes_created_target() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
     let was_ready = ready(&file);
@@ -52,7 +52,7 @@ impl Rendezvous for Refuses {
 }
 
 #[test]
-fn a_run_that_cannot_begin_leaves_nothing_behind() {
+fn run_that_fails_to_start_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
     let begun = begun(&file, &result).unwrap();
@@ -62,7 +62,7 @@ fn a_run_that_cannot_begin_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
+fn failed_conversion_keeps_log_and_reports_error() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
     let begun = begun(&file, &result).unwrap();
@@ -77,7 +77,7 @@ fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
 }
 
 #[test]
-fn a_summary_that_cannot_be_kept_has_its_judgement_all_the_same() {
+fn unsaved_summary_still_has_judgement() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
     let begun = begun(&file, &result).unwrap();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_the_manual() {
+    fn overlap_rules_match_tables_of_the_manual() {
         use Op::{Read, Write};
         for (strong, rr, rw, ww) in [
             (Strong::WriteWrite, false, false, true),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn sharers_cost_a_cell_for_each_segment_that_they_cover() {
+    fn overlapping_readers_take_one_cell_per_segment() {
         let count = 100u32;
         let cells = |extent_of: fn(u64) -> Extent| {
             let mut tracker = Tracker::new(Strong::AnyWrite, count as usize);
@@ -211,7 +211,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
-        fn agrees_with_the_obvious_way(
+        fn tracker_agrees_with_naive_search(
             strong in 0u8..3,
             steps in proptest::collection::vec((any::<bool>(), 0u64..64, 1u64..24, any::<prop::sample::Index>()), 1..120),
         ) {

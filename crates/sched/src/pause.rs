@@ -108,7 +108,7 @@ mod tests {
     proptest! {
         /// The times of all requests are those that the definition of a pause gives, computed without a scheduler.
         #[test]
-        fn a_pause_follows_every_so_many_requests(
+        fn pauses_after_every_n_requests(
             depth in 1u32..6,
             time in 1u64..1000,
             blocks in 1u64..6,
@@ -129,7 +129,7 @@ mod tests {
 
     /// The pauses of a list lie before its requests; that of the first has nothing to follow.
     #[test]
-    fn a_list_has_pauses_of_its_own() {
+    fn list_delays_precede_their_requests() {
         let overlap = Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() };
         let delays = [70, 0, 500, 30].map(Nanos);
         let scheduler = Scheduler::new(1, overlap).with_delays(Some(delays.into()));
@@ -139,7 +139,7 @@ mod tests {
 
     /// A burst: eight writes, a flush of them, and a pause after the flush.
     #[test]
-    fn a_flush_goes_before_the_pause() {
+    fn flush_precedes_the_pause() {
         let think_time = ThinkTime { time: Nanos(1_000), spin: Nanos(0), blocks: 8 };
         let gone = simulate(1, think_time, 8, &[10; 27]);
         for (number, (op, start, _)) in gone.iter().enumerate() {

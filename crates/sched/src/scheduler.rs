@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_before_it_is_due() {
+    fn never_issues_before_due_time() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         assert_eq!(s.next(Nanos(0)), Decision::Offer);
         s.offer(Request { due: Some(Nanos(10)), ..write(0, 0, 8) });
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pushed_back_request_holds_no_slot_and_is_never_overtaken_by_its_like() {
+    fn deferred_request_holds_no_slot_and_keeps_order() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         s.offer(write(0, 0, 8));
         let first = issued(&mut s, 0);
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn drop_names_the_request_in_flight_and_order_holds_everything_back() {
+    fn drop_names_conflicting_request_and_order_blocks_all() {
         let mut s = scheduler(OverlapPolicy::Drop, 4);
         s.offer(write(0, 0, 8));
         issued(&mut s, 0);
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_is_counted() {
+    fn counts_time_with_full_waiting_list() {
         let mut s = scheduler(OverlapPolicy::PushBack, 8);
         s.offer(write(0, 0, 8));
         let first = issued(&mut s, 0);
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_while_nothing_could_go_was_held() {
+    fn marks_requests_due_while_blocked_as_held() {
         let mut s = scheduler(OverlapPolicy::PushBack, 1);
         s.offer(write(0, 0, 8));
         let first = issued(&mut s, 0);
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_drops_nothing_but_waits_for_what_it_conflicts_with() {
+    fn closed_loop_waits_for_conflicts_instead_of_dropping() {
         let mut s = scheduler(OverlapPolicy::Drop, 4);
         s.offer(Request { due: None, ..write(0, 0, 8) });
         let first = issued(&mut s, 0);
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn so_much_that_overlaps_is_held_back_and_memory_stays_bounded() {
+    fn many_overlaps_are_held_back_in_bounded_memory() {
         // Reads inside each other: n of them take n² cells.
         let inside = |n: u64| Request { op: Op::Read, ..write(n, n, 10_000 - 2 * n) };
         let mut s = Scheduler::new(4_000, Overlap { policy: OverlapPolicy::Order, ..Overlap::default() });
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_cancels_what_has_not_gone() {
+    fn stopping_cancels_unissued_requests() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         s.offer(write(0, 0, 8));
         let first = issued(&mut s, 0);
@@ -610,7 +610,7 @@ mod tests {
         /// Every request goes exactly once, none early, never more than the depth, no conflict in flight, and
         /// conflicting ones in order.
         #[test]
-        fn every_policy_keeps_its_promises(
+        fn every_policy_keeps_its_invariants(
             policy in 0usize..4, strong in 0u8..3, depth in 1u32..6, seed: u64,
             load in proptest::collection::vec((any::<bool>(), 0u64..40, 1u64..12, 0u64..5), 1..80),
         ) {

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_read_and_shown_as_they_were() {
+    fn age_specifications_round_trip() {
         for text in [
             "holes=84,hole=15.75m,spacing=256k",
             "holes=1,hole=4m..16m,spacing=4k..1.5g,seed=7",
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_part_and_the_remedy() {
+    fn errors_name_the_field_and_the_remedy() {
         for (text, says) in [
             ("", "'' has no =: use holes=N"),
             ("holes=8,hole=4m", "'holes=8,hole=4m' has no spacing: use"),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_blocks_within_their_range_and_follow_from_the_seed() {
+    fn sizes_are_in_range_block_aligned_and_seeded() {
         let drawn = |seed| -> Vec<u64> {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             (0..1000).map(|_| draw((8191, 20_000), &mut random)).collect()
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn small_files_stay_and_a_failure_leaves_nothing() {
+    fn aging_keeps_spacer_files_but_leaves_none_on_failure() {
         let dir = tempfile::tempdir_in(".").unwrap();
         let entries = || std::fs::read_dir(dir.path()).unwrap().count();
         let age = Age { holes: 3, hole: (8192, 16_384), spacing: (4096, 4096), seed: 1 };

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_name_another_device_or_file_are_refused() {
+    fn rejects_options_naming_devices_or_files() {
         for (kind, text) in [
             (FsKind::Btrfs, "/dev/sdb"),
             (FsKind::Btrfs, "-d single sdb"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_the_file_system_are_accepted() {
+    fn accepts_file_system_options() {
         for (kind, text) in [
             (
                 FsKind::Xfs,

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_and_errors_are_those_of_the_program() {
+    fn returns_output_and_errors_of_the_program() {
         let shell = Program { name: "sh", package: "dash" };
         let run = |script: &str| shell.run(&["-c", script].map(OsStr::new));
         assert_eq!(run("echo ' one '; cat").unwrap(), "one");

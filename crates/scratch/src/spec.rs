@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_read_by_name() {
+    fn parses_file_system_kinds() {
         for kind in FsKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn small_sizes_are_refused() {
+    fn rejects_too_small_sizes() {
         let error = spec(FsKind::Xfs, 299 << 20, &[]).check().unwrap_err().to_string();
         assert_eq!(error, "299MiB is too small for xfs: use at least 300MiB");
         assert!(spec(FsKind::Btrfs, 109 << 20, &[]).check().is_ok());
     }
 
     #[test]
-    fn options_of_ext4_are_joined() {
+    fn joins_ext4_options() {
         let arguments =
             spec(FsKind::Ext4, 0, &["-E", "stride=4", "-m", "0", "-Estripe_width=8"]).mkfs_arguments();
         let extended = "nodiscard,lazy_itable_init=0,lazy_journal_init=0,stride=4,stripe_width=8";

@@ -82,25 +82,25 @@ fn lives(kind: FsKind, mount_options: &str) {
 }
 
 #[test]
-fn xfs_lives_and_is_removed() {
+fn xfs_is_created_used_and_removed() {
     needs_root!("mkfs.xfs");
     lives(FsKind::Xfs, "noatime,allocsize=64k");
 }
 
 #[test]
-fn ext4_lives_and_is_removed() {
+fn ext4_is_created_used_and_removed() {
     needs_root!("mkfs.ext4");
     lives(FsKind::Ext4, "noatime");
 }
 
 #[test]
-fn btrfs_lives_and_is_removed() {
+fn btrfs_is_created_used_and_removed() {
     needs_root!("mkfs.btrfs");
     lives(FsKind::Btrfs, "");
 }
 
 #[test]
-fn what_cannot_be_made_leaves_nothing() {
+fn failed_creation_leaves_nothing() {
     needs_root!("mkfs.ext4");
     let parent = parent();
     let mut scratch = Scratch::create(parent.path()).unwrap();
@@ -129,7 +129,7 @@ fn what_cannot_be_made_leaves_nothing() {
 }
 
 #[test]
-fn file_systems_in_use_are_refused_and_disappear_nevertheless() {
+fn removing_busy_file_systems_fails_but_detaches_them() {
     needs_root!("mkfs.ext4");
     let parent = parent();
     let mut scratch = Scratch::create(parent.path()).unwrap();
@@ -184,7 +184,7 @@ fn removed_from(parent: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn leftovers_of_a_killed_process_are_removed_and_those_of_a_live_one_stay() {
+fn removes_leftovers_of_killed_but_not_of_live_processes() {
     needs_root!("mkfs.ext4");
     let (parent, elsewhere) = (parent(), parent());
     let (mut child, dir) = child_in(parent.path());
@@ -200,7 +200,7 @@ fn leftovers_of_a_killed_process_are_removed_and_those_of_a_live_one_stay() {
 }
 
 #[test]
-fn things_of_others_stay_whatever_their_names_are() {
+fn keeps_foreign_files_mounts_and_loop_devices() {
     needs_root!("mkfs.ext4");
     let parent = parent();
     let at = |name: &str| parent.path().canonicalize().unwrap().join(name);
@@ -249,7 +249,7 @@ fn things_of_others_stay_whatever_their_names_are() {
 }
 
 #[test]
-fn image_in_a_file_system_without_direct_io_is_used_through_the_page_cache() {
+fn image_without_direct_io_support_uses_page_cache() {
     needs_root!("mkfs.ext4");
     let memory = tempfile::tempdir().unwrap();
     iosonar_testkit::tool(
@@ -284,7 +284,7 @@ fn extents_after_appends(path: &Path, mebibytes: u64, is_direct: bool) -> usize 
 }
 
 #[test]
-fn aged_free_space_breaks_files() {
+fn aged_free_space_fragments_files() {
     needs_root!("mkfs.xfs");
     let parent = parent();
     let mut scratch = Scratch::create(parent.path()).unwrap();

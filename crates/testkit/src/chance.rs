@@ -30,7 +30,7 @@ mod tests {
     use super::SplitMix;
 
     #[test]
-    fn numbers_are_those_of_the_reference() {
+    fn numbers_match_the_reference() {
         let mut chance = SplitMix(1_234_567);
         assert_eq!([chance.next(), chance.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }

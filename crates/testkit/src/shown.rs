@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_found_whole_and_without_remarks() {
+    fn extracts_whole_commands_without_comments() {
         let page = "text `iosonar show`\n```sh\niosonar run a \\\n        --rw read  # reads\n iosonar ┐\nzcat x | iosonar info -\n```\n";
         let found: Vec<String> = in_markdown("p", page).into_iter().map(|shown| shown.command).collect();
         assert_eq!(found, ["iosonar run a --rw read", "zcat x | iosonar info -"]);

@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn of_parts_that_begin_alike_a_request_has_those_that_reach_its_end() {
+    fn request_gets_equal_start_parts_that_reach_its_end() {
         let text = "\
  a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 23 + 8 [a]
  a-1 [001] .....     1.000021: block_bio_queue: 7,0 W 23 + 20 [a]
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_was_merged_completes_with_the_request_that_it_was_merged_into() {
+    fn merged_part_completes_with_its_request() {
         let text = "\
  a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 23 + 8 [a]
  a-1 [001] .....     1.000021: block_bio_queue: 7,0 W 15 + 8 [a]
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_begin_alike_the_bio_goes_to_the_one_of_its_length() {
+    fn bio_matches_the_equal_start_request_of_its_length() {
         let text = "\
  a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 0 + 4 [a]
  a-1 [001] .....     1.000021: block_bio_queue: 7,0 W 0 + 8 [a]
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_end_in_any_order() {
+    fn identical_requests_complete_in_any_order() {
         let text = "\
  a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 0 + 8 [a]
  a-1 [001] .....     1.000022: block_bio_queue: 7,0 W 0 + 8 [a]
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn bios_find_their_records() {
+    fn matches_bios_to_records() {
         let bios = Bios::of(&Trace::parse(TEXT)).bios;
         let record = |op, sector, sectors, from: u64, to: u64| Record {
             op,

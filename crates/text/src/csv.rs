@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_in_their_cell() {
+    fn names_never_break_out_of_their_cell() {
         for (name, want) in [
             ("a", "a"),
             ("a,b", "\"a,b\""),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_are_defused_on_request_and_numbers_stay_numbers() {
+    fn defuses_formulas_on_request_but_not_numbers() {
         for name in [
             "=1+1", "+1+1", "-1+1", "@SUM(A1)", "＝1", "＋1", "－1", "＠x", "=", " =1", "-2,3", "\t=1",
             "\r=1", "\n=1",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_as_asked() {
+    fn line_endings_follow_the_format() {
         let form = Form { safe: false, crlf: true };
         assert_eq!(table(form, ["a", "b"], [[Cell::from(1u64), Cell::Absent]]), "a,b\r\n1,\r\n");
         assert_eq!(table(Form::default(), ["a"], Vec::<[Cell<'_>; 1]>::new()), "a\n");

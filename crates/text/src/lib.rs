@@ -129,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn escapes_what_a_terminal_obeys_and_keeps_names_of_all_languages() {
+    fn escapes_control_characters_but_keeps_unicode_names() {
         assert_eq!(one_line("a\n\t\r\u{1b}[31m\u{7f}\u{9b}"), "a\\n\\t\\r\\u{1b}[31m\\u{7f}\\u{9b}");
         assert_eq!(
             one_line("x\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}"),
@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn readers_of_json_show_escapes() {
+    fn escaped_text_stays_visible_in_json() {
         let json = "{\"a\u{202e}\":\"x\\n\\\"\\\\\\u001b\u{9b}\"}";
         assert_eq!(shown_json(json), "{\"a\\\\u{202e}\":\"x\\\\n\\\"\\\\\\\\u001b\\\\u{9b}\"}");
     }
 
     proptest! {
         #[test]
-        fn what_is_escaped_is_one_line_and_stays(bytes in proptest::collection::vec(any::<u8>(), 0..60), text in any::<String>()) {
+        fn escaping_is_idempotent_and_single_line(bytes in proptest::collection::vec(any::<u8>(), 0..60), text in any::<String>()) {
             for shown in [shown(OsStr::from_bytes(&bytes)).to_string(), one_line(&text).into_owned()] {
                 prop_assert!(!shown.contains(is_escaped), "{shown:?}");
                 prop_assert_eq!(one_line(&shown), shown.as_str());

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_digits_and_units() {
+    fn formats_three_digits_with_unit() {
         for (ns, text) in [
             (0, "0 s"),
             (7, "7 ns"),

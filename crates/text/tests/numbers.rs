@@ -26,7 +26,7 @@ fn table<T: Copy>(name: &str, values: &[T], row: impl Fn(T) -> Value) -> String 
 }
 
 #[test]
-fn the_page_prints_numbers_as_the_text_does() {
+fn page_formats_numbers_like_text() {
     let whole = whole();
     let real: Vec<f64> = whole.iter().map(|n| *n as f64 / 1000.0).collect();
     let parts =

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variation_is_read() {
+    fn reads_every_line_variation() {
         for (text, time, sector, op, pushed) in [
             ("      0.000000000 ;           16 ;    8 ; W ; 0.0 ; 0.0\r\n", 0, 16, Op::Write, false),
             ("0.000000001;24;8;R", 1, 24, Op::Read, false),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_write_asks_for_follows_its_letter() {
+    fn decodes_durability_from_write_flags() {
         let none = Durability::NONE;
         let (fua, preflush) = (Durability::FUA, Durability::PREFLUSH);
         for (letters, want) in [
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_is_a_comment_to_others() {
+    fn flush_lines_are_comments_to_blkreplay() {
         for (text, time, delay, latency) in [
             ("# flush ;      1.500000000 ; 0.0 ; 0.0\n", 1_500_000_000, 0, 0),
             ("#  flush;2", 2_000_000_000, 0, 0),
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn discards_and_write_zeroes_are_comments_with_a_place() {
+    fn discard_and_zero_lines_are_comments_with_a_range() {
         let r = request("# discard ; 1.5 ; 16 ; 8 ; 0.000000007 ; 0.000000009");
         assert_eq!((r.op, r.time.0, r.delay.0, r.latency.0), (Op::Discard, 1_500_000_000, 7, 9));
         assert_eq!(r.extent, Extent { offset: 8192, length: 4096 });
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_no_request() {
+    fn text_lines_are_not_requests() {
         for text in [
             "",
             "\n",
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_say_what_is_wrong() {
+    fn errors_name_the_invalid_field() {
         for (text, part) in [
             ("1.0 ; 64 ; 8 ; D ; 0 ; 0", "discard"),
             ("1.0 ; 64 ; 8 ; FN ; 0 ; 0", "flush"),
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_or_endless_line_ends_the_reading() {
+    fn binary_or_endless_line_ends_reading() {
         let mut reader = Reader::new(&b"text\n\0\0\n"[..]);
         assert!(matches!(reader.next_line(), Ok(Some(Line::Text))));
         assert!(matches!(reader.next_line(), Err(ReadError::Binary(2))));

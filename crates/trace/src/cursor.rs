@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn digits_are_those_that_stand_there(text in "[0-9]{0,30}[ -~\\x80-\\xff]{0,12}") {
+        fn parses_leading_digits(text in "[0-9]{0,30}[ -~\\x80-\\xff]{0,12}") {
             let mut cursor = Cursor::new(text.as_bytes());
             let (value, count) = cursor.digits();
             let told: String = text.chars().take_while(char::is_ascii_digit).collect();
@@ -168,7 +168,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_have_the_digits_that_they_have(bytes: [u8; WORD]) {
+        fn parses_digits_of_arbitrary_bytes(bytes: [u8; WORD]) {
             let (value, count) = leading_digits(bytes);
             let told: Vec<u8> = bytes.iter().copied().take_while(u8::is_ascii_digit).collect();
             prop_assert_eq!(count, told.len());
@@ -176,7 +176,7 @@ mod tests {
         }
 
         #[test]
-        fn blanks_are_passed_over(text in "[ \t]{0,20}x?[ -~]{0,9}") {
+        fn skips_blanks(text in "[ \t]{0,20}x?[ -~]{0,9}") {
             let mut cursor = Cursor::new(text.as_bytes());
             cursor.blanks();
             prop_assert_eq!(cursor.at(), text.len() - text.trim_start_matches([' ', '\t']).len());

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_and_joints_are_recognised_and_the_rest_is_listed() {
+    fn recognizes_splits_and_merges_and_lists_the_rest() {
         let (r, w) = (Op::Read, Op::Write);
         let first = vec![
             key(w, 0, 100),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_two_devices_are_two_places() {
+    fn distinguishes_equal_offsets_on_two_devices() {
         let one = |device, offset, length| key(Op::Read, offset, length).on(device);
         let first = vec![one(0, 0, 8), one(1, 64, 16)];
         let second = vec![one(1, 0, 8), one(1, 64, 8), one(0, 72, 8)];
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_means_nothing_and_nothing_is_lost(
+        fn differences_ignore_order_and_lose_nothing(
             a in prop::collection::vec((any::<bool>(), 0u64..20, 1u64..5), 0..40),
             b in prop::collection::vec((any::<bool>(), 0u64..20, 1u64..5), 0..40),
         ) {

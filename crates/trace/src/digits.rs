@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_what_the_standard_library_makes(number: u64, nanos: u64, width in 0usize..14) {
+        fn formatting_matches_the_standard_library(number: u64, nanos: u64, width in 0usize..14) {
             let mut made = Vec::new();
             let mut line = Line::new();
             line.number(number, width).letter(';').zeros(number, width).text(" + ");

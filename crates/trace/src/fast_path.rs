@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_usual_lines_are_read_here() {
+    fn fast_path_reads_common_lines() {
         for text in [
             "     0.000000000 ;           16 ;    8 ; W ; 0.0 ; 0.0\r\n",
             "0.000000001;24;8;R\n",
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_not() {
+    fn fast_path_leaves_other_lines_to_full_parser() {
         for text in [
             "",
             "0.1 ; 16 ; 8 ; W",
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_here_is_what_the_careful_reader_reads(
+        fn fast_path_matches_full_parser(
             text in "[ ]{0,2}[0-9]{0,11}[.,]?[0-9]{0,10} ?;[ \t]?-?[0-9]{0,20} ; [0-9]{0,3} ;[ ]?[RWrwFDX][ASFP]{0,2}( ; ?[0-9.]{0,5} ; [0-9]{1,2}\\.[0-9]{0,9}[ ;]?)?\r?\n"
         ) {
             if let Some((found, length)) = request(1, text.as_bytes()) {

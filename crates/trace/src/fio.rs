@@ -114,7 +114,7 @@ impl<R: BufRead> Requests for FioLog<R> {
         self.files.get(number)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         vec![("lines that add, open and close files".into(), self.files_handled)]
     }
 }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_read() {
+    fn reads_iolog_versions_2_and_3() {
         let two = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 4096 8192\n/dev/a wait 1 0\n/dev/a wait 15 0\n/dev/b trim 0 512\n/dev/a sync 0 0\n/dev/a close\n";
         let three = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n0 /dev/a read 4096 8192\n15000 /dev/b trim 0 512\n15000 /dev/a sync\n16000 /dev/a close\n";
         for text in [two, three] {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_line_and_cause() {
         for (line, why) in [
             ("f read 1", "the length is missing"),
             ("f read x 1", "'x' is no number"),
@@ -261,7 +261,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(
+        fn written_iolog_reads_back(
             list in prop::collection::vec((0u64..1 << 40, 0u8..4, 0u64..1 << 50, 1u64..1 << 30), 0..40), three: bool,
         ) {
             let version = if three { Version::Three } else { Version::Two };

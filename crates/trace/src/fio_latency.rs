@@ -130,7 +130,7 @@ impl<R: BufRead> Requests for LatencyLog<R> {
         (number == 0).then(String::new)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         let placeless =
             "requests have no place in the log and stand at 0: fio writes places with --log_offset=1";
         vec![(placeless.into(), self.placeless)]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_rows_is_read() {
+    fn reads_every_row_format() {
         for (row, place) in [
             ("5, 1000000, 1, 8192", 0),
             ("5, 1000000, 1, 8192, 0", 0),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn reports_invalid_rows() {
         for (row, why) in [
             ("20, 192730, 0, 0, 0", "averages over log_avg_msec"),
             ("5, 1, 3, 8192, 0", "direction '3'"),

@@ -185,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn forms_are_recognised_by_their_content() {
+    fn detects_formats_by_content() {
         let seek = "#Ordinal Location Reqsize Operation Time1 Time2\n0000000000 000000000000 8 r 0000000000000000 0000000000000000\n";
         for (text, want) in [
             ("text\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n", "a load"),
@@ -221,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_is_looked_at_without_panic(head in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn detects_format_of_any_bytes_without_panic(head in prop::collection::vec(any::<u8>(), 0..200)) {
             Format::recognise(&head);
         }
     }

@@ -161,7 +161,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_text_that_was_cut_off_never_seems_to_be_over() {
+    fn truncated_text_never_ends_cleanly() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         (0..2000).for_each(|n| writeln!(gzip, "{}", n * 7919 % 100_003).unwrap());
         let whole = gzip.finish().unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_gzip_stream_is_told_apart_from_damage() {
+    fn distinguishes_trailing_garbage_from_damage() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         (0..2000).for_each(|n| writeln!(gzip, "{}", n * 7919 % 100_003).unwrap());
         let whole = gzip.finish().unwrap();

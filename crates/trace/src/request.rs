@@ -350,7 +350,7 @@ pub trait Requests {
     }
 
     /// Descriptions and counts of other contents so far: texts, events of other kinds.
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
 }

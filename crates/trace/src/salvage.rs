@@ -104,7 +104,7 @@ impl<T: Events> Events for Salvage<T> {
         let next = self.trace.next().map(|entry| entry.map(|entry| entry.map(|_| ())));
         let entry = self.heed(next)?;
         if entry.is_none() {
-            self.end(&self.trace.besides())?;
+            self.end(&self.trace.extra_counts())?;
         }
         Ok(entry.map(|entry| entry.map(|()| self.trace.shown())))
     }
@@ -129,8 +129,8 @@ impl<T: Events> Events for Salvage<T> {
         self.trace.name_shown(name);
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        self.doubts(self.trace.besides())
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        self.doubts(self.trace.extra_counts())
     }
 }
 
@@ -142,7 +142,7 @@ impl<T: Requests> Requests for Salvage<T> {
         let next = self.trace.next();
         let entry = self.heed(next)?;
         if entry.is_none() {
-            self.end(&self.trace.besides())?;
+            self.end(&self.trace.extra_counts())?;
         }
         Ok(entry)
     }
@@ -155,8 +155,8 @@ impl<T: Requests> Requests for Salvage<T> {
         self.trace.device(number)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        self.doubts(self.trace.besides())
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        self.doubts(self.trace.extra_counts())
     }
 }
 
@@ -183,13 +183,13 @@ mod tests {
                 Entry::Bad(bad) => told.push(bad.to_string()),
             }
         }
-        let doubts = requests.besides().into_iter().filter(|(what, n)| what == DOUBT && *n > 0);
+        let doubts = requests.extra_counts().into_iter().filter(|(what, n)| what == DOUBT && *n > 0);
         told.extend(doubts.map(|(what, _)| what));
         Ok((count, told))
     }
 
     #[test]
-    fn whole_lines_before_the_end_of_a_cut_off_file_are_kept() {
+    fn keeps_whole_lines_of_truncated_file() {
         let line = "0.5 ; 16 ; 8 ; R ; 0.0 ; 0.0\n";
         let whole = gzip(line.repeat(100).as_bytes());
         let load = |bytes: &[u8], file| {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_text_costs_itself_alone() {
+    fn binary_line_loses_only_itself() {
         let line = "0.5 ; 16 ; 8 ; R ; 0.0 ; 0.0\n";
         let mut text = line.repeat(3).into_bytes();
         text[line.len() + 4] = 0;
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_trace_at_all_stays_an_error() {
+    fn rejects_input_without_any_event() {
         let mut events = Salvage::new(Blktrace::new(&[7u8; 100][..]), Some("x".into()));
         let error = Events::next(&mut events).unwrap_err().to_string();
         assert!(error.starts_with("byte 0: of x: here should be an event"), "{error}");

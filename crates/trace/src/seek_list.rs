@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused_with_its_line() {
+    fn rejects_invalid_seek_lists_with_line() {
         let good = "0000000000 000000000000 8 r 0000000000000000 0000000000000000";
         for (bad, why) in [
             ("0 0 8 r 0", "5 fields"),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn due_times_have_more_than_32_bits() {
+    fn due_times_exceed_32_bits() {
         let text = "7 16 8 w 30000000000000 0";
         let want =
             SeekEntry { ordinal: 7, location: 16, op: Op::Write, due: Nanos::from_secs(30), ..entry(0) };
@@ -310,7 +310,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_one_by_one_reads_back(list in prop::collection::vec((0u64..1 << 40, 1u64..1 << 20, any::<bool>(), 0u64..1 << 62), 0..20)) {
+        fn streamed_seek_list_reads_back(list in prop::collection::vec((0u64..1 << 40, 1u64..1 << 20, any::<bool>(), 0u64..1 << 62), 0..20)) {
             let requests: Vec<Traced> = list.iter().zip(1..).map(|((location, blocks, write, due), at)| {
                 let op = if *write { Op::Write } else { Op::Read };
                 traced(at, SeekEntry { ordinal: 0, location: *location, reqsize: *blocks, op, due: Nanos(*due) }, 1024).unwrap()
@@ -334,7 +334,7 @@ mod tests {
         }
 
         #[test]
-        fn no_count_is_lost(list in entries(), buckets in 0u32..40, start: u64, range: u64) {
+        fn histogram_counts_every_request(list in entries(), buckets in 0u32..40, start: u64, range: u64) {
             let seeks = counts(&seek_histogram(&list, buckets, start, range));
             prop_assert_eq!(seeks.len() as u32, buckets.max(1));
             prop_assert_eq!(seeks.iter().sum::<u64>(), list.len() as u64);

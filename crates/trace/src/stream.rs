@@ -42,7 +42,7 @@ impl<R: std::io::BufRead> Requests for Load<R> {
         }
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         vec![("lines of text".into(), self.texts)]
     }
 }
@@ -95,8 +95,8 @@ impl<R: Requests + ?Sized> Requests for Box<R> {
         (**self).device(number)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        (**self).besides()
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        (**self).extra_counts()
     }
 }
 
@@ -128,8 +128,8 @@ impl Requests for Joined<'_> {
         self.traces[*trace].trace.device(*device)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        self.traces.iter().flat_map(|w| w.trace.besides()).collect()
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        self.traces.iter().flat_map(|w| w.trace.extra_counts()).collect()
     }
 }
 
@@ -172,8 +172,8 @@ impl<R: Requests> Requests for FromFirst<R> {
         self.requests.device(number)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        self.requests.besides()
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        self.requests.extra_counts()
     }
 }
 
@@ -254,8 +254,8 @@ impl<R: Requests> Requests for InOrder<R> {
         self.requests.device(number)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        let mut all = self.requests.besides();
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        let mut all = self.requests.extra_counts();
         all.push(("requests that were brought to their places in time".into(), self.moved));
         all
     }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_far_from_its_place_ends_the_reading() {
+    fn rejects_requests_out_of_order_beyond_window() {
         let mut near = InOrder::holding(told(&[1, 5, 2, 3]), 3);
         assert_eq!(all(&mut near).unwrap(), [(1, 1), (2, 3), (3, 4), (5, 2)]);
         assert_eq!(near.moved(), 2);
@@ -311,7 +311,7 @@ mod tests {
         }
 
         #[test]
-        fn joined_traces_are_in_order_and_whole(a in prop::collection::vec(0u64..50, 0..20), b in prop::collection::vec(0u64..50, 0..20)) {
+        fn merged_traces_are_sorted_and_complete(a in prop::collection::vec(0u64..50, 0..20), b in prop::collection::vec(0u64..50, 0..20)) {
             let sorted = |mut v: Vec<u64>| { v.sort(); v };
             let (a, b) = (sorted(a), sorted(b));
             let mut joined = Joined::new(vec![Box::new(told(&a)), Box::new(told(&b))]);

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_every_table_are_read() {
+    fn reads_rows_of_every_table_format() {
         let text = "#\tTime\tDuration (s)\tDisk\tRequest\tSector\tLength\n0\t0.015625\t0.00041200\t1\tRead\t2048\t64\n";
         let want =
             (vec![(15_625_000, 2048 * 512, 64 * 512, Kind::Read, 412_000)], vec![], vec!["disk1".into()]);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_wrong_are_told() {
+    fn reports_invalid_rows() {
         for (table, line, why) in [
             (Table::Msr, "1,hm,1,Read,383496192,32768,413", "before 1970"),
             (Table::Msr, "128166372003061629,hm,1,Trim,383496192,32768,413", "neither Read"),

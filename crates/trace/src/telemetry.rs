@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_lines_are_named() {
+    fn errors_name_malformed_lines() {
         for (text, line, why) in [
             ("0 4096\n4096\n", 2, "'4096' has 1 fields"),
             ("0 4096 1 1\n", 1, "has 4 fields"),

@@ -77,7 +77,7 @@ fn blktrace(names: &[&str]) -> Vec<Event> {
 }
 
 #[test]
-fn binary_files_of_blktrace_hold_what_blkparse_counts() {
+fn blktrace_files_match_blkparse_counts() {
     let little = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
     assert_eq!(by_action(&little), expected("blktrace/mixed.blktrace.{0,1}"));
     let big = blktrace(&["blktrace/mixed-be.blktrace.0.gz", "blktrace/mixed-be.blktrace.1.gz"]);
@@ -90,7 +90,7 @@ fn binary_files_of_blktrace_hold_what_blkparse_counts() {
 }
 
 #[test]
-fn a_process_has_its_name_on_every_cpu() {
+fn process_names_apply_on_every_cpu() {
     let events = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
     let asked = |events: &[Event]| {
         events
@@ -126,7 +126,7 @@ fn common(events: &[Event]) -> Vec<(u64, Action, u64, u64)> {
 }
 
 #[test]
-fn texts_of_blkparse_hold_what_the_binary_files_hold() {
+fn blkparse_text_matches_binary_files() {
     let mut binary = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
     // Driver commands have no place in the texts.
     let told = |e: &Event| e.rwbs.kind != iosonar_trace::Kind::Other;
@@ -167,7 +167,7 @@ fn texts_of_blkparse_hold_what_the_binary_files_hold() {
 }
 
 #[test]
-fn texts_of_tracefs_and_perf_hold_what_these_count() {
+fn tracefs_and_perf_text_matches_their_counts() {
     for name in [
         "tracefs/mixed.trace.gz",
         "tracefs/mixed.tgid.trace.gz",
@@ -223,7 +223,7 @@ fn at_a_glance(mut events: impl Events) -> BTreeMap<&'static str, u64> {
 }
 
 #[test]
-fn events_are_as_many_when_they_are_only_counted() {
+fn counting_alone_finds_all_events() {
     for names in [
         ["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"],
         ["blktrace/mixed-be.blktrace.0.gz", "blktrace/mixed-be.blktrace.1.gz"],
@@ -253,7 +253,7 @@ fn events_are_as_many_when_they_are_only_counted() {
 }
 
 #[test]
-fn logs_of_fio_hold_what_fio_counts() {
+fn fio_logs_match_fio_counts() {
     for name in ["files.v3.log", "sizes.v3.log", "times.v3.log", "trims.v3.log", "waits.v2.log"] {
         let name = format!("fio/{name}");
         let counts = counted(&name);
@@ -331,7 +331,7 @@ fn pages(name: &str) -> (Vec<Event>, u64, u64) {
 }
 
 #[test]
-fn pages_of_the_ring_buffer_hold_what_the_kernel_prints_of_them() {
+fn ring_buffer_pages_match_kernel_text() {
     for cpu in 0..2 {
         let printed = all(Ftrace::new(text(&format!("tracefs/mixed.cpu{cpu}.trace.gz"))));
         let (read, lost, _) = pages(&format!("tracefs/mixed.cpu{cpu}.raw.gz"));

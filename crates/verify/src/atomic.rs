@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_parts_of_versions_wherever_they_end() {
+    fn accepts_partial_versions_with_any_boundary() {
         let versions = [version(1), version(2), version(3)];
         for end in 0..=512 {
             assert!(is_mixed(&mixed(&[(1, end), (2, 512)]), &versions, false), "{end}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_damage_among_the_parts() {
+    fn rejects_damage_between_partial_versions() {
         let versions = [version(1), version(2)];
         for at in 5..500 {
             for (bit, has_unknown) in [(1, false), (0x80, true)] {

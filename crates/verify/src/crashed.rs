@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_durable_write_follows_may_not_be_there() {
+    fn rejects_content_older_than_durable_write() {
         let writes = vec![
             write(0, (0, 4), (0, 10), false),
             write(1, (0, 2), (20, 30), true),
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_holds_a_write_wholly_or_not_at_all() {
+    fn atomic_unit_is_written_entirely_or_not_at_all() {
         let units = |holders: &[Tag]| {
             let writes = vec![
                 write(0, (0, 8), (0, 10), false),
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn copied_writes_may_be_there_in_parts_where_they_were_in_flight() {
+    fn copied_in_flight_writes_may_survive_partially() {
         let copied = |write: CrashWrite| CrashWrite { atomic: Atomic::Byte, ..write };
         let mixed = |writes: &[CrashWrite]| {
             let mut crashed = Crashed::new(writes.to_vec(), 8);
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn survivors_that_no_prefix_explains_are_counted_as_reordered() {
+    fn counts_survivors_outside_any_prefix_as_reordered() {
         let writes = vec![
             write(0, (0, 1), (0, 10), false),
             write(1, (1, 1), (1, 20), false),

@@ -634,7 +634,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_cannot_be_read_and_follow_each_other_are_one_fault() {
+    fn adjacent_unreadable_blocks_are_one_fault() {
         let run = RunOfFaults { run_id: 1, fill: Fill::default(), is_after_crash: false };
         let observed = [(16, 30), (0, 10), (8, 20), (40, 40)];
         let mut faults: Vec<Fault> = observed
@@ -648,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_run_has_not_written_and_changed_is_a_phantom_or_a_write_of_elsewhere() {
+    fn classifies_unexpected_changes_as_phantom_or_misdirected() {
         let run = RunOfFaults { run_id: 7, fill: Fill::default(), is_after_crash: false };
         let outside = |found: Found, bytes: Option<Bytes>| {
             let bytes = bytes.map(Box::new);

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_joined_and_small_gaps_are_closed_where_memory_is_short() {
+    fn joins_ranges_and_closes_small_gaps_when_memory_is_short() {
         let mut ranges = Ranges::new(100);
         for (start, count) in [(8, 8), (0, 8), (32, 8), (36, 2), (16, 0)] {
             ranges.add(Sectors::new(start, count));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_seen_and_what_is_not_known_is_not_compared() {
+    fn detects_change_and_skips_unknown_sectors() {
         let (zeros, ones) = ([0; 512], [0xff; 512]);
         let mut outside = Outside::default();
         outside.add([7, 3, 7]);

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sector_counts_that_is_covered_in_part() {
+    fn counts_partially_covered_sectors() {
         let covering = |offset, length| Sectors::covering(Extent::new(offset, length).unwrap());
         assert_eq!(covering(512, 512), Sectors::new(1, 1));
         assert_eq!(covering(511, 2), Sectors::new(0, 2));

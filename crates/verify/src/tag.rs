@@ -52,7 +52,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn versions_have_tags_of_their_own() {
+    fn tags_of_versions_are_unique() {
         let mut tags = HashSet::new();
         for target in 0..4 {
             for phase in 0..4 {

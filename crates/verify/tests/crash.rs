@@ -105,7 +105,7 @@ fn tags_of(legal: Legal<'_>) -> Vec<Tag> {
 }
 
 #[test]
-fn an_honest_device_is_never_blamed_and_a_lost_durable_write_always_is() {
+fn blames_lost_durable_writes_but_no_honest_device() {
     let mut blamed = 0;
     for seed in 0..20_000 {
         let mut random = SplitMix(seed);

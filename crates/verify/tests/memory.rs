@@ -81,7 +81,7 @@ fn ten_million_scattered_writes_stay_within_the_bound() {
 }
 
 #[test]
-fn a_gib_takes_what_the_bound_says() {
+fn table_for_one_gib_stays_within_bound() {
     for aligned in [true, false] {
         let bound = bound(GIB, aligned);
         let mut expected = Expected::new(bound);
@@ -123,7 +123,7 @@ fn touched_by(writes: u64, gib: u64, limit: u64) -> (u64, u64) {
 }
 
 #[test]
-fn only_what_was_written_becomes_unknown() {
+fn only_written_sectors_become_unknown() {
     let (touched, unknown) = touched_by(4000, 64, 1 << 20);
     assert!(touched == 4000 && (1..4000).contains(&unknown), "{touched} {unknown}");
     // Of 1 TiB branches take a third of the memory.
@@ -135,7 +135,7 @@ fn only_what_was_written_becomes_unknown() {
 }
 
 #[test]
-fn an_untouched_tib_costs_hardly_anything() {
+fn untouched_tib_takes_little_memory() {
     let mut expected = Expected::new(GIB);
     let untouched = expected.bytes();
     write(&mut expected, Sectors::new(0, 8), tag(1));
@@ -152,7 +152,7 @@ fn an_untouched_tib_costs_hardly_anything() {
 }
 
 #[test]
-fn what_cannot_be_addressed_is_unknown() {
+fn unaddressable_sectors_are_unknown() {
     let mut expected = Expected::new(1 << 20);
     let far = Sectors::new(1 << 53, 8);
     write(&mut expected, far, tag(1));
@@ -161,7 +161,7 @@ fn what_cannot_be_addressed_is_unknown() {
 }
 
 #[test]
-fn unknown_places_become_known_by_writing_them() {
+fn unknown_sectors_become_known_when_written() {
     let mut expected = Expected::new(1 << 20);
     write(&mut expected, Sectors::new(0, 128), Tag::UNKNOWN);
     write(&mut expected, Sectors::new(8, 8), tag(1));

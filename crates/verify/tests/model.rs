@@ -123,7 +123,7 @@ fn long_histories_agree_with_the_oracle() {
 }
 
 #[test]
-fn with_little_memory_what_the_oracle_allows_is_allowed() {
+fn low_memory_accepts_everything_the_oracle_accepts() {
     // Enough memory for the table, but more candidates than a range can have.
     let narrow = Field { sectors: 200, longest: 200, exact: false, ..LARGE };
     let unknown: u64 = (0..4).map(|seed| run_long(seed, 64 << 20, narrow, 500, 1)).sum();

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_pixels_grow_and_neighbours_do_not() {
+    fn only_isolated_pixels_are_enlarged() {
         let lit = lit_pixels(&[(1, 1), (5, 5), (6, 5)]);
         assert!(lit(1, 1) && lit(2, 1) && lit(1, 2) && lit(2, 2));
         assert!(lit(5, 5) && lit(6, 5) && !lit(7, 5));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn no_request_is_lost_where_rows_or_columns_share_a_pixel() {
+    fn downscaling_keeps_every_request_visible() {
         let mut strips = Strips::new(10);
         for column in 0..35 {
             strips.column(column * 10 / 35, (column + 1) * 10 / 35)[column % SLOTS][0] += 1;
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pushed_request_among_thousands_is_seen() {
+    fn single_deferred_request_among_thousands_is_visible() {
         let shades = Shades::new(Theme::Light.palette(), 10_000);
         let without = shades.colors[usize::from(shades.index(&[0, 9_999, 0, 0, 0]))];
         let with = shades.colors[usize::from(shades.index(&[0, 9_998, 0, 1, 0]))];
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_have_a_colour_of_their_own_and_one_among_thousands_is_seen() {
+    fn single_flush_among_thousands_is_visible_in_its_colour() {
         let shades = Shades::new(Theme::Light.palette(), 10_000);
         let color = |cell: Cell| shades.colors[usize::from(shades.index(&cell))];
         assert_eq!(color([0, 0, 0, 0, 10_000]), Theme::Light.palette().flush);

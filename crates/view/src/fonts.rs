@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_are_there() {
+    fn fonts_contain_all_symbols() {
         for weight in [Weight::Regular, Weight::Bold] {
             for c in "≤≥−×·µμ→…✓✕⚠äöüß–—\u{FFFD}".chars() {
                 assert_ne!(font(weight).glyph_id(c).0, 0, "{c} {weight:?}");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapping_loses_nothing_and_keeps_to_the_room() {
+    fn wrapping_loses_no_text_and_fits_the_width() {
         let long = "x".repeat(90);
         for text in
             ["", "one", "a few words that need several lines here", &long, &format!("before {long} behind")]
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn fitting_keeps_both_ends() {
+    fn shortening_keeps_both_ends() {
         let path = format!("/srv/{}/data.load.gz", "x".repeat(300));
         let fitted = fit(&path, 13.0, Weight::Regular, 200.0);
         assert!(fitted.starts_with("/srv/") && fitted.ends_with(".gz") && fitted.contains('…'), "{fitted}");

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_without_a_value_above_zero_are_left_out() {
+    fn omits_lanes_that_are_all_zero() {
         let mut machine = MachineSeries { devices: vec![device("sda", &[0.0, 50.0])], ..Default::default() };
         machine.cpu_percent.programs = steps(&[0.0, 0.0]);
         machine.dirty_bytes = steps(&[0.0, 2e6]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_devices_are_shown_in_the_order_in_which_they_were_sampled() {
+    fn shows_busiest_devices_in_sampling_order() {
         let devices = [("a", 5.0), ("b", 90.0), ("c", 1.0), ("d", 20.0), ("e", 30.0), ("f", 2.0)];
         let devices = devices.map(|(name, share)| device(name, &[share, share])).into();
         let machine = MachineSeries { devices, ..Default::default() };
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_over_time() {
+    fn means_are_time_weighted() {
         let mut uneven = steps(&[10.0, 40.0]);
         uneven[1].end_ns = 40;
         assert_eq!(mean_and_most(&uneven), Some((32.5, 40.0)));

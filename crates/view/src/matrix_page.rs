@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_measured_cell_has_a_link_and_what_it_leads_to() {
+    fn each_measured_cell_links_to_its_details() {
         let grid = MatrixGrid {
             title: "read, sync".into(),
             stem: "read".into(),

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn graphics_have_three_to_one_and_text_four_and_a_half() {
+    fn contrast_is_3_for_graphics_and_4_5_for_text() {
         for p in [LIGHT, DARK, PRINT, GRAY] {
             let graphics = [
                 p.read,
@@ -284,7 +284,7 @@ mod tests {
         }
     }
     #[test]
-    fn shades_have_an_order_and_words_on_them_are_readable() {
+    fn shades_are_ordered_and_text_on_them_is_readable() {
         for p in [LIGHT, DARK, PRINT, GRAY] {
             p.series.iter().for_each(|c| assert!(c.contrast(p.background) >= 3.0, "{c:?}"));
             let shades: Vec<Rgb> = (0..=47).map(|i| p.shade(f64::from(i) / 47.0)).collect();

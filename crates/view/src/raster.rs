@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_that_share_an_edge_share_no_pixel_and_leave_no_gap() {
+    fn adjacent_polygons_have_no_overlap_or_gap() {
         let (scene, canvas) = drawn(|scene| {
             scene.polygon(vec![(2, 2), (18, 2), (2, 18)], RED, None);
             scene.polygon(vec![(18, 2), (18, 18), (2, 18)], BLUE, None);
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_have_an_edge_and_may_leave_the_picture() {
+    fn polygons_draw_edges_and_are_clipped() {
         let (_, canvas) =
             drawn(|scene| scene.polygon(vec![(-9, -9), (40, 5), (10, 10), (-9, 40)], RED, Some(BLUE)));
         assert!(count(&canvas, BLUE) > 10 && count(&canvas, RED) > 10);

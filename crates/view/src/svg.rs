@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slanted_marks_are_vectors() {
+    fn draws_slanted_marks_as_vectors() {
         let mut scene = Scene::new(20, 20, Rgb(255, 255, 255));
         scene.polygon(vec![(1, 1), (9, 2), (4, 9)], Rgb(1, 2, 3), Some(Rgb(4, 5, 6)));
         scene.polyline(vec![(0, 0), (5, 7)], Stroke::dashed(Rgb(7, 8, 9), 2));

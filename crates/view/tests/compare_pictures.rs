@@ -74,7 +74,7 @@ fn pairs() -> Vec<(&'static str, Run, Run)> {
 }
 
 #[test]
-fn no_two_texts_overlap_and_none_leaves_the_page() {
+fn text_never_overlaps_or_leaves_the_page() {
     for (name, a, b) in pairs() {
         for (picture, scene) in scenes(&a, &b, &Style::default()) {
             let texts: Vec<_> = scene.texts().collect();
@@ -156,7 +156,7 @@ fn colored(scenes: &[(ComparePicture, Scene)]) -> [usize; 2] {
 }
 
 #[test]
-fn a_difference_is_seen_where_it_is_and_equal_runs_are_grey() {
+fn difference_appears_in_place_and_equal_runs_are_grey() {
     let run = replay(100_000, 1_000.0, false);
     assert_eq!(colored(&scenes(&run, &run, &Style::default())), [0, 0]);
     let end = run.diagrams().latency_by_due.axis().end_ns();

@@ -151,7 +151,7 @@ fn smoothed_means_are_the_mean_of_the_run() {
 }
 
 #[test]
-fn empty_runs_have_tables_with_a_head_only_or_zeros() {
+fn empty_runs_have_tables_with_header_only_or_zeros() {
     for run in [empty(&["x"]), replay(1, 1.0, false)] {
         let requests = run.records.len() as u64;
         with_material(&run, true, |m| {

@@ -78,7 +78,7 @@ fn draw(picture: Picture, name: &str, load: &DemandAnalysis, style: &Style) -> i
 }
 
 #[test]
-fn every_picture_of_a_load_has_its_name() {
+fn every_load_picture_has_its_name() {
     let stems: Vec<_> = pictures().map(Picture::stem).collect();
     for stem in [
         "g000.overview.thrp",
@@ -101,7 +101,7 @@ fn every_picture_of_a_load_has_its_name() {
 }
 
 #[test]
-fn no_two_texts_overlap_and_none_leaves_the_page() {
+fn text_never_overlaps_or_leaves_the_page() {
     let zoomed =
         Style { range: Some(TimeRange { from_ns: 3_000_000_000, to_ns: 5_000_000_000 }), ..Style::default() };
     for (name, load) in loads() {
@@ -147,7 +147,7 @@ fn files_are_small_and_the_same_each_time() {
 }
 
 #[test]
-fn sampled_figures_say_so() {
+fn sampled_figures_are_labelled() {
     let loads = loads();
     let (_, load) = loads.iter().find(|(name, _)| *name == "sampled").unwrap();
     assert!(!load.facts.sampling.exact);

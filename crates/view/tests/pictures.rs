@@ -105,7 +105,7 @@ fn styles(run: &Run) -> Vec<(&'static str, Style)> {
 }
 
 #[test]
-fn no_two_texts_overlap_none_leaves_the_page_and_none_is_cut() {
+fn text_never_overlaps_leaves_the_page_or_is_cut() {
     let mut found = Vec::new();
     for (name, run) in runs() {
         // Every style with the fullest runs, the first of them with all.
@@ -153,7 +153,7 @@ fn counts_in_every_picture_add_up() {
 
 /// Pictures of the parts of a run hold together what the picture of the whole holds.
 #[test]
-fn parts_of_the_time_add_up_to_the_whole() {
+fn pictures_of_time_ranges_add_up_to_the_whole() {
     let run = replay(20_000, 120.0, true);
     let end = run.diagrams().demanded.axis().end_ns();
     let width = run.diagrams().demanded.axis().width_ns();
@@ -198,7 +198,7 @@ fn files_are_small_indexed_and_the_same_each_time() {
 }
 
 #[test]
-fn pictures_say_what_they_must() {
+fn pictures_contain_required_text() {
     let run = replay(20_000, 120.0, true);
     let summary = run.summary();
     assert_eq!(summary.limits.delay.result, LimitResult::Failed);
@@ -252,7 +252,7 @@ fn the_sonar_shows_the_share_of_each_band_over_time() {
 }
 
 #[test]
-fn pictures_over_time_show_where_passes_begin() {
+fn time_pictures_mark_pass_starts() {
     let mut run = replay(20_000, 120.0, false);
     let names = |run: &Run, picture| -> Vec<String> {
         let scene = draw(run, picture, Theme::Light);
@@ -269,7 +269,7 @@ fn pictures_over_time_show_where_passes_begin() {
 }
 
 #[test]
-fn the_sonar_shows_where_held_requests_lie() {
+fn sonar_marks_held_requests() {
     let mut run = with_findings(replay(20_000, 120.0, true));
     let stalls = &mut run.findings.as_mut().unwrap().stalls;
     stalls.truncate(1);
@@ -334,7 +334,7 @@ fn failed_requests_are_marked_in_every_picture_of_times() {
 }
 
 #[test]
-fn titles_say_every_request_where_that_is_true() {
+fn title_claims_every_request_only_if_all_submitted() {
     let mut run = replay(200, 10.0, false);
     let title = |run: &Run| draw(run, Picture::SONAR, Theme::Light).texts().next().unwrap().text.clone();
     assert_eq!(title(&run), "Latency of every request over real start time");
@@ -344,7 +344,7 @@ fn titles_say_every_request_where_that_is_true() {
 }
 
 #[test]
-fn a_limit_far_from_the_data_is_an_arrow_at_the_edge() {
+fn distant_limit_is_drawn_as_arrow_at_the_edge() {
     let run = replay(2_000, 10.0, false);
     let sonar = draw(&run, Picture::SONAR, Theme::Light);
     let limit = sonar.texts().find(|t| t.text.contains("limit 5 s")).expect("the limit is named");
@@ -360,7 +360,7 @@ fn a_limit_far_from_the_data_is_an_arrow_at_the_edge() {
 }
 
 #[test]
-fn empty_panels_say_why() {
+fn empty_panels_state_the_reason() {
     let mut run = replay(200, 10.0, false);
     run.records.iter_mut().for_each(|r| {
         r.submitted = Some(r.due);
@@ -373,7 +373,7 @@ fn empty_panels_say_why() {
 }
 
 #[test]
-fn stamps_are_in_the_pixels_and_nothing_says_why() {
+fn stamps_are_drawn_and_empty_pictures_state_why() {
     let mut run = replay(1_000, 10.0, false);
     let clean = png(&draw(&run, Picture::SONAR, Theme::Light));
     run.plan.access.buffered = true;
@@ -386,7 +386,7 @@ fn stamps_are_in_the_pixels_and_nothing_says_why() {
 }
 
 #[test]
-fn wrong_data_is_told_in_every_picture_and_no_stamp_hides_another() {
+fn every_picture_stamps_data_errors_without_overlap() {
     let mut run = with_faults(replay(1_000, 10.0, false), 20);
     run.plan.access.buffered = true;
     let stamps = |scene: &Scene| -> Vec<(String, i32, f64)> {
@@ -436,7 +436,7 @@ fn svg_is_well_formed() {
 }
 
 #[test]
-fn twice_the_pixels_show_the_same() {
+fn doubled_resolution_shows_the_same_picture() {
     let run = with_findings(replay(2_000, 10.0, true));
     for (picture, scene) in draw_all(&run, &Style::default()).into_iter().step_by(4) {
         let doubled = scene.doubled();

@@ -93,7 +93,7 @@ fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn foreign_text_stays_text_and_nothing_is_fetched() {
+fn foreign_text_is_no_markup_and_nothing_is_fetched() {
     let page = html(&extreme());
     for hostile in ["<script>alert", "</pre><script", "\u{1}"] {
         assert!(!page.contains(hostile), "{hostile:?}");
@@ -112,7 +112,7 @@ fn foreign_text_stays_text_and_nothing_is_fetched() {
 }
 
 #[test]
-fn the_blocks_hold_every_completed_request_of_each_class() {
+fn blocks_contain_every_completed_request_per_class() {
     let run = replay(50_000, 200.0, true);
     let (page, summary) = (html(&run), run.summary());
     let mut sums = std::collections::BTreeMap::new();
@@ -146,7 +146,7 @@ fn meta(page: &str) -> serde_json::Value {
 }
 
 #[test]
-fn requests_stand_in_the_page_one_by_one_all_or_some() {
+fn page_embeds_all_or_a_sample_of_requests() {
     let run = replay(50_000, 200.0, true);
     let embedded = |page: &str| {
         let blocks = page.lines().filter(|l| l.starts_with("<script type=\"application/x-iosonar-points\""));
@@ -162,7 +162,7 @@ fn requests_stand_in_the_page_one_by_one_all_or_some() {
 
 /// The lanes are those of the picture; the page contains the samples.
 #[test]
-fn samples_of_the_machine_stand_in_the_page_and_in_its_table() {
+fn page_and_table_contain_machine_samples() {
     let run = replay(2_000, 20.0, false);
     let mut machine = machine_series(run.end_ns(), 4_321.0);
     machine.devices[1].utilization_percent.iter_mut().for_each(|step| step.value = 0.5);
@@ -198,7 +198,7 @@ fn samples_of_the_machine_stand_in_the_page_and_in_its_table() {
 }
 
 #[test]
-fn without_samples_nothing_is_said_of_the_machine() {
+fn omits_machine_section_without_samples() {
     let run = replay(200, 2.0, false);
     for machine in [None, Some(&MachineSeries::default())] {
         let page = html_of(&run, 0, machine);
@@ -251,7 +251,7 @@ fn pages_to_look_at() {
 }
 
 #[test]
-fn faults_are_in_the_page_before_the_latencies() {
+fn page_shows_faults_before_latencies() {
     let run = with_faults(extreme(), 300);
     let page = html_with(&run, 0);
     let part = page.split("<details id=\"faults\" open>").nth(1).unwrap();
@@ -276,7 +276,7 @@ fn faults_are_in_the_page_before_the_latencies() {
 
 /// Latencies by place have a picture for either theme and a table, in which names of files are no markup.
 #[test]
-fn latencies_by_place_are_in_the_page() {
+fn page_contains_latencies_by_location() {
     let run = extreme();
     assert!(!html(&run).contains("id=\"extents\""));
     let page = html_of_files(&run, 0, None, Some(&extent_latencies(&run)));

@@ -25,7 +25,7 @@ fn read(requests: impl Requests, most: usize) {
         assert!(count <= most);
     }
     requests.devices();
-    requests.besides();
+    requests.extra_counts();
 }
 
 fn events<E: Events>(events: impl Fn() -> E, most: usize) {

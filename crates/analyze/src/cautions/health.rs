@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_issue_error_is_a_drift() {
+    fn growing_issue_delay_is_drift() {
         let (_, text) = found(&steady(2_000, |i| i * 200), CautionId::IssueDrift).unwrap();
         assert!(text.contains("last tenth by 3"), "{text}");
         assert_eq!(found(&steady(2_000, |i| i * 40), CautionId::IssueDrift), None);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn reap_lag_above_the_latency_is_told() {
+    fn reports_completion_poll_delay_above_latency() {
         let mut f = steady(2_000, |_| 0);
         f.records.iter_mut().step_by(50).for_each(|r| r.reap_lag = Nanos(90_000));
         assert_eq!(found(&f, CautionId::ReapLag), None);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_memory_is_a_note_until_it_matters() {
+    fn memory_wait_is_a_note_until_significant() {
         let mut f = steady(2_000, |_| 0);
         f.info.buffer_stalls = Stalls { count: 1, total: Nanos(1_000_000) };
         f.records[3].marks = Marks::NO_BUFFER;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn fallback_and_notices_are_told() {
+    fn reports_engine_fallback_and_notices() {
         let mut f = steady(2_000, |_| 0);
         f.plan.engine = Engine::default();
         f.info.means.fallback = Some("the kernel does not allow io_uring (EPERM)".into());

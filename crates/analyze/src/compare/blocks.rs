@@ -339,7 +339,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn blocks_widen_and_stay_few() {
+    fn blocks_widen_to_a_bounded_number() {
         let records: Vec<Record> = (0..5_000u64)
             .map(|i| record(i, Op::Read, i * 1_000_000, i * 1_000_000, i * 1_000_000 + 80_000))
             .collect();
@@ -353,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_order_gives_the_same_blocks(records in any_records(), by_due: bool) {
+        fn any_order_yields_the_same_blocks(records in any_records(), by_due: bool) {
             let forth = Blocks::read(&records, by_due).unwrap();
             let back: Vec<Record> = records.iter().rev().copied().collect();
             prop_assert_eq!(&Blocks::read(&back, by_due).unwrap().issued(), &forth.issued());

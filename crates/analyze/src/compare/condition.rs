@@ -161,7 +161,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_typed_is_understood() {
+    fn parses_conditions() {
         for (text, figure, above, percent) in [
             ("p99 > +10%", "latency.p99", true, 10.0),
             ("  response.read.p99.9>+2.5 % ", "response.read.p99.9", true, 2.5),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_show_the_place_and_an_example() {
+    fn errors_show_position_and_example() {
         for (text, at, why) in [
             ("p98 > +10%", 0, "p98"),
             ("p99 +10%", 8, "no > or <"),
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_typed_breaks_it(text in "\\PC*|[a-z0-9.<>+%\u{e4} -]*") {
+        fn any_condition_text_is_parsed_without_panic(text in "\\PC*|[a-z0-9.<>+%\u{e4} -]*") {
             if let Ok(condition) = Condition::parse(&text) {
                 prop_assert!(condition.percent > -100.0 && condition.percent.is_finite());
             }

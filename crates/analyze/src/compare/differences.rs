@@ -71,7 +71,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_tells_something_is_listed() {
+    fn lists_only_meaningful_differences() {
         let a = json!({
             "run_id": 1, "depth": 8, "load_average": [1.0, 2.0], "memory": {"available": 1, "total": 8},
             "cpu": {"governors": {"absent": "no file"}}, "targets": [{"model": "X"}],

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_of_being_slower() {
+    fn computes_probability_of_being_slower() {
         assert_eq!(of(&[100, 200]).probability_less(&of(&[150])), Some(0.5));
         assert_eq!(of(&[100, 200]).probability_less(&of(&[300])), Some(1.0));
         assert_eq!(of(&[100, 200]).probability_less(&of(&[200])), Some(0.75));
@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_holds_its_values(value: u64) {
+        fn slot_bounds_contain_their_values(value: u64) {
             let slot = slot_of::<STEPS>(value);
             prop_assert!(slot < 58 * STEPS as usize);
             prop_assert!(lower_edge(slot) <= value as f64 && value as f64 <= lower_edge(slot + 1));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_sum_is_found_for_any_correlation() {
+    fn estimates_error_of_sum_for_any_correlation() {
         for correlation in [0.0, 0.5, 0.8, 0.9] {
             let ratio = ratio(correlation);
             assert!((0.9..1.35).contains(&ratio), "{correlation}: {ratio}");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_changes_below_quick_noise_are_seen() {
+    fn detects_slow_changes_below_fast_noise() {
         let slow = |i: usize| (i as f64 / 256.0 * std::f64::consts::TAU).sin();
         let mut random = Random::new(1);
         let quick: Vec<f64> = (0..256).map(|i| slow(i) + 3.0 * random.normal()).collect();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_little() {
+    fn small_samples_have_no_noise_estimate() {
         assert_eq!(Noise::of(&[0.0; 15]), None);
         assert_eq!(Noise::of(&[0.0; 20]).unwrap().error, 0.0);
     }

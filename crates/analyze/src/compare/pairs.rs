@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_meets_its_fellow_whatever_the_order() {
+    fn pairs_equal_requests_in_any_order() {
         // Latencies differ a hundredfold between requests, and by 5 % between runs.
         let a = run(|i| 10_000 + i % 100 * 10_000, 20_000);
         let mut b = run(|i| (10_000 + i % 100 * 10_000) / 100 * 105, 20_000);
@@ -240,13 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_are_alike_have_a_ratio_of_one() {
+    fn equal_runs_have_ratio_one() {
         let a = run(|i| 10_000 + i % 7 * 1_000, 5_000);
         assert!(paired(&a, &a).median().unwrap().log_ratio().abs() < 1e-9);
     }
 
     #[test]
-    fn a_shorter_run_pairs_as_far_as_it_goes_and_another_load_does_not() {
+    fn shorter_run_pairs_partially_and_other_load_not_at_all() {
         let (a, b) = (run(|_| 5_000, 10_000), run(|_| 5_000, 3_000));
         assert_eq!(paired(&a, &b).alike, 3_000);
         let mut other = b.clone();

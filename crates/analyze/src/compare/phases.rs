@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_found_in_the_phase_that_has_it() {
+    fn finds_change_in_its_phase() {
         let Phases { both, only_a, only_b } = compared(["write", "read"], ["write", "read"]).phases;
         let [write, read] = &both[..] else { panic!("{both:?}") };
         assert_eq!((write.answer.outcome, read.answer.outcome), {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_matched_by_name() {
+    fn matches_phases_by_name() {
         let Phases { both, only_a, only_b } = compared(["write", "read"], ["read", "scan"]).phases;
         let names: Vec<&str> = both.iter().map(|pair| pair.name.as_str()).collect();
         assert_eq!((names, only_a, only_b), (vec!["read"], vec!["write".to_string()], vec!["scan".into()]));

@@ -94,7 +94,7 @@ fn equal_runs_raise_few_alarms() {
 }
 
 #[test]
-fn what_is_said_to_be_visible_is_found_and_half_of_it_is_not_often() {
+fn detection_rate_agrees_with_stated_visible_change() {
     let (any, median, visible) = rates(Kind::Closed, 10_000, 1.03, 100..112);
     assert!(any >= 0.8, "{any}");
     assert!((1.0..4.0).contains(&visible), "{visible}");
@@ -104,7 +104,7 @@ fn what_is_said_to_be_visible_is_found_and_half_of_it_is_not_often() {
 }
 
 #[test]
-fn intervals_hold_the_truth() {
+fn intervals_cover_the_true_change() {
     let (mut held, mut all) = (0, 0);
     for seed in 500..515 {
         let factor = 1.1;
@@ -127,7 +127,7 @@ fn intervals_hold_the_truth() {
 }
 
 #[test]
-fn a_slow_stretch_is_found_where_it_is() {
+fn locates_a_slow_stretch() {
     let (a, mut b) = (run(Kind::Independent, 10_000, 1.0, 1), run(Kind::Independent, 10_000, 1.0, 2));
     for r in b.iter_mut().filter(|r| (8_000_000_000..10_000_000_000).contains(&r.due.0)) {
         let submitted = r.submitted.unwrap().0;
@@ -142,7 +142,7 @@ fn a_slow_stretch_is_found_where_it_is() {
 }
 
 #[test]
-fn odd_runs_give_a_sentence() {
+fn unusual_runs_produce_a_sentence() {
     let empty: Vec<Record> = Vec::new();
     let usual = run(Kind::Independent, 1_000, 1.0, 1);
     let mut failed = usual.clone();

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_from_tables() {
+    fn quantiles_match_published_tables() {
         for (alpha, freedom, t) in [
             (0.05, 10.0, 2.228),
             (0.01, 5.0, 4.032),

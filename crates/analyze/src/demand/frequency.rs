@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranks_are_those_of_the_sorted_list(mut counts in prop::collection::vec(1u64..10_000, 1..60)) {
+        fn ranks_match_the_sorted_list(mut counts in prop::collection::vec(1u64..10_000, 1..60)) {
             let groups = groups(&counts);
             let curve = Curve::of(&groups);
             counts.sort_unstable_by_key(|n| Reverse(*n));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exponent_is_found() {
+    fn estimates_the_exponent() {
         let counts: Vec<u64> = (1..=5_000u64).map(|rank| (1e9 / (rank as f64).powf(0.8)) as u64).collect();
         let groups = groups(&counts);
         let s = zipf_exponent(&Curve::of(&groups).samples()).unwrap();

@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_memory_is_bounded(keys in prop::collection::vec(0u64..=u64::MAX, 1..40), cut in 0usize..40) {
+        fn keeps_all_counts_in_bounded_memory(keys in prop::collection::vec(0u64..=u64::MAX, 1..40), cut in 0usize..40) {
             let mut whole = Lanes::new(2, 64);
             keys.iter().for_each(|k| whole.at(*k)[(k % 2) as usize] += 1);
             prop_assert!(whole.steps() <= 64);

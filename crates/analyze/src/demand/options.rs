@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_are_sorted_and_kept_once() {
+    fn sorts_and_deduplicates_windows() {
         let of = |windows_s| DemandOptions { windows_s, ..DemandOptions::default() }.windows();
         assert_eq!(of(vec![60, 0, 6, 60, 1]), [1, 6, 60]);
         assert_eq!(of((0..40).rev().collect()), (1..=16).collect::<Vec<u64>>());

@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_those_of_a_list(
+        fn distances_match_a_list_model(
             runs in prop::collection::vec((0u64..50, 1u32..70), 0..300), idle in 0u32..2_000
         ) {
             let (mut recency, mut at, mut list) = (Recency::default(), BTreeMap::<u64, u32>::new(), Vec::new());
@@ -149,7 +149,7 @@ mod tests {
         }
 
         #[test]
-        fn bits_in_a_row_are_all_there(first in 0usize..300, count in 0u32..300) {
+        fn splits_bit_range_into_words(first in 0usize..300, count in 0u32..300) {
             let words: Vec<(usize, u64)> = words_of(first, count).collect();
             prop_assert_eq!(words.iter().map(|(_, bits)| bits.count_ones()).sum::<u32>(), count);
             prop_assert!((first..first + count as usize)

@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bucket_holds_its_distances(bits in 0u32..64, low: u64) {
+        fn bucket_bounds_contain_their_distances(bits in 0u32..64, low: u64) {
             let distance = (1 << bits) | (low & ((1 << bits) - 1));
             let bucket = slot_of::<PARTS>(distance);
             prop_assert!(bucket < BUCKETS);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_is_where_the_curve_bends() {
+    fn finds_the_bend_of_the_curve() {
         // Half of the accesses go to 8 pages, the others to a thousand.
         let mut reuse = Reuse::new();
         (0..1000).for_each(|_| reuse.again(Op::Read, 7, 1, 0));

@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_request_is_in_its_cell(count in 1u64..400, log_ns in 10u32..63, log_sectors in 1u32..55) {
+        fn every_request_counts_in_its_cell(count in 1u64..400, log_ns in 10u32..63, log_sectors in 1u32..55) {
             let all = demands(count, 1 << log_ns, 1 << log_sectors);
             let map = of(&all).map();
             prop_assert_eq!(total(&map), count);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_that_grew_is_the_grid_that_was_made_at_once() {
+    fn grown_grid_equals_grid_of_final_size() {
         let all = demands(150_000, 10_000_000_000, 1 << 30);
         let map = of(&all).map();
         let mut late = Cells::new();

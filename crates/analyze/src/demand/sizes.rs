@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_lengths_are_counted_in_classes() {
+    fn groups_many_lengths_into_classes() {
         let mut sizes = Sizes::new();
         (0..200_000u64).for_each(|n| sizes.add(n, Op::Read));
         sizes.add(u64::from(u32::MAX), Op::Write);

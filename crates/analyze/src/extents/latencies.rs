@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_share_is_that_of_all_pairs(
+        fn share_matches_all_pairs(
             a in proptest::collection::vec(0u64..60, 10..40), b in proptest::collection::vec(0u64..60, 10..40),
         ) {
             // Below 64 each value has a separate step.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_difference_is_shown_and_a_small_sample_tells_nothing() {
+    fn shows_clear_differences_but_not_small_samples() {
         let fast: Vec<u64> = (0..200).map(|n| 100_000 + n * 13 % 997).collect();
         let slow: Vec<u64> = fast.iter().map(|ns| ns * 2).collect();
         let slower = groups(&slow, &fast).slower().unwrap();
@@ -219,7 +219,7 @@ mod tests {
 
     /// Ten values of each group whose interval was computed by hand from the placements.
     #[test]
-    fn the_interval_is_that_of_delong() {
+    fn interval_matches_delong() {
         let (a, b) = ([10, 20, 30, 40, 50, 11, 21, 31, 41, 51], [5, 15, 25, 35, 45, 6, 16, 26, 36, 46]);
         let slower = groups(&a, &b).slower().unwrap();
         let place = |x: u64, of: &[u64]| of.iter().filter(|y| **y < x).count() as f64 / of.len() as f64;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_those_of_the_values() {
+    fn figures_match_the_values() {
         assert_eq!(latencies(&[]).figures(), None);
         let figures = latencies(&[10, 20, 60]).figures().unwrap();
         assert_eq!((figures.requests, figures.total_ns, figures.mean_ns), (3, 90, 30.0));

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_counted_where_they_lie() {
+    fn counts_requests_by_extent() {
         // The records come in the order of completion.
         let file = joined(&[
             record(Op::Read, 200, 10, 2, 2),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_on_a_file_before_it_was_created_again_are_apart() {
+    fn separates_requests_before_file_was_recreated() {
         let file = joined(&[
             record(Op::Write, 100, 10, 0, 2),
             record(Op::Delete, 200, 10, 0, 0),
@@ -242,7 +242,7 @@ mod tests {
 
     /// Requests of the ramp are in no figure, but the next one starts from their end. Failed operations create nothing.
     #[test]
-    fn the_ramp_is_not_counted_and_failures_change_nothing() {
+    fn excludes_ramp_and_ignores_failed_operations() {
         let ramp = Record { marks: Marks::RAMP, ..record(Op::Read, 100, 900, 0, 2) };
         let failed = Record { outcome: Outcome::Failed, ..record(Op::Delete, 150, 10, 0, 0) };
         let cut = record(Op::Truncate, 160, 10, 0, 4);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_lies_in_all_cells_that_it_touches() {
+    fn request_counts_in_every_cell_it_touches() {
         let file = joined(&[record(Op::Read, 0, 10, 0, 16)]);
         // Two lines in the grid, one at each end of the addresses.
         let mut rows: Vec<u16> = file.reads.cells.keys().map(|(_, row)| *row).collect();

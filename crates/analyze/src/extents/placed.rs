@@ -163,7 +163,7 @@ mod tests {
     const BLOCK: u64 = 4096;
 
     #[test]
-    fn ranges_are_found_in_their_fragments() {
+    fn maps_ranges_to_fragments() {
         const UNWRITTEN: u32 = 0x800;
         // Two records of one fragment, another fragment, a hole, a preallocated block that continues nothing.
         let map = PlacedMap::new(&map(&[
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_have_a_distance_and_a_direction() {
+    fn classifies_jumps_by_distance_and_direction() {
         let from = 1 << 40;
         let to = |distance: i64| Jump::between(from, from.saturating_add_signed(distance));
         let near = [(0, Jump::Next), (1, Jump::Near), (1 << 20, Jump::Near), (-1, Jump::NearBack)];

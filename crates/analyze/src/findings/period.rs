@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_intervals_are_even_and_random_or_bunched_ones_are_not() {
+    fn distinguishes_even_from_random_or_bunched_intervals() {
         // 10.8 requests in a bin: 10 or 11 of them.
         let equal: Vec<f64> = (0..4_000)
             .map(|i| ((f64::from(i) + 1.0) * 10.8).floor() - (f64::from(i) * 10.8).floor())
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_is_refined_in_as_many_steps_as_it_has_multiples() {
+    fn refining_a_period_takes_one_step_per_multiple() {
         // Everything resembles everything: the best place near each multiple is the one before it.
         let r = (0..2_000).map(|lag| 1.0 - f64::from(lag) / 4_000.0).collect();
         let correlogram = Correlogram { r, threshold: 0.1 };

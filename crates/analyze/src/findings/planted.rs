@@ -507,7 +507,7 @@ fn detection_rates() {
 }
 
 #[test]
-fn what_is_planted_is_found_and_nothing_else() {
+fn finds_planted_events_and_nothing_else() {
     for (name, scenario) in SCENARIOS {
         let (right, asked) = rate_of(scenario, 1..4);
         // Of some 40 answers at most one may be wrong; of a few, zero.
@@ -520,7 +520,7 @@ fn what_is_planted_is_found_and_nothing_else() {
 }
 
 #[test]
-fn nothing_is_found_in_next_to_nothing() {
+fn finds_nothing_in_few_requests() {
     for count in [0, 1, 2, 50] {
         let requests: Vec<Request> =
             (0..count).map(|i| Request { submitted: i, completed: i + 5, op: Op::Read }).collect();
@@ -533,7 +533,7 @@ fn nothing_is_found_in_next_to_nothing() {
 }
 
 #[test]
-fn a_stall_of_reads_and_writes_is_one_that_names_both() {
+fn stall_of_reads_and_writes_is_one_finding() {
     let random = &mut Random(SplitMix(3));
     let mut requests = plain(random, 1_000.0, 20.0);
     // Some of both operations still complete.
@@ -545,7 +545,7 @@ fn a_stall_of_reads_and_writes_is_one_that_names_both() {
 }
 
 #[test]
-fn a_level_that_changes_with_a_pass_is_told_as_one_of_passes() {
+fn attributes_level_change_to_pass() {
     let found = of_passes(&[169e3, 175e3, 167e3, 230e3]);
     let sentence = found.sentence();
     assert!(sentence.contains("the level of median latency changes by +36 % with pass 4"), "{sentence}");
@@ -582,7 +582,7 @@ fn failed_requests_are_a_finding() {
 }
 
 #[test]
-fn sentences_and_json_hold_what_was_found() {
+fn sentences_and_json_contain_the_findings() {
     let random = &mut Random(SplitMix(5));
     let mut requests = three_bands(random);
     stall(&mut requests, 10 * S, 11 * S, |_| true);

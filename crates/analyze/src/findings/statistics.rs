@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_values() {
+    fn statistics_match_known_values() {
         assert_eq!(median(&[3.0, 1.0, 2.0, 10.0]), 2.5);
         assert_eq!(quantile(&[], 0.5), 0.0);
         assert_eq!(theil_sen(&[1.0, 3.0, 5.0, 100.0, 9.0]), 2.0);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_from_the_first_late_one_on() {
+    fn counts_from_the_first_late_request() {
         let all = [
             record(1, 0, false),
             record(5, 3000, false),

@@ -104,7 +104,7 @@ mod tests {
     use crate::knee::Doubt;
 
     #[test]
-    fn a_verdict_is_said_plainly() {
+    fn formats_each_verdict() {
         let knee = Knee {
             sustained_per_second: 1000.0,
             low_per_second: 990.0,

@@ -103,7 +103,7 @@ fn assert_near(knee: &Knee, capacity: f64, part: f64) {
 }
 
 #[test]
-fn an_even_queue_shows_its_capacity_and_when_it_is_exceeded() {
+fn finds_capacity_and_overload_time_of_steady_queue() {
     let knee = found(EVEN.knee(&ramp(500, 1500, 20)));
     assert_near(&knee, 1000.0, 0.005);
     assert!(knee.low_per_second <= 1000.0 && knee.high_per_second >= 1000.0, "{knee:?}");
@@ -112,7 +112,7 @@ fn an_even_queue_shows_its_capacity_and_when_it_is_exceeded() {
 }
 
 #[test]
-fn waiting_below_the_capacity_is_no_knee() {
+fn queueing_below_capacity_is_no_knee() {
     // M/D/1: at 90 % a request waits 4.5 service times on average.
     let random = Queue { is_poisson: true, ..EVEN };
     let verdict = random.knee(&ramp(100, 900, 30));
@@ -123,7 +123,7 @@ fn waiting_below_the_capacity_is_no_knee() {
 }
 
 #[test]
-fn noise_widens_the_interval_and_it_mostly_holds_the_truth() {
+fn noise_widens_interval_that_mostly_covers_the_truth() {
     let mut holds = 0;
     for seed in 1..=100 {
         let queue = Queue { service: 0.0005, jitter: 0.0035, servers: 4, is_poisson: true, seed, ..EVEN };
@@ -136,7 +136,7 @@ fn noise_widens_the_interval_and_it_mostly_holds_the_truth() {
 }
 
 #[test]
-fn a_stall_before_the_knee_is_not_taken_for_it() {
+fn stall_before_the_knee_is_not_the_knee() {
     // Its backlog is worked off long before the knee, or just not.
     for begin in [3.0, 8.5] {
         let queue = Queue { stall: (begin, begin + 0.5), ..EVEN };
@@ -158,13 +158,13 @@ fn a_stall_in_the_overload_widens_the_interval() {
 }
 
 #[test]
-fn without_a_knee_it_says_at_least() {
+fn reports_lower_bound_without_knee() {
     let KneeVerdict::NotReached { at_least_per_second } = EVEN.knee(&ramp(10, 800, 10)) else { panic!() };
     assert!((770.0..801.0).contains(&at_least_per_second), "{at_least_per_second}");
 }
 
 #[test]
-fn overloaded_from_the_start_is_told_with_its_rate() {
+fn reports_capacity_when_overloaded_from_start() {
     for servers in [1, 3] {
         let queue = Queue { servers, service: 0.01, ..EVEN };
         let knee = found(queue.knee(&ramp(2000, 4000, 10)));
@@ -174,7 +174,7 @@ fn overloaded_from_the_start_is_told_with_its_rate() {
 }
 
 #[test]
-fn what_is_too_short_or_ends_there_is_unclear() {
+fn short_ramp_or_end_at_knee_is_unclear() {
     let why = |verdict| match verdict {
         KneeVerdict::Unclear { why, .. } => why,
         other => panic!("{other:?}"),
@@ -195,7 +195,7 @@ fn what_is_too_short_or_ends_there_is_unclear() {
 
 /// A throttled device lets requests go in batches: 50 each 100 ms.
 #[test]
-fn batches_do_not_blur_the_rate() {
+fn batched_arrivals_do_not_blur_the_rate() {
     let ramp = ramp(250, 750, 20);
     let mut tally = RampTally::new(ramp.over.0, 400);
     let mut gone = 0;
@@ -213,14 +213,14 @@ fn batches_do_not_blur_the_rate() {
 }
 
 #[test]
-fn a_collapse_is_told() {
+fn detects_collapse() {
     let knee = found(Queue { collapse: (16.0, 3.0), ..EVEN }.knee(&ramp(500, 1500, 20)));
     assert!(knee.collapses() && knee.last_per_second < 500.0, "{knee:?}");
     assert_near(&knee, 1000.0, 0.02);
 }
 
 #[test]
-fn an_exponential_ramp_finds_it_too() {
+fn exponential_ramp_finds_the_knee() {
     let over = Nanos::from_secs(8);
     for service in [0.005, 0.001, 0.0002] {
         let queue = Queue { service, ..EVEN };
@@ -233,7 +233,7 @@ fn an_exponential_ramp_finds_it_too() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn whatever_the_queue_its_capacity_is_found(
+    fn finds_capacity_of_any_queue(
         servers in 1usize..40,
         service_us in 100u64..20_000,
         jitter_us in 0u64..3_000,

@@ -25,7 +25,7 @@ fn of(load: &[Demand]) -> DemandAnalysis {
 }
 
 #[test]
-fn no_request() {
+fn analyzes_load_without_requests() {
     let f = of(&[]).facts;
     assert_eq!((f.span, f.positions, f.sizes.all, f.devices), (None, None, None, 0));
     assert!(f.growth.after.is_empty() && f.frequency.all.markers.is_empty() && f.miss_ratio.at.is_empty());
@@ -34,7 +34,7 @@ fn no_request() {
 }
 
 #[test]
-fn one_request() {
+fn analyzes_load_with_one_request() {
     let f = of(&[demand(0, 7, 2, Op::Write)]).facts;
     let sets = f.working_sets[4].sliding;
     assert_eq!((sets.start.max, sets.touched.max, sets.pages.max), (1, 2, 2));
@@ -44,7 +44,7 @@ fn one_request() {
 }
 
 #[test]
-fn all_at_one_instant() {
+fn analyzes_load_with_one_instant() {
     let load: Vec<Demand> = (0..1000).map(|i| demand(5 * S, i % 100 * 8, 8, Op::Read)).collect();
     let f = of(&load).facts;
     assert_eq!((f.span.unwrap().first_ns, f.span.unwrap().last_ns), (5 * S, 5 * S));
@@ -53,7 +53,7 @@ fn all_at_one_instant() {
 }
 
 #[test]
-fn places_at_the_end_of_all_addresses() {
+fn accepts_offsets_at_end_of_address_space() {
     let far = 1 << 54;
     let load = [
         demand(0, 0, 8, Op::Read),
@@ -67,7 +67,7 @@ fn places_at_the_end_of_all_addresses() {
 }
 
 #[test]
-fn times_at_the_end_of_all_times() {
+fn accepts_maximum_times() {
     for last in [u64::MAX / 2, u64::MAX] {
         let load = [demand(0, 0, 8, Op::Read), demand(1, 8, 8, Op::Read), demand(last, 0, 8, Op::Write)];
         let a = of(&load);
@@ -80,7 +80,7 @@ fn times_at_the_end_of_all_times() {
 }
 
 #[test]
-fn times_that_go_backward() {
+fn accepts_backward_times() {
     let mut random = SplitMix(1);
     let load: Vec<Demand> = (0..5000)
         .map(|i| {
@@ -111,7 +111,7 @@ fn times_that_go_backward() {
 }
 
 #[test]
-fn lengths_of_nothing_and_of_very_much() {
+fn accepts_zero_and_huge_lengths() {
     let load = [demand(0, 16, 0, Op::Read), demand(1, 16, 8, Op::Read), demand(2, 3, 1 << 24, Op::Write)];
     let options = DemandOptions { exact_pages: 5000, ..DemandOptions::default() };
     let a = analysis(&load, &options);
@@ -127,7 +127,7 @@ fn lengths_of_nothing_and_of_very_much() {
 }
 
 #[test]
-fn options_of_nothing() {
+fn accepts_zero_options() {
     let options = DemandOptions {
         windows_s: vec![0, u64::MAX],
         throughput_window_ns: 0,

@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn working_sets_are_those_of_the_definition(load in loads()) {
+    fn working_sets_match_the_definition(load in loads()) {
         let a = analysis(&load, &options());
         let last = load.last().unwrap().time_ns / S;
         for (i, d) in WINDOWS.into_iter().enumerate() {
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn caches_and_frequencies_are_those_of_the_definition(load in loads()) {
+    fn caches_and_frequencies_match_the_definition(load in loads()) {
         let a = analysis(&load, &options());
         check_caches(&a, &load);
         let mut uses = BTreeMap::new();
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn tallies_of_different_devices_merge_into_one_pass(load in loads()) {
+    fn tallies_of_devices_merge_to_one_pass(load in loads()) {
         let of = |device: u16| {
             let mut tally = DemandTally::new(&options());
             load.iter().filter(|d| d.device == device).for_each(|d| tally.add(d));
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn facts_come_back_from_json(load in loads()) {
+    fn facts_round_trip_through_json(load in loads()) {
         let facts = analysis(&load, &options()).facts;
         let text = serde_json::to_string(&facts).unwrap();
         prop_assert_eq!(serde_json::from_str::<iosonar_analyze::demand::DemandFacts>(&text).unwrap(), facts);
@@ -168,7 +168,7 @@ proptest! {
 
     /// When single seconds are no longer distinguished, sizes at the ends of the steps are still exact.
     #[test]
-    fn steps_of_several_seconds_keep_sizes(times in prop::collection::vec((0u64..1 << 21, 0u64..40), 1..30)) {
+    fn multi_second_steps_keep_working_set_sizes(times in prop::collection::vec((0u64..1 << 21, 0u64..40), 1..30)) {
         let mut load: Vec<Demand> = times.iter().map(|(s, sector)| demand(s * S, *sector, 9, Op::Read)).collect();
         load.sort_by_key(|d| d.time_ns);
         let windows = [1, 60, 100_000];
@@ -186,7 +186,7 @@ proptest! {
 }
 
 #[test]
-fn a_load_on_one_device_or_on_two() {
+fn analyzes_load_on_one_or_two_devices() {
     let load: Vec<Demand> = (0..4)
         .map(|i| Demand { device: i % 2, ..demand(u64::from(i), 800 - 100 * u64::from(i), 8, Op::Read) })
         .collect();

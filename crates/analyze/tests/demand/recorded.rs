@@ -122,7 +122,7 @@ fn same_fractions(actual: &FractionExtremes, expected: &Value) {
 }
 
 #[test]
-fn counts_and_places() {
+fn counts_and_positions_match_reference() {
     on_loads(|a, expected| {
         let (f, basic) = (&a.facts, &expected["basic"]);
         for (counts, requests, sectors) in [
@@ -152,7 +152,7 @@ fn counts_and_places() {
 }
 
 #[test]
-fn wraparound() {
+fn wraparound_matches_reference() {
     on_loads(|a, expected| {
         let expected = expected["wraparound"].as_object().unwrap();
         assert_eq!(expected.len(), a.facts.wraparound.len());
@@ -191,7 +191,7 @@ fn check_window(facts: &WindowFacts, series: &WindowSeries, expected: &Value) {
 }
 
 #[test]
-fn working_sets() {
+fn working_sets_match_reference() {
     on_loads(|a, expected| {
         let expected = &expected["workingset_def"];
         for (facts, series) in a.facts.working_sets.iter().zip(&a.series.working_sets) {
@@ -235,7 +235,7 @@ fn a_larger_window_is_never_smaller() {
 }
 
 #[test]
-fn turns() {
+fn turns_match_reference() {
     on_loads(|a, expected| {
         let (turns, expected) = (&a.facts.turns, &expected["turns_def"]);
         for (actual, name) in
@@ -259,7 +259,7 @@ fn turns() {
 }
 
 #[test]
-fn throughput() {
+fn throughput_matches_reference() {
     for load in loads() {
         let (demands, expected) = (load.requests(), &load.expected()["throughput_def"]);
         for (width, value) in expected.as_object().unwrap() {
@@ -281,7 +281,7 @@ fn throughput() {
 }
 
 #[test]
-fn sizes() {
+fn sizes_match_reference() {
     on_loads(|a, expected| {
         let facts = ByOp { all: a.facts.sizes.all, read: a.facts.sizes.read, write: a.facts.sizes.write };
         for (name, facts, pick) in
@@ -313,7 +313,7 @@ fn sizes() {
 }
 
 #[test]
-fn positions() {
+fn positions_match_reference() {
     on_loads(|a, expected| {
         let p = &a.series.positions;
         let all: Vec<u64> = p.reads.iter().zip(&p.writes).map(|(r, w)| r + w).collect();
@@ -337,7 +337,7 @@ fn positions() {
 }
 
 #[test]
-fn page_frequency() {
+fn page_frequency_matches_reference() {
     on_loads(|a, expected| {
         let (f, groups) = (&a.facts.frequency, &a.series.frequency_groups);
         for (name, facts, groups) in [
@@ -379,7 +379,7 @@ fn page_frequency() {
 
 /// The hottest pages by number, where no other is as hot.
 #[test]
-fn hottest_pages() {
+fn hottest_pages_match_reference() {
     on_loads(|a, expected| {
         let top = expected["freq_4k_def"]["all"]["top10_page_count"].as_array().unwrap();
         let top: Vec<[u64; 2]> = top.iter().map(|pair| [number(&pair[0]), number(&pair[1])]).collect();
@@ -394,7 +394,7 @@ fn hottest_pages() {
 }
 
 #[test]
-fn every_second() {
+fn per_second_series_match_reference() {
     for load in loads() {
         let a = analysis(&load.requests(), &DemandOptions::default());
         let text = load.fixture("series.csv");
@@ -431,7 +431,7 @@ fn every_second() {
 
 /// The original's window "060" is one of 48 s: awk takes the leading zero for octal.
 #[test]
-fn sixty_seconds_are_sixty_seconds() {
+fn window_060_means_sixty_seconds() {
     let quiet = &OWN[2];
     let window: u64 = "060".parse().unwrap();
     let options = DemandOptions { windows_s: vec![window], ..DemandOptions::default() };

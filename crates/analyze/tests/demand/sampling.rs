@@ -89,7 +89,7 @@ fn skewed_loads() {
 }
 
 #[test]
-fn what_does_not_depend_on_pages_stays_exact() {
+fn page_independent_figures_stay_exact() {
     let load = zipf(9);
     let exact = analysis(&load, &DemandOptions::default());
     let sampled = analysis(&load, &DemandOptions { exact_pages: 100, ..DemandOptions::default() });

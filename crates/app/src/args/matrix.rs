@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_and_ranges_of_sizes() {
+    fn parses_lists_and_ranges_of_sizes() {
         let kib =
             |text: &str| text.parse::<Sizes>().map(|s| s.0.iter().map(|s| s.0 >> 10).collect::<Vec<_>>());
         assert_eq!(kib("64k..300k"), Ok(vec![64, 128, 256]));

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_cpus() {
+    fn parses_cpu_lists() {
         assert_eq!(cpus("2,4-6"), Ok(Cpus(vec![2, 4, 5, 6])));
         for bad in ["", "x", "3-1", "1,", "-1", "9000", "1-"] {
             assert!(cpus(bad).is_err(), "{bad}");

@@ -149,7 +149,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definition_holds_together() {
+    fn argument_definition_is_consistent() {
         Cli::command().debug_assert();
     }
 

@@ -475,7 +475,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_fio_does() {
+    fn parses_sizes_like_fio() {
         let text = |sizes: Result<SizesArg, String>| {
             let sizes = sizes.unwrap();
             (sizes.reads.to_string(), sizes.writes.map(|w| w.to_string()))
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_are_read_as_fio_does() {
+    fn parses_distributions_like_fio() {
         let skewed = |text: &str| match distribution(text).unwrap() {
             Distribution::Skewed(order) => order.to_string(),
             Distribution::Uniform => "uniform".into(),

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read() {
+    fn parses_words_of_steps_and_triggers() {
         assert_eq!(order("interleaved:3"), Ok(Order::Interleaved { every: 3 }));
         assert_eq!(order("list:a:b"), Ok(Order::List { file: "a:b".into() }));
         assert_eq!(data("byte:0x78"), Ok(Data::Byte(0x78)));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_refused() {
+    fn rejects_unknown_words() {
         for text in ["", "sequential:2", "interleaved", "interleaved:x", "list:", "Random"] {
             assert!(order(text).is_err(), "{text}");
         }

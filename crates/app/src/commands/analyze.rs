@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_has_a_line() {
+    fn every_figure_has_a_text_line() {
         let value = serde_json::json!({"a": {"b": [1, 2.5]}, "c": "say \"x\", y", "d": null, "e": true});
         let lines = csv(&value, Form::default());
         assert_eq!(lines, "name,value\na.b.0,1\na.b.1,2.5\nc,\"say \"\"x\"\", y\"\nd,\ne,true\n");

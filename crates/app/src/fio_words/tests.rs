@@ -30,7 +30,7 @@ fn every_option_of_fio_is_in_the_table_once() {
 }
 
 #[test]
-fn words_become_ours() {
+fn translates_fio_options() {
     for (fio, want) in [
         ("--filename=/dev/sda:b\\:c --rw randread", "--target=/dev/sda --target=b:c --rw=randread"),
         ("--bs 4KB --size=1GB --direct=1", "--bs=4K --size=1G"),
@@ -69,7 +69,7 @@ fn words_become_ours() {
 }
 
 #[test]
-fn what_there_is_not_is_refused_by_name() {
+fn rejects_unsupported_fio_options_by_name() {
     for (line, why) in [
         ("--thinktime_iotime=5", "run has not yet: pauses"),
         ("--sync_file_range=write:8", "use --fsync N"),
@@ -95,7 +95,7 @@ fn what_there_is_not_is_refused_by_name() {
 }
 
 #[test]
-fn what_means_another_load_is_said() {
+fn notes_options_with_different_meaning() {
     for (line, wanted) in [
         (
             "--rw=randread --numjobs=4 --rate_iops=100 --time_based --runtime=3",
@@ -132,7 +132,7 @@ fn what_means_another_load_is_said() {
 }
 
 #[test]
-fn a_job_file_becomes_its_commands() {
+fn translates_job_file_to_commands() {
     let text = "; a comment\n[global]\nrw=randread\nbs = 4k # here, too\ndirect=1\nioengine=libaio\n\n[one]\nfilename=/dev/sdx\n\
                 time_based\nruntime=5\nthinktime_iotime=3\n[two]\nname=b c\nsize=2G\nrw=read\n";
     let all = |_: &[OsString]| Ok(());

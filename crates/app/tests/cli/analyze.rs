@@ -60,7 +60,7 @@ fn a_recorded_load_has_the_expected_figures() {
 
 /// Line 47.
 #[test]
-fn a_window_named_060_is_sixty_seconds() {
+fn window_060_means_sixty_seconds() {
     let lab = lab();
     lab.file("a.load", rows(&[("0", 8, 8, 'R'), ("50", 800, 8, 'W'), ("119", 8, 8, 'R')]));
     let a = analysis(&lab, "a.load --windows 060");
@@ -70,7 +70,7 @@ fn a_window_named_060_is_sixty_seconds() {
 }
 
 #[test]
-fn windows_limits_and_devices_are_chosen() {
+fn windows_limits_and_devices_are_selectable() {
     let lab = lab();
     let latencies =
         [("0", 8, 8, "R", "0.1", "0.5"), ("1", 8, 8, "R", "0.2", "0.7"), ("2", 16, 8, "W", "0", "0.1")];
@@ -90,7 +90,7 @@ fn windows_limits_and_devices_are_chosen() {
 }
 
 #[test]
-fn inputs_are_merged_on_one_axis_or_told_apart() {
+fn merges_inputs_or_analyzes_each() {
     let lab = lab();
     lab.file("a.load", rows(&[("0", 0, 8, 'R'), ("2", 80, 8, 'W')]));
     lab.file("b.load", rows(&[("1", 0, 8, 'R'), ("9", 80, 8, 'R')]));
@@ -107,7 +107,7 @@ fn inputs_are_merged_on_one_axis_or_told_apart() {
 }
 
 #[test]
-fn a_run_its_export_and_its_load_agree() {
+fn run_export_and_load_agree() {
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));
@@ -134,7 +134,7 @@ fn pictures(lab: &Lab, args: &str) -> Vec<String> {
 
 /// Line 60.
 #[test]
-fn every_diagram_is_made_under_its_name_or_told_why_not() {
+fn draws_every_diagram_or_states_why_not() {
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));
@@ -183,7 +183,7 @@ fn every_diagram_is_made_under_its_name_or_told_why_not() {
 }
 
 #[test]
-fn pictures_are_the_same_bytes_again_and_fit_a_mail() {
+fn pictures_are_reproducible_and_small() {
     slow!();
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
@@ -229,7 +229,7 @@ fn pictures_are_the_same_bytes_again_and_fit_a_mail() {
 }
 
 #[test]
-fn input_with_little_in_it_gives_a_picture_a_number_or_a_sentence() {
+fn tiny_inputs_yield_pictures_figures_or_messages() {
     let lab = lab();
     lab.file("empty.load", "");
     lab.file("one.load", rows(&[("5", 8, 8, 'R')]));
@@ -250,7 +250,7 @@ fn input_with_little_in_it_gives_a_picture_a_number_or_a_sentence() {
 }
 
 #[test]
-fn strange_times_are_shown_as_they_are() {
+fn extreme_times_are_shown_unchanged() {
     let lab = lab();
     let rows = [
         ("0", 0, 8, "R", "0", "0"),
@@ -267,7 +267,7 @@ fn strange_times_are_shown_as_they_are() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_line_by_line() {
+fn reports_each_unreadable_line() {
     let lab = lab();
     lab.file(
         "mixed.load",
@@ -295,7 +295,7 @@ fn what_cannot_be_read_is_told_line_by_line() {
 }
 
 #[test]
-fn an_archive_that_is_cut_off_or_newer_is_told() {
+fn rejects_truncated_or_newer_archives() {
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     lab.expect(0, &format!("replay conflict400.load.gz {SIM} -o run"));
@@ -325,7 +325,7 @@ fn column_sum(lab: &Lab, table: &str, column: &str) -> u64 {
 }
 
 #[test]
-fn an_error_carries_the_number_of_its_first_request() {
+fn error_names_its_first_request() {
     let lab = lab();
     lab.expect(1, "run --engine sim -t dev --size 1g --rw randread --rate-iops 1000 --number-ios 2000 --no-progress --sim-errors 300 --seed 5 -o run");
     let failed = sorted(&lab, "run").into_iter().filter(|r| r.result == -5);
@@ -339,7 +339,7 @@ fn an_error_carries_the_number_of_its_first_request() {
 }
 
 #[test]
-fn turns_of_completed_requests_are_those_of_one_device_if_asked() {
+fn counts_turns_per_device_on_request() {
     let lab = lab();
     let run = |out: &str| {
         format!(
@@ -404,7 +404,7 @@ fn pictures_of_runs_follow_the_throughput_window() {
 }
 
 #[test]
-fn pictures_of_health_hold_the_requests_that_the_summary_counts() {
+fn health_pictures_match_summary_counts() {
     let lab = lab();
     lab.expect(1, "run --engine sim -t dev --size 1g --rw randrw --rate-iops 1000 --number-ios 2000 --no-progress --sim-errors 9 -o run");
     lab.expect(0, "plot run --only submit_lag,answer_lag --svg --data -o lags");
@@ -461,7 +461,7 @@ fn each_target_and_each_job_has_a_row() {
 
 /// Merged runs are reported as merged, each with its date.
 #[test]
-fn runs_that_are_merged_say_when_each_started() {
+fn merged_runs_show_their_start_dates() {
     let lab = lab();
     let words = "run --engine sim -t dev --size 1g --rw randread --number-ios 50 --no-progress";
     lab.expect(0, &format!("{words} -o a"));

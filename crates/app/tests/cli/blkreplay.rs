@@ -111,7 +111,7 @@ const SIM: &str = "--simulate-io=0.001";
 
 // The same plan as `iosonar replay` makes, whose acceptance is shown elsewhere: 15 to 25 hold for this front end, too.
 #[test]
-fn options_ask_for_what_replay_is_asked_for() {
+fn options_produce_the_same_plan_as_replay() {
     let lab = device();
     for (own, other) in [
         ("", "--backward shift --depth 1024"),
@@ -149,7 +149,7 @@ fn options_ask_for_what_replay_is_asked_for() {
 
 // 6, 7
 #[test]
-fn a_result_has_six_columns_and_is_a_load_again() {
+fn result_has_six_columns_and_can_be_replayed() {
     let lab = device();
     let load = conflict("conflict400.load.gz");
     let first = replay(&lab, 0, &format!("{SIM} --strong=2"), &load).out;
@@ -174,7 +174,7 @@ fn a_result_has_six_columns_and_is_a_load_again() {
 
 // 9, 10
 #[test]
-fn backward_time_is_shifted_unless_asked_otherwise() {
+fn backward_time_is_shifted_by_default() {
     let lab = device();
     let load = conflict("backshift.load.gz");
     let ms = |rows: &[(u64, u64)]| rows.iter().map(|(ms, sector)| (ms * MS, *sector)).collect::<Vec<_>>();
@@ -217,7 +217,7 @@ fn windows_are_half_open_and_rebased_to_their_first_request() {
 
 // 12, 13
 #[test]
-fn half_a_second_is_half_a_second_and_nothing_is_early() {
+fn simulated_half_second_is_exact_and_never_early() {
     let lab = device();
     let load = rows(&[0, 8, 16, 24].map(|sector| ("0", sector, 8, 'R')));
     let result = replay(&lab, 0, "--simulate-io=0.5 --threads=1", load).out;
@@ -247,7 +247,7 @@ fn adds_up(result: &str) {
 
 // 15, 16, 17, 19, 25, 40
 #[test]
-fn conflict_modes_give_the_counts_of_the_table() {
+fn conflict_modes_match_the_expected_counts() {
     let lab = device();
     for load in ["conflict7.load.gz", "conflict400.load.gz"] {
         for strong in 0..3 {
@@ -279,7 +279,7 @@ fn conflict_modes_give_the_counts_of_the_table() {
 
 // 18, 19 with an independent checker, from the archive that --out keeps.
 #[test]
-fn an_archive_can_be_kept() {
+fn archive_is_kept_on_request() {
     let lab = device();
     for mode in ["with-partial", "with-ordering"] {
         let args = format!("--simulate-io=0.2 --threads=64 --{mode} --out={mode}");
@@ -298,7 +298,7 @@ fn an_archive_can_be_kept() {
 
 /// A result that is not kept gets the verdict of a kept one, on standard error only.
 #[test]
-fn a_result_that_is_not_kept_has_its_verdict() {
+fn unsaved_result_still_has_a_verdict() {
     slow!();
     let lab = device();
     let verdict = |ended: &Ended| -> String {
@@ -324,7 +324,7 @@ fn a_result_that_is_not_kept_has_its_verdict() {
 
 // 23
 #[test]
-fn a_read_after_the_write_completed_is_not_dropped() {
+fn keeps_reads_after_completed_write() {
     let lab = device();
     let result = replay(&lab, 0, "--simulate-io=0.04 --with-drop", conflict("verify5.load.gz")).out;
     assert_eq!(tail(&result, "# dropped   requests"), 2);
@@ -333,7 +333,7 @@ fn a_read_after_the_write_completed_is_not_dropped() {
 
 // 25
 #[test]
-fn a_bottleneck_below_the_threads_limits_what_is_in_flight() {
+fn bottleneck_limits_requests_in_flight() {
     let lab = device();
     let load = rows(&[0; 40].map(|_| ("0", 8, 8, 'R')));
     for (limits, most) in
@@ -347,7 +347,7 @@ fn a_bottleneck_below_the_threads_limits_what_is_in_flight() {
 
 // 37: the kernel refuses writes beyond the limit of a file's size.
 #[test]
-fn failed_writes_are_told_counted_and_make_the_exit_code() {
+fn failed_writes_are_reported_and_set_exit_code() {
     let lab = device();
     let sectors = SIZE / 512;
     let load = [
@@ -374,7 +374,7 @@ fn failed_writes_are_told_counted_and_make_the_exit_code() {
 
 // 38
 #[test]
-fn a_missing_device_gives_a_reason_and_no_result() {
+fn missing_device_is_reported_without_result() {
     let lab = device();
     for args in ["", "--dry-run", "--simulate-io=1"] {
         let ended = feed(&mut command(&lab, &format!("{args} missing")), rows(&[("0", 8, 8, 'R')]));
@@ -387,7 +387,7 @@ fn a_missing_device_gives_a_reason_and_no_result() {
 
 // 41
 #[test]
-fn what_is_no_storage_result_is_marked_as_fake() {
+fn marks_non_storage_results_as_fake() {
     let lab = device();
     let load = rows(&[("0", 8, 8, 'R')]);
     for (args, is_fake) in [
@@ -406,7 +406,7 @@ fn what_is_no_storage_result_is_marked_as_fake() {
 
 // 42
 #[test]
-fn mistakes_touch_nothing_and_name_the_word() {
+fn invalid_options_touch_nothing_and_are_named() {
     let lab = device();
     let load = rows(&[("0", 8, 8, 'W')]);
     for (typed, remedy) in [
@@ -432,7 +432,7 @@ fn mistakes_touch_nothing_and_name_the_word() {
 }
 
 #[test]
-fn any_words_end_in_an_orderly_way() {
+fn any_arguments_exit_cleanly() {
     let lab = device();
     let odd =
         ["--", "-", "", "--=", "--threads=\u{7f}9", "--out", "--replay-start=9e9", "ä;\n", "--speedup=1e-9"];
@@ -446,7 +446,7 @@ fn any_words_end_in_an_orderly_way() {
 
 /// A line of a script.
 #[test]
-fn a_link_named_blkreplay_takes_the_place_of_the_original() {
+fn link_named_blkreplay_acts_as_the_original() {
     let lab = device();
     lab.file("load.gz", gzip(rows(&[("0", 8, 8, 'W'), ("0.1", 8, 8, 'R'), ("7", 8, 8, 'R')]).as_bytes()));
     for name in ["blkreplay", "blkreplay.exe"] {
@@ -466,7 +466,7 @@ fn a_link_named_blkreplay_takes_the_place_of_the_original() {
 }
 
 #[test]
-fn the_result_of_a_run_that_is_stopped_is_written() {
+fn stopped_run_writes_its_result() {
     let lab = device();
     let times: Vec<String> = (0..60_000).map(|ms| format!("{}.{:03}", ms / 1000, ms % 1000)).collect();
     let load: Vec<_> = times.iter().enumerate().map(|(i, t)| (t.as_str(), i as u64, 1, 'W')).collect();
@@ -487,7 +487,7 @@ fn the_result_of_a_run_that_is_stopped_is_written() {
 }
 
 #[test]
-fn who_waits_for_a_reader_that_reads_nothing_can_be_ended() {
+fn run_blocked_on_output_can_be_interrupted() {
     let lab = device();
     let load = rows(&[("0", 8, 8, 'R'); 20_000]);
     let load = std::fs::File::open(lab.file("long.load", load)).unwrap();
@@ -510,7 +510,7 @@ fn who_waits_for_a_reader_that_reads_nothing_can_be_ended() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_not_lost() {
+fn unwritable_result_is_kept_as_archive() {
     let load = rows(&[("0", 8, 8, 'R'), ("0", 16, 8, 'R')]);
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let (reader, closed) = std::io::pipe().unwrap();
@@ -529,7 +529,7 @@ fn a_result_that_cannot_be_written_is_not_lost() {
 
 // 34
 #[test]
-fn verification_has_the_lines_that_scripts_look_for() {
+fn verification_prints_lines_scripts_expect() {
     let lab = device();
     // Three writes to one place at once, which are pushed back: the original then reports 8 errors for each overtaken one.
     let load = rows(&[

@@ -11,7 +11,7 @@ fn names(lab: &Lab) -> Vec<String> {
 }
 
 #[test]
-fn every_engine_the_timer_the_clock_and_copies_are_measured() {
+fn measures_engines_timer_clock_and_memory_copies() {
     let lab = lab();
     let measured = lab.expect(0, &format!("{SHORT} --json"));
     let facts: Value = serde_json::from_str(&measured.out).unwrap();
@@ -44,7 +44,7 @@ fn every_engine_the_timer_the_clock_and_copies_are_measured() {
 }
 
 #[test]
-fn the_table_says_how_it_was_measured() {
+fn table_states_how_it_was_measured() {
     let lab = lab();
     let table = lab.expect(0, SHORT).out;
     for word in
@@ -57,7 +57,7 @@ fn the_table_says_how_it_was_measured() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn rejects_invalid_calibrations() {
     let lab = lab();
     for (words, says) in [
         ("--duration 1ms", "--duration 1ms: a round takes between 10ms and 1s"),
@@ -71,7 +71,7 @@ fn what_cannot_be_measured_is_refused() {
 }
 
 #[test]
-fn ctrl_c_leaves_nothing() {
+fn sigint_leaves_no_files() {
     let lab = lab();
     let mut command = lab.command("calibrate --rounds 1000 --dir .");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

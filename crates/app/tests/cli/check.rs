@@ -13,7 +13,7 @@ const ROWS: [&str; 6] = [
 
 // 69
 #[test]
-fn what_is_missing_is_named_and_order_and_letters_mean_nothing() {
+fn names_missing_requests_ignoring_order_and_case() {
     let lab = lab();
     lab.file("a.load", ROWS.join("\n") + "\n");
     let mut other: Vec<String> = ROWS.iter().map(|r| r.replace("; w ;", "; W ;")).collect();
@@ -40,7 +40,7 @@ fn what_is_missing_is_named_and_order_and_letters_mean_nothing() {
 }
 
 #[test]
-fn a_run_is_checked_by_what_it_really_did() {
+fn checks_what_the_run_actually_issued() {
     let lab = lab();
     lab.file("a.load", ROWS.join("\n") + "\n");
     lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o ran"));
@@ -53,7 +53,7 @@ fn a_run_is_checked_by_what_it_really_did() {
 }
 
 #[test]
-fn places_of_one_device_are_none_of_another() {
+fn keeps_offsets_of_devices_apart() {
     let lab = lab();
     let row = |device: u32, sector: u64| {
         format!("{device},R,{},4096,{}\n", sector * 512, 1_577_808_144_000_000 + sector)
@@ -81,7 +81,7 @@ fn places_of_one_device_are_none_of_another() {
 }
 
 #[test]
-fn times_of_two_starts_of_a_machine_are_not_compared() {
+fn does_not_compare_times_across_boots() {
     let lab = lab();
     lab.file("a.load", ROWS.join("\n") + "\n");
     for name in ["ran", "seen"] {
@@ -117,7 +117,7 @@ fn times_of_two_starts_of_a_machine_are_not_compared() {
 }
 
 #[test]
-fn no_request_is_lost_between_a_load_an_archive_and_a_load() {
+fn load_archive_load_round_trip_keeps_every_request() {
     let lab = lab();
     let rows: String = (0..20_000u64)
         .map(|n| format!("{}.{:09} ; {} ; 8 ; R\n", n / 1000, n % 1000, n * 977 % 65_521))
@@ -129,7 +129,7 @@ fn no_request_is_lost_between_a_load_an_archive_and_a_load() {
 }
 
 #[test]
-fn processes_are_chosen_of_the_recording_alone() {
+fn process_filter_applies_only_to_the_recording() {
     let lab = lab();
     lab.file("a.load", "0 ; 64 ; 8 ; R\n1 ; 72 ; 8 ; R\n");
     lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o ran"));
@@ -151,7 +151,7 @@ fn processes_are_chosen_of_the_recording_alone() {
 }
 
 #[test]
-fn reads_that_look_for_signatures_are_none_of_the_replay() {
+fn ignores_signature_probing_reads() {
     let lab = lab();
     lab.file("a.load", "0 ; 0 ; 8 ; R\n1 ; 72 ; 8 ; W\n");
     lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o ran"));

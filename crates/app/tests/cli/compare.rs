@@ -47,7 +47,7 @@ fn equal_systems_show_no_difference_and_a_slower_one_is_found() {
 }
 
 #[test]
-fn conditions_fail_hold_or_are_refused() {
+fn evaluates_or_rejects_conditions() {
     let lab = lab();
     run(&lab, "a", "--seed 1 --sim-service 100us");
     run(&lab, "c", "--seed 1 --sim-service 150us");
@@ -70,7 +70,7 @@ fn conditions_fail_hold_or_are_refused() {
 
 /// The speed of memory does not pass a gate.
 #[test]
-fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
+fn fake_run_is_named_first_and_judged_by_no_condition() {
     let lab = lab();
     run(&lab, "a", "--seed 1");
     lab.file("cached", vec![7; 8 << 20]);
@@ -105,7 +105,7 @@ fn a_fake_run_is_named_first_and_no_condition_is_judged_on_it() {
 }
 
 #[test]
-fn a_gate_that_cannot_see_what_it_asks_about_says_so() {
+fn reports_gate_below_detectable_change() {
     let lab = lab();
     run(&lab, "a", "--seed 1 --sim-service 100us");
     run(&lab, "b", "--seed 2 --sim-service 100us");
@@ -123,7 +123,7 @@ fn a_gate_that_cannot_see_what_it_asks_about_says_so() {
 }
 
 #[test]
-fn where_all_requests_are_reads_figures_of_reads_are_theirs() {
+fn read_figures_apply_to_read_only_runs() {
     let lab = lab();
     for (name, seed) in [("a", 1), ("b", 2)] {
         let reads = RUN.replace("randrw", "randread");
@@ -137,7 +137,7 @@ fn where_all_requests_are_reads_figures_of_reads_are_theirs() {
 }
 
 #[test]
-fn a_factor_has_no_percent_sign() {
+fn factors_have_no_percent_sign() {
     let lab = lab();
     let slow = RUN.replace("--rate-iops 1000", "--rate-iops 100");
     for (name, service) in [("a", "10us"), ("b", "20ms")] {
@@ -153,7 +153,7 @@ fn a_factor_has_no_percent_sign() {
 }
 
 #[test]
-fn runs_that_are_not_whole_are_told() {
+fn reports_incomplete_runs() {
     let lab = lab();
     run(&lab, "a", "--seed 1");
     lab.run(&format!("{RUN} --sim-errors 1 -o failing"));
@@ -170,7 +170,7 @@ fn runs_that_are_not_whole_are_told() {
 
 /// A change of the whole run, and stretches that are too short to be compared.
 #[test]
-fn what_is_said_about_stretches_is_no_contradiction() {
+fn stretch_findings_do_not_contradict_overall_change() {
     let lab = lab();
     let short =
         "run --engine sim -t dev --size 1g --rw randread --rate-iops 1000 --number-ios 150 --no-progress";
@@ -194,7 +194,7 @@ fn what_is_said_about_stretches_is_no_contradiction() {
 
 /// `x64889` is an interval without information.
 #[test]
-fn an_interval_that_says_nothing_is_called_too_noisy() {
+fn reports_uninformative_interval_as_too_noisy() {
     let lab = lab();
     // Most requests take 100 us, and now and then many at once take a thousand times as long.
     let load = |name: &str, slow: &dyn Fn(u64) -> bool| {
@@ -223,7 +223,7 @@ fn an_interval_that_says_nothing_is_called_too_noisy() {
 }
 
 #[test]
-fn several_runs_stand_in_one_table() {
+fn compares_several_runs_in_one_table() {
     let lab = lab();
     run(&lab, "a", "--seed 1 --sim-service 100us");
     run(&lab, "b", "--seed 2 --sim-service 100us");
@@ -266,7 +266,7 @@ fn several_runs_stand_in_one_table() {
 
 /// Flushes determine how long a commit takes: they are compared, and a condition may refer to them.
 #[test]
-fn flushes_have_figures_of_their_own() {
+fn flushes_have_separate_figures() {
     let lab = lab();
     let load = |name: &str, flush_ms: u64| {
         let row = |i: u64| {

@@ -38,7 +38,7 @@ const LOADS: [&str; 2] = ["conflict7.load.gz", "conflict400.load.gz"];
 
 // 15, 17, 21
 #[test]
-fn drop_leaves_out_exactly_the_expected_requests() {
+fn drop_skips_exactly_the_expected_requests() {
     for load in LOADS {
         let lab = lab();
         for (strong, table) in STRONG.into_iter().enumerate() {
@@ -72,7 +72,7 @@ fn with_an_earlier_conflict(records: &[Record], strong: Strong) -> usize {
 
 // 16, 18, 25: the counts that preserve the order among conflicting requests: 99, 257, 295.
 #[test]
-fn push_back_loses_nothing_and_reverses_nothing() {
+fn push_back_keeps_every_request_and_conflict_order() {
     for load in LOADS {
         let lab = lab();
         for (strong, table) in STRONG.into_iter().enumerate() {
@@ -94,7 +94,7 @@ fn push_back_loses_nothing_and_reverses_nothing() {
 
 // 16: exactly those of the table of 3.3 are pushed back.
 #[test]
-fn push_back_marks_the_requests_of_the_table() {
+fn push_back_marks_the_expected_requests() {
     let lab = lab();
     for (strong, want) in [(0, vec![1]), (1, vec![1, 2, 5]), (2, vec![1, 2, 4, 5])] {
         conflicts(&lab, "conflict7.load.gz", "push-back", strong);
@@ -106,7 +106,7 @@ fn push_back_marks_the_requests_of_the_table() {
 
 // 19
 #[test]
-fn order_keeps_the_order_of_the_load() {
+fn order_policy_keeps_load_order() {
     for load in LOADS {
         let lab = lab();
         for (strong, table) in STRONG.into_iter().enumerate() {
@@ -123,7 +123,7 @@ fn order_keeps_the_order_of_the_load() {
 
 // 15: with-ordering of the table of 3.3.
 #[test]
-fn order_waits_as_often_as_the_table_says() {
+fn order_waits_match_the_table() {
     let lab = lab();
     let waits = [0, 1, 2]
         .map(|strong| count(&conflicts(&lab, "conflict7.load.gz", "order", strong), "all", "ordered"));
@@ -132,7 +132,7 @@ fn order_waits_as_often_as_the_table_says() {
 
 // 20: the checker sees overlaps where they are allowed.
 #[test]
-fn allow_completes_all_and_the_checker_sees_the_overlaps() {
+fn allow_completes_all_with_detectable_overlaps() {
     let lab = lab();
     for (strong, table) in STRONG.into_iter().enumerate() {
         let s = conflicts(&lab, "conflict400.load.gz", "allow", strong);
@@ -149,7 +149,7 @@ fn allow_completes_all_and_the_checker_sees_the_overlaps() {
 
 // 23: a completed request no longer conflicts.
 #[test]
-fn a_read_after_the_write_completed_is_not_dropped() {
+fn keeps_reads_after_completed_write() {
     let lab = lab();
     fixture(&lab, "verify5.load.gz");
     lab.expect(0, &format!("replay verify5.load.gz {SIM} --sim-service 40ms --overlap drop -o r"));
@@ -185,7 +185,7 @@ fn depth_is_never_exceeded_and_is_reached() {
 
 // 12
 #[test]
-fn half_a_second_of_service_is_half_a_second() {
+fn service_time_of_half_a_second_is_exact() {
     let lab = lab();
     lab.file("l.load", rows(&[0, 8, 16, 24].map(|sector| ("0", sector, 8, 'R'))));
     for (i, service) in ["0.5", "500ms", "0.5s"].into_iter().enumerate() {
@@ -199,7 +199,7 @@ fn half_a_second_of_service_is_half_a_second() {
 
 // 13
 #[test]
-fn nothing_is_early_and_nothing_is_faster_than_the_device() {
+fn no_request_is_early_or_faster_than_the_device() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load --duration 5s --rate 300 --size 64MiB");
     for policy in ["allow", "drop", "push-back", "order"] {

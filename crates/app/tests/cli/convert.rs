@@ -29,7 +29,7 @@ fn tiny(lab: &Lab) {
 
 // 67
 #[test]
-fn a_trace_of_blktrace_becomes_a_load() {
+fn converts_blktrace_to_a_load() {
     let (lab, expected) = (lab(), expected());
     tiny(&lab);
     let ended = lab.expect(0, "convert tiny.blktrace.0 tiny.blktrace.1 -");
@@ -73,7 +73,7 @@ fn info_lists_the_processes_of_a_trace() {
 
 // Files may stand on both sides of an option.
 #[test]
-fn the_new_file_may_follow_an_option() {
+fn output_file_may_follow_an_option() {
     let lab = lab();
     tiny(&lab);
     lab.expect(0, "convert tiny --to fio new.log");
@@ -104,7 +104,7 @@ fn messages_about_damaged_lines_have_no_control_characters() {
 }
 
 #[test]
-fn writes_that_flush_keep_their_letters_or_are_counted() {
+fn flushing_writes_keep_their_flags_or_are_counted() {
     let lab = lab();
     let line = |n: u64, what: &str| {
         format!("  8,0    1 {n:8}     0.00000{n}000   42  Q {what} {} + 8 [db]\n", n * 8)
@@ -123,7 +123,7 @@ fn writes_that_flush_keep_their_letters_or_are_counted() {
 
 // 67
 #[test]
-fn guessed_timing_is_that_of_blkreplays_script() {
+fn guessed_timing_matches_blkreplay_script() {
     let (lab, expected) = (lab(), expected());
     tiny(&lab);
     let ended = lab.expect(0, "convert --guess-timing tiny -");
@@ -142,7 +142,7 @@ fn guessed_timing_is_that_of_blkreplays_script() {
 
 // 68
 #[test]
-fn a_log_of_diskmon_becomes_a_load_for_each_disk() {
+fn converts_diskmon_log_to_one_load_per_disk() {
     let (lab, expected) = (lab(), expected());
     fixture(&lab, "diskmon.log.gz");
     let refused = lab.expect(2, "convert diskmon.log.gz x.load");
@@ -179,7 +179,7 @@ const LOAD: &str = "\
 ";
 
 #[test]
-fn loads_come_back_from_every_form_that_is_written() {
+fn loads_round_trip_through_every_written_format() {
     let lab = lab();
     lab.file("a.load", LOAD);
     let want = rows(LOAD);
@@ -204,7 +204,7 @@ fn loads_come_back_from_every_form_that_is_written() {
 }
 
 #[test]
-fn exact_ends_become_an_archive() {
+fn exact_completions_produce_an_archive() {
     let lab = lab();
     tiny(&lab);
     lab.expect(0, "convert tiny t.iosonar");
@@ -225,7 +225,7 @@ fn exact_ends_become_an_archive() {
 }
 
 #[test]
-fn what_is_damaged_is_told_counted_and_refused_when_strict() {
+fn reports_and_counts_damage_and_fails_when_strict() {
     let lab = lab();
     lab.file(
         "bad.csv",
@@ -263,7 +263,7 @@ fn what_is_damaged_is_told_counted_and_refused_when_strict() {
 }
 
 #[test]
-fn long_requests_and_late_times_are_told_as_they_are() {
+fn info_reports_large_lengths_and_late_times() {
     let lab = lab();
     let late = "9000000000.0 ; 0 ; 8 ; R\n9000000000.5 ; 8 ; 8 ; R\n";
     lab.file("long.load", format!("0.0 ; 0 ; 8 ; R\n1.0 ; 8 ; 8589934592 ; R\n{late}"));
@@ -274,7 +274,7 @@ fn long_requests_and_late_times_are_told_as_they_are() {
 }
 
 #[test]
-fn a_trace_may_have_as_many_devices_as_a_cloud() {
+fn reads_traces_with_tens_of_thousands_of_devices() {
     let lab = lab();
     let row = |n: u64| format!("{},R,{},4096,{}\n", n * 7919 % 70_001, n * 4096, 1_577_808_144_000_000 + n);
     lab.file("many.csv", (0..200_000).map(row).collect::<String>());
@@ -288,7 +288,7 @@ fn a_trace_may_have_as_many_devices_as_a_cloud() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_refused_with_those_that_are() {
+fn rejects_unknown_device_and_lists_known_ones() {
     let lab = lab();
     fixture(&lab, "diskmon.log.gz");
     tiny(&lab);
@@ -311,7 +311,7 @@ fn a_device_that_is_not_there_is_refused_with_those_that_are() {
 }
 
 #[test]
-fn what_is_read_before_and_behind_damage_is_kept() {
+fn keeps_events_before_and_after_damage() {
     let lab = lab();
     tiny(&lab);
     let mut damaged = std::fs::read(lab.path("tiny.blktrace.0")).unwrap();
@@ -329,7 +329,7 @@ fn what_is_read_before_and_behind_damage_is_kept() {
 }
 
 #[test]
-fn of_a_compressed_trace_that_is_cut_off_its_whole_lines_are_kept() {
+fn keeps_whole_lines_of_truncated_compressed_trace() {
     let lab = lab();
     let line = |n: u64| format!("128166372{n:09},hm,1,Read,{},4096,413\n", n * 7919 % 100_003 * 4096);
     let text: String = (0..20_000).map(line).collect();
@@ -354,7 +354,7 @@ fn of_a_compressed_trace_that_is_cut_off_its_whole_lines_are_kept() {
 }
 
 #[test]
-fn time_that_runs_backward_is_brought_into_order_and_told() {
+fn sorts_backward_times_and_reports_it() {
     let lab = lab();
     let row = |t: u64, sector: u64| format!("1,R,{},4096,{}\n", sector * 512, 1_577_808_144_000_000 + t);
     lab.file("a.csv", row(5, 8) + &row(3, 16) + &row(9, 24));
@@ -367,10 +367,10 @@ fn time_that_runs_backward_is_brought_into_order_and_told() {
 }
 
 #[test]
-fn fio_replays_what_is_written() {
+fn fio_replays_written_logs() {
     let lab = lab();
     if std::process::Command::new("fio").arg("--version").output().is_err() {
-        return iosonar_testkit::skip("fio_replays_what_is_written", "fio is not installed");
+        return iosonar_testkit::skip("fio_replays_written_logs", "fio is not installed");
     }
     lab.file("a.load", LOAD);
     lab.target("target", 1 << 20);
@@ -401,7 +401,7 @@ fn names(lab: &Lab) -> Vec<String> {
 }
 
 #[test]
-fn records_of_several_devices_know_theirs() {
+fn records_keep_their_device() {
     let lab = lab();
     fixture(&lab, "diskmon.log.gz");
     lab.expect(0, "convert diskmon.log.gz d.iosonar");
@@ -431,7 +431,7 @@ fn records_of_several_devices_know_theirs() {
 }
 
 #[test]
-fn what_does_not_become_whole_is_never_there() {
+fn failed_conversion_leaves_no_output() {
     let lab = lab();
     // Time runs backward over more requests than are held.
     let row = |t: u64| format!("1,R,4096,4096,{}\n", 1_577_808_144_000_000 + t);
@@ -445,7 +445,7 @@ fn what_does_not_become_whole_is_never_there() {
 }
 
 #[test]
-fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
+fn killed_conversion_leaves_no_output_and_no_obstacle() {
     let lab = lab();
     lab.file("a.load", LOAD);
     for out in ["x.iosonar", "x.parquet"] {
@@ -487,7 +487,7 @@ fio-10 [001] ..... 2.003005: block_bio_complete: 7,0 R 4096 + 8 [-11]
 ";
 
 #[test]
-fn what_the_kernel_issued_twice_counts_once() {
+fn counts_eagain_retries_once() {
     let lab = lab();
     lab.file("twice.ftrace", TRIED_TWICE);
     let told = "1 requests were first tried without waiting, ended with EAGAIN, and were issued again: each counts once";
@@ -514,7 +514,7 @@ fn what_the_kernel_issued_twice_counts_once() {
 }
 
 #[test]
-fn a_recording_shows_no_delay() {
+fn recordings_show_no_issue_delay() {
     let lab = lab();
     lab.file("twice.ftrace", TRIED_TWICE);
     lab.expect(0, "convert twice.ftrace ar");
@@ -555,7 +555,7 @@ fn a_recording_shows_no_delay() {
 }
 
 #[test]
-fn bytes_behind_a_gzip_stream_are_called_so_and_cost_nothing() {
+fn trailing_garbage_after_gzip_is_reported_and_loses_no_data() {
     let lab = lab();
     let line = |n: u64| format!("128166372{n:09},hm,1,Read,{},4096,413\n", n * 7919 % 100_003 * 4096);
     let whole = gzip((0..5_000).map(line).collect::<String>().as_bytes());

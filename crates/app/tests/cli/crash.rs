@@ -41,7 +41,7 @@ fn verified(lab: &Lab, code: i32, words: &str) -> Value {
 
 /// Only the process died, so all acknowledged writes are there: 200 moments (20 without IOSONAR_LONG).
 #[test]
-fn a_journal_tells_what_a_killed_run_had_written() {
+fn journal_proves_writes_of_killed_run() {
     slow!();
     let lab = lab();
     lab.target("a.img", 16 << 20);
@@ -88,7 +88,7 @@ fn a_journal_tells_what_a_killed_run_had_written() {
 }
 
 #[test]
-fn without_a_journal_less_is_demanded_and_that_is_told() {
+fn crash_check_without_journal_demands_less_and_reports_it() {
     slow!();
     let lab = lab();
     lab.target("a.img", 16 << 20);
@@ -107,7 +107,7 @@ fn without_a_journal_less_is_demanded_and_that_is_told() {
 
 /// A device that lost a flushed write, or wrote only a part of a unit, is reported.
 #[test]
-fn a_lost_flush_is_named() {
+fn reports_a_lost_flush() {
     slow!();
     let lab = lab();
     let target = lab.target("a.img", 4 << 20);
@@ -165,7 +165,7 @@ fn a_lost_flush_is_named() {
 }
 
 #[test]
-fn what_cannot_be_asked_after_a_crash_is_refused_with_a_remedy() {
+fn rejects_invalid_crash_checks_with_remedy() {
     let lab = lab();
     lab.target("a.img", 16 << 20);
     lab.expect(0, "run -t a.img --rw write --bs 4k --size 64k --no-progress -o r --journal j");
@@ -190,7 +190,7 @@ fn what_cannot_be_asked_after_a_crash_is_refused_with_a_remedy() {
 
 /// A volatile cache that loses any part of the unflushed writes, and one that ignores flushes.
 #[test]
-fn a_cache_that_obeys_flushes_is_never_blamed_and_one_that_ignores_them_always_is() {
+fn blames_only_caches_that_ignore_flushes() {
     slow!();
     let lab = lab();
     let run = "run -t a.img --rw randrw --rwmixread 30 --size 4M --iodepth 8 --no-progress";

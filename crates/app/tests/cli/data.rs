@@ -83,24 +83,24 @@ fn fills(access: &str) {
 }
 
 #[test]
-fn buffered_writes_carry_headers_and_the_fill_asked_for() {
+fn buffered_writes_carry_headers_and_requested_fill() {
     fills("--buffered");
 }
 
 #[test]
-fn direct_writes_carry_headers_and_the_fill_asked_for() {
+fn direct_writes_carry_headers_and_requested_fill() {
     if has_direct_io(&lab()) {
         fills("");
     } else {
         iosonar_testkit::skip(
-            "direct_writes_carry_headers_and_the_fill_asked_for",
+            "direct_writes_carry_headers_and_requested_fill",
             "no O_DIRECT on the temporary directory",
         );
     }
 }
 
 #[test]
-fn equal_run_ids_write_equal_bytes_and_others_do_not() {
+fn only_equal_run_ids_write_equal_bytes() {
     let lab = lab();
     for fill in [0, 100] {
         let run = |name: &str, id: u64| {
@@ -125,7 +125,7 @@ fn is_incompressible_and_unique(contents: &[Vec<u8>]) {
 
 // Small requests, large ones whose data is made in slices, several workers, due times, and a mix with reads.
 #[test]
-fn runs_write_incompressible_data_by_default_and_never_the_same_twice() {
+fn runs_write_unique_incompressible_data_by_default() {
     slow!();
     for (name, size, pattern) in [
         ("small", 1 << 20, "--rw randwrite --bs 4k --iodepth 8"),
@@ -155,7 +155,7 @@ fn runs_write_incompressible_data_by_default_and_never_the_same_twice() {
 }
 
 #[test]
-fn replays_and_plans_are_incompressible_by_default_and_plans_that_say_otherwise_keep_theirs() {
+fn replays_and_plans_default_to_incompressible_data() {
     let lab = lab();
     is_incompressible_and_unique(&[written(&lab, "a", "--buffered"), written(&lab, "b", "--buffered")]);
     let shown = lab.expect(0, "run -t t.img --rw write --bs 4k --size 1m --buffered --show-plan").out;
@@ -172,7 +172,7 @@ fn replays_and_plans_are_incompressible_by_default_and_plans_that_say_otherwise_
 }
 
 #[test]
-fn front_ends_of_other_tools_keep_their_own_data() {
+fn front_ends_keep_data_patterns_of_their_tools() {
     let lab = lab();
     let path = lab.file("t.img", vec![0xff; 1 << 20]);
     let plan = lab.expect(0, "blkreplay t.img --show-plan").out;
@@ -195,7 +195,7 @@ fn a_run_without_an_id_gets_a_new_one() {
 }
 
 #[test]
-fn reading_leaves_the_target_as_it_is() {
+fn reads_do_not_change_the_target() {
     let lab = lab();
     lab.file("t.img", vec![0x5a; 1 << 20]);
     lab.file("l.load", load().replace("; W ;", "; R ;"));

@@ -29,7 +29,7 @@ fn dealt(rows: &[Row], window: u64, loads: usize, number: usize) -> (Vec<usize>,
 
 // 64
 #[test]
-fn the_busiest_snippets_come_first() {
+fn busiest_snippets_come_first() {
     let lab = lab();
     let load = recorded(&lab, "database");
     let rows = rows_of(&lab, &load);
@@ -57,7 +57,7 @@ fn the_busiest_snippets_come_first() {
 
 // 64: extra, where the load lies beside the repository.
 #[test]
-fn the_busiest_snippets_come_first_as_others_cut_them() {
+fn busiest_snippets_match_reference_results() {
     let lab = lab();
     let Some(load) = of_others(&lab, "windows-mssql") else { return };
     let told = lab.expect(0, &format!("derive overload {load} --out cut")).out;
@@ -79,7 +79,7 @@ fn the_busiest_snippets_come_first_as_others_cut_them() {
 }
 
 #[test]
-fn every_split_holds_every_request_once_also_from_standard_input() {
+fn splits_cover_every_request_once_even_from_stdin() {
     let lab = lab();
     lab.expect(0, "generate mixed a.load --rate 300 --duration 40s");
     lab.expect(0, "generate mixed b.load.gz --rate 200 --duration 25s --seed 2");
@@ -103,7 +103,7 @@ fn every_split_holds_every_request_once_also_from_standard_input() {
 }
 
 #[test]
-fn loads_lie_side_by_side() {
+fn derives_loads_in_adjacent_ranges() {
     let lab = lab();
     // The original lets these two overlap; the third begins at sector 0, which it takes for unset.
     lab.file("a.load", rows(&[("0.5", 100, 8, 'R'), ("2", 200, 8, 'W')]));
@@ -124,7 +124,7 @@ fn loads_lie_side_by_side() {
 
 // 65
 #[test]
-fn a_ramp_has_the_times_of_its_formula() {
+fn ramp_times_match_the_formula() {
     let lab = lab();
     let load = recorded(&lab, "logs");
     lab.expect(0, &format!("derive ramp {load} --growth 10 -o ramp.load.gz"));
@@ -140,7 +140,7 @@ fn a_ramp_has_the_times_of_its_formula() {
 
 // 65: extra, where the load lies beside the repository.
 #[test]
-fn a_ramp_has_the_times_that_others_computed() {
+fn ramp_times_match_reference_results() {
     let lab = lab();
     let Some(load) = of_others(&lab, "windows-shared-server") else { return };
     lab.expect(0, &format!("derive ramp {load} --growth 10 -o ramp.load.gz"));
@@ -155,7 +155,7 @@ fn a_ramp_has_the_times_that_others_computed() {
 }
 
 #[test]
-fn what_cannot_be_derived_is_refused_and_leaves_nothing_behind() {
+fn failed_derivation_leaves_no_output() {
     let lab = lab();
     lab.file("back.load", rows(&[("2", 0, 8, 'R'), ("1", 8, 8, 'R'), ("400", 16, 8, 'R')]));
     lab.file("short.load", rows(&[("2", 0, 8, 'R')]));

@@ -13,7 +13,7 @@ const LINES: &str = "\
     0.004000000 ; 48 ; 8 ; R ; 0.0 ; 0.0\n";
 
 #[test]
-fn a_load_is_replayed_with_its_discards_or_without() {
+fn replay_issues_or_drops_discards() {
     let lab = lab();
     lab.file("a.load", LINES);
     lab.expect(0, &format!("replay a.load {SIM} -o whole"));
@@ -34,7 +34,7 @@ fn a_load_is_replayed_with_its_discards_or_without() {
 }
 
 #[test]
-fn a_discard_waits_for_a_write_of_the_same_place() {
+fn discard_waits_for_conflicting_write() {
     let lab = lab();
     // The write lasts 10 ms, and the discard, in the middle of it, is due after 1 ms.
     lab.file("a.load", "0 ; 16 ; 8 ; W ; 0.0 ; 0.0\n# discard ; 0.001 ; 20 ; 64\n");
@@ -46,7 +46,7 @@ fn a_discard_waits_for_a_write_of_the_same_place() {
 }
 
 #[test]
-fn conversions_filters_and_checks_keep_them() {
+fn conversions_filters_and_checks_keep_discards() {
     let lab = lab();
     lab.file("a.load", LINES);
     let lines = |text: &str| -> Vec<String> {
@@ -118,7 +118,7 @@ fn generated_discards_free_the_blocks_of_a_file() {
 }
 
 #[test]
-fn what_cannot_be_discarded_is_refused_with_the_remedy() {
+fn rejects_unsupported_discards_with_remedy() {
     let lab = lab();
     lab.file("t.img", vec![1; 1 << 20]);
     lab.file("a.load", LINES);

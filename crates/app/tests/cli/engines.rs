@@ -16,7 +16,7 @@ fn run_info(lab: &Lab, dir: &str) -> Value {
 }
 
 #[test]
-fn all_leave_the_same_bytes() {
+fn all_engines_write_the_same_bytes() {
     let lab = lab();
     let words = "--rw randrw --rwmixread 20 --bssplit 4k/50:16k/30:64k/20 --iodepth 16 --number-ios 400 \
                  --fill-random 60 --run-id 11 --no-progress";
@@ -37,7 +37,7 @@ fn all_leave_the_same_bytes() {
 }
 
 #[test]
-fn little_memory_for_data_is_waited_for_and_said() {
+fn waits_for_buffer_memory_and_reports_it() {
     let lab = lab();
     lab.file("t.img", vec![7u8; 4 << 20]);
     let words = "-t t.img --rw randwrite --bs 64k --iodepth 32 --number-ios 1000 --no-progress";
@@ -58,7 +58,7 @@ fn little_memory_for_data_is_waited_for_and_said() {
 }
 
 #[test]
-fn too_many_errors_end_a_target_and_no_other() {
+fn too_many_errors_stop_only_the_affected_target() {
     let lab = lab();
     let words =
         "--engine sim --sim-errors 10 --size 1g --rw randread --iodepth 4 --number-ios 2000 --no-progress";
@@ -78,7 +78,7 @@ fn too_many_errors_end_a_target_and_no_other() {
 }
 
 #[test]
-fn what_is_refused_is_said_and_the_run_goes_on() {
+fn reports_unavailable_options_and_continues() {
     let lab = lab();
     lab.file("t.img", vec![7u8; 1 << 20]);
     let words = "-t t.img --rw randread --number-ios 20 --no-progress";
@@ -108,7 +108,7 @@ const METHODS: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn what_one_method_writes_every_other_one_reads() {
+fn every_method_reads_data_of_every_other() {
     slow!();
     let lab = lab();
     for (engine, words) in METHODS {
@@ -133,7 +133,7 @@ fn what_one_method_writes_every_other_one_reads() {
 const FILE: &str = "run --buffered --no-progress --start-delay 0 -t f";
 
 #[test]
-fn methods_make_the_calls_that_they_are_called_after() {
+fn methods_use_their_namesake_system_calls() {
     if let Some(why) = iosonar_testkit::lacks(&["strace"]) {
         return iosonar_testkit::skip("the calls of methods", &why);
     }
@@ -173,7 +173,7 @@ fn methods_make_the_calls_that_they_are_called_after() {
 }
 
 #[test]
-fn what_a_method_cannot_is_refused() {
+fn rejects_options_unsupported_by_method() {
     let lab = lab();
     lab.file("f", vec![1; 1 << 20]);
     for (words, why) in [
@@ -196,7 +196,7 @@ fn what_a_method_cannot_is_refused() {
 }
 
 #[test]
-fn a_mapped_file_that_becomes_shorter_fails_requests_and_not_the_run() {
+fn truncated_mapped_file_fails_requests_but_not_the_run() {
     let lab = lab();
     lab.file("f", vec![1; 1 << 20]);
     let words = "--rw read --bs 64k --engine mmap --rate-iops 8";

@@ -44,7 +44,7 @@ fn info(lab: &Lab, name: &str) -> Value {
 }
 
 #[test]
-fn every_load_is_whole_and_in_order() {
+fn every_load_is_complete_and_sorted() {
     let lab = lab();
     for name in loads() {
         let facts = info(&lab, &name);
@@ -57,7 +57,7 @@ fn every_load_is_whole_and_in_order() {
 }
 
 #[test]
-fn every_page_tells_the_numbers_of_its_load() {
+fn every_page_states_the_figures_of_its_load() {
     let lab = lab();
     for name in loads() {
         let (facts, page) = (info(&lab, &name), page(&name));
@@ -90,7 +90,7 @@ fn every_load_has_a_page_a_line_in_the_table_and_is_small() {
 
 /// Loads contain no private data: two lines written by the tool, and then numbers and R or W.
 #[test]
-fn loads_hold_nothing_but_times_places_lengths_and_operations() {
+fn loads_contain_no_private_data() {
     for name in loads() {
         let file = std::fs::File::open(folder().join(format!("{name}.load.gz"))).expect("a load");
         let text = std::io::read_to_string(flate2::read::MultiGzDecoder::new(file)).expect("a load is text");

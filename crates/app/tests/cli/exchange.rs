@@ -19,7 +19,7 @@ fn comparable(mut summary: Value) -> Value {
 }
 
 #[test]
-fn a_result_comes_back_from_blkreplays_form_with_the_same_summary() {
+fn blkreplay_round_trip_keeps_the_summary() {
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     for policy in ["allow", "drop", "push-back"] {
@@ -61,7 +61,7 @@ fn csv_and_json_have_a_row_for_every_record_and_carry_the_stamp() {
 }
 
 #[test]
-fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
+fn keeps_existing_outputs_and_rejects_non_results() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
     lab.expect(0, "replay conflict7.load.gz -t x --size 1GiB --engine sim -o r");
@@ -77,7 +77,7 @@ fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
 
 /// A text of blkreplay itself names neither engine nor depth, and may lack its maxima.
 #[test]
-fn what_a_result_does_not_tell_is_unknown() {
+fn imported_result_leaves_missing_facts_unknown() {
     slow!();
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");

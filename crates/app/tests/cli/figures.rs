@@ -246,34 +246,34 @@ fn compare_run(name: &str, options: &str) {
 }
 
 #[test]
-fn figures_of_a_run_are_those_of_its_summary() {
+fn figures_of_a_run_match_its_summary() {
     compare_run("ok", "--sim-service 90us --sim-jitter 60us");
 }
 
 #[test]
-fn figures_of_an_overload_are_those_of_its_summary() {
+fn figures_of_an_overload_match_its_summary() {
     compare_run("over", "--sim-service 20ms --sim-channels 1 --depth 16");
 }
 
 #[test]
-fn figures_of_a_run_with_errors_are_those_of_its_summary() {
+fn figures_of_a_run_with_errors_match_its_summary() {
     compare_run("failed", "--sim-service 90us --sim-jitter 600us --sim-errors 50 --sim-short 70");
 }
 
 #[test]
-fn figures_of_a_run_with_a_stall_are_those_of_its_summary() {
+fn figures_of_a_run_with_a_stall_match_its_summary() {
     compare_run("stall", "--sim-service 90us --sim-jitter 60us --sim-stall 300ms/1s");
 }
 
 #[test]
-fn figures_of_a_load_are_those_of_its_analysis() {
+fn figures_of_a_load_match_its_analysis() {
     let lab = lab();
     lab.expect(0, "generate mixed a.load --duration 20s --rate 300 --size 64MiB --seed 5");
     assert!(compare(&lab, "a.load", &Value::Null) > 80);
 }
 
 #[test]
-fn figures_of_a_comparison_are_those_of_its_json() {
+fn figures_of_a_comparison_match_its_json() {
     let lab = lab();
     lab.expect(0, "generate mixed a.load --duration 4s --rate 300 --size 64MiB --seed 5");
     for (name, service) in [("a", "90us"), ("b", "140us")] {
@@ -287,7 +287,7 @@ fn figures_of_a_comparison_are_those_of_its_json() {
 }
 
 #[test]
-fn figures_of_a_knee_are_those_of_its_json() {
+fn figures_of_a_knee_match_its_json() {
     let lab = lab();
     let found = lab.expect(0, &format!("knee {SIM} --sim-service 1ms --sim-channels 4 --json -o k")).out;
     let found: Value = serde_json::from_str(&found).expect("JSON");
@@ -298,7 +298,7 @@ fn figures_of_a_knee_are_those_of_its_json() {
 }
 
 #[test]
-fn figures_of_creation_methods_are_those_of_their_answer() {
+fn figures_of_creation_methods_match_their_answer() {
     let lab = lab();
     let methods = "buffered+64k,direct+4k+turns=2";
     if !crate::layout::has_maps(&lab) {
@@ -409,7 +409,7 @@ fn check_counts(text: &str, shown: &Value) {
 }
 
 #[test]
-fn every_figure_of_the_text_is_the_one_of_json() {
+fn every_figure_in_text_matches_json() {
     let lab = lab();
     lab.expect(0, "generate bursts l.gz --rate 300 --duration 8s --size 1GiB --seed 4");
     for (code, run) in [
@@ -431,7 +431,7 @@ fn every_figure_of_the_text_is_the_one_of_json() {
 /// The runs of `lab/gallery.sh`, which starts this test: pictures, text and page of real devices.
 #[test]
 #[ignore = "needs the runs of lab/gallery.sh, which starts it"]
-fn figures_of_the_gallery_are_those_of_their_summaries() {
+fn figures_of_the_gallery_match_their_summaries() {
     let gallery = PathBuf::from(std::env::var_os("IOSONAR_GALLERY").expect("the directory of the gallery"));
     let lab = lab();
     let mut compared = 0;
@@ -459,7 +459,7 @@ fn is_as_analysed(lab: &Lab, result: &str) {
 }
 
 #[test]
-fn a_summary_made_while_encoding_is_that_of_a_later_analysis() {
+fn summary_made_while_encoding_matches_later_analysis() {
     let lab = lab();
     let load: Vec<_> = (0..900u64).map(|i| (i * 7 % 64 * 8, if i % 3 == 0 { 'W' } else { 'R' })).collect();
     let times: Vec<_> = (0..900).map(|i| format!("0.{:06}", i * 400)).collect();
@@ -488,7 +488,7 @@ fn a_summary_made_while_encoding_is_that_of_a_later_analysis() {
 }
 
 #[test]
-fn a_summary_made_by_a_late_conversion_is_that_of_a_later_analysis() {
+fn summary_of_late_conversion_matches_later_analysis() {
     let lab = lab();
     let run = "run -t one -t two --engine null --size 1g --rw randrw --runtime 60 --rate-iops 20000";
     let mut run = lab.command(&format!("{run} --no-progress -o r")).spawn().expect("the binary starts");

@@ -23,7 +23,7 @@ fn order(records: &[Record], pass: u32) -> Vec<Op> {
 }
 
 #[test]
-fn every_step_is_done_in_order_and_recorded() {
+fn file_steps_run_in_order_and_are_recorded() {
     for engine in ["threads", "uring", "aio"] {
         let lab = lab();
         let steps =
@@ -69,7 +69,7 @@ fn a_file_is_truncated_before_and_after() {
 
 /// Lengths and blocks are those that `fallocate` makes; each call has a separate record.
 #[test]
-fn space_is_allocated_with_and_without_a_length() {
+fn allocates_space_with_and_without_length() {
     for (step, length) in [("allocate:2m", 1 << 20), ("extend:2m", 2 << 20), ("zero-range:2m", 2 << 20)] {
         let lab = lab();
         let ended = lab.run(&format!("{WRITE} --engine threads --before-pass create,open,{step} -o r"));
@@ -91,7 +91,7 @@ fn space_is_allocated_with_and_without_a_length() {
 }
 
 #[test]
-fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
+fn readers_share_a_file_lock_and_wait_for_a_writer() {
     let lab = lab();
     lab.file("f", vec![1u8; 1 << 20]);
     let read = "run --buffered --no-progress --engine threads -t f --rw read --bs 64k --number-ios 64 --numjobs 4 \
@@ -120,7 +120,7 @@ fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_the_words_typed() {
+fn rejects_invalid_file_steps_as_typed() {
     let lab = lab();
     for (words, why) in [
         ("--before-pass open,clse", "'clse' is no file operation: known are open, create"),
@@ -143,7 +143,7 @@ fn what_cannot_be_is_refused_in_the_words_typed() {
 }
 
 #[test]
-fn flushes_come_after_every_so_many_writes() {
+fn flushes_after_every_n_writes() {
     for (engine, option, op) in
         [("threads", "fsync", Fsync), ("uring", "fdatasync", Flush), ("aio", "fsync", Fsync)]
     {

@@ -28,7 +28,7 @@ fn a_new_file_is_created_and_filled() {
 }
 
 #[test]
-fn sizes_that_are_no_whole_blocks_go_through_the_page_cache() {
+fn fills_partial_blocks_through_page_cache() {
     let lab = lab();
     lab.file("odd.img", vec![0; (1 << 20) + 1000]);
     let filled = lab.expect(0, "fill odd.img --no-progress");
@@ -55,7 +55,7 @@ fn only_the_range_is_written() {
 }
 
 #[test]
-fn a_result_is_kept_where_one_is_named_and_the_plan_does_the_same() {
+fn keeps_named_result_and_plan_does_the_same() {
     let lab = lab();
     lab.file("a.img", vec![0; 2 << 20]);
     let filled = lab.expect(0, "fill a.img --times 2 -o kept --json --no-progress");
@@ -73,7 +73,7 @@ fn a_result_is_kept_where_one_is_named_and_the_plan_does_the_same() {
 }
 
 #[test]
-fn what_cannot_be_filled_is_refused() {
+fn rejects_invalid_fill_requests() {
     let lab = lab();
     lab.file("a.img", vec![7; 1 << 20]);
     std::fs::create_dir(lab.path("dir")).unwrap();
@@ -103,7 +103,7 @@ fn what_cannot_be_filled_is_refused() {
 }
 
 #[test]
-fn an_existing_result_is_refused_before_anything_is_printed_or_written() {
+fn rejects_existing_result_before_any_output() {
     let lab = lab();
     std::fs::create_dir(lab.path("out")).unwrap();
     for more in ["", "--show-plan"] {

@@ -33,7 +33,7 @@ pub fn sha256(rows: &[Row]) -> String {
 
 // 61
 #[test]
-fn each_step_does_what_its_formula_says() {
+fn each_step_matches_its_formula() {
     let (lab, expected) = (lab(), expected());
     fixture(&lab, "filter5.load.gz");
     for (steps, name) in [
@@ -55,9 +55,9 @@ fn each_step_does_what_its_formula_says() {
     }
 }
 
-// 62: extra, where loads of others lie beside the repository; see `every_row_is_what_the_formulas_say`.
+// 62: extra, where loads of others lie beside the repository; see `every_row_matches_the_formulas`.
 #[test]
-fn loads_of_others_come_out_as_others_made_them() {
+fn filters_match_reference_results_on_foreign_loads() {
     let (lab, expected) = (lab(), expected());
     for (load, steps, name) in [
         ("windows-shared-server", "reverse", "reverse windows-shared-server"),
@@ -74,7 +74,7 @@ fn loads_of_others_come_out_as_others_made_them() {
 }
 
 #[test]
-fn what_is_reversed_twice_is_as_it_was() {
+fn reversing_twice_restores_the_load() {
     let lab = lab();
     let load = recorded(&lab, "compiler");
     let plain = lab.expect_args(0, &["filter", "shift:0", &load]).out;
@@ -84,7 +84,7 @@ fn what_is_reversed_twice_is_as_it_was() {
 }
 
 #[test]
-fn what_is_known_of_times_stays() {
+fn filters_keep_recorded_timings() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load --rate 200 --duration 5s");
     lab.expect(0, &format!("replay l.load {SIM} -o r"));
@@ -104,7 +104,7 @@ fn what_is_known_of_times_stays() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_and_leaves_nothing_behind() {
+fn failed_filter_leaves_no_output() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load.gz --rate 200 --duration 5s");
     lab.file(
@@ -215,9 +215,9 @@ fn has_python() -> bool {
 }
 
 #[test]
-fn every_row_is_what_the_formulas_say() {
+fn every_row_matches_the_formulas() {
     slow!();
-    let test = "every_row_is_what_the_formulas_say";
+    let test = "every_row_matches_the_formulas";
     if !has_python() {
         return iosonar_testkit::skip(test, "python3 is not installed");
     }
@@ -250,7 +250,7 @@ fn asked(lab: &Lab, result: &str) -> Vec<(u64, u64, u64, bool)> {
 }
 
 #[test]
-fn a_replay_of_a_filtered_load_is_the_replay_of_what_filter_makes() {
+fn replaying_with_filters_equals_replaying_filter_output() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load --rate 200 --duration 6s");
     lab.expect(0, "generate mixed m.load --rate 100 --duration 6s --seed 2");
@@ -293,7 +293,7 @@ fn a_replay_of_a_filtered_load_is_the_replay_of_what_filter_makes() {
 }
 
 #[test]
-fn a_load_from_standard_input_goes_through_filters_too() {
+fn filters_apply_to_stdin() {
     use std::io::Write;
     use std::process::Stdio;
     let lab = lab();
@@ -317,7 +317,7 @@ fn a_load_from_standard_input_goes_through_filters_too() {
 }
 
 #[test]
-fn a_filter_that_cannot_be_is_refused_before_anything_is_touched() {
+fn rejects_impossible_filter_before_touching_anything() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load --rate 50 --duration 2s");
     lab.target("disk.img", 1 << 20);
@@ -352,7 +352,7 @@ fn a_filter_that_cannot_be_is_refused_before_anything_is_touched() {
 }
 
 #[test]
-fn a_plan_hides_no_command() {
+fn running_a_plan_announces_its_commands() {
     let lab = lab();
     lab.file("l.load", rows(&[("0", 8, 8, 'R')]));
     let steps = "cmd:\"cat; : '\u{1b}[2K\u{202e}'\"";
@@ -368,7 +368,7 @@ fn a_plan_hides_no_command() {
 }
 
 #[test]
-fn no_command_of_a_filter_starts_if_the_output_exists() {
+fn existing_output_prevents_filter_commands() {
     let lab = lab();
     lab.expect(0, "load generate bursts l.load --duration 1s");
     lab.file("out.load", "kept");

@@ -39,7 +39,7 @@ fn of_fio(lab: &Lab, line: &str) -> Option<[u64; 2]> {
 }
 
 #[test]
-fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
+fn documented_fio_lines_run_and_match_fio() {
     slow!();
     let lab = lab();
     target(&lab);
@@ -76,7 +76,7 @@ fn lines_of_the_page_run_as_typed_and_do_what_fio_does() {
 
 /// Options whose meaning differs here are reported, with the option that has fio's meaning.
 #[test]
-fn notes_say_what_fio_does() {
+fn notes_explain_differences_from_fio() {
     slow!();
     let lab = lab();
     target(&lab);
@@ -132,7 +132,7 @@ fn notes_say_what_fio_does() {
 }
 
 #[test]
-fn words_that_change_no_request_are_accepted() {
+fn accepts_fio_options_without_effect_on_requests() {
     let lab = lab();
     lab.target("f", 1 << 20);
     let line = "run --filename=f --name=t --rw=randread --bs=4k --iodepth=64 --direct=1 --ioengine=libaio --show-plan";
@@ -237,7 +237,7 @@ fn commands_for_a_job_file_are_accepted() {
 }
 
 #[test]
-fn percentiles_that_were_asked_for_are_printed() {
+fn prints_requested_percentiles() {
     let lab = lab();
     let run = format!(
         "run {SIM} --rw randread --number-ios 2000 --sim-jitter 1ms --percentile-list 50:95:99.9:100"
@@ -258,7 +258,7 @@ fn percentiles_that_were_asked_for_are_printed() {
 }
 
 #[test]
-fn a_share_of_the_target_stands_in_the_plan() {
+fn plan_keeps_sizes_in_percent() {
     let lab = lab();
     lab.file("t.img", vec![7; 1 << 20]);
     let shown = lab
@@ -278,7 +278,7 @@ fn a_share_of_the_target_stands_in_the_plan() {
 }
 
 #[test]
-fn what_fio_has_and_run_has_not_is_refused_with_a_reason() {
+fn rejects_unsupported_fio_options_with_reason() {
     let lab = lab();
     lab.file("job.fio", "[global]\nrw=randread\n[one]\nfilename=a.img\n");
     for (words, why) in [
@@ -353,7 +353,7 @@ fn latency_logs_of_fio_are_imported() {
 
 /// fio verifies in a second run, or from a saved state: here a separate command does.
 #[test]
-fn words_for_a_later_verification_name_the_command_for_it() {
+fn fio_verification_options_name_the_verify_command() {
     let lab = lab();
     lab.target("v.img", 1 << 20);
     let later = ["iosonar verify RESULT", "--mode after-crash", "--journal"];

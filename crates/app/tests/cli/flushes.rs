@@ -20,7 +20,7 @@ fn commits(lab: &Lab) {
 }
 
 #[test]
-fn flushes_are_issued_at_their_places_and_stand_beside_reads_and_writes() {
+fn flushes_are_issued_in_place_and_reported_separately() {
     let lab = lab();
     commits(&lab);
     lab.expect(0, &format!("replay a.load {SIM} -o r"));
@@ -49,7 +49,7 @@ fn flushes_are_issued_at_their_places_and_stand_beside_reads_and_writes() {
 }
 
 #[test]
-fn flushes_that_are_left_out_are_a_caution() {
+fn dropped_flushes_are_a_caution() {
     let lab = lab();
     commits(&lab);
     lab.expect(0, &format!("replay a.load {SIM} -o whole"));
@@ -83,7 +83,7 @@ fn flushes_that_are_left_out_are_a_caution() {
 }
 
 #[test]
-fn every_engine_issues_them_on_a_file() {
+fn every_engine_issues_flushes_on_a_file() {
     let lab = lab();
     commits(&lab);
     let mut hashes = Vec::new();
@@ -106,7 +106,7 @@ fn every_engine_issues_them_on_a_file() {
 }
 
 #[test]
-fn conversions_and_filters_keep_them() {
+fn conversions_and_filters_keep_flushes() {
     let lab = lab();
     commits(&lab);
     let lines = |text: &str| -> Vec<String> {
@@ -161,7 +161,7 @@ fn check_counts_flushes_and_fua() {
 }
 
 #[test]
-fn blkreplays_front_end_reads_loads_as_blkreplay_does() {
+fn exported_result_with_flushes_round_trips() {
     let lab = lab();
     commits(&lab);
     lab.expect(0, &format!("replay a.load {SIM} -o r"));
@@ -179,7 +179,7 @@ fn blkreplays_front_end_reads_loads_as_blkreplay_does() {
 }
 
 #[test]
-fn a_load_that_is_made_of_records_is_in_the_order_of_time() {
+fn load_from_records_is_in_time_order() {
     let lab = lab();
     // The first request takes longer than the later ones.
     lab.file(
@@ -201,7 +201,7 @@ fn a_load_that_is_made_of_records_is_in_the_order_of_time() {
 }
 
 #[test]
-fn steps_count_and_sort_flushes_apart() {
+fn filter_steps_count_flushes_separately() {
     let lab = lab();
     let load =
         "0.3 ; 8 ; 8 ; R\n# flush ; 0.2 ; 0.0 ; 0.0\n0.1 ; 16 ; 8 ; W\n0.4 ; 24 ; 8 ; W\n# flush ; 0.5\n";
@@ -223,7 +223,7 @@ fn steps_count_and_sort_flushes_apart() {
 }
 
 #[test]
-fn flushes_are_a_class_of_their_own_in_pictures_and_pages() {
+fn pictures_and_pages_show_flushes_as_a_class() {
     let lab = lab();
     let run = "run --engine sim -t dev --size 1g --rw randwrite --rate-iops 2000 --runtime 3 --fsync 4 --no-progress --seed 1";
     lab.expect(0, &format!("{run} -o a"));

@@ -130,7 +130,7 @@ fn escapes_names_in_errors_of_every_command() {
 
 /// A plan, a trace, a load, a matrix and an archive from others.
 #[test]
-fn escapes_what_stands_in_files_of_others() {
+fn escapes_text_from_foreign_files() {
     let lab = lab();
     lab.file(
         "t.log",
@@ -210,7 +210,7 @@ fn spoiled_archive(lab: &Lab) {
 }
 
 #[test]
-fn escapes_texts_of_an_archive_in_every_view() {
+fn escapes_archive_text_in_every_view() {
     let lab = lab();
     spoiled_archive(&lab);
     let name = OsStr::new("x");
@@ -276,7 +276,7 @@ fn without_viewer(page: &str) -> String {
 
 /// A file with such a name is measured like any other, and so is one in a directory of that name.
 #[test]
-fn measures_files_with_odd_names_and_escapes_them() {
+fn measures_files_with_unusual_names_and_escapes_them() {
     slow!();
     let lab = lab();
     let name = hostile("f");
@@ -312,7 +312,7 @@ fn measures_files_with_odd_names_and_escapes_them() {
 
 /// The standard error of a filter's command is passed on in lines that name it.
 #[test]
-fn escapes_what_other_programs_say() {
+fn escapes_output_of_other_programs() {
     let lab = lab();
     lab.file("ok.load", "0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n1.0 ; 16 ; 8 ; R ; 0.0 ; 0.0\n");
     let words = ["filter", "cmd:'printf \"in\\033[2J\\nverdict: trustworthy\\n\" >&2; cat'", "ok.load"]

@@ -61,7 +61,7 @@ fn standard_input_is_read() {
 
 /// The figures of `-O` and `-N` are no kB/s; the worksheet agrees with the table.
 #[test]
-fn units_and_worksheets_are_read() {
+fn reads_units_and_worksheets() {
     let lab = lab();
     for option in ["", "-O", "-N"] {
         let out = lab
@@ -104,7 +104,7 @@ fn units_and_worksheets_are_read() {
 }
 
 #[test]
-fn other_files_are_named() {
+fn reports_unsupported_files() {
     let lab = lab();
     lab.expect(0, "iozone -i 0 -s 64k -r 4k -b y.xlsx");
     lab.expect(0, "iozone -t 2 -i 0 -s 64k -r 4k -b z.xls");

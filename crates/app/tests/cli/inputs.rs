@@ -51,7 +51,7 @@ fn keeps_something(child: &Child, directory: &Path) -> bool {
 }
 
 #[test]
-fn nothing_of_a_pipe_stays_however_the_program_ends() {
+fn pipe_copies_never_remain_after_exit() {
     let load = long_load();
     for signal in ["KILL", "TERM", "INT"] {
         let lab = lab();
@@ -68,7 +68,7 @@ fn nothing_of_a_pipe_stays_however_the_program_ends() {
 }
 
 #[test]
-fn a_pipe_is_kept_up_to_a_limit() {
+fn pipe_copies_are_limited() {
     let load = long_load();
     for args in [
         "analyze -",
@@ -98,7 +98,7 @@ fn a_pipe_is_kept_up_to_a_limit() {
 }
 
 #[test]
-fn what_is_imported_from_a_pipe_has_its_records() {
+fn imports_records_from_a_pipe() {
     let lab = lab();
     lab.file("load", rows(&[("0", 0, 8, 'R'), ("1", 8, 8, 'W')]));
     lab.expect(0, &format!("replay load {SIM} -o run"));
@@ -117,7 +117,7 @@ fn large(lab: &Lab) {
 }
 
 #[test]
-fn what_is_read_whole_is_judged_before_it_is_read() {
+fn rejects_oversized_inputs_before_reading() {
     let lab = lab();
     large(&lab);
     let xdd = "xdd -op read -targets 1 t.img -reqsize 8 -numreqs 4";
@@ -144,7 +144,7 @@ fn what_is_read_whole_is_judged_before_it_is_read() {
 }
 
 #[test]
-fn a_plan_may_come_from_a_pipe() {
+fn reads_plan_from_a_pipe() {
     let lab = lab();
     lab.file("load", rows(&[("0", 0, 8, 'R')]));
     let plan = lab.expect(0, &format!("replay load {SIM} --show-plan")).out;

@@ -31,7 +31,7 @@ fn offsets(lab: &Lab, dir: &str, phase: u16, record: u64) -> Vec<u64> {
 
 /// 1
 #[test]
-fn three_tests_give_six_results() {
+fn three_tests_produce_six_results() {
     let lab = lab();
     lab.expect(0, "iozone -s 1m -r 64k -i 0 -i 1 -i 2 --json out.json");
     let cells = cells(&lab, "out.json");
@@ -48,7 +48,7 @@ fn three_tests_give_six_results() {
 
 /// 2, 3: the page's example, and the sizes of the matrix.
 #[test]
-fn the_matrix_has_iozones_sizes() {
+fn matrix_sizes_match_iozone() {
     let lab = lab();
     let page = "iozone -azR -i 0 -i 1 -i 2 -n 1M -g 10M -r 64K -M -b result_file.xls -f test_file";
     let ended = lab.expect(0, page);
@@ -86,7 +86,7 @@ fn the_matrix_has_iozones_sizes() {
 
 /// 8, 9, 10, and the order of random tests.
 #[test]
-fn orders_are_those_of_the_tests() {
+fn orders_match_the_tests() {
     let lab = lab();
     lab.expect(0, "iozone -s 1m -r 64k -i 0 -i 2 -i 3 -i 4 -i 5 -j 5 --out r");
     let phases: Vec<String> = run_phases(&lab, "r");
@@ -124,7 +124,7 @@ fn run_phases(lab: &Lab, dir: &str) -> Vec<String> {
 
 /// 11: every step has a record after the requests; flush and close count only with `-e` and `-c`.
 #[test]
-fn flushes_and_closing_count_if_asked() {
+fn flush_and_close_count_on_request() {
     let lab = lab();
     for (words, fsync, close) in
         [("", false, false), ("-e", true, false), ("-c", false, true), ("-e -c", true, true)]
@@ -158,7 +158,7 @@ fn flushes_and_closing_count_if_asked() {
 
 /// 13, 14: mapped files and asynchronous requests.
 #[test]
-fn other_methods_write_whole_files() {
+fn every_method_writes_whole_files() {
     let lab = lab();
     for words in ["-B", "-D", "-G", "-B -G", "-H 4", "-k 4", "-I", "-o", "-W"] {
         let _ = std::fs::remove_file(lab.path("out.json"));
@@ -185,7 +185,7 @@ fn other_methods_write_whole_files() {
 
 /// 16, 18
 #[test]
-fn streams_stop_with_the_first_or_finish() {
+fn streams_stop_with_the_first_or_run_to_completion() {
     let lab = lab();
     for (words, whole) in [("", false), ("-x", true)] {
         let _ = std::fs::remove_file(lab.path("out.json"));
@@ -219,7 +219,7 @@ fn streams_stop_with_the_first_or_finish() {
 
 /// The mixed test has the requested number of readers, and reports each half.
 #[test]
-fn readers_and_writers_of_the_mix_are_told_apart() {
+fn reports_mix_readers_and_writers_separately() {
     let lab = lab();
     for (words, readers) in [("", 2), ("-+p 75", 3), ("-+K 1", 1)] {
         let command = format!("-t 4 -s 256k -i 0 -i 8 -x {words}");
@@ -245,7 +245,7 @@ fn readers_and_writers_of_the_mix_are_told_apart() {
 
 /// 21, for the forms that need no other program: the table, CSV and JSON hold the same numbers.
 #[test]
-fn all_forms_hold_the_same_numbers() {
+fn all_output_formats_contain_the_same_figures() {
     let lab = lab();
     let ended = lab.expect(0, "iozone -a -n 64k -g 256k -R --json out.json --csv out.csv -b out.xlsx");
     let cells = cells(&lab, "out.json");
@@ -279,7 +279,7 @@ fn all_forms_hold_the_same_numbers() {
 
 /// 26: one line names the option, and nothing is created.
 #[test]
-fn wrong_command_lines_are_refused() {
+fn rejects_invalid_command_lines() {
     let lab = lab();
     for (words, why) in [
         ("-s abc", "-s abc"),
@@ -315,7 +315,7 @@ fn wrong_command_lines_are_refused() {
 
 /// 28, and files that the tool did not create.
 #[test]
-fn files_of_others_are_not_changed() {
+fn keeps_foreign_files() {
     let lab = lab();
     let own = vec![7u8; 1 << 20];
     lab.file("own", &own);
@@ -336,7 +336,7 @@ fn files_of_others_are_not_changed() {
 
 /// SIGINT: completed measurements are printed, and the test file is removed.
 #[test]
-fn a_signal_keeps_what_was_measured() {
+fn signal_keeps_completed_measurements() {
     let lab = lab();
     let running = Running::of(&mut lab.command("iozone -a -i 0 -i 1 --json out.json"));
     until("the test file grows", || {

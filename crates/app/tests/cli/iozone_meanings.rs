@@ -13,7 +13,7 @@ fn figure(out: &str, who: &str) -> f64 {
 
 /// The parent waits until the last stream has flushed and closed its file, and its time starts with the first stream.
 #[test]
-fn the_parent_sees_no_more_than_its_children() {
+fn parent_rate_never_exceeds_children_rate() {
     let lab = lab();
     for words in [
         "-c -e -i 0 -+n -r 64k -s 2m -t 2 -x",
@@ -36,7 +36,7 @@ fn the_parent_sees_no_more_than_its_children() {
 }
 
 #[test]
-fn names_of_old_spreadsheets_get_the_old_form() {
+fn xls_names_produce_the_old_spreadsheet_format() {
     let lab = lab();
     for (name, start) in [("a.wks", &[9, 0, 4, 0][..]), ("b.XLS", &[9, 0, 4, 0]), ("c.xlsx", b"PK")] {
         lab.expect(0, &format!("iozone -i 0 -s 64k -r 4k -b {name}"));
@@ -46,7 +46,7 @@ fn names_of_old_spreadsheets_get_the_old_form() {
 
 /// Positions of the figures in a row printed by IOzone 3.471.
 #[test]
-fn all_columns_stand_where_iozones_stand() {
+fn columns_match_iozone_positions() {
     let lab = lab();
     let out = lab.expect(0, "iozone -s 1m -r 64k -j 3").out;
     let row = out.lines().find(|line| line.starts_with("            1024      64")).expect("a row");
@@ -63,7 +63,7 @@ fn all_columns_stand_where_iozones_stand() {
 
 /// A file written with `-X` ends with the last byte of the trajectory.
 #[test]
-fn what_telemetry_has_written_is_read_by_it() {
+fn telemetry_reads_files_written_by_telemetry() {
     let lab = lab();
     lab.file("way", "0 4096\n8192 4096 1\n12288 1000\n");
     let length = |name: &str| lab.path(name).metadata().unwrap().len();
@@ -86,7 +86,7 @@ fn what_telemetry_has_written_is_read_by_it() {
 }
 
 #[test]
-fn json_says_how_a_measurement_ended() {
+fn json_states_how_measurement_ended() {
     let lab = lab();
     let json =
         |name: &str| -> Value { serde_json::from_slice(&std::fs::read(lab.path(name)).unwrap()).unwrap() };
@@ -124,7 +124,7 @@ fn json_says_how_a_measurement_ended() {
 
 /// Damage is reported in every mode: the file, the place, how many bytes and records, and exit code 5.
 #[test]
-fn damage_is_told_in_every_mode() {
+fn reports_damage_in_every_mode() {
     slow!();
     let lab = lab();
     let damage = |name: &str, at: usize| {

@@ -25,7 +25,7 @@ fn traced(out: &str, test: &str) -> Vec<u64> {
 
 /// Acceptance 6.
 #[test]
-fn random_orders_are_iozones_or_follow_the_seed() {
+fn random_orders_match_iozone_or_follow_the_seed() {
     let lab = lab();
     let order = |words: &str| {
         let command = format!("iozone -r 64k -i 0 -i 2 --trace-offsets {words}");
@@ -63,7 +63,7 @@ fn equal_percent(a: &[u8], b: &[u8]) -> f64 {
 
 /// Acceptance 19.
 #[test]
-fn content_is_unique_or_as_equal_as_asked_for() {
+fn content_is_unique_or_as_duplicate_as_requested() {
     let lab = lab();
     let written = |words: &str| {
         let command = format!("iozone -t 2 -F a b -s 1m -r 64k -i 0 -i 1 -w {words}");
@@ -153,7 +153,7 @@ fn open_flags_reach_the_kernel() {
 
 /// Files of latencies, histograms and time stamps hold every request of their tests, and existing files are not touched.
 #[test]
-fn files_with_names_of_their_own_hold_every_request() {
+fn fixed_name_logs_contain_every_request() {
     let lab = lab();
     let read = |name: &str| std::fs::read_to_string(lab.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let remove = |name: &str| std::fs::remove_file(lab.path(name)).unwrap();
@@ -233,7 +233,7 @@ fn cells_go_to_standard_output() {
 
 /// The old dense mode equals `-a -z -i 0 -i 1`.
 #[test]
-fn the_old_dense_mode_is_a_matrix() {
+fn old_dense_mode_runs_a_matrix() {
     let lab = lab();
     let ended = lab.expect(0, "iozone -A --dry-run");
     assert!(ended.out.contains("146 pairs of sizes, 584 cells"), "{}", ended.out);
@@ -243,7 +243,7 @@ fn the_old_dense_mode_is_a_matrix() {
 
 /// Mapped files follow the options: advice, and the first page through the descriptor.
 #[test]
-fn mapped_files_are_advised_and_mixed() {
+fn mapped_files_use_madvise_and_mixed_access() {
     slow!();
     let lab = lab();
     for (words, call, found) in [
@@ -295,7 +295,7 @@ fn each_record_of_a_mapped_file_is_flushed() {
 /// Acceptance 11: a figure contains the flush with `-e` and the closing with `-c`, and only then. The calls come in the order of
 /// the test in each case: writes, flush, close.
 #[test]
-fn flush_and_close_follow_the_writes_and_count_only_if_asked() {
+fn flush_and_close_follow_writes_and_count_on_request() {
     let lab = lab();
     for words in ["", "-e", "-c", "-e -c"] {
         let command = format!("iozone -s 1m -r 64k -i 0 -+n {words} --json out.json");
@@ -353,7 +353,7 @@ fn buffers_are_used_in_turn() {
 
 /// `-p` is part of the plan, with the size of `-S` or that of this machine; `-S` alone says that it has no effect.
 #[test]
-fn the_cpu_cache_is_purged() {
+fn purges_the_cpu_cache() {
     let lab = lab();
     let plan = |words: &str| lab.expect(0, &format!("iozone -i 0 -i 1 -s 64k {words} --show-plan")).out;
     assert!(plan("-p -S 2048").contains("purge_cpu_cache = \"2MiB\""), "{}", plan("-p -S 2048"));

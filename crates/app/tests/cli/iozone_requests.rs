@@ -22,7 +22,7 @@ fn gaps(records: &[Record]) -> Vec<u64> {
 
 /// `-J`: no request starts before the pause is over, and the pauses are part of the time only if asked (`-+J`).
 #[test]
-fn think_time_separates_requests_and_counts_if_asked() {
+fn think_time_separates_requests_and_counts_on_request() {
     let lab = lab();
     for (words, counts) in [("-J 3", false), ("-J 3 -+J", true)] {
         let _ = std::fs::remove_file(lab.path("out.json"));
@@ -44,7 +44,7 @@ fn think_time_separates_requests_and_counts_if_asked() {
 
 /// `-+b`: each burst of writes is followed by a flush and a pause. Flushes count, pauses do not.
 #[test]
-fn bursts_are_flushed_and_followed_by_a_pause() {
+fn bursts_end_with_flush_and_pause() {
     let lab = lab();
     lab.expect(0, "iozone -s 64k -r 4k -i 0 -i 1 -+n -+b 16k,20 --json out.json --out run");
     let writes = requests(&lab, "run", 0);
@@ -62,7 +62,7 @@ fn bursts_are_flushed_and_followed_by_a_pause() {
 
 /// `-K`: before records 0 and 100 of a sequential reader two other places are read; their time counts, their bytes do not.
 #[test]
-fn jitter_counts_with_its_time_and_without_its_bytes() {
+fn jitter_adds_time_but_no_bytes() {
     let lab = lab();
     lab.expect(0, "iozone -s 800k -r 4k -i 0 -i 1 -i 3 -+n -V 7 -K --json out.json --out run");
     let reads = requests(&lab, "run", 1);
@@ -115,7 +115,7 @@ fn records_are_locked_and_streams_share_a_file() {
 
 /// A lock that another process holds on a record delays this record, and no other.
 #[test]
-fn the_wait_for_a_lock_is_part_of_the_request() {
+fn lock_wait_is_part_of_request_latency() {
     let lab = lab();
     let file = lab.file("own", vec![7u8; 64 << 10]);
     let held = std::fs::File::options().read(true).write(true).open(&file).unwrap();
@@ -137,7 +137,7 @@ fn the_wait_for_a_lock_is_part_of_the_request() {
 
 /// `-X`, `-Y`: requests follow the places, order, sizes and pauses of the file.
 #[test]
-fn telemetry_files_name_every_request() {
+fn requests_follow_telemetry_files() {
     let lab = lab();
     lab.file("writes", "# offset size delay\n0 4096\n65536 8192 30\n8192 512\n");
     lab.file("reads", "65536 100 20\n0 4096\n");

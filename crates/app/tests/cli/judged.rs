@@ -23,7 +23,7 @@ fn cautions(judgement: &Value) -> Vec<&str> {
 const CLEAN: &str = "--sim-service 1500us --sim-jitter 500us";
 
 #[test]
-fn a_device_that_keeps_its_level_gets_no_caution_and_one_that_does_not_gets_its_own() {
+fn clean_device_has_no_cautions_and_each_flaw_its_own() {
     slow!();
     let lab = lab();
     for seed in 1..=4 {
@@ -45,7 +45,7 @@ fn a_device_that_keeps_its_level_gets_no_caution_and_one_that_does_not_gets_its_
 }
 
 #[test]
-fn a_change_is_told_with_its_time_and_where_to_see_it() {
+fn level_change_has_its_time_and_a_link() {
     let lab = lab();
     lab.run(&format!(
         "run -t dev --engine sim --size 1g --rw randread --bs 4k --time-based --runtime 40s {CLEAN} --sim-change 250@16s --no-progress -o r"
@@ -66,7 +66,7 @@ fn a_change_is_told_with_its_time_and_where_to_see_it() {
 
 /// I1: a slow device has more requests in flight, so more conflict; where those are dropped it looks better than it is.
 #[test]
-fn requests_that_are_dropped_because_they_conflict_are_told() {
+fn reports_requests_dropped_for_conflicts() {
     let lab = lab();
     let line =
         |n: u64| format!("{}.{:03} ; {} ; 8 ; W ; 0.0 ; 0.0\n", n / 500, n % 500 * 2, n * 7919 % 64 * 8);
@@ -86,7 +86,7 @@ fn requests_that_are_dropped_because_they_conflict_are_told() {
 
 /// A verdict is "read with care" also without a caution: a short run does not show whether the level stays.
 #[test]
-fn strict_ends_with_3_for_every_verdict_of_care() {
+fn strict_exits_with_3_for_every_care_verdict() {
     let lab = lab();
     let run = "run -t a.img --rw randread --bs 4k --number-ios 300 --no-progress";
     lab.file(
@@ -101,7 +101,7 @@ fn strict_ends_with_3_for_every_verdict_of_care() {
 }
 
 #[test]
-fn help_names_the_code_of_bad_data() {
+fn help_names_exit_code_of_bad_data() {
     let lab = lab();
     for command in ["", "run", "replay", "matrix", "verify", "check"] {
         let help = lab.expect(0, &format!("{command} --help")).out;
@@ -116,7 +116,7 @@ fn help_names_the_code_of_bad_data() {
 }
 
 #[test]
-fn explain_shows_the_kept_verdict_and_judges_again_on_request() {
+fn explain_shows_stored_verdict_or_judges_again() {
     let lab = lab();
     lab.run(&format!(
         "run -t dev --engine sim --size 1g --rw randread --bs 4k --number-ios 500 {CLEAN} --no-progress -o r"

@@ -14,7 +14,7 @@ fn holds(lab: &Lab, file: &str, text: &str) {
 }
 
 #[test]
-fn iozone_overwrites_no_file_with_its_reports() {
+fn iozone_reports_overwrite_no_file() {
     let lab = lab();
     lab.file("precious", THESIS);
     lab.file("tele", "0 4096\n4096 4096\n");
@@ -44,7 +44,7 @@ fn iozone_overwrites_no_file_with_its_reports() {
 
 /// A killed run leaves no report, and a run that ends replaces no file created meanwhile.
 #[test]
-fn reports_of_iozone_are_there_when_they_are_complete() {
+fn iozone_reports_appear_only_when_complete() {
     let lab = lab();
     let start = || {
         let running = Running::of(&mut lab.command("iozone -a -f iz --json j --csv c -b w.xlsx -+z"));
@@ -70,7 +70,7 @@ fn reports_of_iozone_are_there_when_they_are_complete() {
 }
 
 #[test]
-fn results_of_xdd_replace_a_file_when_they_are_complete() {
+fn xdd_results_replace_a_file_only_when_complete() {
     slow!();
     let lab = lab();
     lab.file("T", vec![7; 64 << 10]);
@@ -113,7 +113,7 @@ fn killed_matrix(lab: &Lab, options: &str) {
 }
 
 #[test]
-fn a_continued_matrix_destroys_only_what_is_typed_again() {
+fn resumed_matrix_needs_destroy_again() {
     let lab = lab();
     killed_matrix(&lab, "--destroy");
     let question = lab.path("m/matrix.json");
@@ -131,7 +131,7 @@ fn a_continued_matrix_destroys_only_what_is_typed_again() {
 }
 
 #[test]
-fn a_matrix_that_others_may_have_written_is_continued_by_typing_it() {
+fn matrix_writable_by_others_resumes_only_with_full_command() {
     let lab = lab();
     killed_matrix(&lab, "");
     let question = lab.path("m/matrix.json");
@@ -148,7 +148,7 @@ fn a_matrix_that_others_may_have_written_is_continued_by_typing_it() {
 }
 
 #[test]
-fn numbers_of_a_matrix_have_bounds_wherever_they_stand() {
+fn matrix_numbers_are_bounded_in_options_and_files() {
     let lab = lab();
     killed_matrix(&lab, "");
     fs::remove_file(lab.path("t.f")).unwrap();
@@ -183,7 +183,7 @@ fn numbers_of_a_matrix_have_bounds_wherever_they_stand() {
 
 /// Pictures of a matrix replace those of an earlier part, and never the target of a link.
 #[test]
-fn pictures_of_a_matrix_follow_no_link() {
+fn matrix_pictures_never_follow_symlinks() {
     let lab = lab();
     lab.expect(0, "matrix t.f --sizes 64k --records 64k --tests write --repeat 1 -o m --no-progress");
     lab.file("precious", THESIS);
@@ -195,7 +195,7 @@ fn pictures_of_a_matrix_follow_no_link() {
 }
 
 #[test]
-fn the_plan_of_a_result_permits_nothing() {
+fn stored_plan_grants_no_write_permission() {
     let lab = lab();
     lab.expect(0, "iozone -s 64k -r 64k -i 0 -w -f t.f --destroy --out r");
     let plan = fs::read_to_string(lab.path("r/plan.toml")).unwrap();
@@ -210,7 +210,7 @@ fn the_plan_of_a_result_permits_nothing() {
 }
 
 #[test]
-fn a_setup_file_of_xdd_permits_nothing() {
+fn xdd_setup_file_grants_no_write_permission() {
     let lab = lab();
     lab.file("T", THESIS);
     lab.file("outer", "-setup inner\n");
@@ -226,7 +226,7 @@ fn a_setup_file_of_xdd_permits_nothing() {
 
 /// Lines of another program are neither added to nor dropped.
 #[test]
-fn a_ledger_that_is_another_file_stays_as_it_is() {
+fn never_changes_a_foreign_file_named_as_ledger() {
     let lab = lab();
     lab.file("t", vec![7; 1 << 20]);
     let lines: String = (0..2000).map(|number| format!("{{\"n\":{number}}}\n")).collect();
@@ -247,7 +247,7 @@ fn a_ledger_that_is_another_file_stays_as_it_is() {
 
 /// Directories and files whose names resemble those of unfinished results.
 #[test]
-fn names_like_those_of_unfinished_results_stay() {
+fn keeps_foreign_files_named_like_unfinished_results() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
     let names =

@@ -19,7 +19,7 @@ fn is_guessed(record: &Record) -> bool {
 }
 
 #[test]
-fn flushes_that_the_kernel_joins_end_each_with_their_own_completion() {
+fn merged_flushes_have_separate_completions() {
     let lab = lab();
     let text = std::fs::read_to_string(fixture_path("traces/shared-flush.ftrace")).unwrap();
     let without_issues: String = text
@@ -42,7 +42,7 @@ fn flushes_that_the_kernel_joins_end_each_with_their_own_completion() {
 }
 
 #[test]
-fn a_flush_that_failed_has_failed() {
+fn failed_flush_is_recorded_as_failed() {
     let lab = lab();
     let text = std::fs::read_to_string(fixture_path("traces/shared-flush.ftrace")).unwrap();
     let failed = |line: &str| {
@@ -63,14 +63,14 @@ fn a_flush_that_failed_has_failed() {
 }
 
 #[test]
-fn flushes_of_blkparse_have_their_process() {
+fn blkparse_flushes_keep_their_process() {
     let lab = lab();
     let info = lab.expect(0, &format!("info {}", trace(&lab, "fsync-flush.blkparse"))).out;
     assert!(info.contains("paranoid: 4 requests, 8192 bytes"), "{info}");
 }
 
 #[test]
-fn a_write_with_fua_ends_with_the_flush_after_it() {
+fn fua_write_ends_with_its_post_flush() {
     let lab = lab();
     lab.expect(0, &format!("convert {} a --at queue", trace(&lab, "fua-postflush.ftrace")));
     assert_eq!(latencies_us(&lab, "a"), [Some(9001)]);
@@ -82,7 +82,7 @@ fn a_write_with_fua_ends_with_the_flush_after_it() {
 }
 
 #[test]
-fn converted_archives_say_which_latencies_are_guessed() {
+fn marks_guessed_latencies_of_converted_archives() {
     let lab = lab();
     let line = |at: u64, action: char, sector: u64| {
         let end = if action == 'C' { "[0]" } else { "[db]" };
@@ -107,7 +107,7 @@ fn info(lab: &Lab, name: &str) -> Value {
 
 // blkparse prints times before its first event without their sign, in 64 or in 32 bits of seconds.
 #[test]
-fn an_event_before_the_first_one_has_its_place() {
+fn times_before_the_first_event_are_negative() {
     let lab = lab();
     let name = trace(&lab, "time-below-zero.blkparse");
     let cut = std::fs::read_to_string(lab.path(name)).unwrap();
@@ -125,7 +125,7 @@ fn an_event_before_the_first_one_has_its_place() {
 }
 
 #[test]
-fn completions_whose_start_was_cut_off_are_no_requests() {
+fn completions_without_start_are_not_requests() {
     let lab = lab();
     let name = trace(&lab, "cut-start.blkparse");
     let told = info(&lab, name);
@@ -159,7 +159,7 @@ fn info_and_conversions_count_a_requeued_request_once() {
 }
 
 #[test]
-fn operations_on_zones_are_appends_or_stay_aside() {
+fn zone_operations_are_appends_or_ignored() {
     let lab = lab();
     let name = trace(&lab, "zone.ftrace");
     let told = info(&lab, name);
@@ -183,7 +183,7 @@ fn operations_on_zones_are_appends_or_stay_aside() {
 }
 
 #[test]
-fn completions_of_a_split_discard_may_grow() {
+fn pairs_cumulative_completions_of_split_discard() {
     let lab = lab();
     lab.expect(0, &format!("convert {} a --at queue", trace(&lab, "discard-cumulative.blkparse")));
     assert_eq!(latencies_us(&lab, "a"), [Some(500)]);
@@ -194,7 +194,7 @@ fn completions_of_a_split_discard_may_grow() {
 }
 
 #[test]
-fn a_mixture_of_devices_is_refused_before_anything_is_written() {
+fn rejects_mixed_devices_before_writing() {
     let lab = lab();
     let line =
         |n: u64| format!("  8,{}    1 {n:8}     0.{n:09}   42  Q   R {} + 8 [db]\n", n / 9_999 * 16, n * 8);
@@ -205,7 +205,7 @@ fn a_mixture_of_devices_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_text_of_which_no_line_is_read_is_refused() {
+fn rejects_text_without_readable_lines() {
     let lab = lab();
     let name = trace(&lab, "biosnoop-plain.txt");
     for command in ["info biosnoop-plain.txt", "convert biosnoop-plain.txt x.load"] {
@@ -239,7 +239,7 @@ fn a_text_of_which_no_line_is_read_is_refused() {
 }
 
 #[test]
-fn requests_of_a_partition_have_their_places_on_it() {
+fn partition_requests_use_partition_offsets() {
     let lab = lab();
     trace(&lab, "partition.blkparse");
     let ended = lab.expect(0, "convert partition.blkparse - --device 8,18 --at queue");
@@ -262,7 +262,7 @@ fn dumps_of_hfplayer_have_requests_of_blocks_with_latencies() {
 }
 
 #[test]
-fn lines_without_a_direction_need_one() {
+fn lines_without_direction_need_an_option() {
     let lab = lab();
     trace(&lab, "commas.blkparse");
     let ended = lab.expect(2, "info commas.blkparse");
@@ -281,7 +281,7 @@ fn lines_without_a_direction_need_one() {
 
 // The data written by recorded programs is unknown.
 #[test]
-fn no_caution_speaks_of_the_data_of_a_recording() {
+fn recordings_get_no_cautions_about_data() {
     let lab = lab();
     lab.expect(0, &format!("convert {} a", trace(&lab, "fsync-flush.blkparse")));
     assert!(!cautions(&summary(&lab, "a")).contains(&"compressible"), "{}", summary(&lab, "a")["cautions"]);
@@ -290,7 +290,7 @@ fn no_caution_speaks_of_the_data_of_a_recording() {
 
 /// A recording has no configured depth or rate, and shows the observed maximum in flight.
 #[test]
-fn a_recording_has_no_target_rate_and_tells_the_most_requests_in_flight() {
+fn recording_shows_max_in_flight_and_no_target_rate() {
     let lab = lab();
     let event = |ms: u64, action: char, sector: u64| {
         format!("  8,0    0  {:6} {:14.9}  1234  {action}   R {sector} + 8 [fio]\n", ms + 1, ms as f64 / 1e3)
@@ -310,7 +310,7 @@ fn a_recording_has_no_target_rate_and_tells_the_most_requests_in_flight() {
 
 /// A storage engineer asks which requests a load consists of, and from which processes.
 #[test]
-fn a_recording_tells_its_reads_and_sequential_requests_by_process() {
+fn recording_shows_read_and_sequential_share_per_process() {
     let lab = lab();
     let request = |n: u64, op: &str, sector: u64, name: &str, pid: u64| {
         let line = |action, ms: u64| {

@@ -48,7 +48,7 @@ fn the_capacity_of_a_device_is_found() {
 }
 
 #[test]
-fn the_figures_are_told_with_the_evidence_and_the_original_s_own() {
+fn knee_output_shows_evidence_and_original_figures() {
     let lab = lab();
     let device = "--sim-service 2ms --sim-channels 1";
     let told = lab.expect(0, &format!("knee {SIM} {device} --from 250 --to 750 --out k")).out;
@@ -66,7 +66,7 @@ fn the_figures_are_told_with_the_evidence_and_the_original_s_own() {
 }
 
 #[test]
-fn without_a_knee_or_without_clarity_it_says_so() {
+fn reports_missing_or_unclear_knee() {
     let lab = lab();
     let fast = knee(&lab, 0, "--sim-service 10us --from 100 --to 2000 --out fast");
     assert_eq!(fast["verdict"]["result"], "not_reached");
@@ -88,7 +88,7 @@ fn without_a_knee_or_without_clarity_it_says_so() {
 }
 
 #[test]
-fn a_very_slow_target_is_told_the_ramp_that_it_needs() {
+fn suggests_ramp_for_very_slow_target() {
     let lab = lab();
     let device = "--sim-service 1s --sim-channels 1";
     let told = knee(&lab, 1, &format!("{device} --out slow"));
@@ -104,7 +104,7 @@ fn a_very_slow_target_is_told_the_ramp_that_it_needs() {
 }
 
 #[test]
-fn a_search_that_is_stopped_says_so() {
+fn reports_interrupted_search() {
     slow!();
     let lab = lab();
     lab.target("a.img", 1 << 20);
@@ -125,7 +125,7 @@ fn a_search_that_is_stopped_says_so() {
 }
 
 #[test]
-fn a_load_is_asked_for_in_its_order_at_the_times_of_the_ramp() {
+fn load_is_issued_in_order_at_ramp_times() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load.gz --rate 300 --duration 60s --size 64MiB");
     let device = "--sim-service 1ms --sim-channels 1";
@@ -144,7 +144,7 @@ fn a_load_is_asked_for_in_its_order_at_the_times_of_the_ramp() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_nothing_is_touched() {
+fn invalid_options_touch_nothing() {
     let lab = lab();
     lab.target("a.img", 1 << 20);
     std::fs::create_dir(lab.path("there")).unwrap();

@@ -19,7 +19,7 @@ pub fn has_maps(lab: &Lab) -> bool {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_without_being_opened() {
+fn rejects_non_regular_files_without_opening() {
     let lab = lab();
     let made = std::process::Command::new("mkfifo").arg(lab.path("fifo")).status().unwrap();
     assert!(made.success());
@@ -52,7 +52,7 @@ fn what_is_no_regular_file_is_refused_without_being_opened() {
 }
 
 #[test]
-fn free_space_is_that_of_the_file_system_of_a_file_or_directory() {
+fn shows_free_space_of_the_containing_file_system() {
     let lab = lab();
     written(&lab, "a");
     assert!(std::process::Command::new("mkfifo").arg(lab.path("fifo")).status().unwrap().success());
@@ -84,7 +84,7 @@ fn free_space_is_that_of_the_file_system_of_a_file_or_directory() {
 }
 
 #[test]
-fn files_that_fail_are_named_and_others_go_on() {
+fn names_failing_files_and_continues_with_others() {
     let lab = lab();
     if !has_maps(&lab) {
         return iosonar_testkit::skip(
@@ -101,7 +101,7 @@ fn files_that_fail_are_named_and_others_go_on() {
 }
 
 #[test]
-fn json_of_a_map_has_sizes_in_bytes_and_a_version() {
+fn map_json_has_version_and_sizes_in_bytes() {
     let lab = lab();
     if !has_maps(&lab) {
         return iosonar_testkit::skip(
@@ -173,7 +173,7 @@ fn directories_are_walked_and_names_are_shown_escaped() {
 }
 
 #[test]
-fn eviction_of_what_is_in_no_cache_is_fine_and_says_so_in_json() {
+fn evicting_an_uncached_file_succeeds() {
     let lab = lab();
     lab.target("sparse", 1 << 20);
     let value: Value = serde_json::from_str(&lab.expect(0, "layout evict --json sparse").out).unwrap();
@@ -188,7 +188,7 @@ fn eviction_of_what_is_in_no_cache_is_fine_and_says_so_in_json() {
 }
 
 #[test]
-fn a_picture_has_the_form_of_its_name_and_replaces_nothing() {
+fn picture_format_follows_name_and_replaces_nothing() {
     let lab = lab();
     if !has_maps(&lab) {
         return iosonar_testkit::skip("a_picture", "the directory for temporary files has no extent maps");
@@ -219,7 +219,7 @@ fn a_picture_has_the_form_of_its_name_and_replaces_nothing() {
 
 /// Acceptance 44: counts are derived, and the last write is short.
 #[test]
-fn a_file_has_exactly_the_size_that_was_asked_for() {
+fn created_file_has_exactly_the_requested_size() {
     let lab = lab();
     if !has_maps(&lab) {
         return;
@@ -286,7 +286,7 @@ fn a_file_is_flushed_after_several_openings() {
 }
 
 #[test]
-fn experiments_that_cannot_be_are_refused() {
+fn rejects_impossible_experiments() {
     let lab = lab();
     for (args, words) in [
         ("--size 0", "--size"),

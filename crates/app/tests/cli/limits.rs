@@ -19,7 +19,7 @@ fn limited(lab: &Lab, kib: u64, args: &str) -> iosonar_testkit::Ended {
 }
 
 #[test]
-fn a_limit_of_file_sizes_ends_a_run_in_order_and_keeps_its_records() {
+fn file_size_limit_ends_run_cleanly_and_keeps_records() {
     let lab = lab();
     lab.file("t", vec![7; 4 << 20]);
     let args = "run -t t --rw randread --bs 4k --number-ios 40000 --buffered --no-progress -o o";
@@ -33,7 +33,7 @@ fn a_limit_of_file_sizes_ends_a_run_in_order_and_keeps_its_records() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_below_the_first_file_of_a_result_leaves_nothing() {
+fn too_small_file_size_limit_leaves_no_result() {
     let lab = lab();
     lab.file("t", vec![7; 1 << 20]);
     let ended =
@@ -44,7 +44,7 @@ fn a_limit_of_file_sizes_below_the_first_file_of_a_result_leaves_nothing() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_fails_writes_beyond_it() {
+fn file_size_limit_fails_writes_beyond_it() {
     let lab = lab();
     lab.file("t", vec![7; 4 << 20]);
     let args = "run -t t --rw write --bs 64k --engine sync --buffered --no-progress -o o";
@@ -55,7 +55,7 @@ fn a_limit_of_file_sizes_fails_writes_beyond_it() {
 }
 
 #[test]
-fn more_targets_than_open_files_are_refused_at_once() {
+fn rejects_more_targets_than_open_files_at_once() {
     let lab = lab();
     let targets: String = (0..200).map(|n| format!(" -t f{n}")).collect();
     let args = format!("run --rw randread --bs 4k --number-ios 1 --engine sync --no-progress{targets}");
@@ -174,7 +174,7 @@ const READERS: [(&str, i32); 8] = [
 ];
 
 #[test]
-fn a_result_is_shown_without_samples_that_cannot_be_read() {
+fn shows_result_without_unreadable_samples() {
     slow!();
     let lab = result();
     let path = lab.path("R/series.parquet");
@@ -221,7 +221,7 @@ fn refuses_records_that_lack_a_column_and_names_it() {
 
 /// Each column takes the name of the next one: other types, and absurd values of the right type.
 #[test]
-fn columns_that_change_places_are_errors_and_no_panics() {
+fn swapped_columns_are_errors_not_panics() {
     slow!();
     let lab = result();
     for file in ["R/series.parquet", "R/records.parquet", "R/extents.parquet"] {
@@ -257,7 +257,7 @@ fn columns_that_change_places_are_errors_and_no_panics() {
 }
 
 #[test]
-fn a_limit_of_threads_refuses_a_run_or_makes_requests_wait_and_fails_none() {
+fn thread_limit_rejects_run_or_delays_requests() {
     let group = match iosonar_testkit::ControlGroup::of_threads(24) {
         Ok(group) => group,
         Err(why) => return iosonar_testkit::skip("a_limit_of_threads", &why),
@@ -279,7 +279,7 @@ fn a_limit_of_threads_refuses_a_run_or_makes_requests_wait_and_fails_none() {
 
 /// The cells of pictures and the columns of tables have a fixed number; a million and a half records fill most of them.
 #[test]
-fn a_memory_limit_of_64_mib_is_enough_for_a_million_and_a_half_records() {
+fn memory_limit_of_64_mib_suffices_for_1_5_million_records() {
     slow!();
     let group = match iosonar_testkit::ControlGroup::of_memory(64) {
         Ok(group) => group,

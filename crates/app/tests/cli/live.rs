@@ -121,7 +121,7 @@ fn is_a_beginning(records: &[Record]) {
 }
 
 #[test]
-fn a_signal_stops_a_run_and_its_result_is_whole() {
+fn signal_stops_run_with_complete_result() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let lab = lab();
         long_load(&lab);
@@ -179,7 +179,7 @@ fn figures_of_a_stopped_run_end_at_the_stop() {
 }
 
 #[test]
-fn a_signal_before_time_zero_ends_the_run_at_once() {
+fn signal_before_time_zero_ends_run_at_once() {
     let lab = lab();
     long_load(&lab);
     let args = format!("replay long.load {NULL}").replace("--start-grace 0", "--start-grace 60s");
@@ -221,7 +221,7 @@ fn a_second_signal_aborts() {
 }
 
 #[test]
-fn a_killed_run_keeps_what_was_recorded() {
+fn killed_run_keeps_its_records() {
     slow!();
     let lab = lab();
     long_load(&lab);
@@ -339,7 +339,7 @@ fn progress_in_a_pipe_has_no_control_codes() {
 }
 
 #[test]
-fn a_producer_that_pauses_holds_nothing_up() {
+fn paused_producer_does_not_block_the_run() {
     let lab = lab();
     let mut run = lab.command("replay - --dry-run --size 1GiB -t x --start-grace 0 --no-progress -o r");
     let mut child = run.stdin(std::process::Stdio::piped()).spawn().unwrap();
@@ -453,7 +453,7 @@ fn start_of(lab: &Lab, targets: usize) -> u64 {
 
 /// Checks made once per run must not be repeated for each target.
 #[test]
-fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
+fn start_time_grows_at_most_linearly_with_targets() {
     slow!();
     let lab = lab();
     for i in 0..1000 {
@@ -471,7 +471,7 @@ fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
 
 /// A script without job control: background processes ignore SIGINT.
 #[test]
-fn a_run_that_ignores_sigint_says_so_and_ends_by_sigterm() {
+fn background_run_ignores_sigint_and_ends_by_sigterm() {
     let lab = lab();
     long_load(&lab);
     lab.file("short.load", rows(&[("0", 0, 8, 'R')]));

@@ -159,7 +159,7 @@ fn is_restored(seen: &str) {
 }
 
 #[test]
-fn a_run_that_ends_leaves_the_terminal_as_it_was() {
+fn finished_run_restores_the_terminal() {
     let lab = lab();
     let terminal = OnTerminal::start(&lab, &format!("{RUN} --runtime 1.5"), &[]);
     let (code, seen) = terminal.end();
@@ -174,7 +174,7 @@ fn a_run_that_ends_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_signal_leaves_the_terminal_as_it_was() {
+fn signal_restores_the_terminal() {
     for (how, code) in [("INT", 130), ("q", 130), ("TERM", 143)] {
         let lab = lab();
         let mut terminal = OnTerminal::start(&lab, &format!("{RUN} --runtime 100"), &[]);
@@ -193,7 +193,7 @@ fn a_signal_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
+fn second_signal_aborts_and_restores_the_terminal() {
     let lab = lab();
     // The load waits for input, so that the first signal cannot end it.
     let args = "replay - -t dev --engine null --size 1GiB --start-grace 0 -o r --live";
@@ -216,7 +216,7 @@ fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn ctrl_z_gives_the_terminal_back_for_a_while() {
+fn sigtstp_releases_the_terminal_until_resumed() {
     let lab = lab();
     let mut terminal = OnTerminal::start(&lab, &format!("{RUN} --runtime 100"), &[]);
     terminal.until("the view", |seen| seen.contains("in flight"));
@@ -236,7 +236,7 @@ fn ctrl_z_gives_the_terminal_back_for_a_while() {
 }
 
 #[test]
-fn a_view_that_breaks_costs_neither_the_terminal_nor_the_run() {
+fn panic_in_view_keeps_terminal_and_run() {
     slow!();
     if !cfg!(debug_assertions) {
         iosonar_testkit::skip("a_view_that_breaks", "only builds with debug assertions can be made to break");
@@ -253,7 +253,7 @@ fn a_view_that_breaks_costs_neither_the_terminal_nor_the_run() {
 }
 
 #[test]
-fn a_key_switches_between_line_and_view() {
+fn key_switches_between_line_and_view() {
     let lab = lab();
     let mut terminal = OnTerminal::start(&lab, &format!("{} --runtime 100", RUN.replace(" --live", "")), &[]);
     terminal.until("the line", |seen| seen.contains("IO/s"));
@@ -294,7 +294,7 @@ fn a_key_switches_between_line_and_view() {
 }
 
 #[test]
-fn where_escape_codes_are_unwanted_there_are_none() {
+fn writes_no_escape_codes_where_unsupported() {
     slow!();
     let lab = lab();
     // A dumb terminal.
@@ -328,14 +328,14 @@ fn where_escape_codes_are_unwanted_there_are_none() {
 }
 
 #[test]
-fn without_unicode_there_is_ascii() {
+fn uses_ascii_without_unicode() {
     let lab = lab();
     let (_, seen) = OnTerminal::start(&lab, &format!("{RUN} --runtime 1"), &[("LANG", "C")]).end();
     assert!(seen.contains("in flight") && seen.is_ascii(), "{seen:?}");
 }
 
 #[test]
-fn a_terminal_that_takes_nothing_holds_nothing_up() {
+fn blocked_terminal_does_not_delay_the_run() {
     slow!();
     let lab = lab();
     for (name, args) in [("r", RUN.to_string()), ("r2", RUN.replace(" --live", "").replace("-o r", "-o r2"))]
@@ -397,7 +397,7 @@ fn an_archive_is_shown_as_text() {
 }
 
 #[test]
-fn an_archive_can_be_paused_sought_and_left() {
+fn archive_playback_can_pause_seek_and_quit() {
     let lab = lab();
     simulated(&lab);
     let mut terminal = OnTerminal::start(&lab, "live sim --at 10s --speed 0.001", &[]);
@@ -445,13 +445,13 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn a_real_terminal_shows_what_was_drawn() {
+fn real_terminal_shows_the_drawn_frame() {
     let lab = lab();
     simulated(&lab);
     let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
     for (columns, rows) in [(60, 16), (80, 24), (120, 40)] {
         let name = columns.to_string();
-        let Some(tmux) = Tmux::start("a_real_terminal_shows_what_was_drawn", &name) else { return };
+        let Some(tmux) = Tmux::start("real_terminal_shows_the_drawn_frame", &name) else { return };
         let command = format!(
             "cd {}; env -u NO_COLOR -u COLORTERM -u LC_ALL TERM=screen-256color LANG=C.UTF-8 {binary} live sim --at 1h",
             dir.display()
@@ -481,7 +481,7 @@ fn a_real_terminal_shows_what_was_drawn() {
 }
 
 #[test]
-fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
+fn sigtstp_in_background_does_not_touch_the_terminal() {
     slow!();
     let Some(tmux) = Tmux::start("ctrl_z_in_the_background", "background") else { return };
     let lab = lab();
@@ -513,7 +513,7 @@ impl Drop for Ended {
 }
 
 #[test]
-fn a_run_that_goes_on_is_followed() {
+fn live_follows_an_unfinished_run() {
     slow!();
     let lab = lab();
     let args = RUN.replace(" --live", " --no-progress") + " --runtime 100";
@@ -553,7 +553,7 @@ fn a_run_that_goes_on_is_followed() {
 }
 
 #[test]
-fn long_reading_shows_how_far_it_is() {
+fn long_reads_show_progress() {
     let lab = lab();
     lab.expect(0, "run -t dev --engine sim --size 1GiB --rw randread --number-ios 300000 --no-progress -o r");
     let (code, seen) = OnTerminal::start(&lab, "analyze r", &[]).end();

@@ -14,7 +14,7 @@ fn dues(lab: &Lab, result: &str) -> Vec<(u64, u64)> {
 
 // 3
 #[test]
-fn recorded_loads_are_counted_rightly() {
+fn counts_of_recorded_loads_are_correct() {
     for name in ["database", "compiler", "packages", "logs", "backup"] {
         let lab = lab();
         let load = recorded(&lab, name);
@@ -50,7 +50,7 @@ fn times_of_a_recorded_load_are_exact() {
 
 // 4
 #[test]
-fn odd_lines_are_accepted_skipped_or_refused() {
+fn unusual_lines_are_accepted_skipped_or_rejected() {
     let lab = lab();
     fixture(&lab, "odd.load.gz");
     let ended = lab.expect(0, &format!("replay odd.load.gz {SIM} --skip-bad -o r"));
@@ -92,7 +92,7 @@ fn odd_lines_are_accepted_skipped_or_refused() {
 
 // 5
 #[test]
-fn plain_gzip_members_and_stdin_give_the_same_records() {
+fn plain_gzip_and_stdin_yield_the_same_records() {
     let lab = lab();
     let text = plain("conflict400.load.gz");
     fixture(&lab, "conflict400.load.gz");
@@ -119,7 +119,7 @@ fn plain_gzip_members_and_stdin_give_the_same_records() {
 
 // 9
 #[test]
-fn a_backward_step_is_shifted_as_blkreplay_does() {
+fn backward_shift_matches_blkreplay() {
     let lab = lab();
     fixture(&lab, "backshift.load.gz");
     let ended = lab.expect(0, &format!("replay backshift.load.gz {SIM} --backward shift -o r"));
@@ -177,7 +177,7 @@ fn backward_sort_sorts_and_keeps_equal_times_in_order() {
 }
 
 #[test]
-fn asap_keeps_the_loads_time_beside_a_due_time_of_zero() {
+fn asap_keeps_trace_time_with_due_time_zero() {
     let lab = lab();
     lab.file("l.load", rows(&[("5", 8, 8, 'R'), ("6", 16, 8, 'R'), ("60", 24, 8, 'R')]));
     lab.expect(0, &format!("replay l.load {SIM} --asap --depth 1 -o r"));
@@ -188,7 +188,7 @@ fn asap_keeps_the_loads_time_beside_a_due_time_of_zero() {
 }
 
 #[test]
-fn delta_gives_each_target_its_own_window() {
+fn delta_offsets_the_window_of_each_target() {
     let lab = lab();
     let times: Vec<String> = (0..30).map(|t| t.to_string()).collect();
     let load: Vec<_> = (0..30).map(|t| (times[t].as_str(), 8 * t as u64, 8, 'R')).collect();
@@ -204,7 +204,7 @@ fn delta_gives_each_target_its_own_window() {
 }
 
 #[test]
-fn target_i_gets_load_i_modulo_the_number_of_loads() {
+fn loads_are_assigned_to_targets_round_robin() {
     let lab = lab();
     lab.file("a.load", rows(&[("0", 8, 8, 'R')]));
     lab.file("b.load", rows(&[("0", 16, 8, 'W'), ("1", 24, 8, 'W')]));
@@ -248,7 +248,7 @@ fn addresses_beyond_the_end_are_wrapped_and_marked() {
 
 // 40
 #[test]
-fn every_request_of_the_window_ends_in_one_counter() {
+fn every_request_in_window_is_counted_once() {
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     let extra = "--overlap drop --sim-errors 7 --sim-short 9 --seed 3";
@@ -279,7 +279,7 @@ fn multiset(records: &[Record]) -> Vec<(u64, u64, Op)> {
 
 // 6, 7: a result is a load again, lower-case letters included, and loses no nanosecond.
 #[test]
-fn a_result_in_blkreplays_form_is_a_load_again() {
+fn blkreplay_result_can_be_replayed() {
     let lab = lab();
     fixture(&lab, "conflict400.load.gz");
     lab.expect(0, &format!("replay conflict400.load.gz {SIM} --strong 2 --sim-jitter 3ms -o a"));
@@ -306,7 +306,7 @@ fn a_result_in_blkreplays_form_is_a_load_again() {
 }
 
 #[test]
-fn earlier_words_of_commands_still_work_and_are_hidden() {
+fn earlier_command_names_still_work_but_are_hidden() {
     let lab = lab();
     lab.expect(0, "load generate bursts new.load --duration 2s");
     lab.expect(0, "generate bursts old.load --duration 2s");

@@ -79,7 +79,7 @@ fn a_file_is_written_in_pieces_and_reopened_for_each() {
 
 /// An existing file is replaced by a phase without requests; the next phase opens the new one.
 #[test]
-fn a_phase_of_file_operations_alone_writes_nothing() {
+fn phase_of_file_operations_writes_no_data() {
     let lab = lab();
     lab.file("f", vec![1; 3 << 20]);
     let none = "stop = { requests = 0 }";
@@ -130,7 +130,7 @@ fn turns(records: &[Record]) -> Vec<u16> {
 }
 
 #[test]
-fn files_are_written_in_turn_whatever_their_lengths() {
+fn writes_files_of_any_length_in_turn() {
     for requests in [&[200, 200][..], &[100, 37], &[50, 150, 1]] {
         let lab = lab();
         lab.file("plan.toml", in_turn(requests));
@@ -166,7 +166,7 @@ fn a_signal_ends_files_that_are_written_in_turn() {
 
 /// Passes with separate files: existing files are not overwritten, because the user has not named them.
 #[test]
-fn files_of_passes_that_nobody_named_stay() {
+fn per_pass_files_never_replace_existing_files() {
     let run = "run -t t --rw write --steps sequential --bs 4k --io-size 16k --create --between-passes new-file --passes 3 --no-progress --unlink -o o";
     let xdd = "xdd -op write -targets 1 t -reqsize 4 -numreqs 4 -passes 3 -createnewfiles -deletefile";
     for (command, option) in [(run, "--destroy"), (xdd, "-destroy")] {
@@ -188,7 +188,7 @@ fn files_of_passes_that_nobody_named_stay() {
 
 /// A file that replaces a target of the run belongs to its creator.
 #[test]
-fn file_that_takes_the_place_of_a_target_is_not_deleted() {
+fn does_not_delete_file_that_replaced_a_target() {
     let lab = lab();
     lab.target("t", 1 << 20);
     let running = Running::of(&mut lab.command(

@@ -36,7 +36,7 @@ fn repetitions(lab: &Lab, dir: &str) -> BTreeMap<Key, BTreeSet<u64>> {
 }
 
 #[test]
-fn every_cell_is_measured_as_often_as_wanted() {
+fn every_cell_is_measured_the_requested_number_of_times() {
     let lab = lab();
     let out = lab.expect(
         0,
@@ -129,7 +129,7 @@ fn a_page_and_pictures_show_every_cell() {
 }
 
 #[test]
-fn mistakes_are_named_and_nothing_is_created() {
+fn names_invalid_options_and_creates_nothing() {
     let lab = lab();
     lab.file("mine", "precious");
     for (words, named) in [
@@ -200,7 +200,7 @@ fn a_matrix_that_was_killed_is_continued() {
 }
 
 #[test]
-fn a_matrix_is_measured_by_one_process() {
+fn measures_whole_matrix_in_one_process() {
     let lab = lab();
     let running = Running::of(
         &mut lab.command("matrix t.tmp --sizes 64k..4m --records 4k --tests write --repeat 900 -o m"),
@@ -214,7 +214,7 @@ fn a_matrix_is_measured_by_one_process() {
 
 /// Progress and remaining time are those of the whole matrix.
 #[test]
-fn progress_is_that_of_the_whole_matrix() {
+fn progress_covers_the_whole_matrix() {
     slow!();
     let lab = lab();
     let words = "matrix t.tmp --sizes 256k..4m --records 4k --tests write,read --repeat 80 -o m --progress json \
@@ -295,7 +295,7 @@ fn matrices_are_compared_cell_by_cell() {
 
 /// A regression ends the comparison with code 1. Rates without noise make sure that it is shown.
 #[test]
-fn a_regression_is_told_by_the_exit_code() {
+fn regression_sets_exit_code() {
     let lab = lab();
     let table = |name: &str, factor: f64| {
         let cell = |repeat: u64| {

@@ -4,7 +4,7 @@ use crate::*;
 
 /// A text without a request used to be drawn as an empty load.
 #[test]
-fn a_text_without_a_request_is_no_load_and_nothing_is_drawn() {
+fn rejects_text_without_requests_and_draws_nothing() {
     let lab = lab();
     lab.file("users", "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n");
     for command in ["plot users", "plot users --text", "report users", "analyze users"] {
@@ -25,7 +25,7 @@ fn a_text_without_a_request_is_no_load_and_nothing_is_drawn() {
 }
 
 #[test]
-fn directories_of_studies_say_what_they_are_and_where_their_runs_are() {
+fn describes_study_directories_and_their_runs() {
     let lab = lab();
     lab.expect(0, "knee -t dev --engine sim --size 1g --from 100 --to 2000 --duration 3s -o k --no-progress");
     let shown = lab.expect(0, "show k").out;
@@ -51,7 +51,7 @@ fn directories_of_studies_say_what_they_are_and_where_their_runs_are() {
 }
 
 #[test]
-fn answers_of_studies_are_set_side_by_side() {
+fn compares_answers_of_studies() {
     let lab = lab();
     for (name, service) in [("k", "100us"), ("l", "200us")] {
         lab.expect(
@@ -81,7 +81,7 @@ fn answers_of_studies_are_set_side_by_side() {
 
 /// A recording and a result become a load first, by a command that works.
 #[test]
-fn what_is_recorded_is_no_load_yet() {
+fn recordings_and_results_need_conversion_before_replay() {
     let lab = lab();
     lab.target("a.img", 8 << 20);
     let line = "  8,0    0  1 0.001000000  1234  D   R 0 + 8 [fio]\n  8,0    0  2 0.002000000  1234  C   R 0 + 8 [fio]\n";

@@ -24,7 +24,7 @@ fn result(lab: &Lab) {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn closed_stdout_pipe_is_no_failure() {
     let lab = lab();
     result(&lab);
     let replay = format!("replay conflict7.load.gz {SIM}");
@@ -52,7 +52,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 }
 
 #[test]
-fn a_run_goes_on_without_standard_error() {
+fn run_continues_with_stderr_closed() {
     let lab = lab();
     result(&lab);
     for (i, progress) in ["--no-progress", "--progress json --progress-every 50ms"].into_iter().enumerate() {
@@ -70,7 +70,7 @@ fn a_run_goes_on_without_standard_error() {
 }
 
 #[test]
-fn a_full_disk_behind_standard_output_is_told() {
+fn reports_enospc_on_stdout() {
     let lab = lab();
     result(&lab);
     for args in
@@ -88,7 +88,7 @@ fn a_full_disk_behind_standard_output_is_told() {
 }
 
 #[test]
-fn a_full_disk_is_told_with_what_could_not_be_written_and_what_helps() {
+fn reports_enospc_with_remedy() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
     for command in ["filter scale:2 conflict7.load.gz", "convert --to load conflict7.load.gz -"] {
@@ -175,7 +175,7 @@ fn generated_loads_are_seeded_and_replayable() {
 }
 
 #[test]
-fn a_result_gets_a_new_name_where_none_is_given() {
+fn unnamed_result_gets_a_new_name() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
     let name = || {
@@ -191,7 +191,7 @@ fn a_result_gets_a_new_name_where_none_is_given() {
 }
 
 #[test]
-fn a_run_that_cannot_begin_leaves_nothing_behind() {
+fn run_that_fails_to_start_leaves_no_files() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
     let targets: Vec<String> = (0..60).map(|i| format!("t{i}.img")).collect();
@@ -210,7 +210,7 @@ fn a_run_that_cannot_begin_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_run_that_needs_more_memory_than_there_is_is_refused() {
+fn rejects_runs_that_exceed_memory() {
     let lab = lab();
     lab.file("huge.load", "0.0 ; 0 ; 2000000000 ; R ; 0.0 ; 0.0\n");
     lab.target("t.img", 1 << 40);
@@ -222,7 +222,7 @@ fn a_run_that_needs_more_memory_than_there_is_is_refused() {
 }
 
 #[test]
-fn a_killed_run_does_not_pretend_to_know_its_counters() {
+fn killed_run_has_no_counters() {
     let lab = lab();
     lab.file("long.load", "0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n900.0 ; 16 ; 8 ; W ; 0.0 ; 0.0\n");
     let mut child =
@@ -236,7 +236,7 @@ fn a_killed_run_does_not_pretend_to_know_its_counters() {
 }
 
 #[test]
-fn holes_in_a_target_are_cautioned() {
+fn reports_holes_in_target() {
     let lab = lab();
     lab.file("reads.load", "0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n");
     std::fs::File::create(lab.path("sparse.img")).unwrap().set_len(1 << 20).unwrap();
@@ -250,7 +250,7 @@ fn holes_in_a_target_are_cautioned() {
 }
 
 #[test]
-fn a_result_begins_with_when_and_where() {
+fn result_starts_with_date_and_machine() {
     let lab = lab();
     lab.target("t", 1 << 20);
     lab.expect(0, "run -t t --rw randread --bs 4k --number-ios 50 --no-progress -o r");

@@ -44,7 +44,7 @@ pub fn leaves_nothing(lab: &Lab, code: i32, command: &str, words: &[&str]) {
 }
 
 #[test]
-fn pages_and_pictures_replace_files_on_request_only() {
+fn pages_and_pictures_replace_files_only_on_request() {
     let lab = with_run();
     for (command, file) in [
         ("report run", "run/report.html"),
@@ -68,7 +68,7 @@ fn pages_and_pictures_replace_files_on_request_only() {
 }
 
 #[test]
-fn devices_directories_and_links_to_nowhere_are_no_outputs() {
+fn rejects_devices_directories_and_dangling_links_as_outputs() {
     let lab = with_run();
     std::os::unix::fs::symlink("nowhere", lab.path("dangling")).unwrap();
     std::fs::create_dir(lab.path("dir")).unwrap();
@@ -106,7 +106,7 @@ fn devices_directories_and_links_to_nowhere_are_no_outputs() {
 }
 
 #[test]
-fn pipes_and_standard_output_are_outputs() {
+fn accepts_pipes_and_stdout_as_outputs() {
     let lab = with_run();
     let direct = lab.expect(0, "export run --to csv").out;
     assert_eq!(lab.expect(0, "export run --to csv -o /dev/stdout").out, direct);
@@ -123,7 +123,7 @@ fn pipes_and_standard_output_are_outputs() {
 }
 
 #[test]
-fn a_command_that_fails_leaves_no_output() {
+fn failed_command_leaves_no_output() {
     let lab = with_run();
     lab.file("empty.load", "start ; sector ; length ; op ;  replay_delay ; replay_duration\n");
     lab.file("bad.load", "start ; sector ; length ; op\n1.0 ; 8 ; 8 ; R\n2.0 ; x ; 8 ; R\n");
@@ -158,7 +158,7 @@ fn a_command_that_fails_leaves_no_output() {
 
 /// No output may replace an input of its command, whatever its name.
 #[test]
-fn what_a_command_reads_is_no_output_of_it() {
+fn rejects_outputs_that_are_inputs() {
     let lab = with_run();
     lab.file("places", "0 4096 a\n");
     std::fs::hard_link(lab.path("places"), lab.path("alias")).unwrap();
@@ -185,7 +185,7 @@ fn what_a_command_reads_is_no_output_of_it() {
 const XDD: &str = "xdd -op write -targets 1 T -reqsize 8 -numreqs 4";
 
 #[test]
-fn xdd_replaces_ordinary_results_and_nothing_else() {
+fn xdd_replaces_only_ordinary_results() {
     let lab = lab();
     lab.file("T", vec![7; 64 << 10]);
     lab.file("setup", "-reqsize 8 -numreqs 4\n");
@@ -225,7 +225,7 @@ fn xdd_replaces_ordinary_results_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_is_read_is_no_target_of_writes() {
+fn rejects_writing_to_a_file_that_is_read() {
     let lab = lab();
     lab.expect(0, "generate bursts a.load --duration 2s --size 1MiB");
     lab.file("setup", "-blocksize 1 -reqsize 8 -numreqs 2\n");

@@ -51,7 +51,7 @@ fn next_start_removes_what_a_killed_one_has_left(kind: &str, args: &str, next: &
 }
 
 #[test]
-fn fill_removes_what_a_killed_fill_has_left() {
+fn fill_removes_leftovers_of_a_killed_fill() {
     next_start_removes_what_a_killed_one_has_left(
         "fill",
         "fill big --size 2g --iodepth 1 --bs 4k --no-progress",
@@ -61,7 +61,7 @@ fn fill_removes_what_a_killed_fill_has_left() {
 }
 
 #[test]
-fn xdd_removes_what_a_killed_xdd_has_left() {
+fn xdd_removes_leftovers_of_a_killed_xdd() {
     next_start_removes_what_a_killed_one_has_left(
         "xdd",
         "xdd -op read -targets 1 t -reqsize 8 -numreqs 1000000 -throttle ops 50",
@@ -71,7 +71,7 @@ fn xdd_removes_what_a_killed_xdd_has_left() {
 }
 
 #[test]
-fn iozone_removes_what_a_killed_iozone_has_left() {
+fn iozone_removes_leftovers_of_a_killed_iozone() {
     next_start_removes_what_a_killed_one_has_left(
         "iozone",
         "iozone -i 0 -s 1g -r 4k -o -f big",
@@ -81,7 +81,7 @@ fn iozone_removes_what_a_killed_iozone_has_left() {
 }
 
 #[test]
-fn doctor_removes_what_a_killed_doctor_has_left() {
+fn doctor_removes_leftovers_of_a_killed_doctor() {
     let lab = lab();
     std::fs::create_dir(lab.path("dir")).unwrap();
     std::fs::write(lab.path("dir/.iosonar-doctor-1"), "somebody's").unwrap();
@@ -91,7 +91,7 @@ fn doctor_removes_what_a_killed_doctor_has_left() {
 
 /// `derive` and `convert` create their results beside the final place.
 #[test]
-fn partial_results_of_others_stay() {
+fn keeps_foreign_partial_results() {
     let lab = lab();
     lab.expect(0, "generate bursts in.load.gz --rate 100 --duration 2s --size 1MiB");
     for dir in [".out.partial", ".d.partial", "o/.in.derived.split.001.partial"] {
@@ -109,7 +109,7 @@ fn partial_results_of_others_stay() {
 
 /// An existing file at the journal's path stays when the run is refused.
 #[test]
-fn journal_of_a_refused_run_goes_and_one_of_others_stays() {
+fn refused_run_removes_its_journal_but_no_foreign_one() {
     let lab = lab();
     lab.target("t", 1 << 20);
     lab.file("j", "somebody's");
@@ -122,7 +122,7 @@ fn journal_of_a_refused_run_goes_and_one_of_others_stays() {
 
 /// Two runs on the files of one directory: the second one is refused, and the files of the first stay.
 #[test]
-fn second_layout_run_in_a_directory_leaves_the_files_of_the_first() {
+fn refused_second_layout_run_keeps_files_of_the_first() {
     let lab = lab();
     let run = |out: &str| {
         format!("layout run . --size 8m --methods buffered+64k --rounds 20 --no-progress --out {out}")
@@ -139,7 +139,7 @@ fn second_layout_run_in_a_directory_leaves_the_files_of_the_first() {
 
 /// A file that appears after the run's check: the engine refuses it, and it stays.
 #[test]
-fn file_that_appears_while_free_space_is_aged_stays() {
+fn keeps_file_created_while_free_space_is_aged() {
     slow!();
     let lab = lab();
     let run = "layout run . --size 8m --methods buffered+64k --age holes=4000,hole=4k,spacing=4k --no-progress --out o";
@@ -154,7 +154,7 @@ fn file_that_appears_while_free_space_is_aged_stays() {
 }
 
 #[test]
-fn files_for_aged_free_space_of_a_killed_run_are_removed_by_the_next() {
+fn next_run_removes_aging_files_of_a_killed_run() {
     let lab = lab();
     let run = |age: &str| {
         lab.command(&format!(

@@ -21,7 +21,7 @@ fn asked(records: &[Record]) -> Vec<(u64, Op, u64, u64)> {
 
 // The twin oracle: words and plan, one run; and each word of fio is known.
 #[test]
-fn a_shown_plan_is_the_same_run() {
+fn shown_plan_reproduces_the_run() {
     slow!();
     let lab = lab();
     for (i, words) in [
@@ -52,7 +52,7 @@ fn a_shown_plan_is_the_same_run() {
 /// Four jobs at a depth of four pause for 5 ms after each eight requests, once all of these have completed. Nothing of a
 /// pause that the end of the run cuts off is issued.
 #[test]
-fn pauses_follow_so_many_requests() {
+fn think_time_follows_n_completed_requests() {
     let lab = lab();
     let words = "--rw randrw --bs 4k --size 1g --numjobs 4 --iodepth 4 --thinktime 5ms --thinktime-blocks 8";
     let all = run(&lab, "pauses", &format!("{words} --number-ios 1000 --sim-jitter 200us"));
@@ -79,7 +79,7 @@ fn pauses_follow_so_many_requests() {
 }
 
 #[test]
-fn fios_spellings_are_understood() {
+fn accepts_fio_spellings() {
     let lab = lab();
     let shown = |words: &str| lab.expect(0, &format!("{RUN} --run-id 1 --size 1g {words} --show-plan")).out;
     let ours = shown(
@@ -121,7 +121,7 @@ fn fios_spellings_are_understood() {
 }
 
 #[test]
-fn several_jobs_are_planned_with_the_policy_that_they_need() {
+fn several_jobs_get_the_required_overlap_policy() {
     let lab = lab();
     let policy = |words: &str| {
         let shown = lab.expect(0, &format!("{RUN} --size 1g {words} --show-plan")).out;
@@ -135,7 +135,7 @@ fn several_jobs_are_planned_with_the_policy_that_they_need() {
 
 // The issued requests are those of the plan, whatever executes it.
 #[test]
-fn neither_depth_nor_engine_nor_pace_change_what_is_asked_for() {
+fn requests_do_not_depend_on_depth_engine_or_pace() {
     let lab = lab();
     let words = "--rw randrw --rwmixread 60 --bssplit 4k/60:64k/40 --norandommap --size 64m --number-ios 400 \
                  --overlap allow";
@@ -166,7 +166,7 @@ fn issued_hash(lab: &Lab, result: &str) -> String {
 }
 
 #[test]
-fn the_hash_of_what_was_issued_does_not_depend_on_the_number_of_jobs() {
+fn issued_hash_does_not_depend_on_number_of_jobs() {
     slow!();
     let lab = lab();
     for (order, words) in [
@@ -196,7 +196,7 @@ fn the_hash_of_what_was_issued_does_not_depend_on_the_number_of_jobs() {
 }
 
 #[test]
-fn each_job_has_the_mix_when_time_ends_the_run() {
+fn each_job_keeps_the_mix_when_time_ends_the_run() {
     let lab = lab();
     let words =
         "--rw randrw --rwmixread 50 --size 64m --runtime 0.5 --numjobs 2 --iodepth 2 --sim-service 200us";
@@ -208,7 +208,7 @@ fn each_job_has_the_mix_when_time_ends_the_run() {
 }
 
 #[test]
-fn random_requests_do_not_repeat_unless_they_may() {
+fn random_requests_do_not_repeat_unless_allowed() {
     let lab = lab();
     let blocks = |records: &[Record]| records.iter().map(|r| r.requested.offset / 4096).collect::<Vec<_>>();
     let once = blocks(&run(&lab, "once", "--rw randread --size 1m"));
@@ -223,7 +223,7 @@ fn random_requests_do_not_repeat_unless_they_may() {
 }
 
 #[test]
-fn sizes_and_mix_are_those_that_were_asked_for() {
+fn sizes_and_mix_match_the_request() {
     let lab = lab();
     let words =
         "--rw randrw --rwmixread 25 --bssplit 4k/50:64k/50,8k/100 --size 1g --number-ios 1000 --norandommap";
@@ -247,7 +247,7 @@ fn a_ramp_ends_without_a_spike() {
 }
 
 #[test]
-fn hot_spots_are_where_they_were_asked_for() {
+fn hot_spots_are_where_requested() {
     let lab = lab();
     let share = |name: &str, which: &str, inside: fn(u64) -> bool| {
         let words =
@@ -284,7 +284,7 @@ fn refuses(words: &str, expected: &[&str]) {
 }
 
 #[test]
-fn words_that_would_have_no_effect_are_refused() {
+fn rejects_options_without_effect() {
     const READ: &str = "-t t.img --number-ios 9 --rw";
     for (words, expected) in [
         ("", &["--target is missing", "iosonar run plan.toml", "--rw randread"][..]),
@@ -315,7 +315,7 @@ fn words_that_would_have_no_effect_are_refused() {
 }
 
 #[test]
-fn words_that_contradict_each_other_are_refused() {
+fn rejects_contradictory_options() {
     const READ: &str = "-t t.img --number-ios 9 --rw";
     for (words, expected) in [
         (&format!("{READ} read --bs 4k --bsrange 1k-2k"), &["--bs and --bsrange", "remove one"][..]),

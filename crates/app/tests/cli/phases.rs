@@ -22,7 +22,7 @@ fn facts(lab: &Lab, result: &str) -> Value {
 }
 
 #[test]
-fn a_file_is_written_and_read_in_phases() {
+fn phases_write_and_read_a_file() {
     let lab = lab();
     lab.file("plan.toml", buffered(&documented()));
     let told = lab.expect(0, "run plan.toml --no-progress -o r");
@@ -92,7 +92,7 @@ fn phases_are_compared_by_name() {
 }
 
 #[test]
-fn a_shown_plan_of_phases_is_the_same_run() {
+fn shown_plan_of_phases_reproduces_the_run() {
     let lab = lab();
     lab.file("plan.toml", buffered(&documented()));
     let shown = lab.expect(0, "run plan.toml --show-plan").out;
@@ -106,7 +106,7 @@ fn a_shown_plan_of_phases_is_the_same_run() {
 }
 
 #[test]
-fn the_first_job_that_is_done_ends_its_phase() {
+fn first_finished_job_ends_its_phase() {
     let lab = lab();
     let job = |target: u32, iops: u32, requests: u32| {
         format!(
@@ -138,7 +138,7 @@ fn the_first_job_that_is_done_ends_its_phase() {
 }
 
 #[test]
-fn a_phase_that_is_not_done_wholly_ends_the_run() {
+fn incomplete_phase_ends_the_run() {
     let lab = lab();
     let sim = "engine = { kind = \"sim\", error_every = 1 }\nfaults = { max_errors = 2 }\ndepth = 1 ";
     let plan = documented().replace("depth = 1 ", sim).replace("ends = \"first\"", "");
@@ -152,7 +152,7 @@ fn a_phase_that_is_not_done_wholly_ends_the_run() {
 }
 
 #[test]
-fn phases_that_contradict_themselves_are_refused_with_the_remedy() {
+fn rejects_contradictory_phases_with_remedy() {
     let lab = lab();
     let plan = documented();
     for (from, to, why) in [
@@ -191,7 +191,7 @@ fn on_a_file(lifecycle: &str, phases: &[(&str, &str, &str)]) -> String {
 }
 
 #[test]
-fn a_phase_reads_what_is_there_and_not_what_was_to_be_written() {
+fn phase_reads_only_data_actually_written() {
     let lab = lab();
     let write = "read_percent = 0, at_end = \"extend\", pace = { kind = \"rate\", iops = 200, process = \"constant\" }, \
                  stop = { runtime = \"0.2s\" }";
@@ -215,7 +215,7 @@ fn a_phase_reads_what_is_there_and_not_what_was_to_be_written() {
 }
 
 #[test]
-fn each_pass_of_a_later_phase_has_the_file_that_was_made_for_it() {
+fn passes_of_later_phases_use_their_own_files() {
     let lab = lab();
     let write = "read_percent = 0, at_end = \"extend\", stop = { requests = 4 }";
     let read = "read_percent = 100, at_end = \"extend\", stop = { requests = 4 }";
@@ -248,7 +248,7 @@ fn each_pass_of_a_later_phase_has_the_file_that_was_made_for_it() {
 }
 
 #[test]
-fn a_conversion_says_that_phases_are_not_kept() {
+fn conversion_warns_that_phases_are_not_kept() {
     let lab = lab();
     let read = "read_percent = 100, stop = { requests = 4 }";
     let plan = on_a_file("", &[("a", "", read), ("b", "passes = 2", read)]);

@@ -28,7 +28,7 @@ fn run(lab: &Lab, name: &str, plan: &str) -> Vec<Record> {
 
 // The twin oracle: two front ends, one run.
 #[test]
-fn a_shown_plan_is_the_same_run() {
+fn shown_plan_reproduces_the_run() {
     let lab = lab();
     lab.expect(0, "generate mixed a.load.gz --duration 4s --rate 300 --size 64MiB --seed 5");
     lab.expect(0, "generate bursts b.load --duration 4s --rate 40 --size 64MiB");
@@ -66,7 +66,7 @@ fn a_shown_plan_is_the_same_run() {
 }
 
 #[test]
-fn a_sequential_pattern_goes_round_its_region() {
+fn sequential_pattern_wraps_within_its_region() {
     let lab = lab();
     let workload = format!(
         "order = \"sequential\"\nblock_size = \"4k\"\nread_percent = 100\noffset = \"64KiB\"\nregion = \"32KiB\"\n{CLOSED}\nstop = {{ requests = 20 }}"
@@ -107,7 +107,7 @@ fn the_mix_is_exact_in_every_hundred() {
 }
 
 #[test]
-fn a_closed_loop_reaches_its_depth_and_never_goes_above() {
+fn closed_loop_reaches_but_never_exceeds_its_depth() {
     let lab = lab();
     let workload = format!(
         "order = \"sequential\"\nblock_size = \"4k\"\nread_percent = 100\n{CLOSED}\nstop = {{ requests = 200 }}"
@@ -129,7 +129,7 @@ fn a_closed_loop_reaches_its_depth_and_never_goes_above() {
 }
 
 #[test]
-fn a_closed_loop_ends_by_its_runtime() {
+fn closed_loop_ends_after_its_runtime() {
     let lab = lab();
     let workload = format!(
         "order = \"sequential\"\nblock_size = \"4k\"\nread_percent = 100\n{CLOSED}\nstop = {{ runtime = \"50ms\" }}"
@@ -140,7 +140,7 @@ fn a_closed_loop_ends_by_its_runtime() {
 }
 
 #[test]
-fn a_constant_rate_is_due_exactly() {
+fn constant_rate_has_exact_due_times() {
     let lab = lab();
     let workload = "order = \"random\"\nblock_size = \"4k\"\nread_percent = 50\npace = { kind = \"rate\", iops = 3, process = \"constant\" }\nstop = { requests = 10 }";
     let records = run(&lab, "r", &plan("depth = 4", "", &[workload]));
@@ -167,7 +167,7 @@ fn poisson_arrivals_are_seeded_and_keep_their_rate() {
 }
 
 #[test]
-fn a_pass_begins_when_all_targets_ended_the_one_before() {
+fn pass_starts_when_all_targets_ended_the_previous() {
     let lab = lab();
     let closed = |n: u32, percent: u8| {
         format!(
@@ -237,7 +237,7 @@ fn issuing_cpu(lab: &Lab, result: &str) -> Vec<(u64, f64)> {
 
 /// Counts during the wait for the start are not part of the first interval.
 #[test]
-fn the_first_sample_is_that_of_time_zero_and_the_second_follows_an_interval_later() {
+fn first_sample_is_at_time_zero_and_second_one_interval_later() {
     slow!();
     let lab = lab();
     let run = "run -t n --size 1GiB --engine null --rw randread --bs 4k --rate-iops 1000 --runtime 1.5s --no-progress";
@@ -248,7 +248,7 @@ fn the_first_sample_is_that_of_time_zero_and_the_second_follows_an_interval_late
 }
 
 #[test]
-fn the_machine_is_sampled_as_often_as_the_plan_says() {
+fn samples_machine_at_planned_interval() {
     let lab = lab();
     let run = "run -t n --size 1GiB --engine null --rw randread --bs 4k --rate-iops 1000 --runtime 0.5s --no-progress";
     lab.expect(0, &format!("{run} --sample-every 20ms -o r"));

@@ -99,7 +99,7 @@ fn processes_start_together() {
 
 /// Readers stop when the first has finished, even before they start; writers do not.
 #[test]
-fn the_first_process_ends_a_test_that_reads() {
+fn first_finished_process_ends_a_read_test() {
     slow!();
     let lab = lab();
     let words = "iozone -t 2 -s 256k -r 4k -i 0 -i 1 -+n -d 2000000";
@@ -128,7 +128,7 @@ fn a_signal_stops_all_processes_and_keeps_their_records() {
 }
 
 #[test]
-fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
+fn names_dead_process_and_keeps_records_of_others() {
     slow!();
     let lab = lab();
     let (running, found) = long_run(&lab, "-i 0 --out r");
@@ -169,7 +169,7 @@ fn processes_end_when_their_coordinator_is_killed() {
 }
 
 #[test]
-fn what_one_process_refuses_is_begun_by_none() {
+fn no_process_starts_if_one_refuses() {
     let lab = lab();
     lab.file("iozone.DUMMY.1", "somebody's");
     let ended = lab.expect(2, "iozone -t 2 -s 256k -r 4k -i 0 --out r --json out.json");
@@ -182,7 +182,7 @@ fn what_one_process_refuses_is_begun_by_none() {
 
 /// Checks before any machine is contacted.
 #[test]
-fn clients_that_cannot_be_are_refused() {
+fn rejects_invalid_clients() {
     let lab = lab();
     lab.file("two", "# comment\nalpha /mnt iosonar\nbeta /mnt iosonar b.tmp\n");
     lab.file("short", "alpha /mnt\n");
@@ -206,7 +206,7 @@ fn clients_that_cannot_be_are_refused() {
 
 /// The remote program is another one.
 #[test]
-fn a_remote_shell_that_does_not_work_is_said() {
+fn reports_failing_remote_shell() {
     let lab = lab();
     lab.file("one", "alpha /mnt iosonar\n");
     lab.file("ssh", "#!/bin/sh\necho \"$@\"\n");
@@ -262,7 +262,7 @@ fn a_run_whose_targets_all_ended_early_is_broken() {
 
 /// Ctrl-C while processes read their loads: they stop reading, nothing is created, and the exit code is that of the signal.
 #[test]
-fn a_signal_ends_preparation_in_order() {
+fn signal_ends_preparation_cleanly() {
     let lab = lab();
     lab.target("a", 1 << 20);
     lab.file("long.load", rows(&[("0.0", 0, 8, 'R')]) + &"0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n".repeat(4_000_000));
@@ -285,7 +285,7 @@ fn a_signal_ends_preparation_in_order() {
 
 /// A machine that does not answer is not waited for after Ctrl-C.
 #[test]
-fn a_signal_ends_the_wait_for_a_machine() {
+fn signal_ends_the_wait_for_a_host() {
     let lab = lab();
     lab.file("one", "alpha /mnt iosonar\n");
     lab.file("rsh.sh", "touch waits; exec sleep 600\n");
@@ -298,7 +298,7 @@ fn a_signal_ends_the_wait_for_a_machine() {
 
 /// A connection that breaks during the transfer loses only the records not yet received. They stay on the other machine.
 #[test]
-fn a_connection_that_breaks_costs_no_record_of_the_others() {
+fn broken_connection_keeps_records_of_other_processes() {
     let lab = lab();
     for name in ["a", "b", "tmp"] {
         std::fs::create_dir(lab.path(name)).unwrap();
@@ -327,7 +327,7 @@ fn a_connection_that_breaks_costs_no_record_of_the_others() {
 
 /// Two signals while records are merged: no log that looks complete stays, and the remaining files are named.
 #[test]
-fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
+fn aborted_merge_keeps_records_of_all_processes() {
     slow!();
     let lab = lab();
     let mut running = Running::of(&mut lab.command("iozone -t 2 -s 512k -r 4k -+O 25 -i 0 -+n --out r"));
@@ -356,7 +356,7 @@ fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
 
 /// Texts of another machine are shown in lines that name it, and without control characters.
 #[test]
-fn texts_of_other_machines_are_harmless() {
+fn escapes_text_from_other_hosts() {
     let lab = lab();
     lab.file("one", "alpha /mnt iosonar\n");
     let shell = "printf 'in the log\\033[2J\\n' >&2\n\

@@ -54,7 +54,7 @@ fn refuses_load(bytes: impl AsRef<[u8]>, words: &[&str]) {
 }
 
 #[test]
-fn loads_that_are_none() {
+fn rejects_invalid_loads() {
     let lab = ready();
     refuses(&lab, &format!("replay nowhere.load {REPLAY}"), &["nowhere.load", "No such file"]);
     std::fs::create_dir(lab.path("dir.load")).unwrap();
@@ -66,7 +66,7 @@ fn loads_that_are_none() {
 
 // A pipe is used up by the check before the run: refused, neither waited for nor replayed as if it were empty.
 #[test]
-fn a_load_that_can_be_read_only_once() {
+fn rejects_loads_that_can_be_read_only_once() {
     let lab = ready();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(writer);
@@ -90,7 +90,7 @@ fn a_load_that_can_be_read_only_once() {
 
 // 60
 #[test]
-fn standard_input_without_requests_is_no_success() {
+fn empty_stdin_fails_the_run() {
     let lab = ready();
     lab.file("empty.load", "");
     for input in ["/dev/null", "empty.load"] {
@@ -103,7 +103,7 @@ fn standard_input_without_requests_is_no_success() {
 }
 
 #[test]
-fn compressed_loads_that_are_broken_or_foreign() {
+fn rejects_broken_or_foreign_compressed_loads() {
     let text = rows(&vec![("0", 8, 8, 'W'); 5_000]);
     let whole = gzip(text.as_bytes());
     refuses_load(&whole[..whole.len() / 2], &["gzip", "cut off", "copy or make"]);
@@ -135,7 +135,7 @@ fn compressed_loads_that_are_broken_or_foreign() {
 }
 
 #[test]
-fn binary_garbage() {
+fn rejects_binary_garbage() {
     let garbage: Vec<u8> = (0u32..20_000).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     refuses_load(&garbage, &["bad.load"]);
     refuses_load([0; 4096], &["binary"]);
@@ -144,7 +144,7 @@ fn binary_garbage() {
 }
 
 #[test]
-fn lines_that_are_no_requests() {
+fn rejects_invalid_request_lines() {
     for (line, why) in [
         ("nan ; 8 ; 8 ; W", "no number"),
         ("inf ; 8 ; 8 ; W", "no number"),
@@ -169,7 +169,7 @@ fn lines_that_are_no_requests() {
 }
 
 #[test]
-fn time_that_runs_backward() {
+fn rejects_backward_times() {
     refuses_load(
         rows(&[("0", 8, 8, 'W'), ("5.25", 8, 8, 'W'), ("5.125", 8, 8, 'W')]),
         &["line 4", "backward", "5.25s", "5.125s", "--backward sort", "--backward shift"],
@@ -178,7 +178,7 @@ fn time_that_runs_backward() {
 
 // 38, and other invalid targets.
 #[test]
-fn targets_that_are_none() {
+fn rejects_invalid_targets() {
     let lab = ready();
     let replay = |target: &str| format!("replay good.load -t {target} --start-grace 0 -o out");
     refuses(&lab, &replay("nowhere.img"), &["nowhere.img", "No such file or directory"]);
@@ -196,7 +196,7 @@ fn targets_that_are_none() {
 
 // A file of sysfs stands for a file system without direct I/O; it is only read.
 #[test]
-fn a_target_that_is_too_small() {
+fn rejects_too_small_target() {
     let lab = ready();
     lab.file("large.load", rows(&[("0", 8, 8, 'W'), ("1", 0, 4_096, 'W')]));
     let words = ["t.img", "1048576", "2097152", "large.load", "larger target"];
@@ -206,7 +206,7 @@ fn a_target_that_is_too_small() {
 }
 
 #[test]
-fn windows_without_requests() {
+fn rejects_windows_without_requests() {
     let lab = ready();
     let run =
         |options: &str, words: &[&str]| refuses(&lab, &format!("replay good.load {REPLAY} {options}"), words);
@@ -221,7 +221,7 @@ fn windows_without_requests() {
 }
 
 #[test]
-fn options_without_effect() {
+fn rejects_options_without_effect() {
     let lab = ready();
     for (options, words) in [
         ("--sim-service 1ms", ["--sim-service", "--engine sim"]),
@@ -233,7 +233,7 @@ fn options_without_effect() {
 }
 
 #[test]
-fn loads_and_targets_that_do_not_match() {
+fn rejects_mismatched_loads_and_targets() {
     let lab = ready();
     lab.file("t2.img", vec![0x5a; 1 << 20]);
     refuses(&lab, &format!("replay good.load good.load {REPLAY}"), &["2 loads for 1 targets", "--target"]);
@@ -248,7 +248,7 @@ fn loads_and_targets_that_do_not_match() {
 // Two replays on one target would not know of each other's requests: overlaps without end. Block devices are claimed, so the second is
 // refused anyway; files have to be compared.
 #[test]
-fn one_target_under_two_names() {
+fn rejects_one_target_under_two_names() {
     let lab = ready();
     std::os::unix::fs::symlink("t.img", lab.path("soft.img")).unwrap();
     std::fs::hard_link(lab.path("t.img"), lab.path("hard.img")).unwrap();
@@ -264,7 +264,7 @@ fn one_target_under_two_names() {
 }
 
 #[test]
-fn a_load_is_not_its_own_target() {
+fn rejects_target_that_is_its_own_load() {
     let lab = ready();
     lab.file("good.load", rows(&vec![("0", 0, 8, 'W'); 500]));
     std::os::unix::fs::symlink("good.load", lab.path("soft.load")).unwrap();
@@ -285,7 +285,7 @@ fn results_are_never_overwritten() {
 }
 
 #[test]
-fn plan_files_that_are_none() {
+fn rejects_non_plan_files() {
     let lab = ready();
     let plan = lab.expect(0, &format!("replay good.load {REPLAY} --show-plan")).out;
     let case = |text: &str, words: &[&str]| {
@@ -311,7 +311,7 @@ fn plan_files_that_are_none() {
 
 // 42
 #[test]
-fn options_that_are_none() {
+fn rejects_invalid_options() {
     let lab = ready();
     for (options, words) in [
         ("--dry-run=0", &["--dry-run"][..]),
@@ -350,7 +350,7 @@ fn options_that_are_none() {
 }
 
 #[test]
-fn standard_input_stops_at_a_bad_line_and_keeps_what_was_done() {
+fn stdin_replay_stops_at_bad_line_and_keeps_records() {
     let lab = ready();
     let text = rows(&[("0", 8, 8, 'R'), ("0.001", 16, 8, 'R')]) + "1 ; 8 ; 8 ; X\n2 ; 8 ; 8 ; R\n";
     lab.file("bad.load", text);
@@ -365,7 +365,7 @@ fn standard_input_stops_at_a_bad_line_and_keeps_what_was_done() {
 }
 
 #[test]
-fn files_of_the_kernel_are_no_targets() {
+fn rejects_kernel_files_as_targets() {
     let lab = lab();
     lab.file("load", rows(&[("0", 0, 1, 'R')]));
     lab.file("writes", rows(&[("0", 0, 1, 'W')]));

@@ -53,7 +53,7 @@ fn a_run_has_a_page_with_all_its_requests() {
 }
 
 #[test]
-fn a_page_is_as_small_as_wanted_and_the_rest_lies_beside_it() {
+fn page_respects_size_limit_and_writes_side_car() {
     slow!();
     let lab = with_run();
     lab.expect(0, "report a -o all.html --side-car");
@@ -74,7 +74,7 @@ fn a_page_is_as_small_as_wanted_and_the_rest_lies_beside_it() {
 }
 
 #[test]
-fn a_load_has_a_page_too() {
+fn load_report_has_a_page() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load.gz --rate 500 --duration 20s");
     assert_eq!(lab.expect(0, "report l.load.gz").out.trim(), "l.load.gz.html");
@@ -86,7 +86,7 @@ fn a_load_has_a_page_too() {
 }
 
 #[test]
-fn two_runs_of_one_load_are_paired() {
+fn pairs_two_runs_of_one_load() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load --rate 500 --duration 20s");
     lab.expect(0, &format!("replay l.load {SIM} --sim-service 100us -o a"));
@@ -102,7 +102,7 @@ fn two_runs_of_one_load_are_paired() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused() {
+fn rejects_invalid_report_requests() {
     let lab = with_run();
     let refused = |code: i32, args: &str, why: &str| {
         let ended = lab.expect(code, args);
@@ -118,7 +118,7 @@ fn what_cannot_be_shown_is_refused() {
 }
 
 #[test]
-fn what_is_read_is_never_overwritten() {
+fn report_never_overwrites_its_inputs() {
     let lab = with_run();
     lab.expect(0, "export a --to replay -o leg.trace");
     let before = std::fs::read(lab.path("leg.trace")).unwrap();
@@ -142,7 +142,7 @@ fn what_is_read_is_never_overwritten() {
 }
 
 #[test]
-fn a_page_becomes_small_enough_in_a_few_steps_whatever_is_in_it() {
+fn page_size_limit_holds_for_any_content() {
     slow!();
     let lab = lab();
     let run = RUN.replace("--runtime 10", "--runtime 2 --ramp-time 2s");
@@ -161,7 +161,7 @@ fn a_page_becomes_small_enough_in_a_few_steps_whatever_is_in_it() {
 }
 
 #[test]
-fn a_page_for_the_sonar_alone_is_smaller() {
+fn page_with_sonar_points_only_is_smaller() {
     let lab = with_run();
     lab.expect(0, "report a -o all.html");
     lab.expect(0, "report a -o picture.html --points picture");
@@ -180,7 +180,7 @@ fn a_page_for_the_sonar_alone_is_smaller() {
 }
 
 #[test]
-fn places_have_the_names_that_are_told() {
+fn labels_places_from_names_file() {
     let lab = with_run();
     std::fs::write(
         lab.path("names"),

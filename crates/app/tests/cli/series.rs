@@ -28,7 +28,7 @@ fn offsets(records: &[Record]) -> Vec<u64> {
 
 // The twin oracle: words and plan, one run.
 #[test]
-fn a_shown_plan_is_the_same_run() {
+fn shown_plan_reproduces_the_run() {
     let lab = files();
     for (i, words) in [
         "-t a.img --steps sequential --rw read --bs 64k --io-size 1000k",
@@ -50,7 +50,7 @@ fn a_shown_plan_is_the_same_run() {
 }
 
 #[test]
-fn locations_are_those_of_the_order() {
+fn locations_follow_the_order() {
     let lab = files();
     let of = |name: &str, words: &str| {
         offsets(&run(&lab, name, &format!("-t a.img --rw read --bs 4k --number-ios 4 {words}")))
@@ -74,7 +74,7 @@ fn locations_are_those_of_the_order() {
 
 // The reads of an exact mix are shared among jobs, also where the number of jobs is a multiple of its period.
 #[test]
-fn every_job_has_the_mix() {
+fn every_job_keeps_the_mix() {
     let lab = files();
     for (jobs, percent, ios, want) in [(2, 50, 16, 8), (4, 25, 32, 8), (4, 50, 21, 11)] {
         let words = format!("--steps fixed --rw rw --rwmixread {percent} --bs 512 --number-ios {ios}");
@@ -94,7 +94,7 @@ fn every_job_has_the_mix() {
 }
 
 #[test]
-fn a_seek_list_is_gone_through() {
+fn seek_list_is_followed() {
     let lab = files();
     lab.expect(0, "xdd -op read -targets 1 a.img -blocksize 1024 -reqsize 4 -numreqs 5 -seek random -seek range 1000 -seek seed 3 -seek save list");
     let records = run(&lab, "r", "-t a.img --steps list:list.T0Q0.txt --rw read --bs 4k --unit 1k");
@@ -104,7 +104,7 @@ fn a_seek_list_is_gone_through() {
 }
 
 #[test]
-fn files_are_made_filled_checked_and_removed() {
+fn creates_fills_verifies_and_removes_files() {
     let lab = lab();
     let words = "-t new.img --steps sequential --rw write --bs 64k --io-size 1m --create --passes 2 --end-fsync \
                  --data sequenced --verify contents --verify-immediate";
@@ -138,7 +138,7 @@ fn files_are_made_filled_checked_and_removed() {
 }
 
 #[test]
-fn a_slave_does_its_task_each_time_the_master_has_come_its_way() {
+fn slave_runs_a_task_after_each_master_interval() {
     let lab = files();
     let words = "-t a.img b.img --steps sequential --rw read --bs 4k --number-ios 40 \
                  --lockstep master=0,slave=1,every=ops:4,task=ops:1,ends=stop";
@@ -152,7 +152,7 @@ fn a_slave_does_its_task_each_time_the_master_has_come_its_way() {
 }
 
 #[test]
-fn triggers_start_and_stop_others() {
+fn triggers_start_and_stop_targets() {
     let lab = files();
     let words = "-t a.img b.img --steps sequential --rw read --bs 4k --number-ios 200 \
                  --start-when leader=0,follower=1,when=ops:50 --stop-when leader=0,follower=1,when=percent:100";
@@ -168,7 +168,7 @@ fn triggers_start_and_stop_others() {
 }
 
 #[test]
-fn rates_are_told_for_the_time_in_which_all_targets_were_active() {
+fn deskewed_rate_covers_common_active_window() {
     let lab = files();
     let words = "-t a.img b.img --steps sequential --rw read --bs 64k --number-ios 60 --rate-iops 100 --passes 2 \
                  --start-when leader=0,follower=1,when=ops:20";
@@ -194,7 +194,7 @@ fn units(ns: u64) -> String {
 }
 
 #[test]
-fn a_throttle_and_a_time_end_a_series() {
+fn throttle_and_time_limit_end_a_series() {
     let lab = files();
     let records = run(&lab, "r", "-t a.img --steps fixed --rw read --runtime 0.2");
     assert!(!records.is_empty());
@@ -207,7 +207,7 @@ fn a_throttle_and_a_time_end_a_series() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_the_words_typed() {
+fn rejects_invalid_series_naming_options_as_typed() {
     let lab = files();
     let before = std::fs::read(lab.path("a.img")).unwrap();
     for (words, why) in [
@@ -281,7 +281,7 @@ fn what_makes_no_sense_is_refused_in_the_words_typed() {
 }
 
 #[test]
-fn a_pattern_has_passes_too() {
+fn patterns_support_passes() {
     let lab = lab();
     lab.expect(0, &format!("run {SIM} --rw randread --number-ios 30 --passes 3 -o r"));
     let records = sorted(&lab, "r");
@@ -290,7 +290,7 @@ fn a_pattern_has_passes_too() {
 }
 
 #[test]
-fn steps_between_passes_are_records_with_their_times() {
+fn steps_between_passes_are_recorded_with_times() {
     let lab = files();
     let records = run(
         &lab,
@@ -319,7 +319,7 @@ fn steps_between_passes_are_records_with_their_times() {
 
 /// Features that only exact series had before work with fio's patterns, too: files, data, verification, couplings.
 #[test]
-fn patterns_have_files_data_checks_and_couplings_too() {
+fn patterns_support_files_data_checks_and_coordination() {
     let lab = files();
     let written = run(
         &lab,
@@ -362,7 +362,7 @@ fn patterns_have_files_data_checks_and_couplings_too() {
 }
 
 #[test]
-fn exact_places_have_depth_sizes_and_arrivals_too() {
+fn exact_locations_support_depth_sizes_and_arrivals() {
     let lab = files();
     let deep = run(
         &lab,

@@ -48,7 +48,7 @@ fn dry_simulated_and_buffered_runs_are_stamped_everywhere() {
 }
 
 #[test]
-fn the_strongest_reason_is_stamped() {
+fn stamps_the_strongest_reason() {
     for (options, stamp) in [
         ("--dry-run", DRY),
         ("--engine null", DRY),
@@ -79,7 +79,7 @@ fn an_ordinary_run_has_no_stamp() {
 
 // The picture itself carries the stamp: the same run drawn without it has other pixels.
 #[test]
-fn the_stamp_is_in_the_pixels_too() {
+fn stamp_is_drawn_into_pixels() {
     let lab = lab();
     made(&lab, "--engine sim");
     lab.expect(0, "plot r --png --only sonar -o stamped");

@@ -149,7 +149,7 @@ fn honest(lab: &Lab, targets: &mut Targets, seed: u64) {
 }
 
 #[test]
-fn trials_of_honest_targets_find_nothing() {
+fn trials_of_honest_targets_find_no_faults() {
     slow!();
     for_seeds(from_environment("TRIALS", 12), honest);
 }
@@ -215,7 +215,7 @@ fn told_lie(lab: &Lab, dice: &mut SplitMix, seed: u64) {
 }
 
 #[test]
-fn trials_of_lies_miss_none() {
+fn trials_of_lies_find_every_lie() {
     slow!();
     for_seeds(from_environment("TRIALS", 8), |lab, _, seed| {
         let dice = &mut SplitMix(seed ^ 0x5eed);

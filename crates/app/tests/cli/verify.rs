@@ -22,7 +22,7 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-fn an_honest_target_is_told_so() {
+fn reports_no_faults_on_honest_target() {
     let lab = lab();
     lab.target("a.img", 8 << 20);
     for (number, engine) in
@@ -45,7 +45,7 @@ fn an_honest_target_is_told_so() {
 }
 
 #[test]
-fn faults_are_named_kept_and_end_with_5() {
+fn faults_are_reported_saved_and_exit_with_5() {
     let lab = lab();
     let ended = lab.expect(5, &format!("{MIXED} --verify read,final --inject lost:every=100 -o r"));
     let text = &ended.out;
@@ -74,7 +74,7 @@ fn the_first_fault_can_end_the_run() {
 }
 
 #[test]
-fn a_sample_of_the_places_can_be_scanned() {
+fn final_scan_can_be_sampled() {
     let lab = lab();
     let ended = lab.expect(0, &format!("{MIXED} --verify final,sample=20% -o r"));
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -86,7 +86,7 @@ fn a_sample_of_the_places_can_be_scanned() {
 
 /// Sectors next to written places, and elsewhere, are compared on every engine; a load's places are known from its scan.
 #[test]
-fn what_is_not_written_must_not_change() {
+fn compares_unwritten_sectors_on_every_engine() {
     slow!();
     let lab = lab();
     lab.target("a.img", 8 << 20);
@@ -117,7 +117,7 @@ fn what_is_not_written_must_not_change() {
 }
 
 #[test]
-fn changes_elsewhere_are_phantoms() {
+fn changes_outside_the_run_are_phantoms() {
     let lab = lab();
     lab.target("a.img", 2 << 20);
     let writes = "run -t a.img --rw write --bs 4k --size 1M --iodepth 4 --no-progress --verify outside";
@@ -129,7 +129,7 @@ fn changes_elsewhere_are_phantoms() {
 }
 
 #[test]
-fn nothing_checked_is_a_caution() {
+fn checking_nothing_is_a_caution() {
     let lab = lab();
     let reads = "run -t dev --engine sim --rw randread --bs 4k --size 1M --no-progress --verify read";
     let ended = lab.expect(3, &format!("{reads} -o r"));
@@ -138,7 +138,7 @@ fn nothing_checked_is_a_caution() {
 }
 
 #[test]
-fn little_memory_is_told_and_never_a_fault() {
+fn low_verify_memory_is_reported_but_no_fault() {
     let lab = lab();
     let scattered = "run -t dev --engine sim --rw randrw --bs 512 --size 16G --number-ios 60000 --iodepth 8 --no-progress";
     let ended = lab.expect(0, &format!("{scattered} --verify read,final --verify-memory 1MiB -o r"));
@@ -151,7 +151,7 @@ fn little_memory_is_told_and_never_a_fault() {
 }
 
 #[test]
-fn what_cannot_be_verified_is_refused_with_a_remedy() {
+fn rejects_unverifiable_runs_with_remedy() {
     let lab = lab();
     lab.file("l.load", rows(&[("0.000", 0, 8, 'W')]));
     lab.target("a.img", 1 << 20);
@@ -224,7 +224,7 @@ fn a_result_is_verified_later_from_its_records() {
 
 /// The scan of a run and a verification later find the same.
 #[test]
-fn later_finds_what_the_run_itself_found() {
+fn later_verification_finds_the_same_faults() {
     slow!();
     let lab = lab();
     lab.target("a.img", 8 << 20);
@@ -251,7 +251,7 @@ fn later_finds_what_the_run_itself_found() {
 
 /// Bytes of the first faults are kept: as they are on the target, and as they should be.
 #[test]
-fn the_bytes_of_faults_are_kept() {
+fn keeps_bytes_of_faults() {
     let lab = lab();
     let target = lab.target("a.img", 4 << 20);
     let writes = "run -t a.img --rw write --bs 4k --size 4M --iodepth 4 --no-progress --verify final --inject flipped:every=5";
@@ -278,7 +278,7 @@ fn the_bytes_of_faults_are_kept() {
 
 /// A device that stops writing loses everything since: one sentence reports it.
 #[test]
-fn all_writes_since_a_moment_are_told_in_one_sentence() {
+fn summarizes_loss_of_all_later_writes() {
     let lab = lab();
     let at: Vec<String> = (100..=127).map(|number| number.to_string()).collect();
     let writes = "run -t dev --engine sim --rw write --bs 64k --size 8M --iodepth 1 --no-progress --verify final -o r --inject";

@@ -71,7 +71,7 @@ fn accepts_copies_that_tear_inside_sectors() {
 }
 
 #[test]
-fn finds_damage_in_mapped_files_where_nothing_overlapped() {
+fn finds_damage_in_mapped_files_without_overlaps() {
     let lab = lab();
     let path = lab.target("f", 1 << 20);
     lab.expect(0, "run -t f --engine mmap --buffered --rw write --bs 64k --size 512k --no-progress -o r");
@@ -213,7 +213,7 @@ fn finds_injected_reads_of_constant_data_that_transferred_nothing() {
 }
 
 #[test]
-fn names_the_position_of_bad_data_in_the_words_of_iozone() {
+fn reports_position_of_bad_data_like_iozone() {
     let lab = lab();
     lab.expect(0, "iozone -i 0 -s 1m -r 64k -w -f t");
     let file = std::fs::File::options().write(true).open(lab.path("t")).unwrap();
@@ -226,7 +226,7 @@ fn names_the_position_of_bad_data_in_the_words_of_iozone() {
 }
 
 #[test]
-fn says_that_nothing_was_verified_and_what_would_be() {
+fn warns_when_nothing_was_verified_with_remedy() {
     let lab = lab();
     lab.expect(0, "fill v.img --size 1m --no-progress");
     let reads = "run -t v.img --rw read --bs 16k --no-progress --verify";
@@ -292,7 +292,7 @@ fn names_lost_writes_over_an_earlier_run_lost() {
 }
 
 #[test]
-fn counts_what_reads_had_found_in_the_final_pass_of_blkreplay() {
+fn blkreplay_final_pass_counts_faults_found_by_reads() {
     slow!();
     let lab = lab();
     lab.target("f", 1 << 20);
@@ -329,7 +329,7 @@ fn to_version_1(sector: &mut [u8]) {
 }
 
 #[test]
-fn reads_sectors_of_the_first_version() {
+fn reads_sectors_of_version_1() {
     let lab = lab();
     let path = lab.target("f", 1 << 20);
     lab.expect(0, "run -t f --rw write --bs 4k --fill-random 0 --no-progress -o r");

@@ -72,7 +72,7 @@ fn buffered_runs_are_checked() {
 }
 
 #[test]
-fn files_that_grow_and_are_made_again_are_checked() {
+fn verifies_growing_and_recreated_files() {
     let lab = lab();
     let plan = |passes: &str, file: &str| {
         format!(
@@ -94,7 +94,7 @@ fn files_that_grow_and_are_made_again_are_checked() {
 }
 
 #[test]
-fn what_is_only_read_is_not_written_and_told() {
+fn read_only_run_checks_nothing_and_reports_it() {
     use std::os::unix::fs::PermissionsExt;
     let lab = lab();
     let path = lab.target("a.img", 1 << 20);
@@ -109,7 +109,7 @@ fn what_is_only_read_is_not_written_and_told() {
 
 /// Acceptance 8 of `spec/verify.md`: less memory than is needed makes sectors unknown, and no fault of any.
 #[test]
-fn memory_below_the_need_makes_sectors_unknown() {
+fn too_little_memory_makes_sectors_unknown() {
     let lab = lab();
     let scattered = "run -t dev --engine sim --rw randrw --bs 512 --size 16G --random-distribution zipf:0.9 --number-ios 60000 \
                      --iodepth 8 --no-progress --verify read,final --verify-memory 1MiB -o r";
@@ -126,7 +126,7 @@ fn memory_below_the_need_makes_sectors_unknown() {
 
 /// Acceptance 5 of `spec/verify.md`: each fourth write of a chunk is lost, 100 in all, and 5 % of the chunks are read.
 #[test]
-fn a_sample_finds_one_of_a_hundred_faults() {
+fn sampled_scan_finds_one_of_a_hundred_faults() {
     slow!();
     let seeds = 100;
     let found = |seed: u64| {

@@ -16,7 +16,7 @@ fn scattered(lab: &Lab, target: &str, block: &str, memory: &str) -> Value {
 }
 
 #[test]
-fn reads_at_the_end_only_what_a_sparse_run_has_written() {
+fn final_scan_reads_only_sectors_of_sparse_writes() {
     let lab = lab();
     lab.target("a.img", 64 << 30);
     for (target, block, memory, sectors) in [
@@ -36,7 +36,7 @@ fn reads_at_the_end_only_what_a_sparse_run_has_written() {
 }
 
 #[test]
-fn reads_64_kib_for_each_of_many_scattered_writes_at_most() {
+fn final_scan_reads_at_most_64_kib_per_scattered_write() {
     let lab = lab();
     let run = "run -t dev --engine sim --rw randwrite --bs 512 --size 64G --number-ios 60000 --iodepth 8 --no-progress \
                --verify final --verify-memory 1MiB -o r";

@@ -19,7 +19,7 @@ fn sleep_ms(ms: u64) {
 }
 
 #[test]
-fn a_device_that_breaks_fails_what_comes_after() {
+fn broken_device_fails_later_requests() {
     needs!("mkfs.xfs", "xfs_io");
     on_each_engine(|engine| {
         let breakable = Breakable::new();
@@ -48,7 +48,7 @@ fn a_device_that_breaks_fails_what_comes_after() {
 }
 
 #[test]
-fn a_device_that_shrinks_cuts_requests_short_by_either_policy() {
+fn shrunk_device_shortens_requests_under_either_policy() {
     needs!("truncate");
     // In turn a read and a write across the new end, and a read and a write beyond it.
     const END: u64 = 16_384;
@@ -101,7 +101,7 @@ fn shrinks(engine: &str, short: &str, end: u64, lines: &[Line]) {
 }
 
 #[test]
-fn a_target_that_dies_ends_its_own_part_only() {
+fn dying_target_ends_only_its_own_part() {
     needs!("mkfs.xfs", "xfs_io");
     on_each_engine(|engine| {
         // Shutting down a file system of a busy machine may take as long as the run.
@@ -155,7 +155,7 @@ fn dies_during_its_first_pass(engine: &str) -> bool {
 }
 
 #[test]
-fn memory_smaller_than_needed_delays_and_is_cautioned() {
+fn too_little_memory_delays_requests_with_caution() {
     needs!();
     on_each_engine(|engine| {
         let (device, lab) = (LoopDevice::random(32), lab());
@@ -187,7 +187,7 @@ fn memory_smaller_than_needed_delays_and_is_cautioned() {
 }
 
 #[test]
-fn a_stopped_program_is_late_and_says_so() {
+fn reports_lateness_of_stopped_program() {
     needs!();
     on_each_engine(|engine| {
         let (device, lab) = (LoopDevice::random(16), lab());
@@ -238,7 +238,7 @@ fn a_stopped_program_is_late_and_says_so() {
 }
 
 #[test]
-fn sigterm_drains_and_keeps_everything() {
+fn sigterm_drains_requests_and_keeps_records() {
     needs!();
     on_each_engine(|engine| {
         let (device, lab) = (LoopDevice::random(64), lab());
@@ -266,7 +266,7 @@ fn sigterm_drains_and_keeps_everything() {
 }
 
 #[test]
-fn too_little_cpu_delays_and_is_cautioned() {
+fn too_little_cpu_delays_requests_with_caution() {
     needs!();
     let quota = or_skip!(ControlGroup::of_cpu(15));
     let (device, lab) = (LoopDevice::random(16), lab());
@@ -291,7 +291,7 @@ fn too_little_cpu_delays_and_is_cautioned() {
 }
 
 #[test]
-fn without_io_uring_threads_take_over() {
+fn falls_back_to_threads_without_io_uring() {
     needs!("python3");
     let (device, lab) = (LoopDevice::random(16), lab());
     let before = writes_in_kernel(&device);
@@ -328,7 +328,7 @@ fn a_read_only_device_can_be_read() {
 }
 
 #[test]
-fn a_sparse_target_is_used_and_cautioned() {
+fn sparse_target_is_used_with_caution() {
     needs!();
     on_each_engine(|engine| {
         let lab = lab();
@@ -345,7 +345,7 @@ fn a_sparse_target_is_used_and_cautioned() {
 }
 
 #[test]
-fn a_target_given_twice_is_read_twice_and_never_written() {
+fn target_given_twice_is_read_but_never_written() {
     needs!();
     let (device, lab) = (LoopDevice::random(4), lab());
     let before = device.bytes();
@@ -371,7 +371,7 @@ fn a_target_given_twice_is_read_twice_and_never_written() {
 }
 
 #[test]
-fn many_targets_on_two_cpus_all_pass_their_barriers() {
+fn many_targets_on_two_cpus_pass_all_barriers() {
     needs!("taskset");
     const TARGETS: u16 = 64;
     let lab = lab();
@@ -405,7 +405,7 @@ fn many_targets_on_two_cpus_all_pass_their_barriers() {
 
 /// In a virtual machine: here the wall clock belongs to others, too.
 #[test]
-fn a_step_of_the_wall_clock_changes_no_time() {
+fn wall_clock_step_does_not_affect_times() {
     let mut command = or_skip!(machine(&[]));
     let _turn = turn();
     let ended = Ended::of(command.args(["-d", "16", "-t", "100"]).arg(script("clock.sh")).output().unwrap());

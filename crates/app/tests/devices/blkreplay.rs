@@ -6,7 +6,7 @@ use iosonar_testkit::{Ended, Image, LoopDevice, tool};
 use std::process::Command;
 
 #[test]
-fn a_script_runs_as_it_is_but_for_the_word_that_allows_writing() {
+fn blkreplay_script_runs_with_only_destroy_added() {
     needs!("zcat", "gzip");
     let image = Image::random(8);
     let device = LoopDevice::on(&image.path(), &[]);

@@ -8,7 +8,7 @@ use iosonar_testkit::{Image, LoopDevice};
 use serde_json::Value;
 
 #[test]
-fn odd_requests_are_widened_marked_and_cautioned() {
+fn unaligned_requests_are_widened_marked_and_cautioned() {
     needs!();
     on_each_engine(odd_requests);
 }
@@ -89,7 +89,7 @@ fn odd_requests(engine: &str) {
 }
 
 #[test]
-fn nothing_is_rounded_on_blocks_of_512_bytes() {
+fn no_rounding_on_512_byte_blocks() {
     needs!();
     let device = LoopDevice::random(4);
     let size = 4 << 11;

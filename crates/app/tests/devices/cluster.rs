@@ -62,7 +62,7 @@ impl Sshd {
 
 /// Acceptance 31: files in both work directories, with the right sizes; the result is that of one run.
 #[test]
-fn streams_run_on_machines_that_are_reached_by_ssh() {
+fn streams_run_on_hosts_over_ssh() {
     needs!("ssh", "sshd", "ssh-keygen");
     let lab = lab();
     let sshd = sshd(&lab);

@@ -43,7 +43,7 @@ fn assert_last_writers(records: &[Record], run_id: u64, before: &[u8], after: &[
 }
 
 #[test]
-fn the_last_writer_is_what_lies_there() {
+fn target_contains_the_last_write() {
     needs!();
     for (policy, strong, fill) in [("push-back", 0, 0), ("push-back", 1, 50), ("order", 1, 100)] {
         let device = LoopDevice::random(8);
@@ -65,7 +65,7 @@ fn the_last_writer_is_what_lies_there() {
 }
 
 #[test]
-fn equal_run_ids_write_equal_bytes_and_others_do_not() {
+fn only_equal_run_ids_write_equal_bytes() {
     needs!();
     let lines = conflicting(2000, 8192, 64, 10_000);
     let written = |run_id: u64, policy: &str| {
@@ -87,7 +87,7 @@ fn equal_run_ids_write_equal_bytes_and_others_do_not() {
 }
 
 #[test]
-fn two_targets_at_once_each_with_its_load() {
+fn two_targets_replay_their_own_loads() {
     needs!();
     let devices = [LoopDevice::random(8), LoopDevice::random(8)];
     let before = devices.each_ref().map(LoopDevice::bytes);
@@ -128,7 +128,7 @@ fn two_targets_at_once_each_with_its_load() {
 }
 
 #[test]
-fn files_work_direct_buffered_and_synchronous() {
+fn files_support_direct_buffered_and_sync_access() {
     needs!("mkfs.ext4");
     let disk = LoopDevice::random(64);
     tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", disk.text()]);

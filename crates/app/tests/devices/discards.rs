@@ -11,7 +11,7 @@ fn completed(records: &[Record], op: Op) -> usize {
 }
 
 #[test]
-fn the_discards_of_mkfs_are_replayed_as_the_kernel_saw_them() {
+fn replays_mkfs_discards_as_recorded() {
     needs!("mkfs.ext4", "blkdiscard");
     for engine in ["uring", "threads"] {
         let lab = lab();
@@ -41,7 +41,7 @@ fn the_discards_of_mkfs_are_replayed_as_the_kernel_saw_them() {
 }
 
 #[test]
-fn a_device_that_takes_no_discards_is_refused_before_anything_is_touched() {
+fn rejects_device_without_discard_before_touching_it() {
     let lab = lab();
     let memory = Mounted::ramfs();
     let file = memory.path().join("image");

@@ -97,7 +97,7 @@ fn device() -> LoopDevice {
 
 /// The program is stopped for a while.
 #[test]
-fn a_halt_of_the_program_is_told_as_one() {
+fn attributes_disturbance_to_stopped_program() {
     needs!();
     let (lab, device) = (lab(), device());
     for seed in seeds() {
@@ -115,7 +115,7 @@ fn a_halt_of_the_program_is_told_as_one() {
 
 /// A control group limits it to less of a CPU than the slowest of the loads needs: 4 % on the machine of these tests.
 #[test]
-fn a_limit_of_cpu_is_told_as_one() {
+fn attributes_disturbance_to_cpu_limit() {
     needs!();
     let (lab, device) = (lab(), device());
     for seed in seeds() {
@@ -131,7 +131,7 @@ fn a_limit_of_cpu_is_told_as_one() {
 
 /// Other programs want the one CPU that the run has.
 #[test]
-fn a_lack_of_cpu_is_told_as_one() {
+fn attributes_disturbance_to_cpu_contention() {
     needs!("taskset");
     let (lab, device) = (lab(), device());
     for seed in seeds() {
@@ -151,7 +151,7 @@ fn a_lack_of_cpu_is_told_as_one() {
 
 /// Another program uses the disk below the target.
 #[test]
-fn a_neighbour_on_the_disk_below_is_told_as_one() {
+fn attributes_disturbance_to_io_on_underlying_disk() {
     needs!("fio");
     let (lab, device) = (lab(), device());
     for seed in seeds() {
@@ -172,7 +172,7 @@ fn a_neighbour_on_the_disk_below_is_told_as_one() {
 
 /// More is demanded than the depth of the run lets through.
 #[test]
-fn a_depth_that_is_too_small_is_told_as_the_limit() {
+fn attributes_overload_to_small_queue_depth() {
     needs!();
     let (lab, device) = (lab(), device());
     for seed in seeds() {

@@ -68,7 +68,7 @@ fn run(shown: &Shown, devices: &[String; 2]) -> Ended {
 }
 
 #[test]
-fn every_shown_recording_runs() {
+fn every_documented_recording_runs() {
     needs!();
     let lab = lab();
     let devices = [64, 64].map(LoopDevice::random);

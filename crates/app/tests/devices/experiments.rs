@@ -37,7 +37,7 @@ impl Drop for Setting {
 
 /// H1: neighbours that wait together become one request, whatever the scheduler.
 #[test]
-fn neighbours_are_joined_where_they_wait_together() {
+fn adjacent_queued_requests_are_merged() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -52,7 +52,7 @@ fn neighbours_are_joined_where_they_wait_together() {
 
 /// H1: a device with a smaller maximum request size splits requests. It is reported for a replay of long ones, too.
 #[test]
-fn requests_that_a_device_splits_are_told() {
+fn reports_requests_split_by_device() {
     needs!();
     let lab = lab();
     let line = |n: u64| Line { time: n * 2_000_000, sector: n * 97 % 256 * 512, length: 512, op: Op::Read };
@@ -71,7 +71,7 @@ fn requests_that_a_device_splits_are_told() {
 
 /// H2: an elevator sorts what waits together. Its name proves nothing, so it is watched.
 #[test]
-fn requests_that_a_scheduler_sorts_are_told_where_that_is_watched() {
+fn reports_scheduler_reordering_when_watched() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(64);
@@ -97,7 +97,7 @@ fn requests_that_a_scheduler_sorts_are_told_where_that_is_watched() {
 
 /// H3: a queue on the way that is shorter than what was asked for.
 #[test]
-fn a_depth_that_the_device_does_not_see_is_told() {
+fn reports_queue_depth_not_reaching_device() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -113,7 +113,7 @@ fn a_depth_that_the_device_does_not_see_is_told() {
 
 /// H3: a write that extends a file holds up later ones; overwriting does not.
 #[test]
-fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
+fn allocating_writes_do_not_reach_their_depth() {
     needs!();
     let lab = lab();
     let write = "-t f --create --rw write --bs 16k --iodepth 32 --size 400m";
@@ -127,7 +127,7 @@ fn writes_that_wait_for_new_blocks_do_not_reach_their_depth() {
 
 /// H3: where io_submit(2) waits for new blocks, the engine misses its depth, and the device has even less of it.
 #[test]
-fn an_engine_whose_submission_blocks_does_not_reach_its_depth() {
+fn engine_with_blocking_submission_does_not_reach_its_depth() {
     needs!();
     let lab = lab();
     let write = "-t f --create --rw write --bs 16k --engine aio --iodepth 24 --size 400m";
@@ -139,7 +139,7 @@ fn an_engine_whose_submission_blocks_does_not_reach_its_depth() {
 
 /// H5: the state of the machine differs at the end.
 #[test]
-fn a_setting_that_changes_during_a_run_is_told() {
+fn reports_setting_changed_during_run() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -159,7 +159,7 @@ fn a_setting_that_changes_during_a_run_is_told() {
 
 /// G1: target rate and achieved rate.
 #[test]
-fn a_rate_that_is_not_reached_is_told() {
+fn reports_missed_target_rate() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -171,7 +171,7 @@ fn a_rate_that_is_not_reached_is_told() {
 
 /// F4: a read beyond the end of a file does nothing, in half a microsecond.
 #[test]
-fn reads_behind_the_end_of_a_file_are_not_requests() {
+fn reports_reads_beyond_end_of_file() {
     needs!();
     let lab = lab();
     full(&lab, "f", 8);
@@ -186,7 +186,7 @@ fn reads_behind_the_end_of_a_file_are_not_requests() {
 
 /// A10: random reads of mapped memory read ahead.
 #[test]
-fn reads_of_mapped_memory_read_more_than_they_need() {
+fn mapped_reads_cause_read_ahead() {
     needs!();
     let lab = lab();
     full(&lab, "f", 64);
@@ -200,7 +200,7 @@ fn reads_of_mapped_memory_read_more_than_they_need() {
 
 /// F2: a working set that fits in any cache.
 #[test]
-fn little_that_is_visited_again_and_again_is_told() {
+fn reports_small_working_set() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -215,7 +215,7 @@ fn little_that_is_visited_again_and_again_is_told() {
 
 /// F3: the page cache answers repeated reads of data that fits in memory.
 #[test]
-fn reads_of_what_memory_holds_are_told() {
+fn reports_rereads_of_data_that_fits_in_memory() {
     needs!();
     let lab = lab();
     full(&lab, "f", 32);
@@ -233,7 +233,7 @@ fn reads_of_what_memory_holds_are_told() {
 
 /// A3 and A11: reads of cached data do not come from the device. The level depends on their share; with all of them, no device is so fast.
 #[test]
-fn the_part_that_memory_answers_is_told() {
+fn reports_share_of_reads_from_page_cache() {
     needs!();
     let lab = lab();
     full(&lab, "f", 32);
@@ -263,7 +263,7 @@ fn the_part_that_memory_answers_is_told() {
 
 /// F1: a load of a larger device is folded; known before the first request.
 #[test]
-fn a_load_of_a_larger_device_is_told() {
+fn reports_trace_of_larger_device() {
     needs!();
     let lab = lab();
     let line = |n: u64| Line { time: n * 2_000_000, sector: n * 7919 % 16_384 * 8, length: 8, op: Op::Read };
@@ -280,7 +280,7 @@ fn a_load_of_a_larger_device_is_told() {
 /// G3 and G8: while a file system is frozen for a second, a closed loop sends nothing, and its percentiles do not show it; an open
 /// loop waits for its turn. While the process itself is stopped, the target is not to blame.
 #[test]
-fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
+fn distinguishes_target_stalls_from_generator_stalls() {
     needs!("mkfs.ext4", "fsfreeze");
     let lab = lab();
     let device = LoopDevice::random(96);
@@ -325,7 +325,7 @@ fn a_stall_of_the_target_is_told_apart_from_one_of_the_generator() {
 
 /// F5: a device that stores 4096 bytes at a time reads before it writes a part of them.
 #[test]
-fn writes_of_parts_of_physical_blocks_are_told() {
+fn reports_writes_of_partial_physical_blocks() {
     needs!();
     let lab = lab();
     full(&lab, "f", 16);
@@ -336,14 +336,14 @@ fn writes_of_parts_of_physical_blocks_are_told() {
     let (level, physical) = block(4096);
     if physical != Some(4096.0) {
         let why = format!("the disk has physical blocks of {physical:?} bytes, and not of 4096");
-        return iosonar_testkit::skip("writes_of_parts_of_physical_blocks_are_told", &why);
+        return iosonar_testkit::skip("reports_writes_of_partial_physical_blocks", &why);
     }
     assert_eq!((level.as_str(), block(512).0.as_str()), ("ok", "caution"));
 }
 
 /// F5: a load of a device that addresses 512 bytes on one that addresses 4096; known before the first request.
 #[test]
-fn a_load_that_has_to_be_rounded_is_told() {
+fn reports_requests_rounded_to_logical_blocks() {
     needs!();
     let lab = lab();
     // One in four is no multiple of a block.
@@ -368,7 +368,7 @@ fn a_load_that_has_to_be_rounded_is_told() {
 
 /// C2: without a flush, written data may be in the device's cache only.
 #[test]
-fn a_volatile_cache_that_is_not_flushed_is_told() {
+fn reports_unflushed_volatile_cache() {
     needs!("addpart");
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -396,7 +396,7 @@ fn a_volatile_cache_that_is_not_flushed_is_told() {
 /// C2: a flush that takes no time has reached memory. A file on a disk is written first, by a loop device whose data is still in the page
 /// cache.
 #[test]
-fn flushes_that_no_medium_can_do_are_told() {
+fn reports_implausibly_fast_flushes() {
     needs!();
     let lab = lab();
     let memory = Mounted::tmpfs();
@@ -417,7 +417,7 @@ fn flushes_that_no_medium_can_do_are_told() {
 
 /// D4: a new ext4 initialises its inode tables in the background.
 #[test]
-fn a_file_system_that_is_not_idle_is_told_before_a_run() {
+fn reports_busy_file_system_before_run() {
     needs!("mkfs.ext4");
     let lab = lab();
     for lazy in [true, false] {

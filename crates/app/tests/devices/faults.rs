@@ -35,7 +35,7 @@ pub fn assert_failed_with(lab: &Lab, errno: i64, name: &str) {
 }
 
 #[test]
-fn a_device_that_becomes_read_only_fails_each_write() {
+fn device_turned_read_only_fails_each_write() {
     needs!("blockdev");
     let device = LoopDevice::random(16);
     let lab = lab();
@@ -66,7 +66,7 @@ fn a_device_that_becomes_read_only_fails_each_write() {
 }
 
 #[test]
-fn a_device_that_breaks_in_the_middle_fails_from_then_on() {
+fn device_failing_midway_fails_all_later_requests() {
     needs!("mkfs.xfs", "xfs_io");
     let breakable = Breakable::new();
     let device = &breakable.device;
@@ -93,7 +93,7 @@ fn a_device_that_breaks_in_the_middle_fails_from_then_on() {
 }
 
 #[test]
-fn a_read_only_device_is_refused_before_anything_is_touched() {
+fn rejects_read_only_device_before_touching_anything() {
     needs!("blockdev");
     let device = LoopDevice::random(4);
     let before = device.bytes();
@@ -152,14 +152,14 @@ fn kept_in(room_kib: usize) -> usize {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
+fn enospc_ends_the_run_and_keeps_records() {
     needs!("mkfs.ext4");
     let kept = [100, 200, 400, 600].map(kept_in);
     assert!(kept.is_sorted() && (1000..40_000).contains(&kept[3]), "{kept:?}");
 }
 
 #[test]
-fn a_full_disk_ends_every_conversion_with_the_same_code_and_leaves_nothing() {
+fn enospc_ends_conversions_with_one_code_and_no_output() {
     needs!("mount");
     let lab = lab();
     let load = lab.file("a.load", load_text(&conflicting(60_000, 32_768, 16, 0)));
@@ -180,7 +180,7 @@ fn a_full_disk_ends_every_conversion_with_the_same_code_and_leaves_nothing() {
 }
 
 #[test]
-fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
+fn enospc_after_the_run_loses_no_record() {
     needs!("mkfs.ext4");
     // Enough for the log, not for its conversion beside it.
     let (ended, out, (lab, _disk, _mounted)) = with_room_for(1200);
@@ -190,7 +190,7 @@ fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
 }
 
 #[test]
-fn a_result_that_could_not_be_converted_is_finished_when_there_is_room() {
+fn unconverted_result_is_completed_once_there_is_space() {
     needs!("mount");
     let lab = lab();
     let dir = lab.path("small");
@@ -238,7 +238,7 @@ fn is_unconverted(lab: &Lab, ended: &Ended, out: &Path, requests: u64) {
 }
 
 #[test]
-fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
+fn shrunk_device_fails_requests_beyond_its_end() {
     needs!("truncate");
     let image = Image::random(16);
     let device = LoopDevice::on(&image.path(), &[]);
@@ -273,7 +273,7 @@ fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
 }
 
 #[test]
-fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
+fn device_stall_shows_in_latency_of_requests_due_meanwhile() {
     needs!("mkfs.xfs", "fsfreeze");
     let lower = LoopDevice::of(Image::sparse(320), &[]);
     tool("mkfs.xfs", &["-q", "-K", lower.text()]);

@@ -60,7 +60,7 @@ fn ext4(mebibytes: u64) -> (LoopDevice, Mounted) {
 }
 
 #[test]
-fn files_with_holes_and_unwritten_extents_are_filled() {
+fn fills_holes_and_unwritten_extents() {
     needs!("mkfs.ext4", "fallocate");
     let lab = lab();
     let (_device, mounted) = ext4(192);
@@ -81,7 +81,7 @@ fn files_with_holes_and_unwritten_extents_are_filled() {
 }
 
 #[test]
-fn loop_devices_are_filled_down_to_their_image() {
+fn filling_a_loop_device_fills_its_image() {
     needs!();
     for is_direct in [true, false] {
         let lab = lab();
@@ -109,7 +109,7 @@ fn loop_devices_are_filled_down_to_their_image() {
 }
 
 #[test]
-fn a_partition_of_a_loop_device_is_answered_for_by_the_image() {
+fn filling_a_loop_partition_fills_its_image() {
     needs!("addpart", "delpart");
     let lab = lab();
     let image = lab.path("image");
@@ -122,7 +122,7 @@ fn a_partition_of_a_loop_device_is_answered_for_by_the_image() {
 }
 
 #[test]
-fn a_device_that_compresses_stores_all_of_it() {
+fn fill_data_is_incompressible_on_zram() {
     needs!();
     let Some(zram) = Zram::new(32) else {
         return iosonar_testkit::skip("zram", "this kernel has no zram");
@@ -141,7 +141,7 @@ fn a_device_that_compresses_stores_all_of_it() {
 }
 
 #[test]
-fn a_mounted_device_is_refused_also_with_destroy() {
+fn rejects_mounted_device_even_with_destroy() {
     needs!("mkfs.ext4");
     let lab = lab();
     let (device, mounted) = ext4(16);
@@ -155,7 +155,7 @@ fn a_mounted_device_is_refused_also_with_destroy() {
 }
 
 #[test]
-fn a_file_system_without_room_ends_it() {
+fn enospc_ends_the_fill() {
     needs!("mkfs.ext4");
     let lab = lab();
     let (_device, mounted) = ext4(32);
@@ -174,7 +174,7 @@ fn a_file_system_without_room_ends_it() {
 }
 
 #[test]
-fn where_direct_io_is_missing_the_page_cache_serves() {
+fn falls_back_to_page_cache_without_direct_io() {
     needs!();
     let lab = lab();
     let memory = Mounted::ramfs();
@@ -190,7 +190,7 @@ fn where_direct_io_is_missing_the_page_cache_serves() {
 }
 
 #[test]
-fn ctrl_c_ends_it_and_says_what_was_filled() {
+fn sigint_stops_fill_and_reports_filled_bytes() {
     needs!();
     let lab = lab();
     let device = LoopDevice::of(Image::sparse(1024), &[]);

@@ -39,7 +39,7 @@ fn recorded_database(lab: &Lab, journal: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
+fn replays_database_flushes_in_their_original_places() {
     needs!("mkfs.ext4", "python3");
     for (journal, engine) in [("wal", "uring"), ("delete", "aio"), ("delete", "threads")] {
         let lab = lab();
@@ -167,7 +167,7 @@ impl Stacked {
 /// The kernel joins flushes that wait at the same time: each of them still ends when its own thread resumes. fio's times include the way
 /// back to the thread, some 20 us of each flush, which no event of the block layer shows: the flushes here take a hundred times as long.
 #[test]
-fn flushes_of_one_and_of_many_threads_take_as_long_as_fio_has_seen() {
+fn flush_latencies_agree_with_fio() {
     needs!("fio", "mkfs.ext4");
     let lab = lab();
     let stacked = Stacked::of(3);

@@ -13,7 +13,7 @@ fn small() -> (LoopDevice, Mounted) {
 }
 
 #[test]
-fn a_mapped_file_on_a_full_disk_fails_its_requests_and_ends_in_order() {
+fn enospc_fails_mapped_requests_and_ends_cleanly() {
     needs!("mkfs.ext4");
     let lab = lab();
     let (_device, mounted) = small();
@@ -30,7 +30,7 @@ fn a_mapped_file_on_a_full_disk_fails_its_requests_and_ends_in_order() {
 }
 
 #[test]
-fn mapped_files_of_a_matrix_and_of_iozone_leave_nothing_on_a_full_disk() {
+fn mapped_files_leave_nothing_after_enospc() {
     needs!("mkfs.ext4");
     let lab = lab();
     let (_device, mounted) = small();
@@ -49,7 +49,7 @@ fn mapped_files_of_a_matrix_and_of_iozone_leave_nothing_on_a_full_disk() {
 }
 
 #[test]
-fn a_mapped_file_that_became_shorter_fails_its_reads() {
+fn truncated_mapped_file_fails_its_reads() {
     needs!();
     let lab = lab();
     let path = lab.file("t", vec![7; 4 << 20]);

@@ -13,7 +13,7 @@ fn comes_to(told: bool, id: &str, mut judged: impl FnMut() -> Judged) {
 
 /// E6: of two jobs with equal work one finishes long before the other; a run that ends by its time has no such tail.
 #[test]
-fn a_job_that_goes_on_alone_is_told() {
+fn reports_straggler_job() {
     needs!();
     let lab = lab();
     let (device, memory) = (LoopDevice::random(32), Mounted::tmpfs());
@@ -27,7 +27,7 @@ fn a_job_that_goes_on_alone_is_told() {
 
 /// G4: a program that stands still for 4 ms of 6 wakes up late, and requests bunch; else, waiting without sleep keeps the timetable.
 #[test]
-fn a_timer_that_wakes_late_is_told() {
+fn reports_late_timer() {
     needs!();
     let lab = lab();
     full(&lab, "f", 32);
@@ -48,7 +48,7 @@ fn a_timer_that_wakes_late_is_told() {
 
 /// G2: on memory a thread has no idle time; a device makes it wait.
 #[test]
-fn a_thread_that_is_the_limit_is_told() {
+fn reports_generator_bound_thread() {
     needs!();
     let lab = lab();
     let zram = or_skip!(Zram::new(64).ok_or("zram cannot be had".to_string()));
@@ -63,7 +63,7 @@ fn a_thread_that_is_the_limit_is_told() {
 
 /// G5: four programs compete for the run's CPU. A run that never waits for a device needs its CPU all the time.
 #[test]
-fn others_on_the_cpu_of_a_run_are_told() {
+fn reports_cpu_contention() {
     needs!("taskset");
     let lab = lab();
     full(&lab, "f", 16);
@@ -82,7 +82,7 @@ fn others_on_the_cpu_of_a_run_are_told() {
 
 /// G9: verification reads belong to no load.
 #[test]
-fn data_that_is_checked_during_a_run_is_told() {
+fn reports_cost_of_inline_verification() {
     needs!();
     let lab = lab();
     full(&lab, "f", 16);

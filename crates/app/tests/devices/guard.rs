@@ -33,7 +33,7 @@ pub fn assert_says(ended: &Ended, words: &str) {
 }
 
 #[test]
-fn mounted_devices_and_their_disks_are_refused() {
+fn rejects_mounted_devices_and_their_disks() {
     needs!("mkfs.ext4", "addpart", "delpart");
     let image = Image::random(64);
     let disk = LoopDevice::on(&image.path(), &[]);
@@ -68,7 +68,7 @@ fn mounted_devices_and_their_disks_are_refused() {
 }
 
 #[test]
-fn swap_and_files_under_loop_devices_are_refused() {
+fn rejects_swap_and_files_under_loop_devices() {
     needs!("mkswap", "swapon", "swapoff");
     let image = Image::random(8);
     let device = LoopDevice::on(&image.path(), &[]);
@@ -79,7 +79,7 @@ fn swap_and_files_under_loop_devices_are_refused() {
 }
 
 #[test]
-fn a_device_needs_the_word_and_is_told_what_is_on_it() {
+fn device_needs_destroy_and_refusal_names_its_content() {
     needs!("mkfs.ext4");
     let device = LoopDevice::random(16);
     tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", "-L", "precious", device.text()]);
@@ -111,7 +111,7 @@ fn a_device_needs_the_word_and_is_told_what_is_on_it() {
 }
 
 #[test]
-fn one_run_keeps_another_from_its_device() {
+fn run_locks_its_device_against_others() {
     needs!();
     let image = Image::random(8);
     let device = LoopDevice::on(&image.path(), &[]);
@@ -213,7 +213,7 @@ fn make((program, arguments, input): Maker, device: &LoopDevice) {
 }
 
 #[test]
-fn every_kind_of_content_is_named_and_needs_the_word() {
+fn names_every_kind_of_content_and_needs_destroy() {
     needs!(
         "mkfs.xfs",
         "mkfs.ext4",
@@ -234,7 +234,7 @@ fn every_kind_of_content_is_named_and_needs_the_word() {
 
 /// Members of arrays and pools whose tools need a driver that this kernel may lack.
 #[test]
-fn members_without_their_driver_are_named_and_need_the_word() {
+fn names_members_without_driver_and_needs_destroy() {
     needs!();
     let members = [
         (Signature::MdMember, "linux_raid_member (part of a RAID or of a volume group) \"lab:0\" (UUID "),
@@ -248,7 +248,7 @@ fn members_without_their_driver_are_named_and_need_the_word() {
 }
 
 #[test]
-fn a_damaged_signature_is_named_as_such() {
+fn names_damaged_signature_as_such() {
     needs!("pvcreate");
     let device = LoopDevice::of(Image::sparse(64), &[]);
     make(MADE[7].0, &device);
@@ -263,7 +263,7 @@ fn a_damaged_signature_is_named_as_such() {
 }
 
 #[test]
-fn all_signatures_on_a_device_are_named() {
+fn names_all_signatures_on_a_device() {
     needs!("mkswap", "sfdisk", "mkfs.ext4");
     // mkswap leaves a partition table alone.
     let device = LoopDevice::of(Image::sparse(64), &[]);
@@ -282,7 +282,7 @@ fn all_signatures_on_a_device_are_named() {
 }
 
 #[test]
-fn odd_contents_are_no_trouble() {
+fn unusual_content_does_not_break_the_guard() {
     needs!();
     let lab = lab();
     lab.file("load", load_text(&conflicting(20, 2048, 16, 0)));
@@ -313,7 +313,7 @@ fn replay_hidden(hide: &str, target: &Path) -> (Ended, bool) {
 }
 
 #[test]
-fn without_what_the_guard_needs_nothing_is_written() {
+fn writes_nothing_without_guard_sources() {
     needs!("mkfs.ext4", "unshare");
     let image = Image::random(16);
     let device = LoopDevice::on(&image.path(), &[]);
@@ -341,7 +341,7 @@ fn without_what_the_guard_needs_nothing_is_written() {
 }
 
 #[test]
-fn a_loop_device_that_nobody_can_ask_forbids_files_that_may_be_below_it() {
+fn unqueryable_loop_device_forbids_possible_backing_files() {
     needs!("mkfs.ext4", "unshare");
     let (image, other, free) = (Image::random(16), Image::sparse(0), Image::random(8));
     let device = LoopDevice::on(&image.path(), &[]);
@@ -366,7 +366,7 @@ fn a_loop_device_that_nobody_can_ask_forbids_files_that_may_be_below_it() {
 }
 
 #[test]
-fn in_a_container_with_sysfs_read_only_a_file_is_written() {
+fn writes_files_in_container_with_read_only_sysfs() {
     needs!("unshare");
     let image = Image::random(8);
     let before = hash(&image.path());
@@ -376,7 +376,7 @@ fn in_a_container_with_sysfs_read_only_a_file_is_written() {
 }
 
 #[test]
-fn a_device_in_place_of_a_plan_or_an_input_is_not_read() {
+fn refuses_devices_as_plans_or_inputs() {
     needs!();
     let device = LoopDevice::random(8);
     let lab = lab();
@@ -394,7 +394,7 @@ fn a_device_in_place_of_a_plan_or_an_input_is_not_read() {
 }
 
 #[test]
-fn a_pipe_that_has_no_room_is_refused() {
+fn rejects_pipe_input_larger_than_free_space() {
     needs!("unshare");
     let lab = lab();
     std::fs::create_dir(lab.path("tmp")).unwrap();

@@ -20,7 +20,7 @@ fn expect(told: (String, String), level: &str, part: &str) {
 }
 
 #[test]
-fn a_second_run_on_a_fill_is_told() {
+fn reports_second_run_since_fill() {
     let lab = lab();
     full(&lab, "f", 16);
     expect(written(&lab, "f"), "ok", "No earlier run is known");
@@ -49,7 +49,7 @@ fn a_second_run_on_a_fill_is_told() {
 }
 
 #[test]
-fn where_blocks_move_a_second_run_is_a_caution_before_it_starts() {
+fn second_run_is_a_caution_where_blocks_move() {
     needs!("mkfs.btrfs");
     let lab = lab();
     let device = LoopDevice::of(Image::random(256), &[]);
@@ -77,7 +77,7 @@ fn where_blocks_move_a_second_run_is_a_caution_before_it_starts() {
 }
 
 #[test]
-fn devices_are_known_until_they_are_attached_again() {
+fn device_history_ends_with_reattachment() {
     needs!();
     let lab = lab();
     let image = Image::random(32);
@@ -94,7 +94,7 @@ fn devices_are_known_until_they_are_attached_again() {
 }
 
 #[test]
-fn a_run_that_was_stopped_has_written_too() {
+fn stopped_run_counts_as_having_written() {
     let lab = lab();
     full(&lab, "f", 16);
     let words = "run -t f --rw write --bs 64k --rate-iops 50 --runtime 60 --time-based --no-progress --start-delay 0 -o stopped";
@@ -112,7 +112,7 @@ fn a_run_that_was_stopped_has_written_too() {
 }
 
 #[test]
-fn a_ledger_that_cannot_be_used_is_unknown_and_costs_no_run() {
+fn unusable_ledger_is_unknown_and_fails_no_run() {
     let lab = lab();
     full(&lab, "f", 16);
     let with = |ledger: &Path| {
@@ -133,7 +133,7 @@ fn a_ledger_that_cannot_be_used_is_unknown_and_costs_no_run() {
 }
 
 #[test]
-fn runs_at_the_same_time_all_leave_their_lines() {
+fn concurrent_runs_all_append_their_entries() {
     let lab = lab();
     let start = |number: usize| {
         full(&lab, &format!("f{number}"), 4);
@@ -161,7 +161,7 @@ fn grown_in_turns(directory: &Path, pieces: u64, bytes: u64) {
 }
 
 #[test]
-fn a_file_in_many_pieces_is_told() {
+fn reports_fragmented_file() {
     needs!("mkfs.xfs", "fallocate");
     let lab = lab();
     let device = LoopDevice::of(Image::random(400), &[]);
@@ -188,7 +188,7 @@ fn a_file_in_many_pieces_is_told() {
 }
 
 #[test]
-fn a_file_that_an_overlay_copies_is_told_with_both_devices() {
+fn reports_overlay_copy_up_with_both_devices() {
     needs!("mkfs.ext4");
     let lab = lab();
     let file_system = || {

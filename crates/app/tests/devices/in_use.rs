@@ -121,7 +121,7 @@ const WAYS: [Way; 29] = [
 ];
 
 #[test]
-fn every_way_of_being_in_use_is_refused_with_its_reason() {
+fn rejects_every_kind_of_use_with_its_reason() {
     needs!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap", "swapon", "unshare", "addpart", "delpart");
     for Way { name, reason, make } in WAYS {
         let Some(situation) = make() else {
@@ -157,7 +157,7 @@ fn assert_free(target: &Path, name: &str) {
 }
 
 #[test]
-fn the_page_on_safety_lists_every_way_with_its_reason() {
+fn safety_page_lists_every_kind_of_use() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/safety.md");
     let page = std::fs::read_to_string(page).unwrap();
     let ways = WAYS.iter().map(|way| (way.name, way.reason));
@@ -462,7 +462,7 @@ fn run_on_a_partition() -> Option<Situation> {
 }
 
 #[test]
-fn two_targets_of_one_run_must_not_reach_the_same_blocks() {
+fn rejects_two_targets_sharing_blocks() {
     needs!("addpart", "delpart");
     let (disk, situation) = on_disk();
     let lab = lab();
@@ -484,7 +484,7 @@ fn two_targets_of_one_run_must_not_reach_the_same_blocks() {
 
 /// The way from a file to the device that holds its file system is no way to write: only the file is written.
 #[test]
-fn a_free_file_on_a_mounted_device_is_no_use_of_the_device() {
+fn writing_an_unused_file_on_mounted_device_is_allowed() {
     needs!("mkfs.ext4");
     let device = LoopDevice::of(Image::sparse(32), &[]);
     mkfs(&[], device.path());

@@ -20,7 +20,7 @@ fn file_system(kind: &str, mib: u64) -> (LoopDevice, Mounted) {
 
 /// The same matrix on three file systems, through the page cache and around it: each cell has a figure, and the written data is read back.
 #[test]
-fn the_same_matrix_on_three_file_systems() {
+fn runs_the_same_matrix_on_three_file_systems() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
     for kind in ["xfs", "ext4", "btrfs"] {
         let (_device, mounted) = file_system(kind, 320);
@@ -46,7 +46,7 @@ fn the_same_matrix_on_three_file_systems() {
 
 /// Acceptance 30: sizes that fit have a figure, others a blank cell and a reason.
 #[test]
-fn a_full_file_system_is_said_and_its_cell_is_blank() {
+fn reports_enospc_and_leaves_cell_blank() {
     needs!("mkfs.ext4");
     let (_device, mounted) = file_system("ext4", 32);
     let lab = lab();
@@ -123,7 +123,7 @@ fn cached_before_evictions(lab: &Lab, archive: &str) -> Vec<u64> {
 /// `-U`: each test finds its file system mounted again, so that a read begins with nothing in the page cache. By the device, and by
 /// a table of file systems.
 #[test]
-fn file_systems_are_mounted_again_before_each_test() {
+fn remounts_file_system_before_each_test() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs", "umount", "mount");
     for kind in ["xfs", "ext4", "btrfs"] {
         let (device, mounted) = file_system(kind, 320);
@@ -170,7 +170,7 @@ fn a_file_system_in_use_is_not_unmounted() {
 /// `-U` does not unmount a file system that it could not mount again as it was: a bind mount, the root file system, or one whose
 /// line in the table of file systems names another.
 #[test]
-fn what_cannot_be_mounted_again_as_it_was_stays_mounted() {
+fn keeps_mounts_that_cannot_be_restored() {
     needs!("mkfs.ext4", "umount", "mount");
     let (_device, mounted) = file_system("ext4", 32);
     std::fs::create_dir(mounted.path().join("part")).unwrap();

@@ -136,7 +136,7 @@ fn clean_on(engine: &str, policy: &str, strong: u8, lines: &[Line], mebibytes: u
 }
 
 #[test]
-fn conflicts_never_meet_in_the_kernel() {
+fn conflicting_requests_never_overlap_in_the_kernel() {
     needs!();
     let lines = conflicting(6000, 4096, 64, 20_000);
     for strong in 0..=2 {
@@ -154,7 +154,7 @@ fn conflicts_never_meet_in_the_kernel() {
 }
 
 #[test]
-fn requests_that_the_kernel_splits_are_still_one() {
+fn requests_split_by_the_kernel_stay_one_record() {
     needs!();
     // Up to 4 MiB: several bios where the pages of the buffer lie apart, and each is split at 1280 KiB.
     for engine in ["uring", "aio", "threads"] {
@@ -163,7 +163,7 @@ fn requests_that_the_kernel_splits_are_still_one() {
 }
 
 #[test]
-fn a_recorded_load_is_clean_in_the_kernel() {
+fn recorded_load_has_no_overlaps_in_the_kernel() {
     needs!();
     // The busiest seconds of the database.
     let is_busy = |l: &Line| (30..42).contains(&(l.time / 1_000_000_000));
@@ -229,19 +229,19 @@ fn killed_on(engine: &str, lines: &[Line], options: &str, after_ms: u64) {
 }
 
 #[test]
-fn a_killed_run_has_what_the_kernel_had_a_second_before() {
+fn killed_run_has_records_up_to_its_last_second() {
     needs!();
     killed(&conflicting(20_000, 65_536, 64, 1_000_000), "", 3000);
 }
 
 #[test]
-fn a_killed_run_without_a_pause_has_it_too() {
+fn killed_asap_run_has_records_up_to_its_last_second() {
     needs!();
     killed(&conflicting(200_000, 100_000, 32, 0), "--asap --depth 32", 1500);
 }
 
 #[test]
-fn ctrl_c_drains_and_keeps_everything() {
+fn sigint_drains_requests_and_keeps_records() {
     needs!();
     for engine in ["uring", "aio", "threads"] {
         ctrl_c_drains(engine);

@@ -31,7 +31,7 @@ fn limited(per_second: u32, args: &str) -> Result<(Lab, Value), String> {
 }
 
 #[test]
-fn a_limit_of_the_kernel_is_found() {
+fn finds_a_kernel_rate_limit() {
     needs!();
     for limit in [400, 1500] {
         // An explicit start keeps the test short.
@@ -42,7 +42,7 @@ fn a_limit_of_the_kernel_is_found() {
 }
 
 #[test]
-fn a_search_finds_a_limit_of_the_kernel_by_itself() {
+fn search_finds_kernel_rate_limit_automatically() {
     needs!();
     let (_lab, told) = or_skip!(limited(400, "--from 20 --duration 5s"));
     let ramps = told["ramps"].as_array().unwrap();
@@ -54,7 +54,7 @@ fn a_search_finds_a_limit_of_the_kernel_by_itself() {
 }
 
 #[test]
-fn a_ramp_ends_early_once_it_is_clear_that_the_target_cannot_follow() {
+fn ramp_ends_early_once_target_is_overloaded() {
     needs!();
     let (lab, _) = or_skip!(limited(400, "--from 200 --to 4000 --duration 14s"));
     let info = run_info(&lab.path("k/ramp"));

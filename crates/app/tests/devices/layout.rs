@@ -333,7 +333,7 @@ fn maps_on_btrfs_agree_with_filefrag_and_addresses_are_logical() {
 
 /// Pieces written from the end of a file to its start lie in as many places, however well they compress.
 #[test]
-fn pieces_of_a_compressed_file_that_cannot_follow_each_other_are_fragments() {
+fn noncontiguous_compressed_extents_are_fragments() {
     needs!("mkfs.btrfs", "btrfs");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.btrfs", "-q"]));
     let path = volume.path("packed");
@@ -353,7 +353,7 @@ fn pieces_of_a_compressed_file_that_cannot_follow_each_other_are_fragments() {
 
 /// A file of an overlay has no pages: those of the file below count.
 #[test]
-fn a_file_that_is_cached_below_an_overlay_is_cached_and_dirty_pages_stay() {
+fn overlay_file_shows_cache_state_of_lower_file() {
     needs!("mkfs.ext4");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.ext4", "-q"]));
     let [lower, upper, work] = ["l", "u", "w"].map(|name| volume.path(name));
@@ -375,7 +375,7 @@ fn a_file_that_is_cached_below_an_overlay_is_cached_and_dirty_pages_stay() {
 
 /// 34: every block is a fragment.
 #[test]
-fn direct_writers_in_turn_fragment_a_file_on_xfs() {
+fn alternating_direct_writers_fragment_xfs_files() {
     needs!("mkfs.xfs");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.xfs", "-q"]));
     for path in round_robin(&lab, &volume, 1024) {
@@ -401,7 +401,7 @@ fn written_after(lab: &Lab, path: &Path, steps: &str) -> Ended {
 }
 
 #[test]
-fn an_extent_size_hint_is_set_on_xfs_before_data_and_refused_elsewhere() {
+fn extent_size_hint_works_only_on_xfs_before_data() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs", "xfs_io");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.xfs", "-q"]));
     let path = volume.path("f");
@@ -427,7 +427,7 @@ fn an_extent_size_hint_is_set_on_xfs_before_data_and_refused_elsewhere() {
 
 /// 38: blocks that XFS has allocated beyond the end of an open file are no data.
 #[test]
-fn preallocation_of_an_open_file_is_reported_apart() {
+fn reports_preallocation_of_open_file_separately() {
     needs!("mkfs.xfs", "xfs_bmap", "filefrag");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.xfs", "-q"]));
     let path = volume.path("open");
@@ -454,7 +454,7 @@ fn write_anew(path: &Path, length: usize) {
 
 /// 39: unallocated blocks have no address, and none is invented.
 #[test]
-fn what_has_no_blocks_yet_has_no_address() {
+fn delalloc_extents_have_no_address() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
     let lab = lab();
     for mkfs in [&["mkfs.xfs", "-q"][..], &["mkfs.ext4", "-q"], &["mkfs.btrfs", "-q"]] {
@@ -484,7 +484,7 @@ fn what_has_no_blocks_yet_has_no_address() {
 
 /// 40
 #[test]
-fn tmpfs_has_no_maps_and_keeps_everything_in_memory() {
+fn tmpfs_has_no_maps_and_is_all_in_memory() {
     needs!();
     let (lab, mounted) = (lab(), Mounted::tmpfs());
     let path = mounted.path().join("f");
@@ -509,7 +509,7 @@ pub fn as_nobody(program: &Path, args: &[&str]) -> Ended {
 
 /// 42
 #[test]
-fn others_are_not_told_what_is_cached() {
+fn cache_state_is_unknown_to_other_users() {
     needs!("mkfs.xfs");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.xfs", "-q"]));
     for directory in [lab.path(""), volume.path("")] {
@@ -545,7 +545,7 @@ fn others_are_not_told_what_is_cached() {
 }
 
 #[test]
-fn eviction_flushes_verifies_and_names_what_keeps_pages() {
+fn eviction_flushes_verifies_and_names_causes_of_remaining_pages() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs", "python3");
     let lab = lab();
     for mkfs in [&["mkfs.xfs", "-q"][..], &["mkfs.ext4", "-q"], &["mkfs.btrfs", "-q"]] {

@@ -135,7 +135,7 @@ fn free_space_of_ext4_agrees_with_fsmap_and_e2freefrag() {
 }
 
 #[test]
-fn users_other_than_root_see_free_space() {
+fn non_root_users_see_free_space() {
     needs!("mkfs.xfs", "mkfs.ext4");
     let lab = lab();
     std::fs::set_permissions(lab.path(""), Permissions::from_mode(0o755)).unwrap();
@@ -153,7 +153,7 @@ fn users_other_than_root_see_free_space() {
 }
 
 #[test]
-fn what_does_not_report_free_space_says_so() {
+fn rejects_file_systems_without_free_space_report() {
     needs!("mkfs.btrfs");
     let (lab, memory) = (lab(), Mounted::tmpfs());
     let volume = Volume::new(&["mkfs.btrfs", "-q"]);

@@ -99,20 +99,20 @@ fn random_reads_of_a_fragmented_file(mkfs: &[&str]) {
 }
 
 #[test]
-fn latencies_by_place_on_xfs() {
+fn reports_latencies_by_location_on_xfs() {
     needs!("mkfs.xfs");
     random_reads_of_a_fragmented_file(&["mkfs.xfs", "-q", "-f"]);
 }
 
 #[test]
-fn latencies_by_place_on_btrfs() {
+fn reports_latencies_by_location_on_btrfs() {
     needs!("mkfs.btrfs");
     random_reads_of_a_fragmented_file(&["mkfs.btrfs", "-q", "-f"]);
 }
 
 /// Files that the plan deletes have a map; requests before a file was created again are apart; devices have no map.
 #[test]
-fn maps_are_kept_of_files_that_are_deleted_and_not_of_devices() {
+fn keeps_maps_of_deleted_files_but_not_of_devices() {
     needs!("mkfs.xfs");
     let volume = Volume::new(&["mkfs.xfs", "-q", "-f"]);
     let lab = lab();
@@ -144,7 +144,7 @@ fn maps_are_kept_of_files_that_are_deleted_and_not_of_devices() {
 
 /// Each process keeps the map of its file; the one result has them, and samples of the machine.
 #[test]
-fn maps_and_samples_of_several_processes_are_in_one_result() {
+fn one_result_has_maps_and_samples_of_all_processes() {
     needs!("mkfs.xfs");
     let volume = Volume::new(&["mkfs.xfs", "-q", "-f"]);
     let lab = lab();

@@ -40,7 +40,7 @@ fn left(lab: &Lab) -> Vec<String> {
 
 /// 35, 43: the recipe with 16 holes, each method on a new file system.
 #[test]
-fn small_requests_fill_holes_and_large_ones_pass_over_them() {
+fn small_requests_fill_holes_and_large_ones_skip_them() {
     needs!("mkfs.xfs");
     let lab = lab();
     let methods = "xfs_mkfile,buffered+64k,fallocate+buffered+64k,direct+256k+extsize=16m";
@@ -85,7 +85,7 @@ fn small_requests_fill_holes_and_large_ones_pass_over_them() {
 
 /// 32: an empty file system gives each method one fragment. 45: direct writers in one directory take turns in its free space.
 #[test]
-fn writers_in_one_directory_share_free_space_and_others_do_not() {
+fn writers_in_one_directory_interleave_allocations() {
     needs!("mkfs.xfs");
     let lab = lab();
     let methods =
@@ -112,7 +112,7 @@ fn writers_in_one_directory_share_free_space_and_others_do_not() {
 
 /// Every method, on each file system that supports it.
 #[test]
-fn each_way_makes_a_file_of_the_right_size() {
+fn every_method_creates_the_right_size() {
     needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
     let lab = lab();
     let methods = "xfs_mkfile-p,xfs_mkfile-n,truncate+direct+64k+random,truncate+buffered+64k+reverse,fallocate+direct+64k+random,\
@@ -145,7 +145,7 @@ fn each_way_makes_a_file_of_the_right_size() {
 
 /// 47: SIGTERM cleans up by itself; after SIGKILL the next run removes the remains.
 #[test]
-fn nothing_stays_after_a_signal() {
+fn signal_leaves_no_files() {
     needs!("mkfs.xfs");
     let lab = lab();
     let start = |name: &str| {
@@ -181,7 +181,7 @@ fn nothing_stays_after_a_signal() {
 
 /// Directories, images and loop devices of others stay, whatever their names are, and prevent no run.
 #[test]
-fn scratch_directories_of_others_stay() {
+fn keeps_foreign_scratch_directories() {
     needs!("mkfs.ext4", "losetup");
     let lab = lab();
     for dir in [".iosonar-scratch-notes", ".iosonar-scratch-7-0", "other/.iosonar-scratch-vm", "here"] {
@@ -207,7 +207,7 @@ fn scratch_directories_of_others_stay() {
 
 /// Options of mkfs that name another device: mkfs would format it, too.
 #[test]
-fn mkfs_options_that_name_another_device_are_refused() {
+fn rejects_mkfs_options_naming_another_device() {
     needs!("mkfs.btrfs", "mkfs.xfs", "mkfs.ext4");
     let (lab, other) = (lab(), LoopDevice::random(16));
     let before = other.bytes();

@@ -20,7 +20,7 @@ fn no_output_option_of_any_command_touches_a_device_an_image_an_input_or_a_targe
 }
 
 #[test]
-fn no_command_changes_what_others_have_made() {
+fn no_command_changes_foreign_things() {
     needs!("mkfs.ext4", "bash");
     laboratory("foreign.sh", "times nothing of others changed, 0 failures");
 }

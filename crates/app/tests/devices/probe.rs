@@ -36,7 +36,7 @@ fn image(device: &LoopDevice) -> PathBuf {
 }
 
 #[test]
-fn a_loop_device_through_the_page_cache_answers_faster_a_second_time_and_one_without_does_not() {
+fn only_buffered_loop_device_rereads_faster() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(64);
@@ -63,7 +63,7 @@ fn a_loop_device_through_the_page_cache_answers_faster_a_second_time_and_one_wit
 }
 
 #[test]
-fn blocks_that_are_stored_nowhere_come_faster_and_zeros_that_were_written_do_not() {
+fn unmapped_blocks_read_faster_but_written_zeros_do_not() {
     needs!("blkdiscard", "mkfs.xfs");
     let lab = lab();
     // Two stacked loop devices: the way to the data is twice as long.
@@ -88,7 +88,7 @@ fn blocks_that_are_stored_nowhere_come_faster_and_zeros_that_were_written_do_not
 }
 
 #[test]
-fn long_direct_runs_of_devices_are_probed_and_others_where_somebody_says_so() {
+fn probes_long_direct_device_runs_or_on_request() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(16);
@@ -131,7 +131,7 @@ fn long_direct_runs_of_devices_are_probed_and_others_where_somebody_says_so() {
 }
 
 #[test]
-fn a_target_is_probed_when_it_is_examined() {
+fn doctor_probes_the_target() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(16);

@@ -50,7 +50,7 @@ fn want(records: &[Record]) -> Value {
 }
 
 #[test]
-fn pandas_polars_and_duckdb_agree_with_us() {
+fn pandas_polars_and_duckdb_read_the_same_values() {
     needs!();
     let python = or_skip!(readers());
     let device = LoopDevice::random(16);

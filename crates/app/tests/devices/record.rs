@@ -87,7 +87,7 @@ fn static_part(demand: &Value) -> Value {
 
 // Done when 1
 #[test]
-fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
+fn record_replay_record_finds_every_request() {
     needs!("mkfs.ext4", "dd", "sync");
     let (lab, device) = (lab(), LoopDevice::of(Image::sparse(64), &[]));
     or_skip!(check_kernel(&lab, &device));
@@ -147,7 +147,7 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
 
 /// io_uring first tries a request without waiting, and the queue of a loop device does not take these at once.
 #[test]
-fn large_requests_that_the_kernel_tries_twice_are_recorded_once() {
+fn records_large_retried_requests_once() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(64));
     or_skip!(check_kernel(&lab, &device));
@@ -177,7 +177,7 @@ fn large_requests_that_the_kernel_tries_twice_are_recorded_once() {
 
 // Done when 4
 #[test]
-fn a_killed_recorder_leaves_a_readable_recording_and_after_a_cleanup_nothing_in_the_kernel() {
+fn killed_recorder_leaves_readable_recording_and_is_cleaned_up() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(16));
     or_skip!(check_kernel(&lab, &device));
@@ -208,7 +208,7 @@ fn a_killed_recorder_leaves_a_readable_recording_and_after_a_cleanup_nothing_in_
 }
 
 #[test]
-fn a_device_that_goes_while_it_is_recorded_is_told_and_noted() {
+fn reports_and_notes_device_removed_while_recording() {
     needs!("dd", "losetup");
     let (lab, device) = (lab(), LoopDevice::random(8));
     or_skip!(check_kernel(&lab, &device));
@@ -231,7 +231,7 @@ fn a_device_that_goes_while_it_is_recorded_is_told_and_noted() {
 }
 
 #[test]
-fn a_second_signal_leaves_nothing_in_the_kernel_and_says_what_to_do() {
+fn second_signal_leaves_no_kernel_state_and_advises() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(8));
     or_skip!(check_kernel(&lab, &device));
@@ -302,7 +302,7 @@ kill $other; wait $other || true
 "#;
 
 #[test]
-fn the_last_recorder_to_leave_unmounts_what_the_first_one_mounted() {
+fn last_recorder_unmounts_file_system_of_the_first() {
     needs!("unshare", "mountpoint");
     let (lab, device) = (lab(), LoopDevice::random(8));
     or_skip!(check_kernel(&lab, &device));
@@ -314,7 +314,7 @@ fn the_last_recorder_to_leave_unmounts_what_the_first_one_mounted() {
 }
 
 #[test]
-fn what_the_buffers_cannot_hold_is_counted_exactly() {
+fn counts_events_lost_to_full_buffers_exactly() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(64));
     or_skip!(check_kernel(&lab, &device));
@@ -344,7 +344,7 @@ fn what_the_buffers_cannot_hold_is_counted_exactly() {
 }
 
 #[test]
-fn latencies_are_those_that_the_kernel_counts() {
+fn latencies_match_kernel_counters() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(32));
     or_skip!(check_kernel(&lab, &device));
@@ -366,7 +366,7 @@ fn latencies_are_those_that_the_kernel_counts() {
 }
 
 #[test]
-fn a_device_without_requests_is_recorded_where_they_are_asked_for() {
+fn records_bio_based_device_at_queue_only() {
     needs!();
     // The kernel creates a new device and returns its number.
     let control = Path::new("/sys/class/zram-control");
@@ -381,7 +381,7 @@ fn a_device_without_requests_is_recorded_where_they_are_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_with_a_remedy() {
+fn rejects_unrecordable_targets_with_remedy() {
     needs!();
     let (lab, device) = (lab(), LoopDevice::of(Image::random(8), &["-P"]));
     let file = lab.target("file", 4096);
@@ -440,7 +440,7 @@ fn seen(lab: &Lab, name: &str) -> (Vec<Seen>, Value) {
 
 /// In a virtual machine: the kernel of this one need not have debugfs.
 #[test]
-fn through_blktraces_interface_the_same_is_seen() {
+fn blktrace_interface_records_the_same() {
     let programs = ["mkfs.ext4", "dd", "sync", "fstrim", "taskset", "blktrace"];
     let mut command = or_skip!(machine(&programs));
     let _turn = turn();
@@ -534,7 +534,7 @@ fn through_blktraces_interface_the_same_is_seen() {
 }
 
 #[test]
-fn a_recorder_of_a_script_says_that_it_ignores_sigint_and_ends_by_sigterm() {
+fn background_recorder_ignores_sigint_and_ends_by_sigterm() {
     needs!();
     let lab = lab();
     let device = LoopDevice::random(8);
@@ -561,7 +561,7 @@ fn a_recorder_of_a_script_says_that_it_ignores_sigint_and_ends_by_sigterm() {
 
 /// No request arrives at the end of a recording: its pictures show that, and do not end with the last request.
 #[test]
-fn the_idle_end_of_a_recording_is_in_its_pictures() {
+fn pictures_include_idle_end_of_recording() {
     needs!("dd");
     let (lab, device) = (lab(), LoopDevice::random(16));
     or_skip!(check_kernel(&lab, &device));

@@ -93,7 +93,7 @@ fn timed(part: &Part, policy: &str, strong: u8, engine: &str) {
 
 /// Busy and quiet, side by side: most of the time each waits for its next request.
 #[test]
-fn parts_of_recorded_loads_replay_in_time() {
+fn replays_parts_of_recorded_loads_on_time() {
     needs!();
     let made = lab();
     let logs = own_load("logs");
@@ -145,20 +145,20 @@ fn whole(name: &str, device: &LoopDevice, size: u64) {
 }
 
 #[test]
-fn all_of_a_database_under_every_policy() {
+fn replays_database_load_under_every_policy() {
     needs!();
     // Larger than the load reaches, so nothing wraps.
     whole("database", &LoopDevice::of(Image::sparse(3 << 10), &[]), 3 << 21);
 }
 
 #[test]
-fn all_of_a_compiler_under_every_policy_wrapped() {
+fn replays_wrapped_compiler_load_under_every_policy() {
     needs!();
     whole("compiler", &LoopDevice::random(256), 256 << 11);
 }
 
 #[test]
-fn made_conflicts_overlap_when_allowed_and_only_then() {
+fn generated_conflicts_overlap_only_when_allowed() {
     needs!();
     let device = LoopDevice::random(16);
     let lines = conflicting(4000, 2048, 64, 0);

@@ -32,7 +32,7 @@ fn ends(lab: &Lab, name: &str) -> BTreeMap<String, (f64, f64)> {
 /// The first sample is not below a script's reading before the run, and the last one not above its reading afterwards. Counters
 /// without other users are equal.
 #[test]
-fn samples_are_what_the_kernel_counts() {
+fn samples_match_kernel_counters() {
     needs!("awk");
     let (device, lab) = (LoopDevice::random(16), lab());
     let words = "--destroy --engine threads --depth 4 --rw randwrite --bs 8k --number-ios 1000 --sample-every 10ms --no-progress";

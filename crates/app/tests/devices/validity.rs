@@ -113,7 +113,7 @@ pub fn full(lab: &Lab, name: &str, mebibytes: u64) {
 }
 
 #[test]
-fn holes_and_extents_that_were_never_written_are_not_read() {
+fn flags_reads_of_holes_and_unwritten_extents() {
     needs!("fallocate");
     let lab = lab();
     std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
@@ -142,7 +142,7 @@ fn holes_and_extents_that_were_never_written_are_not_read() {
 }
 
 #[test]
-fn a_new_file_system_has_discarded_what_was_there() {
+fn new_file_system_leaves_discarded_blocks() {
     needs!("mkfs.ext4");
     let lab = lab();
     // Few inodes and no journal: mkfs zeroes both, and zeros take no space either.
@@ -157,7 +157,7 @@ fn a_new_file_system_has_discarded_what_was_there() {
 }
 
 #[test]
-fn what_is_read_again_comes_from_the_page_cache() {
+fn flags_rereads_from_the_page_cache() {
     let lab = lab();
     full(&lab, "f", 32);
     let read = format!("-t f {READ} --buffered");
@@ -174,7 +174,7 @@ fn what_is_read_again_comes_from_the_page_cache() {
 }
 
 #[test]
-fn what_is_in_the_page_cache_is_told_before_it_is_read() {
+fn reports_cached_data_before_the_run() {
     let lab = lab();
     full(&lab, "f", 32);
     let read = "run -t f --rw randread --bs 64k --no-progress";
@@ -213,7 +213,7 @@ fn what_is_in_the_page_cache_is_told_before_it_is_read() {
 }
 
 #[test]
-fn files_in_memory_and_zram_are_no_devices() {
+fn tmpfs_files_and_zram_are_fake_as_device_results() {
     let lab = lab();
     let tmpfs = Mounted::tmpfs();
     let file = tmpfs.path().join("f");
@@ -232,7 +232,7 @@ fn files_in_memory_and_zram_are_no_devices() {
 }
 
 #[test]
-fn a_loop_device_without_direct_io_reads_its_file_through_the_page_cache() {
+fn flags_loop_device_without_direct_io() {
     let lab = lab();
     let image = Image::random(32);
     let buffered = LoopDevice::buffered(&image.path());
@@ -245,7 +245,7 @@ fn a_loop_device_without_direct_io_reads_its_file_through_the_page_cache() {
 }
 
 #[test]
-fn a_file_system_that_only_pretends_direct_io_is_told() {
+fn reports_emulated_direct_io() {
     needs!("mkfs.ext4");
     let lab = lab();
     for (options, verdict, level) in [("data=journal", "fake", "fail"), ("data=ordered", "care", "ok")] {
@@ -265,7 +265,7 @@ fn a_file_system_that_only_pretends_direct_io_is_told() {
 }
 
 #[test]
-fn what_was_written_and_not_flushed_is_in_memory() {
+fn flags_unflushed_buffered_writes() {
     let _turn = turn();
     let lab = lab();
     full(&lab, "f", 32);
@@ -279,7 +279,7 @@ fn what_was_written_and_not_flushed_is_in_memory() {
 }
 
 #[test]
-fn others_on_the_device_are_told() {
+fn reports_foreign_io_on_the_device() {
     let lab = lab();
     let device = LoopDevice::random(64);
     let read = format!("-t {} --rw randread --bs 16k --size 16m --runtime 2 --time-based", device.text());
@@ -301,7 +301,7 @@ fn others_on_the_device_are_told() {
 
 /// The device has no other user; on the disk below another program reads a file all the time.
 #[test]
-fn a_neighbour_on_the_disk_below_is_told_and_is_not_on_the_device() {
+fn reports_foreign_io_on_underlying_disk() {
     let lab = lab();
     let device = LoopDevice::random(64);
     let neighbours = lab.path("neighbour");
@@ -325,7 +325,7 @@ fn a_neighbour_on_the_disk_below_is_told_and_is_not_on_the_device() {
 }
 
 #[test]
-fn a_file_system_whose_device_nobody_sees_is_not_called_fake() {
+fn file_system_with_hidden_device_is_not_fake() {
     needs!("bindfs");
     let lab = lab();
     std::fs::create_dir_all(lab.path("below")).unwrap();
@@ -340,7 +340,7 @@ fn a_file_system_whose_device_nobody_sees_is_not_called_fake() {
 
 /// Lie 5 of docs/validity.md: cachestat through an overlay reports that nothing is cached. It is not used.
 #[test]
-fn what_an_overlay_reads_from_memory_is_told() {
+fn reports_cached_reads_through_overlay() {
     let lab = lab();
     for name in ["lower", "upper", "work"] {
         std::fs::create_dir(lab.path(name)).unwrap();
@@ -354,7 +354,7 @@ fn what_an_overlay_reads_from_memory_is_told() {
 
 /// Lie 6: mincore reports all of a file as cached to anyone but its owner. It is not used.
 #[test]
-fn a_cold_file_of_another_user_is_not_called_cached() {
+fn cold_file_of_another_user_is_not_reported_cached() {
     needs!("setpriv");
     let lab = lab();
     full(&lab, "f", 16);
@@ -380,7 +380,7 @@ fn btrfs(options: &str) -> (LoopDevice, Mounted) {
 
 /// Lie 7: pages that btrfs copied to compute checksums are no longer in the page cache afterwards.
 #[test]
-fn btrfs_that_copies_to_make_checksums_is_told() {
+fn reports_btrfs_checksum_copies() {
     needs!("mkfs.btrfs");
     let lab = lab();
     for (options, level) in [("rw", "caution"), ("nodatasum", "ok")] {
@@ -396,7 +396,7 @@ fn btrfs_that_copies_to_make_checksums_is_told() {
 
 /// B1: zeros on a file system that compresses take no space; random data takes all of it.
 #[test]
-fn zeros_on_btrfs_that_compresses_are_told() {
+fn reports_zeros_on_compressing_btrfs() {
     needs!("mkfs.btrfs");
     let lab = lab();
     for (options, percent, level) in
@@ -415,7 +415,7 @@ fn zeros_on_btrfs_that_compresses_are_told() {
 
 /// Lie 16: btrfs accepts direct I/O on parts of its sectors, and does it through the page cache.
 #[test]
-fn btrfs_that_caches_what_is_no_whole_sector_is_told() {
+fn reports_btrfs_caching_of_partial_sectors() {
     needs!("mkfs.btrfs");
     let lab = lab();
     let (_device, mounted) = btrfs("nodatasum");
@@ -432,7 +432,7 @@ fn btrfs_that_caches_what_is_no_whole_sector_is_told() {
 
 /// Lie 8: a page that is written in a large folio is counted as the whole folio for the process.
 #[test]
-fn small_overwrites_of_large_folios_are_no_amplification() {
+fn small_overwrites_of_large_folios_show_no_amplification() {
     // Keeps other tests from writing back the pages that must stay in memory.
     let _turn = turn();
     let lab = lab();
@@ -459,7 +459,7 @@ fn small_overwrites_of_large_folios_are_no_amplification() {
 
 /// Lie 9: reading holes fills the page cache, and no device was read.
 #[test]
-fn pages_of_zeros_are_no_bytes_of_a_device() {
+fn reads_of_holes_do_not_count_as_device_reads() {
     let lab = lab();
     std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
     full(&lab, "full", 32);
@@ -470,7 +470,7 @@ fn pages_of_zeros_are_no_bytes_of_a_device() {
 
 /// Lie 12: extents that have no address yet do hold data.
 #[test]
-fn what_was_written_and_has_no_place_yet_is_no_hole() {
+fn delalloc_extents_are_not_holes() {
     let lab = lab();
     std::fs::write(lab.path("new"), vec![7; 16 << 20]).unwrap();
     let judged = Judged::of(&lab, &format!("-t new {READ}"));
@@ -481,7 +481,7 @@ fn what_was_written_and_has_no_place_yet_is_no_hole() {
 
 /// Lie 14: XFS requires larger blocks for direct I/O once a file shares its blocks. Each start asks for each file.
 #[test]
-fn a_file_that_became_a_copy_by_reference_keeps_its_direct_io() {
+fn reflinked_file_keeps_direct_io() {
     needs!("mkfs.xfs");
     let lab = lab();
     let device = LoopDevice::of(Image::sparse(400), &["--direct-io=on"]);
@@ -497,7 +497,7 @@ fn a_file_that_became_a_copy_by_reference_keeps_its_direct_io() {
 }
 
 #[test]
-fn a_file_that_grows_while_it_is_measured_is_told() {
+fn reports_file_growing_during_run() {
     let lab = lab();
     std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
     full(&lab, "full", 32);
@@ -508,7 +508,7 @@ fn a_file_that_grows_while_it_is_measured_is_told() {
 }
 
 #[test]
-fn a_result_beside_the_file_that_is_measured_is_told() {
+fn reports_result_stored_beside_measured_file() {
     let lab = lab();
     full(&lab, "f", 16);
     let read = "-t f --rw randread --bs 512 --number-ios 4000";
@@ -523,7 +523,7 @@ fn a_result_beside_the_file_that_is_measured_is_told() {
 }
 
 #[test]
-fn a_cpu_limit_that_holds_the_generator_up_is_told() {
+fn reports_cpu_limit_of_generator() {
     let group = or_skip!(ControlGroup::of_cpu(10));
     let lab = lab();
     full(&lab, "f", 16);
@@ -537,7 +537,7 @@ fn a_cpu_limit_that_holds_the_generator_up_is_told() {
 }
 
 #[test]
-fn a_limit_of_this_machine_that_was_measured_is_told() {
+fn reports_figure_at_cgroup_io_limit() {
     let (lab, device) = (lab(), LoopDevice::random(64));
     let group = or_skip!(ControlGroup::of_read_bytes(device.name(), 8 << 20));
     let run =
@@ -554,7 +554,7 @@ fn a_limit_of_this_machine_that_was_measured_is_told() {
 const A_MINUTE: &str = "--rw randread --bs 4k --runtime 1m --time-based --rate-iops 100 --no-progress";
 
 #[test]
-fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
+fn long_run_forecast_as_fake_does_not_start() {
     let lab = lab();
     std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
     let refused = lab.run(&format!("run -t sparse {A_MINUTE} -o r"));
@@ -585,7 +585,7 @@ fn a_long_run_that_is_fake_from_the_outset_does_not_start() {
 
 /// Processes detect the same before they start as threads do.
 #[test]
-fn a_run_of_processes_is_looked_at_before_it_starts() {
+fn multi_process_run_is_inspected_before_start() {
     let lab = lab();
     std::fs::File::create(lab.path("sparse")).unwrap().set_len(32 << 20).unwrap();
     full(&lab, "full", 8);
@@ -638,7 +638,7 @@ fn make_dirt(directory: &Path) {
 }
 
 #[test]
-fn what_waits_to_be_written_is_written_back_before_a_run() {
+fn writes_back_dirty_pages_before_run() {
     const SAID: &str = "MiB waited in memory to be written, and were written back in ";
     let _turn = turn();
     let lab = lab();
@@ -691,7 +691,7 @@ fn what_waits_to_be_written_is_written_back_before_a_run() {
 }
 
 #[test]
-fn a_target_is_examined_without_a_run() {
+fn doctor_examines_target_without_a_run() {
     needs!("mkfs.ext4");
     let lab = lab();
     full(&lab, "full", 8);
@@ -730,7 +730,7 @@ fn a_target_is_examined_without_a_run() {
 }
 
 #[test]
-fn what_others_do_is_seen_before_a_run_and_during_it() {
+fn detects_foreign_io_before_and_during_run() {
     needs!("fio");
     let lab = lab();
     let device = LoopDevice::random(32);
@@ -767,7 +767,7 @@ fn what_others_do_is_seen_before_a_run_and_during_it() {
 }
 
 #[test]
-fn matrices_and_other_front_ends_end_with_a_verdict() {
+fn matrix_and_front_ends_print_a_verdict() {
     let lab = lab();
     let memory = Mounted::tmpfs();
     let in_memory = memory.path().join("f").display().to_string();
@@ -800,7 +800,7 @@ fn matrices_and_other_front_ends_end_with_a_verdict() {
 
 /// One of two targets is a hole: the other one is not called fake, and the result names the hole.
 #[test]
-fn a_target_that_makes_the_result_fake_is_named() {
+fn names_the_target_that_makes_the_result_fake() {
     needs!();
     let lab = lab();
     full(&lab, "full", 64);

@@ -30,7 +30,7 @@ fn device_and_backing(mebibytes: u64) -> (LoopDevice, File) {
 
 /// Bytes change in the file below a loop device during the run: each place is reported with its kind.
 #[test]
-fn changes_behind_a_loop_device_are_named() {
+fn reports_changes_below_a_loop_device() {
     needs!();
     let (device, backing) = device_and_backing(8);
     let lab = lab();
@@ -70,7 +70,7 @@ fn changes_behind_a_loop_device_are_named() {
 
 /// Another writer writes beside the run's places, and far from them.
 #[test]
-fn changes_outside_what_the_run_writes_are_phantoms() {
+fn changes_outside_written_ranges_are_phantoms() {
     needs!();
     let (device, backing) = device_and_backing(8);
     let lab = lab();
@@ -102,7 +102,7 @@ fn class_and_place(fault: &Value) -> (String, u64, u64) {
 
 /// Recorded loads on devices with blocks of 512 and 4096 bytes, under every policy: nothing is found.
 #[test]
-fn honest_devices_have_no_faults() {
+fn reports_no_faults_on_honest_devices() {
     needs!();
     for (name, options, policy) in [
         ("logs", "", "push-back"),
@@ -134,7 +134,7 @@ fn honest_devices_have_no_faults() {
 
 /// A device that cannot be written is read, and checks write nothing there.
 #[test]
-fn read_only_devices_are_only_read() {
+fn verification_only_reads_read_only_devices() {
     needs!();
     let device = LoopDevice::of(Image::random(8), &["--direct-io=on", "--read-only"]);
     let lab = lab();
@@ -150,7 +150,7 @@ fn read_only_devices_are_only_read() {
 /// Two partitions share the state of their disk. Each is read through itself, in any order, and changes beside the runs' writes are found
 /// in both.
 #[test]
-fn partitions_of_one_disk_are_each_read_through_themselves() {
+fn reads_each_partition_through_its_own_device() {
     needs!();
     let (disk, backing) = device_and_backing(64);
     let partitions = [disk.partition(1, 1, 16), disk.partition(2, 32, 16)];
@@ -182,7 +182,7 @@ fn partitions_of_one_disk_are_each_read_through_themselves() {
 
 /// An area below a loop device disappears: its edges are found with few reads, and it is one fault.
 #[test]
-fn an_unreadable_area_is_one_fault_and_takes_few_reads() {
+fn unreadable_area_is_one_fault_found_with_few_reads() {
     needs!();
     let (device, backing) = device_and_backing(64);
     let lab = lab();
@@ -217,7 +217,7 @@ fn an_unreadable_area_is_one_fault_and_takes_few_reads() {
 
 /// Many small writes lie in the area: the number of rereads does not grow with theirs.
 #[test]
-fn an_unreadable_area_of_many_writes_is_read_again_as_one() {
+fn rereads_unreadable_area_of_many_writes_as_one() {
     needs!();
     let (device, backing) = device_and_backing(16);
     let lab = lab();

@@ -91,7 +91,7 @@ const MODULES: [&str; 13] = [
 const DISKS: usize = 5;
 
 #[test]
-fn holders_of_every_kind_forbid_in_a_virtual_machine() {
+fn every_kind_of_holder_forbids_writing() {
     let mut command = or_skip!(machine(&PROGRAMS));
     let _turn = turn();
     let lab = lab();

@@ -40,7 +40,7 @@ fn load(region: u64, count: u64, every: u64, flush_every: u64, fua_every: u64) -
 }
 
 #[test]
-fn after_a_loss_of_power_all_that_was_flushed_is_there() {
+fn flushed_data_survives_power_loss() {
     let mut command = or_skip!(machine(&["dmsetup"]));
     let _turn = turn();
     let lab = lab();

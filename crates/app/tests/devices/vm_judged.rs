@@ -53,7 +53,7 @@ const SAYS: [(&str, &str, &str); 18] = [
 ];
 
 #[test]
-fn verdicts_on_other_hardware_in_a_virtual_machine() {
+fn verdicts_are_correct_on_emulated_hardware() {
     let mut command = or_skip!(machine(&PROGRAMS));
     let _turn = turn();
     command.args(MODULES.iter().flat_map(|module| ["-m", module]));

@@ -66,7 +66,7 @@ impl Machine {
 const HUNDREDTH: u64 = 10_000_000;
 
 #[test]
-fn real_faults_are_named_in_a_virtual_machine() {
+fn classifies_real_faults_in_a_virtual_machine() {
     let mut command = or_skip!(machine(&["dmsetup"]));
     let _turn = turn();
     let lab = lab();

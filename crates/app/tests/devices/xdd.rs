@@ -63,7 +63,7 @@ fn a_device_is_written_only_with_destroy() {
 
 // Found by reading: each of these once wrote, or deleted, a file that the user had not named.
 #[test]
-fn nothing_is_written_or_deleted_behind_the_guard() {
+fn guard_covers_every_write_and_delete() {
     needs!();
     let image = Image::random(8);
     let device = LoopDevice::on(&image.path(), &[]);

@@ -99,7 +99,7 @@ fn writes_stay_in_the_cache_until_a_flush() {
 }
 
 #[test]
-fn a_write_with_fua_goes_through_and_stays_over_older_ones() {
+fn fua_write_reaches_device_and_survives_older_ones() {
     let mut bench = Bench::new(&[LATE]);
     bench.hold(0, 8, 1);
     bench.write(2, 4, 2, Durability::FUA);
@@ -116,7 +116,7 @@ fn a_write_with_fua_goes_through_and_stays_over_older_ones() {
 }
 
 #[test]
-fn every_write_of_a_synchronous_job_goes_through() {
+fn synchronous_writes_bypass_the_cache() {
     let mut bench = Bench::new(&[LATE]);
     bench.faulty =
         Faulty::new(sim(&bench.store, 1), bench.injector.target(0, &bench.device)).synchronous(true);
@@ -125,7 +125,7 @@ fn every_write_of_a_synchronous_job_goes_through() {
 }
 
 #[test]
-fn discards_and_write_zeroes_go_past_the_cache() {
+fn discards_and_write_zeroes_bypass_the_cache() {
     for op in [Op::Discard, Op::WriteZeroes] {
         let mut bench = Bench::new(&[LATE]);
         bench.hold(0, 8, 1);
@@ -139,7 +139,7 @@ fn discards_and_write_zeroes_go_past_the_cache() {
 }
 
 #[test]
-fn the_oldest_writes_leave_a_full_cache() {
+fn full_cache_evicts_the_oldest_writes() {
     let mut bench = Bench::new(&[LATE]);
     let mebibyte = (1 << 20) / BYTES;
     for number in 0..66 {
@@ -150,7 +150,7 @@ fn the_oldest_writes_leave_a_full_cache() {
 }
 
 #[test]
-fn the_last_wrapper_hands_everything_on() {
+fn dropping_last_wrapper_flushes_the_cache() {
     let Bench { faulty, store, injector, device } = {
         let mut bench = Bench::new(&[LATE]);
         bench.hold(0, 8, 1);
@@ -171,15 +171,15 @@ fn the_last_wrapper_hands_everything_on() {
 }
 
 #[test]
-fn handing_over_empties_the_cache() {
+fn flushing_empties_the_cache() {
     let mut bench = Bench::new(&[LATE]);
     bench.hold(0, 8, 1);
-    bench.faulty.hand_over().unwrap();
+    bench.faulty.flush_buffers().unwrap();
     assert_eq!(bench.held(0, 8), data(0, 8, 1));
 }
 
 #[test]
-fn after_a_crash_everything_fails_on_every_target_of_the_device() {
+fn crash_fails_all_requests_on_all_targets_of_device() {
     let mut bench = Bench::new(&["crash:at=3,target=0"]);
     let mut other = Bench::new(&[]);
     let target = bench.injector.target(1, &bench.device);
@@ -193,7 +193,7 @@ fn after_a_crash_everything_fails_on_every_target_of_the_device() {
         assert_eq!(bench.run(op, Durability::NONE, place, &data(8, 8, 3)).result, EIO, "{op}");
     }
     assert_eq!(bench.run(Op::Write, Durability::FUA, extent(0, 8), &data(0, 8, 4)).result, EIO);
-    assert_eq!(bench.faulty.hand_over().unwrap_err().raw_os_error(), Some(5));
+    assert_eq!(bench.faulty.flush_buffers().unwrap_err().raw_os_error(), Some(5));
     target.arm(false);
     assert_eq!(other.run(Op::Read, Durability::NONE, extent(0, 8), &[]).result, EIO);
     assert_eq!(bench.held(0, 8), data(0, 8, 1), "it was flushed");
@@ -206,7 +206,7 @@ fn after_a_crash_everything_fails_on_every_target_of_the_device() {
 }
 
 #[test]
-fn entries_say_what_a_crash_left_and_what_was_not_flushed() {
+fn entries_record_crash_survivors_and_ignored_flushes() {
     let mut bench = Bench::new(&["flush-ignored:at=1+2", "crash:at=6"]);
     bench.hold(0, 8, 1);
     assert_eq!(bench.flush(), 0);
@@ -231,7 +231,7 @@ fn entries_say_what_a_crash_left_and_what_was_not_flushed() {
 }
 
 #[test]
-fn a_read_reaches_as_far_as_what_is_held_beyond_the_end_of_a_file() {
+fn read_extends_to_cached_data_beyond_end_of_file() {
     let file = tempfile::tempfile().unwrap();
     file.write_all_at(&data(0, 4, 1), 0).unwrap();
     let injector = injector(&[LATE]);
@@ -545,7 +545,7 @@ fn suiting(history: &History, kind: InjectionKind) -> Vec<&Event> {
 }
 
 #[test]
-fn an_honest_cache_loses_nothing_that_was_flushed() {
+fn honest_cache_keeps_flushed_data() {
     let mut all = Survived::default();
     for seed in seeds(150) {
         let at = 100 + seed * 37 % 600;
@@ -575,7 +575,7 @@ fn an_honest_cache_loses_nothing_that_was_flushed() {
 }
 
 #[test]
-fn without_a_crash_the_device_holds_everything_at_the_end() {
+fn device_has_all_data_without_a_crash() {
     for seed in seeds(100) {
         let Ran { history, held, entries } = ran(seed, &[LATE.into()]);
         history.check_reads();
@@ -589,7 +589,7 @@ fn without_a_crash_the_device_holds_everything_at_the_end() {
 }
 
 #[test]
-fn where_flushes_are_ignored_flushed_writes_are_missing() {
+fn ignored_flushes_lose_flushed_writes() {
     let (mut with_violations, mut all) = (0, 0);
     for seed in seeds(100) {
         let at = 100 + seed * 37 % 600;
@@ -611,7 +611,7 @@ fn where_flushes_are_ignored_flushed_writes_are_missing() {
 }
 
 #[test]
-fn equal_seeds_crash_alike() {
+fn equal_seeds_crash_identically() {
     let run = || {
         let Ran { held, entries, .. } = ran(11, &["crash:at=400".into(), "flush-ignored:every=3".into()]);
         (held, entries)

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn torn_pages_have_borders_of_pages_and_torn_sectors_have_another() {
+    fn tears_lie_at_page_boundaries_or_within_sectors() {
         let mut random = random();
         let mut patterns = [0; 3];
         for i in 0..3000u64 {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_sector_differs_from_both() {
+    fn tear_falls_between_differing_bytes() {
         let mut random = random();
         let (new, mut old) = ([1u8; 512], [1u8; 512]);
         assert_eq!(cut(&mut random, &new, &old), None);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_lie_where_their_kind_says() {
+    fn each_damage_kind_changes_its_own_bytes() {
         let mut random = random();
         for _ in 0..2000 {
             let plain = [0x5a; BYTES];

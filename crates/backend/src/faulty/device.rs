@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_failed_or_had_started_before_leaves_it_open() {
+    fn failed_or_earlier_write_keeps_fault_open() {
         for (starts_before, is_clear) in [(true, true), (false, false)] {
             let (device, ledger) = (FaultyDevice::new(Extent::default()), Ledger::new());
             let mut state = device.lock();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn recent_writes_are_those_that_are_the_last_at_their_place() {
+    fn recent_writes_are_latest_per_sector() {
         let device = FaultyDevice::new(Extent::default());
         let mut state = device.lock();
         for sector in 0..2000 {

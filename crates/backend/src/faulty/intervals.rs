@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set_of_bytes(steps in prop::collection::vec((any::<bool>(), extent()), 1..20), probe in extent()) {
+        fn behaves_as_a_set_of_bytes(steps in prop::collection::vec((any::<bool>(), extent()), 1..20), probe in extent()) {
             let (mut set, mut model) = (Intervals::default(), [false; END as usize]);
             for (adds, extent) in steps {
                 if adds { set.insert(extent) } else { set.remove(extent) }

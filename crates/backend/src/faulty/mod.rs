@@ -318,8 +318,8 @@ impl Backend for Faulty {
         }
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
-        self.inner.backend.hand_over()
+    fn flush_buffers(&mut self) -> io::Result<()> {
+        self.inner.backend.flush_buffers()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {

@@ -119,7 +119,7 @@ fn sectors_of(hit: Option<Hit>) -> Vec<u64> {
 }
 
 #[test]
-fn a_lost_write_leaves_what_was_there_and_is_acknowledged() {
+fn lost_write_is_acknowledged_and_keeps_old_data() {
     let mut bench = Bench::new("lost:at=1");
     bench.write(8, 4, 1);
     let before = bench.faulty.now();
@@ -132,7 +132,7 @@ fn a_lost_write_leaves_what_was_there_and_is_acknowledged() {
 }
 
 #[test]
-fn a_lost_write_of_what_is_there_already_is_none() {
+fn lost_write_of_identical_data_is_no_fault() {
     let mut bench = Bench::new("lost:at=1");
     bench.write(8, 4, 1);
     bench.write(8, 4, 1);
@@ -140,7 +140,7 @@ fn a_lost_write_of_what_is_there_already_is_none() {
 }
 
 #[test]
-fn torn_writes_keep_earlier_sectors_in_one_piece() {
+fn torn_writes_keep_one_run_of_earlier_sectors() {
     for (injection, sectors) in [("torn-page:at=1", 24), ("torn-sector:at=1", 8)] {
         let mut bench = Bench::new(injection);
         bench.write(4, sectors, 1);
@@ -155,7 +155,7 @@ fn torn_writes_keep_earlier_sectors_in_one_piece() {
 }
 
 #[test]
-fn a_sector_torn_inside_has_both() {
+fn sector_torn_inside_mixes_both_versions() {
     let mut bench = Bench::new("torn-inside:at=1");
     bench.write(0, 4, 1);
     bench.write(0, 4, 2);
@@ -169,7 +169,7 @@ fn a_sector_torn_inside_has_both() {
 }
 
 #[test]
-fn misdirected_and_duplicated_writes_go_elsewhere() {
+fn misdirected_and_duplicated_writes_hit_other_sectors() {
     for kind in ["misdirected", "duplicated"] {
         let mut bench = Bench::new(&format!("{kind}:at=2"));
         bench.write(16, 32, 1);
@@ -187,7 +187,7 @@ fn misdirected_and_duplicated_writes_go_elsewhere() {
 }
 
 #[test]
-fn swapped_writes_hold_each_others_content() {
+fn swapped_writes_exchange_their_data() {
     let mut bench = Bench::new("swapped:at=2");
     bench.write(100, 4, 1);
     bench.write(200, 8, 2);
@@ -199,7 +199,7 @@ fn swapped_writes_hold_each_others_content() {
 }
 
 #[test]
-fn data_of_another_target_and_of_another_run_is_whole() {
+fn data_of_other_target_or_run_is_intact() {
     let injector = injector(&["other-target:every=1,target=1"]);
     let (mut first, mut second) = (Bench::of(&injector, 0), Bench::of(&injector, 1));
     second.write(0, 4, 1);
@@ -219,7 +219,7 @@ fn data_of_another_target_and_of_another_run_is_whole() {
 }
 
 #[test]
-fn damaged_sectors_differ_where_the_ledger_says() {
+fn damage_matches_the_ledger() {
     for kind in ["flipped", "corrupted", "header-damaged"] {
         let mut bench = Bench::new(&format!("{kind}:at=0,sectors=2"));
         bench.write(8, 8, 1);
@@ -248,7 +248,7 @@ fn damaged_sectors_differ_where_the_ledger_says() {
 }
 
 #[test]
-fn a_stale_read_is_answered_once_with_the_earlier_content() {
+fn stale_read_returns_earlier_data_once() {
     let mut bench = Bench::new("stale:every=1");
     bench.write(0, 8, 1);
     bench.write(2, 4, 2);
@@ -263,7 +263,7 @@ fn a_stale_read_is_answered_once_with_the_earlier_content() {
 }
 
 #[test]
-fn reverted_content_comes_back_after_it_was_read() {
+fn reverted_data_returns_after_a_read() {
     let mut bench = Bench::new("reverted:every=1");
     bench.write(0, 4, 1);
     bench.write(0, 4, 2);
@@ -278,7 +278,7 @@ fn reverted_content_comes_back_after_it_was_read() {
 }
 
 #[test]
-fn an_untransferred_read_leaves_the_buffer() {
+fn untransferred_read_does_not_change_the_buffer() {
     let mut bench = Bench::new("untransferred:at=0+1");
     bench.write(0, 4, 1);
     let read = bench.read(0, 4);
@@ -292,7 +292,7 @@ fn an_untransferred_read_leaves_the_buffer() {
 }
 
 #[test]
-fn a_phantom_write_hits_what_no_request_covers() {
+fn phantom_write_hits_sectors_of_no_request() {
     let mut bench = Bench::new("phantom:every=1,sectors=3");
     bench.write(INSIDE, OUTSIDE - 16, 1);
     assert_eq!(bench.ledger.entries().len(), 1);
@@ -305,7 +305,7 @@ fn a_phantom_write_hits_what_no_request_covers() {
 }
 
 #[test]
-fn a_short_request_says_so_and_transfers_the_start() {
+fn short_request_transfers_a_prefix_and_is_marked() {
     let mut bench = Bench::new("short:at=0+1");
     let bytes = data(0, 6, 1);
     let written = bench.run(Op::Write, extent(0, 6), &bytes);
@@ -323,7 +323,7 @@ fn a_short_request_says_so_and_transfers_the_start() {
 }
 
 #[test]
-fn an_unreadable_place_fails_for_ever() {
+fn unreadable_sector_fails_permanently() {
     let mut bench = Bench::new("unreadable:at=0,sectors=1");
     bench.write(0, 4, 1);
     let (at, _) = place(bench.entry().place);
@@ -340,7 +340,7 @@ fn an_unreadable_place_fails_for_ever() {
 }
 
 #[test]
-fn limits_targets_and_numbers_are_kept() {
+fn injections_respect_limits_targets_and_numbers() {
     let mut bench = Bench::new("zeroed:every=1,limit=2");
     (0..10).for_each(|version| bench.write(version * 8, 8, 1));
     assert_eq!(bench.ledger.entries().len(), 2);
@@ -355,7 +355,7 @@ fn limits_targets_and_numbers_are_kept() {
 }
 
 #[test]
-fn a_target_that_is_not_armed_has_no_faults_and_a_place_with_one_is_not_hit_again() {
+fn skips_unarmed_targets_and_already_faulty_ranges() {
     let injector = injector(&["zeroed:every=1", "ones:every=1"]);
     let device = FaultyDevice::new(Extent::default());
     let (store, target) = (Store::new(), injector.target(0, &device));
@@ -373,7 +373,7 @@ fn a_target_that_is_not_armed_has_no_faults_and_a_place_with_one_is_not_hit_agai
 }
 
 #[test]
-fn entries_are_lines_of_json() {
+fn ledger_entries_are_json_lines() {
     let mut bench = Bench::new("flipped:at=0");
     bench.write(8, 1, 1);
     let mut lines = Vec::new();
@@ -544,7 +544,7 @@ fn compare(entries: &[Entry], random: &Random, held: &[u8], wrong: &[(Nanos, u64
 }
 
 #[test]
-fn the_ledger_is_true_over_a_simulated_device() {
+fn ledger_is_correct_on_simulated_device() {
     let mut made: BTreeMap<InjectionKind, usize> = BTreeMap::new();
     for (seed, depth) in [(1, 1), (2, 1), (3, 16), (4, 16), (5, 64)] {
         let store = Store::new();
@@ -559,7 +559,7 @@ fn the_ledger_is_true_over_a_simulated_device() {
 }
 
 #[test]
-fn the_ledger_is_true_over_a_file() {
+fn ledger_is_correct_on_a_file() {
     for depth in [1, 16] {
         let file: File = tempfile::tempfile().unwrap();
         file.set_len((INSIDE + OUTSIDE) * BYTES).unwrap();
@@ -576,7 +576,7 @@ fn the_ledger_is_true_over_a_file() {
 }
 
 #[test]
-fn equal_seeds_inject_alike() {
+fn equal_seeds_inject_the_same_faults() {
     let run = || {
         let store = Store::new();
         ledger_is_true(sim(&store, 16), |bytes| store.read(0, bytes), 16, 7)
@@ -585,7 +585,7 @@ fn equal_seeds_inject_alike() {
 }
 
 #[test]
-fn what_is_in_flight_when_a_wrapper_goes_is_unclear_and_no_longer_in_the_way() {
+fn dropping_wrapper_releases_in_flight_ranges() {
     let injector = injector(&["zeroed:at=0"]);
     let (store, device) = (Store::new(), FaultyDevice::new(Extent::default()));
     let target = injector.target(0, &device);
@@ -603,7 +603,7 @@ fn what_is_in_flight_when_a_wrapper_goes_is_unclear_and_no_longer_in_the_way() {
 }
 
 #[test]
-fn loops_of_one_device_see_each_others_requests() {
+fn workers_of_one_device_share_in_flight_state() {
     let injector = injector(&["zeroed:at=0"]);
     let (store, device) = (Store::new(), FaultyDevice::new(Extent::default()));
     let target = injector.target(0, &device);
@@ -628,7 +628,7 @@ fn loops_of_one_device_see_each_others_requests() {
 }
 
 #[test]
-fn a_place_in_flight_elsewhere_is_not_hit_and_the_injection_waits() {
+fn injection_waits_while_range_is_in_flight_elsewhere() {
     let injector = injector(&["zeroed:at=0"]);
     let (store, device) = (Store::new(), FaultyDevice::new(Extent::default()));
     let target = injector.target(0, &device);

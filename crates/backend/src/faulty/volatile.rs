@@ -103,7 +103,7 @@ impl Volatile {
                 survived.in_part += 1;
             }
         }
-        let _ = self.below.backend.hand_over();
+        let _ = self.below.backend.flush_buffers();
         self.target.device().lock().lose_marks(self.target.ledger());
         let completed = Some(self.below.now());
         let survived = Some(survived);
@@ -139,7 +139,7 @@ impl Volatile {
             has_any = true;
         }
         match has_any {
-            true => self.below.backend.hand_over().map_err(|error| errno(&error)),
+            true => self.below.backend.flush_buffers().map_err(|error| errno(&error)),
             false => Ok(()),
         }
     }
@@ -435,9 +435,9 @@ impl Backend for Volatile {
     }
 
     /// Destages all writes: the next step brings the target to stable storage.
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn flush_buffers(&mut self) -> io::Result<()> {
         self.empty().map_err(|errno| io::Error::from_raw_os_error(-errno as i32))?;
-        self.below.backend.hand_over()
+        self.below.backend.flush_buffers()
     }
 
     fn release(&mut self) -> Option<io::Result<()>> {

@@ -81,7 +81,7 @@ fn alarms(comparisons: u64, unlike: f64, repeats: impl Fn(u64) -> (u32, u32)) ->
 }
 
 #[test]
-fn equal_processes_raise_few_alarms() {
+fn equal_distributions_raise_few_alarms() {
     let (three_to_five, comparisons) = (|seed: u64| (3 + (seed % 3) as u32, 3 + (seed / 3 % 3) as u32), 450);
     for unlike in [1.0, 3.0, 10.0] {
         let share = alarms(comparisons, unlike, three_to_five);
@@ -91,7 +91,7 @@ fn equal_processes_raise_few_alarms() {
 
 #[test]
 #[ignore = "a table for people who change the method"]
-fn false_alarms_by_repetitions() {
+fn prints_false_alarm_rate_by_repetitions() {
     for unlike in [1.0, 3.0, 10.0] {
         for repeats in [(2, 2), (3, 3), (3, 5), (5, 5), (10, 10)] {
             println!("{unlike} {repeats:?}: {}", alarms(1000, unlike, |_| repeats));
@@ -152,7 +152,7 @@ fn one_and_a_half_times_is_50_percent() {
 }
 
 #[test]
-fn missing_cells_and_repetitions_are_told() {
+fn reports_missing_cells_and_repetitions() {
     let a = noisy(3, 1.0, 1, |_| 0.01);
     let mut b = noisy(3, 1.0, 2, |_| 0.01);
     // One repetition lacks a cell, and one cell is missing everywhere.
@@ -181,7 +181,7 @@ fn missing_cells_and_repetitions_are_told() {
 }
 
 #[test]
-fn cells_without_method_find_the_only_one_that_asks_the_same() {
+fn cells_without_method_match_the_only_equivalent() {
     let with = |method: &str| {
         let mut table = noisy(2, 1.0, 3, |_| 0.01);
         table.results.iter_mut().for_each(|result| result.method = method.into());
@@ -202,7 +202,7 @@ fn cells_without_method_find_the_only_one_that_asks_the_same() {
 }
 
 #[test]
-fn the_text_has_the_answer_and_the_cells_that_differ() {
+fn text_contains_answer_and_differing_cells() {
     let a = noisy(5, 1.0, 11, |_| 0.01);
     let mut b = noisy(5, 1.0, 12, |_| 0.01);
     for result in b.results.iter_mut().filter(|r| r.test == "read" && r.record_bytes <= 4096) {

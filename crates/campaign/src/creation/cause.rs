@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_follows_from_the_method() {
+    fn derives_request_size_from_method() {
         assert_eq!(request("xfs_mkfile"), (256 << 10, By::DirectWrite));
         assert_eq!(request("buffered+64k"), (1 << 30, By::WriteBack));
         assert_eq!(request("buffered+64k+fsync=1m"), (1 << 20, By::WriteBack));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_free_space_says_where_requests_had_room() {
+    fn cause_counts_free_ranges_with_room() {
         let filled = measured("xfs_mkfile", 64, 4096);
         let words = ": 64 of them end where less than a request was left of their free range. 86 of 86 free ranges had room for \
                      a request, 2 for the file at once.";
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_told_where_they_are_known() {
+    fn states_cause_only_when_known() {
         let hole = 16_515_072;
         let holes = Some((hole, hole));
         let small = told("xfs_mkfile", 68, hole, holes);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_count_and_not_values() {
+    fn correlation_depends_on_ranks_not_values() {
         let rho = |pairs: &[(f64, f64)]| Correlation::of(pairs).rho;
         let falling = [(1.0, 9.0), (2.0, 8.0), (4.0, 7.0), (8.0, 1.0), (900.0, 0.5)];
         assert!((rho(&falling).unwrap() + 1.0).abs() < 1e-12);

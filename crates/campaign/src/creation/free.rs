@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_one_line() {
+    fn formats_free_space_state_in_one_line() {
         let aged = FreeBefore::of(Ok(free(&[(16_515_072, 84), (2 << 30, 1)])));
         assert_eq!(aged.words(), "85 ranges, largest 2 GiB, 84 of 8 to 16 MiB");
         let between = FreeBefore::of(Ok(free(&[(768 << 10, 2)])));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_null_with_the_reason() {
+    fn unknown_free_space_is_null_with_reason() {
         let unknown = serde_json::to_value(FreeBefore::of(Err("why".into()))).unwrap();
         assert_eq!(unknown, serde_json::json!({ "free_space": null, "free_space_unknown": "why" }));
         let known = serde_json::to_value(FreeBefore::of(Ok(free(&[(4096, 3)])))).unwrap();

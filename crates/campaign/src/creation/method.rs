@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_back() {
+    fn methods_round_trip() {
         for text in [
             "direct+256k",
             "buffered+64k",
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_method_is_said() {
+    fn rejects_invalid_methods_with_reason() {
         for (text, part) in [
             ("", "no word"),
             ("dierct+4k", "'dierct'"),

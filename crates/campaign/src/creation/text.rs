@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_few_words() {
+    fn verdicts_are_short() {
         let mut answer = answer(ScanReads::default());
         let told = |answer: &CreationAnswer| answer.verdict(&answer.methods[0]);
         assert_eq!((told(&answer).as_str(), answer.verdict(&answer.methods[1]).as_str()), ("-", "reference"));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_the_causes_of_the_worst_and_of_the_reference() {
+    fn summary_states_causes_of_worst_and_reference() {
         let all = answer(ScanReads::default());
         let summary = all.summary();
         assert!(summary[0].starts_with("truncate+direct+4k+random: Each direct write"), "{summary:?}");
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_those_of_each_device_or_of_the_shared_one() {
+    fn device_reads_are_per_method_or_shared() {
         let reads = |bytes| Some(DeviceReads { requests: 10.0, bytes });
         let own = ScanReads { of_methods: vec![reads(40_960.0), reads(5_242_880.0), None], shared: None };
         let of_each = answer(own).summary().join(" ");

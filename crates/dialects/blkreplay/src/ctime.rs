@@ -27,7 +27,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn known_dates() {
+    fn formats_and_parses_known_dates() {
         for (seconds, text) in [
             (0, "Thu Jan  1 00:00:00 1970"),
             (533_240_568, "Mon Nov 24 18:22:48 1986"),
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn no_dates() {
+    fn rejects_invalid_dates() {
         for text in [
             "",
             "Thu Jan  1",

@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_have_their_usual_texts() {
+    fn errors_use_standard_messages() {
         assert_eq!(error_text(28), "No space left on device");
         assert_eq!(error_text(0), "Success");
         assert_eq!(error_text(u64::MAX), "Unknown error 18446744073709551615");

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_have_the_numbers_of_blkreplay() {
+    fn policy_numbers_match_blkreplay() {
         assert!((0..4).all(|n| CONFLICT_MODES[n] as usize == n));
     }
 }

@@ -426,7 +426,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_lines_are_understood() {
+    fn parses_error_lines() {
         let failure = |op, sector, result| Some(IoFailure { op, sector, result });
         for (text, want) in [
             ("ERROR: bad WIO -1 / 28 on 3 at pos 16 (No space left on device)", failure(Op::Write, 16, -28)),
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn early_failures_keep_their_order_and_stay_bounded() {
+    fn early_failures_are_ordered_and_bounded() {
         let record = |sector: u64| Record {
             executed: Extent { offset: sector * SECTOR, length: 512 },
             ..Record::default()

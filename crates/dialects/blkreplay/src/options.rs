@@ -212,7 +212,7 @@ mod tests {
     use crate::{Command, parse};
 
     #[test]
-    fn every_option_has_a_name_of_its_own_and_a_sentence() {
+    fn option_names_are_unique_and_have_help() {
         let mut names: Vec<&str> = TABLE.iter().map(|o| o.name).collect();
         names.sort_unstable();
         names.dedup();
@@ -222,7 +222,7 @@ mod tests {
 
     /// The defaults in help are those in effect.
     #[test]
-    fn defaults_are_those_that_hold() {
+    fn help_shows_the_effective_defaults() {
         let settings = |args: &[String]| match parse(args) {
             Ok(Command::Run(settings)) => crate::Settings { notices: Vec::new(), ..*settings },
             other => panic!("{args:?}: {other:?}"),

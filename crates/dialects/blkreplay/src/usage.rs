@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn small_mistakes_are_seen_through() {
+    fn suggests_options_for_typos() {
         for (typed, meant) in [
             ("thread", Some("threads")),
             ("strongXYZ", Some("strong")),

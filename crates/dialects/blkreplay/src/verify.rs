@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_option_adds_to_the_one_before() {
+    fn verify_options_accumulate() {
         for (option, words) in MODES.into_iter().enumerate() {
             assert_eq!(
                 (modes(option).to_string(), number(modes(option))),

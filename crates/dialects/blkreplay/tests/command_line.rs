@@ -83,7 +83,7 @@ const GOOD: [(&str, Check); 34] = [
 ];
 
 #[test]
-fn every_option_does_what_it_says() {
+fn every_option_has_its_documented_effect() {
     for (line, check) in GOOD {
         let plan = plan(line);
         assert!(check(&plan), "{line}: {plan:#?}");
@@ -102,7 +102,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn what_has_no_effect_says_so_once_and_why() {
+fn ineffective_options_produce_one_notice() {
     for option in [
         "--fan-out=8",
         "--fan-out8",
@@ -127,7 +127,7 @@ fn what_has_no_effect_says_so_once_and_why() {
 
 // 42
 #[test]
-fn every_mistake_names_the_word_as_typed_and_the_remedy() {
+fn errors_quote_word_as_typed_and_remedy() {
     for (args, remedy) in [
         (&["--dry-run=0", "dev"][..], "nothing to have it not"),
         (&["--destroy=no", "dev"], "--destroy"),
@@ -191,7 +191,7 @@ proptest! {
 
     /// Either an error in one line that names a word of the line, or a valid plan.
     #[test]
-    fn any_words_are_an_error_or_a_plan(args in prop::collection::vec(word(), 0..8)) {
+    fn any_arguments_yield_error_or_valid_plan(args in prop::collection::vec(word(), 0..8)) {
         match parse(&args) {
             Ok(Command::Run(settings)) => {
                 let plan = settings.plan(1);

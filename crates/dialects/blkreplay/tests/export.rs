@@ -24,7 +24,7 @@ fn sample() -> Vec<Record> {
 }
 
 #[test]
-fn the_whole_text() {
+fn exports_the_complete_text() {
     let want = format!(
         "\
 # Written by iosonar {} in the form of blkreplay.
@@ -89,7 +89,7 @@ INFO: dry_run=0
 
 /// `--replay-out` increases due times everywhere, but not delays and latencies.
 #[test]
-fn due_times_can_be_later() {
+fn replay_out_shifts_due_times() {
     let scratch = tempfile::tempdir().unwrap();
     let plan = plan(r#"{ kind = "threads" }"#);
     let archive = archive(&scratch.path().join("a"), &plan, &run(&plan), &sample());
@@ -107,7 +107,7 @@ fn due_times_can_be_later() {
 }
 
 #[test]
-fn scripts_find_six_columns() {
+fn rows_have_six_columns() {
     let text = export_threads(&sample());
     let results: Vec<&str> = text.lines().filter(|line| line.contains(';')).skip(1).collect();
     assert_eq!(results.len(), 4);
@@ -115,7 +115,7 @@ fn scripts_find_six_columns() {
 }
 
 #[test]
-fn the_text_is_a_load_too() {
+fn result_text_is_also_a_load() {
     let text = export_threads(&sample());
     let lines: Vec<Line> = text.lines().enumerate().map(|(i, line)| parse_line(i as u64 + 1, line)).collect();
     assert_eq!(lines.iter().filter(|line| matches!(line, Line::Request(_))).count(), 4);
@@ -123,7 +123,7 @@ fn the_text_is_a_load_too() {
 }
 
 #[test]
-fn the_counts_add_up() {
+fn counts_are_consistent() {
     let scratch = tempfile::tempdir().unwrap();
     let plan = plan(r#"{ kind = "threads" }"#);
     let archive = archive(&scratch.path().join("a"), &plan, &run(&plan), &sample());
@@ -145,7 +145,7 @@ fn the_counts_add_up() {
 }
 
 #[test]
-fn what_is_no_measurement_says_so() {
+fn marks_non_measurements_as_fake() {
     for (engine, buffered, dry_run, simulate_io, is_fake) in [
         (r#"{ kind = "threads" }"#, false, 0, "0.000000000", false),
         (r#"{ kind = "threads" }"#, true, 0, "0.000000000", true),
@@ -168,7 +168,7 @@ fn what_is_no_measurement_says_so() {
 }
 
 #[test]
-fn a_size_or_state_that_is_odd_makes_no_odd_text() {
+fn unusual_size_or_state_keeps_text_well_formed() {
     let plan = plan(r#"{ kind = "threads" }"#);
     let mut run = RunInfo { state: RunState::Broken("target a: full; target b\nfull".into()), ..run(&plan) };
     run.targets[0].size = 0;
@@ -179,7 +179,7 @@ fn a_size_or_state_that_is_odd_makes_no_odd_text() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn export_errors_name_the_cause() {
     let scratch = tempfile::tempdir().unwrap();
     let plan = plan(r#"{ kind = "threads" }"#);
     let timeless = Record { sequence: 5, pass: 2, ..Record::default() };
@@ -194,7 +194,7 @@ fn what_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_full_disk_ends_it() {
+fn enospc_ends_the_export() {
     let scratch = tempfile::tempdir().unwrap();
     let plan = plan(r#"{ kind = "threads" }"#);
     let archive = archive(&scratch.path().join("a"), &plan, &run(&plan), &sample());
@@ -204,7 +204,7 @@ fn a_full_disk_ends_it() {
 }
 
 #[test]
-fn later_passes_follow_and_ranges_are_those_on_the_target() {
+fn exports_later_passes_and_executed_ranges() {
     let moved = Record {
         executed: Extent { offset: 512, length: 512 },
         pass: 1,

@@ -58,7 +58,7 @@ INFO: use_o_direct=0
 ";
 
 #[test]
-fn a_text_of_the_original_is_read() {
+fn reads_result_of_original_blkreplay() {
     let (records, imported) = import_text(ORIGINAL).unwrap();
     let facts: Vec<_> = records
         .iter()
@@ -81,7 +81,7 @@ fn a_text_of_the_original_is_read() {
 }
 
 #[test]
-fn plan_and_run_are_those_of_the_text() {
+fn plan_and_run_match_the_text() {
     let (_, imported) = import_text(ORIGINAL).unwrap();
     let (plan, run) = (&imported.plan, &imported.run);
     assert_eq!((plan.run_id, plan.depth(), plan.engine), (0, 17, Engine::Threads));
@@ -104,7 +104,7 @@ fn plan_and_run_are_those_of_the_text() {
 }
 
 #[test]
-fn dry_and_simulated_runs_keep_their_engine() {
+fn dry_and_simulated_runs_import_their_engine() {
     let null = ORIGINAL.replace("INFO: dry_run=0", "INFO: dry_run=1");
     let target =
         |text: &str| import_text(text).map(|(_, i)| (i.plan.engine, i.plan.targets[0].size)).unwrap();
@@ -115,7 +115,7 @@ fn dry_and_simulated_runs_keep_their_engine() {
 }
 
 #[test]
-fn a_cut_off_text_is_broken_and_its_last_line_bad() {
+fn truncated_text_is_broken_with_bad_last_line() {
     let cut = &ORIGINAL[..ORIGINAL.find("0.000300000\nINFO: dropping").unwrap() + 6];
     let (records, imported) = import_text(cut).unwrap();
     assert_eq!(records.len(), 2);
@@ -127,7 +127,7 @@ fn a_cut_off_text_is_broken_and_its_last_line_bad() {
 }
 
 #[test]
-fn missing_lines_are_noticed() {
+fn detects_missing_lines() {
     let text = ORIGINAL.replace("INFO: dropping block=16 len=8 mode=W\n", "ERROR: request 16 vanished\n");
     let (_, imported) = import_text(&text).unwrap();
     assert!(imported.doubts[0].contains("the tail counts 1 dropped requests, the lines are 0"));
@@ -135,7 +135,7 @@ fn missing_lines_are_noticed() {
 }
 
 #[test]
-fn bad_lines_are_skipped_and_named() {
+fn skips_and_names_bad_lines() {
     let text = "\
 orig_start ; sector; length ; op ;  replay_delay; replay_duration
 0.0 ; 8 ; 8 ; R ; 0.1
@@ -170,7 +170,7 @@ fn problem(text: &str) -> (ImportProblem, String) {
 }
 
 #[test]
-fn what_is_no_result_is_refused_with_a_remedy() {
+fn rejects_non_results_with_remedy() {
     let (load, message) = problem(
         "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n",
     );
@@ -186,14 +186,14 @@ fn what_is_no_result_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn a_caller_that_is_full_ends_it() {
+fn sink_error_ends_the_import() {
     let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
     let error = import(ORIGINAL.as_bytes(), "r", &mut |_| Err(full())).unwrap_err();
     assert!(matches!(error.problem, ImportProblem::Keep(_)));
 }
 
 #[test]
-fn every_beginning_of_a_text_is_broken_or_no_result() {
+fn every_prefix_is_broken_or_rejected() {
     for end in 0..ORIGINAL.find(" ended at").unwrap() {
         if let Ok((_, imported)) = import_text(&ORIGINAL[..end]) {
             assert!(matches!(imported.run.state, RunState::Broken(_)), "{end}");

@@ -57,7 +57,7 @@ fn result_lines(text: &str) -> Vec<&str> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn records_survive(records in proptest::collection::vec(record(), 1..60), target in 0u16..2) {
+    fn records_round_trip(records in proptest::collection::vec(record(), 1..60), target in 0u16..2) {
         let plan = plan(r#"{ kind = "threads" }"#);
         let text = export_with(&plan, &run(&plan), &records, target);
         let want: Vec<_> = records.iter().filter(|r| r.target == target).collect();
@@ -78,7 +78,7 @@ proptest! {
 }
 
 #[test]
-fn the_whole_text_comes_back() {
+fn complete_text_round_trips() {
     let records = [
         completed(Op::Read, 0, 1, 100_000, 200_000),
         Record { marks: Marks::PUSHED, ..completed(Op::Write, 16, 1_500_000_000, 7, 1_000_000_000) },
@@ -110,7 +110,7 @@ fn the_whole_text_comes_back() {
 }
 
 #[test]
-fn every_beginning_of_our_text_is_broken_or_no_result() {
+fn every_prefix_of_own_text_is_broken_or_rejected() {
     let text =
         export_threads(&[completed(Op::Read, 0, 1, 1, 1), failed(completed(Op::Write, 8, 2, 1, 1), -5)]);
     for end in 0..text.len() - "ed\n".len() {

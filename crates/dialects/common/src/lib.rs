@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_quoted_with_a_mark() {
+    fn long_words_are_truncated_with_ellipsis() {
         assert_eq!(quoted("word"), "'word'");
         assert_eq!(quoted(&"x".repeat(60)), format!("'{}'", "x".repeat(60)));
         assert_eq!(quoted(&"x".repeat(61)), format!("'{}…'", "x".repeat(60)));

@@ -120,7 +120,7 @@ mod tests {
 
     /// The manual's command: the sample of the specification has 64 in row 4, column 1 and the figure of 1024 kB in row 5.
     #[test]
-    fn a_sheet_has_its_numbers_where_iozone_has_them() {
+    fn sheet_cells_match_iozone_positions() {
         let settings = settings("-azR -i 0 -i 1 -i 2 -n 1M -g 10M -r 64K -b x.xls");
         let matrix = matrix(&settings);
         let table = table(&matrix, |test, _| (test != "reread").then_some(327_041));

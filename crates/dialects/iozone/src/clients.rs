@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_process_on_a_machine() {
+    fn each_line_describes_one_process() {
         let text = "# two machines\n\nalpha /mnt/a /usr/bin/iosonar\n  root@beta  /b  iosonar  b.tmp \n";
         let clients = read_clients("c", text).unwrap();
         let names: Vec<&str> = clients.iter().map(|client| client.host.name.as_str()).collect();
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_named() {
+    fn errors_name_bad_lines() {
         for (text, words) in [
             ("a b c\nalpha /mnt", "-+m c: line 2: it has 2 words"),
             ("a b c d e", "line 1: it has 5 words"),

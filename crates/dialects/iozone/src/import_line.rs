@@ -258,7 +258,7 @@ mod tests {
     const HEAD: &str = "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread";
 
     #[test]
-    fn heads_of_other_forms() {
+    fn recognizes_headings_of_other_formats() {
         assert_eq!(Head::of(HEAD).unwrap().ends.unwrap()[..4], [33, 42, 51, 60]);
         assert!(Head::of("kB reclen").is_none());
         assert!(Head::of("a line").is_none());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_touch_are_apart_by_position() {
+    fn splits_touching_columns_by_position() {
         let head = Head::of(&format!("{HEAD}   pwrite repwrite   pread  repread")).unwrap();
         let blank = " ".repeat(143 - 24);
         let line = format!("            1024      64{blank} 12345678 1466831811018226 20000000");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_throughput_mode() {
+    fn reads_throughput_mode_lines() {
         for (line, wanted) in [
             ("\tEach process writes a 8192 kByte file in 64 kByte records", Throughput::Sizes(8192, 64)),
             ("\tEach thread writes a 512 Kbyte file in 4 Kbyte records", Throughput::Sizes(512, 4)),

@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn own_sheets_come_back_in_their_unit() {
+    fn own_sheets_round_trip_in_their_unit() {
         for (unit, bytes) in [("", 327_041 << 10), ("-O", 1 << 16)] {
             let settings = settings(&format!("-a -n 1m -g 2m -r 64 -i 0 -i 1 -R -b x.xls {unit}"));
             let matrix = matrix(&settings);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn other_workbooks_are_named() {
+    fn rejects_foreign_workbooks() {
         let throughput = settings("-t 2 -i 0 -b x.xls -F a b");
         let matrix = matrix(&throughput);
         let sheet = worksheet(&throughput, &matrix, &table(&matrix, |_, _| Some(5)));
@@ -183,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_sheet_breaks_it(body in prop::collection::vec(any::<u8>(), 0..400), cells in 0usize..6) {
+        fn no_sheet_causes_a_panic(body in prop::collection::vec(any::<u8>(), 0..400), cells in 0usize..6) {
             let mut sheet = vec![9, 0, 4, 0, 2, 0, 0x10, 0];
             for cell in 0..cells {
                 sheet.extend([[2, 0, 9, 0], [3, 0, 15, 0], [4, 0, 40, 0]][cell % 3]);

@@ -26,7 +26,7 @@ fn figures(text: &str) -> Vec<(String, u64, u64, u32, u64)> {
 }
 
 #[test]
-fn a_table_of_iozone() {
+fn imports_iozone_table() {
     let imported = import(SAMPLE).unwrap();
     assert_eq!(imported.notes, [""; 0]);
     let table = &imported.table;
@@ -42,7 +42,7 @@ fn a_table_of_iozone() {
 }
 
 #[test]
-fn a_row_of_all_tests() {
+fn imports_row_with_all_tests() {
     let line = "              64       4   121639   190947   184516   180788   179819   192178   176392    188269    180181   503814   743988  1163036  1255511\n";
     let text = SAMPLE.replace("iozone test complete.\n", "") + line;
     let found = figures(&text);
@@ -54,7 +54,7 @@ fn a_row_of_all_tests() {
 }
 
 #[test]
-fn a_cell_again_is_its_next_repetition() {
+fn repeated_cell_counts_as_next_repetition() {
     let found = figures(&format!("{SAMPLE}{SAMPLE}"));
     assert_eq!(found.len(), 24);
     assert!(found[..12].iter().all(|f| f.3 == 0) && found[12..].iter().all(|f| f.3 == 1));
@@ -69,7 +69,7 @@ fn a_cell_again_is_its_next_repetition() {
 }
 
 #[test]
-fn reports_of_iozone() {
+fn imports_iozone_reports() {
     let report = "Excel output is below:\n\n\"Writer report\"\n        \"4\"  \"8\"  \"16\"\n\"16384\"   854849  3363522  385151\n\
                   \"32768\"   0  221981\n\n\"Re-writer report\"\n        \"4\"  \"8\"  \"16\"\n\"16384\"   1  2  3\n";
     let found = figures(report);
@@ -89,7 +89,7 @@ fn reports_of_iozone() {
 }
 
 #[test]
-fn throughput_of_iozone() {
+fn imports_iozone_throughput() {
     let text = "\tThroughput test with 2 processes
 \tEach process writes a 8192 kByte file in 64 kByte records
 
@@ -146,7 +146,7 @@ fn figures_keep_their_unit() {
 }
 
 #[test]
-fn other_units_and_other_files_are_refused() {
+fn rejects_other_units_and_files() {
     let error = import(&SAMPLE.replace("kBytes/sec", "furlongs")).unwrap_err();
     assert_eq!(error, ImportError::Unit(2, "furlongs".into()));
     for text in ["", "hello\n", "              kB  reclen    write  rewrite    read\n"] {
@@ -158,7 +158,7 @@ fn other_units_and_other_files_are_refused() {
 }
 
 #[test]
-fn quoted_and_trimmed_texts_come_back() {
+fn reads_quoted_and_trimmed_text() {
     let full = "              64       4   121639   190947   184516   180788   179819   192178   176392    188269    180181   503814   743988  1163036  1255511\n";
     let text = SAMPLE.replace("iozone test complete.\n", "") + full;
     let wanted = import(&text).unwrap().table.results;
@@ -186,7 +186,7 @@ fn quoted_and_trimmed_texts_come_back() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_noted() {
+fn notes_unreadable_lines() {
     let text = SAMPLE.replace("577870 14840791", "5778x0 14840791");
     let imported = import(&text).unwrap();
     assert_eq!(imported.notes, ["line 8: cannot be read, ignored"]);
@@ -218,7 +218,7 @@ fn assert_same(imported: &Imported, matrix: &Matrix, wanted: &Table, line: &str)
 }
 
 #[test]
-fn own_tables_and_reports_come_back() {
+fn own_tables_and_reports_round_trip() {
     for tests in
         ["", "-i 0 -i 2", "-i 0 -i 3 -i 5", "-i 9 -i 10 -i 11 -i 12", "-i 0 -i 9 -i 12", "-i 4", "-i 7"]
     {
@@ -236,7 +236,7 @@ fn own_tables_and_reports_come_back() {
 }
 
 #[test]
-fn own_throughput_comes_back() {
+fn own_throughput_round_trips() {
     let settings = settings("-t 3 -i 0 -i 1 -i 2 -i 8 -i 9 -s 1m -r 64 -F a b c");
     let matrix = matrix(&settings);
     let mut wanted = table(&matrix, |_, _| Some(300));
@@ -260,12 +260,12 @@ fn own_throughput_comes_back() {
 
 proptest! {
     #[test]
-    fn no_text_breaks_it(text in "\\PC*(\n\\PC*){0,5}") {
+    fn no_text_causes_a_panic(text in "\\PC*(\n\\PC*){0,5}") {
         let _ = import(&text);
     }
 
     #[test]
-    fn no_broken_output_breaks_it(
+    fn no_truncated_output_causes_a_panic(
         lines in prop::collection::vec(prop_oneof![
             prop::sample::select(SAMPLE.lines().map(String::from).collect::<Vec<_>>()),
             "[ ]{0,20}(kB|KB) {1,3}reclen( {1,5}(write|rewrite|read|reread|pread|x)){0,12}",

@@ -224,7 +224,7 @@ mod tests {
     use iosonar_plan::ByteSize;
 
     #[test]
-    fn buckets_hold_their_limits() {
+    fn buckets_include_their_upper_limits() {
         assert_eq!(BANDS.into_iter().flatten().count(), 40);
         for (ns, place) in [
             (0, 0),

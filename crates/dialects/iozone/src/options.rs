@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_option_is_there_once() {
+    fn each_option_is_listed_once() {
         for (place, option) in TABLE.iter().enumerate() {
             assert!(TABLE[..place].iter().all(|other| other.name != option.name), "{}", option.name);
             assert!(later(option.name).is_none(), "{}", option.name);

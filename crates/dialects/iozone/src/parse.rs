@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_and_arguments_stand_together_or_apart() {
+    fn option_arguments_may_be_attached_or_separate() {
         let settings = read("-azR -i 0 -i1 -s1m -r 64K -+n -b out.xls").unwrap();
         assert!(settings.auto && settings.no_crossover && settings.report && settings.no_retest);
         assert_eq!((settings.tests, settings.sizes), (vec![0, 1], vec![ByteSize(1 << 20)]));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_option_or_no_number_is_refused_by_name() {
+    fn rejects_invalid_options_by_name() {
         for (line, words) in [
             ("-s abc", "-s abc: a size above 0"),
             ("-s 0", "-s 0: a size"),

@@ -76,7 +76,7 @@ mod tests {
     use iosonar_campaign::StreamResult;
 
     #[test]
-    fn cpu_use_has_a_block_of_its_own() {
+    fn prints_cpu_use_as_separate_table() {
         let settings = settings("-R -+u -i 1 -+n -s 64 -r 64");
         let matrix = matrix(&settings);
         let mut table = table(&matrix, |_, _| Some(5));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_were_not_measured_are_no_zeros() {
+    fn unmeasured_cells_are_blank() {
         let settings = settings("-R -i 1 -s 64 -s 1m -r 32 -r 64 -r 128");
         let matrix = matrix(&settings);
         let table = table(&matrix, |test, record| (test == "read" && record != 64).then_some(record));

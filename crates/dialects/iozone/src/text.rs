@@ -119,7 +119,7 @@ pub(crate) mod tests {
 
     /// The sample of the specification, printed by IOzone 3.471.
     #[test]
-    fn figures_stand_where_iozones_stand() {
+    fn figures_match_iozone_positions() {
         let settings = settings("-a -n 1m -g 1m -r 64");
         let matrix = matrix(&settings);
         let text = text_table(&settings, &matrix, &table(&matrix, |_, _| Some(12_345_678)));
@@ -134,7 +134,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_table_has_its_figures_below_their_heads() {
+    fn figures_align_below_headings() {
         let settings = settings("-i 0 -i 3 -i 9 -s 1m -r 64 -r 128");
         let matrix = matrix(&settings);
         let table = table(&matrix, |test, record| match (test, record) {

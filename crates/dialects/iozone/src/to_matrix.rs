@@ -600,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_iozone() {
+    fn defaults_match_iozone() {
         let single = matrix("-w").unwrap();
         assert_eq!((single.pairs.len(), single.pairs[0].file, single.pairs[0].record), (1, SIZE, RECORD));
         assert_eq!((single.tests.len(), single.files.len(), single.streams), (13, 1, vec![1]));
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn series_and_lists_of_sizes() {
+    fn parses_series_and_lists_of_sizes() {
         let files = |line: &str| {
             let mut files: Vec<u64> =
                 matrix(line).unwrap().pairs.iter().map(|pair| pair.file.0 >> 10).collect();
@@ -633,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn telemetry_of_reads_needs_no_test_that_writes() {
+    fn read_telemetry_needs_no_write_test() {
         assert_eq!(names("-Y t -+n"), ["write", "read"]);
         assert_eq!(names("-Y t -i 1 -i 0 -+n"), ["write", "read"]);
         assert_eq!(names("-Y t -i 1 -+n"), ["read"]);
@@ -641,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused_with_the_option() {
+    fn rejects_contradictory_options_by_name() {
         for (line, words) in [
             ("-t 2 -a", "-t: -a"),
             ("-t 2 -n 4", "-t: -n"),

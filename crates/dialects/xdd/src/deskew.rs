@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_no_window_is_told_without_details() {
+    fn reports_only_missing_window_without_details() {
         assert_eq!(notes((5, 20), false), "");
         assert_eq!(notes((5, 20), true).lines().count(), 1);
         let text = "Deskew, pass, 1, skew too high to make a reasonable calculation\n";

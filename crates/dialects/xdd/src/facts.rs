@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_adds_epoch_and_delta_and_stays_above_zero() {
+    fn clock_adds_epoch_and_delta_and_stays_positive() {
         let clock = RunClock { epoch_unix_ns: 1_000, delta_ns: -400 };
         assert_eq!(clock.picoseconds(Nanos(5)), 605_000);
         assert_eq!(clock.delta_ps(), -400_000);

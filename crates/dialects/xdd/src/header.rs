@@ -245,21 +245,21 @@ mod tests {
     use iosonar_plan::ByteSize;
 
     #[test]
-    fn dates_are_those_of_ctime() {
+    fn dates_match_ctime() {
         assert_eq!(ctime(0), "Thu Jan  1 00:00:00 1970");
         assert_eq!(ctime(1_158_503_053_999_999_999), "Sun Sep 17 14:24:13 2006");
         assert!(!ctime(u64::MAX).is_empty());
     }
 
     #[test]
-    fn seconds_are_short_and_exact() {
+    fn formats_seconds_short_and_exact() {
         for (ns, text) in [(0, "0"), (1_500_000_000, "1.5"), (1, "0.000000001"), (10_000_000_000, "10")] {
             assert_eq!(seconds(Nanos(ns)), text);
         }
     }
 
     #[test]
-    fn amounts_have_the_units_of_the_options() {
+    fn amounts_use_units_of_the_options() {
         for (given, text) in [
             (Amount::Time(Nanos(2_300_000_000)), "2.3, seconds"),
             (Amount::Ops(8), "8, operations"),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_end_its_line() {
+    fn names_cannot_break_their_line() {
         let facts = HeaderFacts { id: "a\nPasses, 9".into(), ..HeaderFacts::default() };
         let text = options_section(&facts);
         assert!(text.contains("ID for this run, 'a\\nPasses, 9'\n"), "{text}");

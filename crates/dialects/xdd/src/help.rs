@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn help_and_manual_page_name_everything() {
+    fn help_and_man_page_list_every_option() {
         let (help, page) = (full_help(), man_page());
         for option in TABLE {
             for name in spellings(option) {

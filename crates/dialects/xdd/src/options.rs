@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn two_dashes_are_for_what_is_ours() {
+    fn double_dashes_are_for_own_options_only() {
         assert!(find("--destroy").is_some() && find("-destroy").is_some() && find("––out").is_some());
         for word in ["--op", "op", "-Op", "-", "--", "", "-reqsize=8", "---out", "-ou"] {
             assert!(find(word).is_none(), "{word}");

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_comments_and_quotes() {
+    fn splits_words_comments_and_quotes() {
         let text = "\u{feff}# it's a comment\n-op\tread -id \"a # b\"'c d' x#y\r\n  # end\n\"\" -passes\n3";
         assert_eq!(split(text).unwrap(), ["-op", "read", "-id", "a # bc d", "x#y", "", "-passes", "3"]);
         assert!(split("a\n'b\nc").unwrap_err().contains("line 2"));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn dashes_become_plain_at_the_beginning_only() {
+    fn normalizes_only_leading_dashes() {
         for (text, want) in
             [("–op", "-op"), ("−op", "-op"), ("––out", "--out"), ("a–b", "a–b"), ("-x–y", "-x–y"), ("—", "-")]
         {

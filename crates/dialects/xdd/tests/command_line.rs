@@ -48,7 +48,7 @@ fn error(args: &[String]) -> String {
 }
 
 #[test]
-fn every_option_does_what_it_says() {
+fn every_option_has_its_documented_effect() {
     for (option, check) in GOOD {
         let (settings, plan) = run(&format!("{BASE} {option}"));
         assert!(check(&settings, &plan), "{option}: {settings:#?}");
@@ -126,7 +126,7 @@ fn every_spelling_does_the_same_and_every_option_is_covered() {
 }
 
 #[test]
-fn options_for_one_target_leave_the_others_alone() {
+fn target_options_do_not_affect_other_targets() {
     let for_one: BTreeSet<String> =
         spellings().into_iter().filter(|(_, each)| *each).flat_map(|(n, _)| n).collect();
     let mut seen = 0;
@@ -148,7 +148,7 @@ fn options_for_one_target_leave_the_others_alone() {
 }
 
 #[test]
-fn every_mistake_names_its_option() {
+fn errors_name_the_option() {
     let lists = include_str!("command_line/mistakes.txt");
     let cases = lists.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut seen = BTreeSet::new();
@@ -163,7 +163,7 @@ fn every_mistake_names_its_option() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn refused_options_state_the_reason() {
     for line in REFUSED {
         let (name, _) = line.split_once(' ').unwrap_or((line, ""));
         let text = error(&words(&format!("{BASE} {line}")));
@@ -199,7 +199,7 @@ fn refusals_say_why() {
 }
 
 #[test]
-fn later_ones_win() {
+fn later_options_win() {
     let reads = |line: &str| -> Vec<String> {
         run(line)
             .1
@@ -236,7 +236,7 @@ fn later_ones_win() {
 }
 
 #[test]
-fn queue_threads_are_no_more_than_requests() {
+fn queue_threads_do_not_exceed_requests() {
     let (settings, plan) = run("-targets 2 F G -numreqs 3 -queuedepth 4");
     assert_eq!((settings.targets[0].queuedepth, generator(&plan, 1).jobs), (3, 3));
     assert!(
@@ -251,7 +251,7 @@ fn queue_threads_are_no_more_than_requests() {
 }
 
 #[test]
-fn setup_files_are_read_in_their_place() {
+fn setup_files_expand_in_place() {
     let files = [
         ("S", "-reqsize 16 -numreqs 4"),
         ("T", "# our usual\n\t-reqsize\n16\r\n # it's four\n-numreqs \"4\""),
@@ -286,7 +286,7 @@ fn setup_files_are_read_in_their_place() {
 }
 
 #[test]
-fn ids_are_put_one_behind_the_other() {
+fn concatenates_ids() {
     let args =
         ["-id", "a", "-id", "b c", "-id", "commandline", "-targets", "1", "F", "-nr", "1"].map(String::from);
     let settings = settings_of(parse(&args, &mut no_file).unwrap());
@@ -297,7 +297,7 @@ fn ids_are_put_one_behind_the_other() {
 }
 
 #[test]
-fn answers_are_given_where_they_stand() {
+fn help_and_version_stop_parsing_in_place() {
     for (option, answer) in [("-fullhelp", Command::FullHelp), ("-version", Command::Version)] {
         assert_eq!(parse(&words(&format!("-op read {option} -bogus")), &mut no_file), Ok(answer));
         assert!(parse(&words(&format!("-bogus {option}")), &mut no_file).is_err());
@@ -359,7 +359,7 @@ fn examples_of_the_manual_run_as_printed() {
 }
 
 #[test]
-fn a_plan_is_for_blocking_threads_that_take_what_comes() {
+fn default_plan_uses_blocking_threads() {
     let (_, plan) = run("-targets 1 F -timelimit 1");
     assert_eq!((plan.version, plan.run_id, plan.seed, plan.depth()), (PLAN_VERSION, 7, 1, 1));
     assert_eq!((plan.engine, plan.overlap.policy), (Engine::Threads, OverlapPolicy::Allow));
@@ -385,7 +385,7 @@ fn token() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn nothing_makes_it_panic(tokens in proptest::collection::vec(token(), 0..14), file: String, with_base: bool) {
+    fn no_arguments_cause_a_panic(tokens in proptest::collection::vec(token(), 0..14), file: String, with_base: bool) {
         let base = if with_base { words(BASE) } else { Vec::new() };
         let args: Vec<String> = base.into_iter().chain(tokens).collect();
         if let Ok(Command::Run(settings)) = parse(&args, &mut |_| Ok(file.clone()))

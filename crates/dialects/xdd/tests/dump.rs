@@ -39,7 +39,7 @@ fn sample() -> Dump {
 }
 
 #[test]
-fn the_form_is_fixed() {
+fn format_is_stable() {
     let bytes = sample().to_bytes();
     assert_eq!(&bytes[..8], b"IOSXDDTS");
     assert_eq!(&bytes[8..28], [1, 0, 0, 0, 4, 3, 2, 1, 56, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0]);
@@ -50,7 +50,7 @@ fn the_form_is_fixed() {
 }
 
 #[test]
-fn other_bytes_are_told_apart() {
+fn distinguishes_kinds_of_invalid_dumps() {
     let bytes = sample().to_bytes();
     for foreign in [&b""[..], b"\x7fELF....", b"I/O"] {
         assert_eq!(read_dump(foreign), Err(DumpError::Foreign));
@@ -75,7 +75,7 @@ fn other_bytes_are_told_apart() {
 }
 
 #[test]
-fn a_writer_keeps_its_promise() {
+fn writer_matches_announced_count() {
     let dump = sample();
     let mut writer = DumpWriter::new(Vec::new(), &dump.head, 2).unwrap();
     writer.add(&dump.entries[0]).unwrap();
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_byte_is_noticed(dump in dump(), at: prop::sample::Index, flip in 1u8..) {
+    fn detects_a_changed_byte(dump in dump(), at: prop::sample::Index, flip in 1u8..) {
         let mut bytes = dump.to_bytes();
         let at = at.index(bytes.len());
         bytes[at] ^= flip;

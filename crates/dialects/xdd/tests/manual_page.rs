@@ -4,7 +4,7 @@ use iosonar_dialect_xdd::man_page;
 use std::path::Path;
 
 #[test]
-fn the_manual_page_is_that_of_the_table() {
+fn man_page_matches_option_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/xdd.1");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, man_page()).unwrap();

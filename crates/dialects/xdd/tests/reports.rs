@@ -66,7 +66,7 @@ fn two_decimals(row: &RateRow) -> String {
 }
 
 #[test]
-fn the_manuals_table_comes_out() {
+fn reproduces_table_of_the_manual() {
     let rows = manual().rows(&verbose(), None);
     let have: Vec<String> = rows.iter().map(two_decimals).collect();
     let want = [
@@ -84,7 +84,7 @@ fn the_manuals_table_comes_out() {
 }
 
 #[test]
-fn the_table_as_text_and_csv() {
+fn prints_table_as_text_and_csv() {
     let mut table = RateTable::new(vec![target(2)]);
     for (pass, start) in [(0, 0), (1, 1500)] {
         table.add_times(&PassTimes { cpu_ns: 10_000_000, ..times(pass, 0, 0, start, start + 1000) });
@@ -154,7 +154,7 @@ fn every_row_has_as_many_fields_as_the_heading() {
 }
 
 #[test]
-fn without_verbose_there_is_one_row() {
+fn prints_one_row_without_verbose() {
     let rows = manual().rows(&RateDetail { queue_threads: true, ..RateDetail::default() }, None);
     assert_eq!(rows.iter().map(|r| r.label.as_str()).collect::<Vec<_>>(), ["Combined"]);
 }
@@ -175,7 +175,7 @@ fn short_requests_count_and_failed_ones_do_not() {
 }
 
 #[test]
-fn nothing_done_is_zero_and_tells_what_was_asked_for() {
+fn idle_rows_are_zero_with_requested_type() {
     let writer = RateTarget { read_percent: Decimal::whole(0), ..target(1) };
     let table = RateTable::new(vec![target(1), writer]);
     let rows = table.rows(&verbose(), None);
@@ -191,7 +191,7 @@ fn nothing_done_is_zero_and_tells_what_was_asked_for() {
 }
 
 #[test]
-fn types_of_targets_mix_in_the_combined_row() {
+fn combined_row_mixes_target_types() {
     let mut table = RateTable::new(vec![target(1), target(1)]);
     table.add(&request(0, 0, 0, Op::Read, 1));
     table.add(&request(0, 1, 0, Op::Write, 1));
@@ -200,7 +200,7 @@ fn types_of_targets_mix_in_the_combined_row() {
 }
 
 #[test]
-fn a_run_that_broke_off_takes_its_times_from_requests() {
+fn aborted_run_derives_times_from_requests() {
     let mut table = RateTable::new(vec![target(1)]);
     for (start, end) in [(500, 700), (200, 400)] {
         let extent = Extent { offset: 0, length: 1024 };
@@ -211,7 +211,7 @@ fn a_run_that_broke_off_takes_its_times_from_requests() {
 }
 
 #[test]
-fn deskewed_rows_and_their_running_average() {
+fn computes_deskewed_rows_and_running_average() {
     let mut table = RateTable::new(vec![target(1), target(3)]);
     let second = 1_000_000_000;
     let record = |pass, target, start: u64, end: u64, bytes| Record {

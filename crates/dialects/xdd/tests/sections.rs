@@ -195,13 +195,13 @@ Target information,
 ";
 
 #[test]
-fn all_sections_stand_in_order() {
+fn sections_are_in_order() {
     assert_eq!(header(&options(), &system(), &[target(), slave()]), WANT);
     assert_eq!(ending_line(&ctime(0)), "Ending time for this run, Thu Jan  1 00:00:00 1970\n");
 }
 
 #[test]
-fn every_line_is_a_name_and_a_value() {
+fn every_line_has_name_and_value() {
     for line in WANT.lines().skip(1).filter(|l| !l.is_empty()) {
         assert!(line.contains(','), "{line}");
     }
@@ -215,7 +215,7 @@ fn a_throttle_by_bandwidth_is_in_millions_of_bytes() {
 }
 
 #[test]
-fn a_seek_list_has_the_form_of_xdd() {
+fn seek_list_matches_xdd_format() {
     let entry = |ordinal, op| SeekEntry {
         ordinal,
         location: ordinal * 8,

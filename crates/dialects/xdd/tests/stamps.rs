@@ -43,7 +43,7 @@ fn squeezed(line: &str) -> String {
 }
 
 #[test]
-fn the_rows_of_the_manual_come_out() {
+fn reproduces_rows_of_the_manual() {
     let entries = [
         entry(0, 0, 0, 186_719_046_303_600_000, 186_719_073_271_600_000),
         entry(0, 1, 4096, 186_719_073_274_800_000, 186_719_112_520_400_000),
@@ -102,7 +102,7 @@ End of SUMMARY Time Stamp Report
 }
 
 #[test]
-fn a_report_of_nothing_has_no_numbers_that_are_none() {
+fn empty_report_contains_no_nan() {
     let text = report(&[], true, RunClock::default());
     assert!(text.contains("Number of entries, 0,") && !text.contains("NaN"), "{text}");
 }
@@ -131,7 +131,7 @@ fn kept(window: StampWindow) -> Vec<(u32, u64)> {
 }
 
 #[test]
-fn a_window_keeps_what_its_options_say() {
+fn stamp_window_follows_its_options() {
     let all = StampWindow::default();
     assert_eq!(kept(all).len(), 8);
     assert_eq!(kept(StampWindow { mode: StampMode::Wrap, ..all }).len(), 8);

@@ -2,7 +2,7 @@
 
 use super::fit::{Fitted, JobsByTarget, may_share};
 use super::inputs::name;
-use super::look::Looked;
+use super::look::Inspected;
 use crate::control::Control;
 use crate::error::PrepareError;
 use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
@@ -29,7 +29,7 @@ pub(crate) struct Claim {
 /// on a signal.
 pub(super) fn claim_all(
     plan: &Plan,
-    targets: &mut [Looked],
+    targets: &mut [Inspected],
     phases: &[Vec<Fitted>],
     root: &Root,
     control: &Control,
@@ -83,7 +83,7 @@ struct Claimer<'a> {
 }
 
 impl Claimer<'_> {
-    fn claim(&mut self, index: usize, t: &mut Looked) -> Result<Claim, PrepareError> {
+    fn claim(&mut self, index: usize, t: &mut Inspected) -> Result<Claim, PrepareError> {
         let (plan, root, writes) = (self.plan, &self.root, self.jobs.write(index));
         if t.facts.is_none() && t.first_name().exists() {
             t.facts = Some(identify_growing(&t.first_name(), root)?);
@@ -120,7 +120,7 @@ impl Claimer<'_> {
     }
 
     /// Completes the setup of an open target; returns later passes whose files exist already.
-    fn finish(&mut self, index: usize, t: &Looked, file: &File) -> Result<Vec<u32>, PrepareError> {
+    fn finish(&mut self, index: usize, t: &Inspected, file: &File) -> Result<Vec<u32>, PrepareError> {
         let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
         let is_odd = |fitted: &&Fitted| {
             !fitted.job.access(self.plan.access).buffered && !fitted.workload.is_aligned(block)
@@ -135,7 +135,7 @@ impl Claimer<'_> {
     }
 }
 
-impl Looked {
+impl Inspected {
     /// Opens the target as the plan says, and makes sure that it is the one that was judged: its path may lead elsewhere by now.
     fn open(&self, judged: &TargetFacts, access: Access, writes: bool) -> Result<File, PrepareError> {
         let path = || self.path();

@@ -1,7 +1,7 @@
 //! Fitting a job's workload to its target.
 
 use super::inputs::{is_stdin, name};
-use super::look::Looked;
+use super::look::Inspected;
 use crate::error::PrepareError;
 use iosonar_load::{Facts, Generated, Known, PatternError, Setting};
 use iosonar_os::BufferPool;
@@ -59,7 +59,7 @@ fn fit(
     phase: &Phase,
     job: &Job,
     workload: Known,
-    looked: &Looked,
+    looked: &Inspected,
     size: u64,
 ) -> Result<Fitted, PrepareError> {
     let steps = &job.options;
@@ -94,7 +94,7 @@ pub(super) fn fit_phase<'a>(
     plan: &Plan,
     phase: &Phase,
     known: Vec<Known>,
-    target_of: &dyn Fn(usize) -> (&'a Looked, u64),
+    target_of: &dyn Fn(usize) -> (&'a Inspected, u64),
 ) -> Result<Vec<Fitted>, PrepareError> {
     let fit_one = |(job, known): (&Job, Known)| {
         let (looked, size) = target_of(job.target.into());
@@ -114,7 +114,7 @@ fn check_workload(
     phase: &Phase,
     job: &Job,
     workload: &Known,
-    looked: &Looked,
+    looked: &Inspected,
     block: u64,
 ) -> Result<(), PrepareError> {
     if looked.target.file.between_passes.makes_files() {
@@ -146,8 +146,8 @@ fn check_workload(
 }
 
 /// Why ranges cannot be discarded or zeroed.
-fn dataless_obstacle(plan: &Plan, job: &Job, workload: &Known, looked: &Looked) -> Option<&'static str> {
-    if !workload.has_dataless_changes() {
+fn dataless_obstacle(plan: &Plan, job: &Job, workload: &Known, looked: &Inspected) -> Option<&'static str> {
+    if !workload.has_discards_or_zeroes() {
         return None;
     }
     let engine = job.engine(plan.engine);
@@ -208,7 +208,7 @@ fn reach(
 /// because one file may have many names.
 pub(super) fn check_apart(
     plan: &Plan,
-    looked: &[Looked],
+    looked: &[Inspected],
     phases: &[Vec<Fitted>],
 ) -> Result<(), PrepareError> {
     let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));

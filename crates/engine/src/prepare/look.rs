@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// An inspected target.
-pub(crate) struct Looked {
+pub(crate) struct Inspected {
     pub(crate) target: Target,
     /// `None` of a file that is yet to be made, and where no target is opened.
     pub(crate) facts: Option<TargetFacts>,
@@ -24,19 +24,19 @@ pub(crate) struct Looked {
 }
 
 /// Inspects all targets of a plan that have jobs here. The kernel's facts about itself are read once for all of them.
-pub(super) fn look_at_all(plan: &Plan, root: &Root) -> Result<Vec<Looked>, PrepareError> {
+pub(super) fn look_at_all(plan: &Plan, root: &Root) -> Result<Vec<Inspected>, PrepareError> {
     let root = &root.remembering();
     let made = plan.targets.iter().filter(|target| target.file.create);
     let made: HashSet<&Path> = made.map(|target| target.path.as_path()).collect();
     let look = |(target, jobs): (&Target, Vec<&Job>)| match jobs.is_empty() {
         false => look(plan, target, made.contains(target.path.as_path()), root),
-        true => Ok(Looked::elsewhere(target)),
+        true => Ok(Inspected::elsewhere(target)),
     };
     plan.targets.iter().zip(plan.jobs_by_target()).map(look).collect()
 }
 
 /// Inspects one target of a plan. `is_made`: the run makes the file.
-fn look(plan: &Plan, target: &Target, is_made: bool, root: &Root) -> Result<Looked, PrepareError> {
+fn look(plan: &Plan, target: &Target, is_made: bool, root: &Root) -> Result<Inspected, PrepareError> {
     let may_be_empty = plan.engine.is_real() && is_made;
     let facts = look_at(plan, target, may_be_empty, root)?;
     let is_there = facts.as_ref().is_some_and(|facts| matches!(facts.kind, TargetKind::RegularFile(_)));
@@ -49,7 +49,7 @@ fn look(plan: &Plan, target: &Target, is_made: bool, root: &Root) -> Result<Look
         (None, _) if may_be_empty => 0,
         (None, _) => return Err(PrepareError::NoSize(name(&target.path))),
     };
-    Ok(Looked { target: target.clone(), facts, size })
+    Ok(Inspected { target: target.clone(), facts, size })
 }
 
 /// Identifies the target under its name; `None` of a file that is made after all targets are inspected.
@@ -75,10 +75,10 @@ fn look_at(
     }
 }
 
-impl Looked {
+impl Inspected {
     /// A target on which this process has no job.
-    pub(super) fn elsewhere(target: &Target) -> Looked {
-        Looked { target: target.clone(), facts: None, size: 0 }
+    pub(super) fn elsewhere(target: &Target) -> Inspected {
+        Inspected { target: target.clone(), facts: None, size: 0 }
     }
 
     /// Path as typed.

@@ -31,7 +31,7 @@ use iosonar_host::Root;
 use iosonar_load::Known;
 use iosonar_plan::Plan;
 use limits::check_limits;
-use look::{Looked, look_at_all};
+use look::{Inspected, look_at_all};
 use memory::{Shares, fit_memory};
 use remounts::check_remounts;
 use std::sync::{Arc, OnceLock};
@@ -88,7 +88,11 @@ fn prepare_until_stopped(
 
 /// Fits all jobs to their targets at the maximum size by then: data that a phase writes beyond the end of a file exists in the next
 /// phase. Each phase is fitted again when it starts.
-fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec<Vec<Fitted>>, PrepareError> {
+fn fit_all(
+    plan: &Plan,
+    known: Vec<Vec<Known>>,
+    looked: &[Inspected],
+) -> Result<Vec<Vec<Fitted>>, PrepareError> {
     let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
     let (mut phases, by_path) = (Vec::new(), targets_by_path(plan));
     for (phase, known) in plan.phases.iter().zip(known) {

@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::fit::{Fitted, fit_phase};
 use super::inputs::NoticeSink;
-use super::look::Looked;
+use super::look::Inspected;
 use crate::error::PrepareError;
 use crate::files::{MadeFiles, TargetFile};
 use iosonar_backend::StoreRoom;
@@ -34,7 +34,7 @@ pub struct Prepared {
 
 /// A target claimed by this run.
 pub(crate) struct Claimed {
-    pub(crate) looked: Looked,
+    pub(crate) looked: Inspected,
     /// `None` where no target is opened.
     pub(super) claim: Option<Claim>,
     /// Bytes without data in the range of its requests. Finding them takes time on a file of many extents, and they are reported
@@ -123,8 +123,8 @@ impl TargetReady<'_> {
     }
 
     /// Whether jobs discard or zero ranges; false where unknown.
-    pub fn has_dataless_changes(&self) -> bool {
-        self.jobs.iter().any(|job| job.workload.has_dataless_changes())
+    pub fn has_discards_or_zeroes(&self) -> bool {
+        self.jobs.iter().any(|job| job.workload.has_discards_or_zeroes())
     }
 
     /// Facts from the scan of its first recorded load; `None` of standard input and of generated workloads.

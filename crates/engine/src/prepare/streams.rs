@@ -1,12 +1,12 @@
 //! Streams of the C library whose data is to be verified.
 
-use super::look::Looked;
+use super::look::Inspected;
 use crate::error::PrepareError;
 use crate::verify::{places_of, shared_stream};
 use iosonar_plan::{Phase, Plan};
 
 /// Refuses to verify data that several streams over one file write: the buffer of each serves its reads, and holds its writes.
-pub(super) fn check_streams(plan: &Plan, looked: &[Looked]) -> Result<(), PrepareError> {
+pub(super) fn check_streams(plan: &Plan, looked: &[Inspected]) -> Result<(), PrepareError> {
     if !plan.is_verified() {
         return Ok(());
     }

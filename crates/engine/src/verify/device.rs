@@ -727,7 +727,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_write_is_told_once_though_the_next_one_is_in_flight() {
+    fn reports_lost_write_once_despite_next_in_flight() {
         assert_eq!(read_again(false), 1);
         // The next one is lost, too.
         assert_eq!(read_again(true), 2);

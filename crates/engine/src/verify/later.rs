@@ -37,7 +37,7 @@ pub struct LaterOptions {
 
 /// Result of a later verification.
 #[derive(Debug)]
-pub struct Later {
+pub struct PostVerify {
     /// The counters.
     pub verified: Verified,
     /// The faults.
@@ -54,7 +54,7 @@ pub fn verify_later(
     root: &Root,
     control: &Control,
     progress: &ScanProgress,
-) -> Result<Later, LaterError> {
+) -> Result<PostVerify, LaterError> {
     let plan = archive.plan();
     check(archive, options.crash.is_some())?;
     let mut facts = Vec::new();
@@ -99,7 +99,7 @@ pub fn verify_later(
     let crash = durable.map(|_| crash::facts(&verifier, &records));
     let mut verified = Verified { crash, ..named.verified(&verifier, scan) };
     verified.missing = missing_writes(&verifier, &verified, &named.faults, &records)?;
-    Ok(Later { verified, faults: named.faults })
+    Ok(PostVerify { verified, faults: named.faults })
 }
 
 /// Refuses results whose content on the target is not known.

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_is_lost_where_no_sector_holds_it_or_a_later_one() {
+    fn write_is_lost_if_no_sector_has_it_or_a_later_one() {
         let mut lost = Lost::default();
         lost.add(Sectors::new(0, 8), Nanos(50));
         lost.add(Sectors::new(8, 8), Nanos(20));

@@ -21,7 +21,7 @@ mod verifier;
 
 pub use crash::CrashOptions;
 pub use error::LaterError;
-pub use later::{Later, LaterOptions, verify_later};
+pub use later::{LaterOptions, PostVerify, verify_later};
 pub use scan_progress::{ScanMoment, ScanProgress};
 
 pub(crate) use checker::{Checker, Completed, EXTRA, LoopFacts};

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_exact_to_the_block() {
+    fn finds_edges_exact_to_the_block() {
         let whole = Sectors::new(1 << 20, 4 * PIECE);
         for (from, until) in
             [(0, 8), (8, 16), (800, 1600), (8, 4 * PIECE), (PIECE - 8, PIECE), (4 * PIECE - 8, 4 * PIECE)]
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_stand_alone_are_all_found() {
+    fn finds_all_isolated_bad_blocks() {
         let whole = Sectors::new(0, PIECE);
         let bad: Vec<(u64, u64)> =
             (0..16).map(|n| (n * 128 + 8 * (n % 5), n * 128 + 8 * (n % 5) + 8)).collect();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_great_unreadable_area_takes_few_reads() {
+    fn large_unreadable_area_takes_few_reads() {
         let whole = Sectors::new(0, 64 * PIECE);
         let mut area = Fake::of(&[(0, 64 * PIECE)]);
         narrow(&mut area, whole);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_readable_part_that_is_longer_than_a_step_is_checked() {
+    fn checks_readable_parts_longer_than_a_step() {
         let whole = Sectors::new(0, 2 * PIECE);
         let mut area = Fake::of(&[(0, 800), (1000, 2 * PIECE)]);
         narrow(&mut area, whole);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_looked_at_counts_as_unreadable_and_untried() {
+    fn untried_sectors_count_as_unreadable() {
         let whole = Sectors::new(0, 64 * PIECE);
         let every_second: Vec<(u64, u64)> = (0..whole.count / 16).map(|n| (n * 16, n * 16 + 8)).collect();
         let mut area = Fake::of(&every_second);

@@ -246,13 +246,13 @@ mod tests {
     const OWN: Sectors = Sectors::new(100, 100);
 
     #[test]
-    fn neighbours_lie_in_the_target() {
+    fn neighbour_sectors_lie_within_target() {
         let ranges = [Sectors::new(90, 20), Sectors::new(120, 10), Sectors::new(190, 10)];
         assert_eq!(beside(&ranges, OWN).collect::<Vec<_>>(), [110, 119, 130, 189]);
     }
 
     #[test]
-    fn samples_are_spread_and_each_seed_has_its_own() {
+    fn samples_are_spread_and_depend_on_seed() {
         let ranges = [Sectors::new(0, 1000), Sectors::new(1_000_000, 9000)];
         let drawn = draw(&ranges, 1000, 7);
         assert_eq!(drawn.len(), 1000);

@@ -467,7 +467,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_a_range_is_in_no_other() {
+    fn subtracts_ranges_from_whole() {
         let whole = Sectors::new(100, 100);
         let ranges = [Sectors::new(90, 20), Sectors::new(120, 10), Sectors::new(190, 10)];
         assert_eq!(without(&ranges, whole), [Sectors::new(110, 10), Sectors::new(130, 60)]);
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn near_ranges_are_read_together_and_widened_ones_may_share_a_block() {
+    fn joins_near_ranges() {
         let mut ranges = Vec::new();
         for (start, end) in [(0, 8), (0, 8), (8, 16), (16 + GAP, 24 + GAP), (25 + 2 * GAP, 32 + 2 * GAP)] {
             join(&mut ranges, Sectors::between(start, end));

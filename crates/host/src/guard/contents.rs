@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn file_system_is_named_with_label_and_uuid() {
+    fn names_file_system_with_label_and_uuid() {
         let mut found = content("ext4", "filesystem");
         (found.label, found.uuid) = (Some("home".into()), Some("12-34".into()));
         assert_eq!(name(&found).unwrap(), "ext4 file system \"home\" (UUID 12-34)");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_named_by_what_they_are_part_of() {
+    fn names_members_by_their_array_or_pool() {
         let of = |kind, usage| name(&content(kind, usage)).unwrap();
         assert_eq!(of("LVM2_member", "raid"), "LVM2_member (part of a RAID or of a volume group)");
         assert_eq!(of("zfs_member", "filesystem"), "zfs_member (part of a pool)");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn all_signatures_are_named_and_a_gpt_without_its_boot_sector() {
+    fn names_all_signatures_but_not_protective_mbr() {
         let all = [content("ext4", "filesystem"), table("gpt", Some("ab")), table("PMBR", None)];
         let named = Look::Found("ext4 file system and gpt partition table (UUID ab)".into());
         assert_eq!(name_all(&all), named);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_found_is_not_the_same_as_could_not_look() {
+    fn distinguishes_no_signature_from_failed_search() {
         let soon = Instant::now() + PATIENCE;
         let empty = tempfile::NamedTempFile::new().unwrap();
         empty.as_file().set_len(1 << 20).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_does_not_answer_is_left_alone() {
+    fn gives_up_on_unresponsive_device() {
         let slow = |_: &Path| {
             std::thread::sleep(Duration::from_millis(500));
             Look::NothingKnown

@@ -72,7 +72,7 @@ fn mounted_disk_forbids_its_partitions() {
 }
 
 #[test]
-fn mount_in_another_namespace_forbids() {
+fn mount_in_another_namespace_forbids_writing() {
     let tree = tree();
     tree.link("/proc/self/ns/mnt", "mnt:[1]")
         .link("/proc/7/ns/mnt", "mnt:[1]")
@@ -84,14 +84,14 @@ fn mount_in_another_namespace_forbids() {
 }
 
 #[test]
-fn member_of_a_mounted_btrfs_forbids() {
+fn member_of_mounted_btrfs_forbids_writing() {
     let tree = tree();
     tree.file("/sys/fs/btrfs/U-1/devices/sda2/x", "");
     assert_used("8:2", &tree, "sda2 belongs to the mounted btrfs U-1");
 }
 
 #[test]
-fn swap_forbids() {
+fn swap_forbids_writing() {
     let tree = tree();
     tree.file("/proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 65532 0 -2\n");
     assert_used("8:2", &tree, "sda2 is swap space");
@@ -118,7 +118,7 @@ fn held_partition_forbids_the_disk() {
 }
 
 #[test]
-fn a_holder_is_named_as_its_owner_named_it() {
+fn names_holder_by_its_dm_name() {
     let tree = tree();
     tree.disk("dm-0", "252:0", 1000).stack("dm-0", "sda1");
     tree.file("/sys/class/block/dm-0/dm/name", "vg-home\n");
@@ -126,7 +126,7 @@ fn a_holder_is_named_as_its_owner_named_it() {
 }
 
 #[test]
-fn a_suspended_device_is_not_read() {
+fn does_not_read_suspended_device() {
     let tree = tree();
     tree.disk("dm-0", "252:0", 1000).stack("dm-0", "sda1");
     tree.file("/sys/class/block/dm-0/dm/name", "vg-home\n").file("/sys/class/block/dm-0/dm/suspended", "1\n");
@@ -135,7 +135,7 @@ fn a_suspended_device_is_not_read() {
 }
 
 #[test]
-fn log_of_a_mounted_file_system_forbids() {
+fn log_of_mounted_file_system_forbids_writing() {
     let tree = tree();
     tree.mountinfo("self", "1 0 8:16 / /data rw - xfs /dev/sdb rw,attr2,logdev=/dev/sda2,noquota\n");
     assert_used("8:2", &tree, "sda2 serves the file system that is mounted on /data");
@@ -151,7 +151,7 @@ fn held_disk_forbids_its_partitions() {
 }
 
 #[test]
-fn volumes_beside_one_another_do_not_forbid_each_other() {
+fn sibling_volumes_do_not_forbid_each_other() {
     let tree = tree();
     tree.disk("dm-0", "252:0", 100).disk("dm-1", "252:1", 100).stack("dm-0", "sda1").stack("dm-1", "sda1");
     assert_free("252:0", &tree);
@@ -161,7 +161,7 @@ fn volumes_beside_one_another_do_not_forbid_each_other() {
 }
 
 #[test]
-fn backing_a_loop_device_forbids_a_device() {
+fn device_backing_a_loop_device_is_rejected() {
     let tree = tree();
     tree.disk("loop3", "7:3", 100).attach("loop3", "/dev/sda1");
     let loop_device = device("7:3", &tree);
@@ -174,7 +174,7 @@ fn backing_a_loop_device_forbids_a_device() {
 }
 
 #[test]
-fn loop_on_a_mounted_device_forbids() {
+fn loop_on_mounted_device_forbids_writing() {
     let tree = tree();
     tree.disk("loop3", "7:3", 100).attach("loop3", "/dev/sda1");
     tree.mountinfo("self", "1 0 8:1 / /home rw - ext4 /dev/sda1 rw\n");
@@ -182,7 +182,7 @@ fn loop_on_a_mounted_device_forbids() {
 }
 
 #[test]
-fn backing_a_loop_device_forbids_a_file() {
+fn file_backing_a_loop_device_is_rejected() {
     let tree = Tree::new();
     let (image, other) = (file("/image", &tree), file("/other", &tree));
     tree.disk("loop3", "7:3", 100).attach("loop3", "/image");
@@ -222,7 +222,7 @@ fn file_without_permission_is_refused() {
 }
 
 #[test]
-fn device_needs_the_users_word_and_the_refusal_says_how() {
+fn device_needs_destroy_and_refusal_explains_how() {
     let tree = tree();
     let refusal = check(&device("8:0", &tree), Intent::Write, false, &tree.root()).unwrap_err().to_string();
     for part in ["/dev/typed", "2.0 MiB", "partition sda1", "partition sda2", "--destroy", "destroy = true"] {
@@ -231,7 +231,7 @@ fn device_needs_the_users_word_and_the_refusal_says_how() {
 }
 
 #[test]
-fn file_needs_no_word() {
+fn writing_a_file_needs_no_destroy() {
     let tree = Tree::new();
     let target = file("/f", &tree);
     let Ok(Permit::Write(permit)) = check(&target, Intent::Write, false, &tree.root()) else { panic!() };
@@ -250,7 +250,7 @@ fn file_that_was_replaced_is_refused() {
 }
 
 #[test]
-fn without_mountinfo_nothing_is_written() {
+fn refuses_writes_without_mountinfo() {
     let tree = tree();
     let target = device("8:0", &tree);
     std::fs::remove_file(tree.path("/proc/self/mountinfo")).unwrap();
@@ -271,7 +271,7 @@ fn file_of_another_device_with_the_same_inode_is_not_swap() {
 
 /// Every source that the guard needs, and a target that depends on it.
 #[test]
-fn without_a_source_nothing_is_written() {
+fn refuses_writes_without_any_required_source() {
     for (source, is_for_files) in [
         ("/proc/self/mountinfo", true),
         ("/proc/swaps", true),
@@ -299,7 +299,7 @@ fn without_a_source_nothing_is_written() {
 }
 
 #[test]
-fn a_kernel_without_swap_has_no_list_of_it() {
+fn accepts_kernel_without_swap() {
     let tree = Tree::new();
     let target = file("/f", &tree);
     std::fs::remove_file(tree.path("/proc/swaps")).unwrap();
@@ -314,7 +314,7 @@ fn a_kernel_without_swap_has_no_list_of_it() {
 }
 
 #[test]
-fn a_mounted_btrfs_that_sysfs_does_not_describe_forbids() {
+fn mounted_btrfs_missing_in_sysfs_forbids_writing() {
     let tree = Tree::new();
     let target = file("/f", &tree);
     tree.mountinfo("self", "1 0 0:33 / / rw - btrfs /dev/sda rw\n");
@@ -323,7 +323,7 @@ fn a_mounted_btrfs_that_sysfs_does_not_describe_forbids() {
 }
 
 #[test]
-fn what_keeps_nothing_needs_no_source() {
+fn null_device_needs_no_safety_source() {
     let tree = Tree::new();
     std::fs::remove_dir_all(tree.path("/sys")).unwrap();
     let null = crate::identify(Path::new("/dev/null"), &tree.root()).unwrap();

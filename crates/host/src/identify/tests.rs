@@ -18,17 +18,17 @@ fn assert_says(path: &Path, parts: &[&str]) {
 }
 
 #[test]
-fn missing_path_is_refused_with_the_text_of_the_error() {
+fn rejects_missing_path_with_os_error() {
     assert_says(Path::new("/no/such/target"), &["No such file or directory", "check the spelling"]);
 }
 
 #[test]
-fn path_through_a_file_is_refused() {
+fn rejects_path_through_a_file() {
     assert_says(Path::new("/proc/self/stat/x"), &["Not a directory", "is a file"]);
 }
 
 #[test]
-fn what_has_no_blocks_is_refused() {
+fn rejects_targets_without_blocks() {
     let directory = tempfile::tempdir().unwrap();
     assert_says(directory.path(), &["is a directory", "give a file in it"]);
     assert_says(Path::new("/dev/urandom"), &["is a character device", "give the block device"]);
@@ -41,7 +41,7 @@ fn what_has_no_blocks_is_refused() {
 }
 
 #[test]
-fn what_the_kernel_shows_of_itself_is_no_target() {
+fn rejects_proc_and_sysfs_files() {
     for (path, file_system) in [
         ("/proc/sys/vm/swappiness", "proc"),
         ("/proc/self/stat", "proc"),
@@ -52,7 +52,7 @@ fn what_the_kernel_shows_of_itself_is_no_target() {
 }
 
 #[test]
-fn a_device_that_keeps_nothing_is_a_target() {
+fn null_zero_and_full_are_targets() {
     for name in ["/dev/null", "/dev/zero", "/dev/full"] {
         let facts = identify(Path::new(name), &Root::default()).unwrap();
         assert!(matches!(facts.kind, TargetKind::MemoryDevice(_)) && facts.devices().is_empty(), "{name}");
@@ -86,7 +86,7 @@ fn device_without_sysfs_is_refused() {
 }
 
 #[test]
-fn block_size_is_that_of_the_queue_of_the_disk() {
+fn block_size_comes_from_queue_of_the_disk() {
     let tree = Tree::new();
     tree.disk("sda", "8:0", 100).partition("sda", "sda1", "8:1", 80);
     tree.file("/sys/class/block/sda/queue/logical_block_size", "4096\n");
@@ -111,7 +111,7 @@ fn block_size_of_a_file_falls_back_to_the_device_below() {
 }
 
 #[test]
-fn facts_survive_json() {
+fn facts_round_trip_through_json() {
     let tree = Tree::new();
     tree.disk("loop1", "7:1", 100).attach("loop1", "/image").file("/image", "data");
     let facts = facts(device("7:1"), &tree.root()).unwrap();

@@ -63,7 +63,7 @@ impl Place {
 }
 
 #[test]
-fn runs_are_remembered_until_the_range_is_filled_again() {
+fn ledger_keeps_runs_until_range_is_refilled() {
     let place = Place::new();
     assert_eq!(place.ranges(), []);
     place.write(range(0, MIB), true);
@@ -78,7 +78,7 @@ fn runs_are_remembered_until_the_range_is_filled_again() {
 }
 
 #[test]
-fn a_new_file_of_the_same_name_is_another_one() {
+fn recreated_file_has_no_history() {
     let place = Place::new();
     place.write(range(0, 4096), false);
     let file = place.dir.path().join("f");
@@ -88,7 +88,7 @@ fn a_new_file_of_the_same_name_is_another_one() {
 }
 
 #[test]
-fn what_others_wrote_since_and_whether_the_result_is_there_is_told() {
+fn reports_later_changes_and_existing_result() {
     let place = Place::new();
     place.write(range(0, 4096), false);
     let run = |place: &Place| place.former().known().unwrap()[0].clone();
@@ -102,7 +102,7 @@ fn what_others_wrote_since_and_whether_the_result_is_there_is_told() {
 }
 
 #[test]
-fn the_oldest_entries_go() {
+fn drops_oldest_entries() {
     let place = Place::new();
     for number in 0..(MOST_ENTRIES + SLACK + 2) as u64 {
         place.write(range(number, number + 1), false);
@@ -116,7 +116,7 @@ fn the_oldest_entries_go() {
 }
 
 #[test]
-fn a_line_that_is_no_entry_is_never_dropped() {
+fn never_drops_foreign_lines() {
     let place = Place::new();
     place.write(range(0, 4096), false);
     let entry = fs::read_to_string(place.path()).unwrap();
@@ -131,7 +131,7 @@ fn a_line_that_is_no_entry_is_never_dropped() {
 }
 
 #[test]
-fn several_writers_lose_nothing() {
+fn concurrent_writers_lose_no_entry() {
     let place = Place::new();
     std::thread::scope(|scope| {
         for writer in 0..8_u64 {
@@ -155,7 +155,7 @@ fn several_writers_lose_nothing() {
 }
 
 #[test]
-fn a_damaged_ledger_is_unknown_and_a_cut_line_costs_only_itself() {
+fn damaged_ledger_is_unknown_but_truncated_line_is_skipped() {
     let place = Place::new();
     place.write(range(0, 4096), true);
     let mut text = fs::read_to_string(place.path()).unwrap();
@@ -169,7 +169,7 @@ fn a_damaged_ledger_is_unknown_and_a_cut_line_costs_only_itself() {
 }
 
 #[test]
-fn what_is_no_ledger_is_not_written() {
+fn never_writes_to_non_ledger_files() {
     let place = Place::new();
     let other = place.dir.path().join("notes");
     fs::write(&other, "notes\n").unwrap();
@@ -197,7 +197,7 @@ fn what_is_no_ledger_is_not_written() {
 }
 
 #[test]
-fn its_place_follows_the_environment() {
+fn ledger_path_follows_environment() {
     let at = |pairs: &[(&str, &str)]| {
         let values: HashMap<&str, &str> = pairs.iter().copied().collect();
         Ledger::named(|name| values.get(name).map(OsString::from))
@@ -227,7 +227,7 @@ fn disk(boot: &str, diskseq: &str, serial: Option<&str>) -> std::result::Result<
 }
 
 #[test]
-fn disks_are_known_by_serial_number_and_attachment() {
+fn identifies_disks_by_serial_and_attachment() {
     let (first, moved) = disk("a", "5", Some("S")).unwrap();
     assert_eq!(moved, 0);
     let is_same = |boot, diskseq, serial| first.is(&disk(boot, diskseq, serial).unwrap().0);

@@ -16,7 +16,7 @@ fn out(path: impl Into<PathBuf>) -> OutputName {
 }
 
 #[test]
-fn a_new_output_is_there_when_it_is_published() {
+fn output_appears_only_when_published() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let gate = Gate::new(&root);
@@ -34,7 +34,7 @@ fn a_new_output_is_there_when_it_is_published() {
 }
 
 #[test]
-fn a_file_that_exists_is_refused_or_replaced_as_a_whole() {
+fn existing_file_is_rejected_or_replaced_atomically() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let gate = Gate::new(&root);
@@ -57,7 +57,7 @@ fn a_file_that_exists_is_refused_or_replaced_as_a_whole() {
 }
 
 #[test]
-fn only_files_pipes_and_null_are_outputs() {
+fn accepts_only_files_pipes_and_null_as_outputs() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let gate = Gate::new(&root);
@@ -79,7 +79,7 @@ fn only_files_pipes_and_null_are_outputs() {
 }
 
 #[test]
-fn what_the_command_uses_already_is_no_output() {
+fn rejects_outputs_already_in_use() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let mut gate = Gate::new(&root);
@@ -105,7 +105,7 @@ fn what_the_command_uses_already_is_no_output() {
 }
 
 #[test]
-fn a_reserved_output_is_there_when_it_is_published() {
+fn reserved_output_appears_only_when_published() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let path = |name: &str| dir.path().join(name);
@@ -126,7 +126,7 @@ fn a_reserved_output_is_there_when_it_is_published() {
 
 /// A file that takes the name of an output after it was judged is kept.
 #[test]
-fn a_reserved_output_replaces_nothing_that_came_meanwhile() {
+fn reserved_output_never_replaces_newer_file() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let path = |name: &str| dir.path().join(name);
@@ -152,7 +152,7 @@ fn a_reserved_output_replaces_nothing_that_came_meanwhile() {
 }
 
 #[test]
-fn a_folder_that_is_not_kept_leaves_nothing() {
+fn unkept_folder_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let root = Root::default();
     let gate = Gate::new(&root);

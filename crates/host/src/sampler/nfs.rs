@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_the_server_are_those_of_the_mount() {
+    fn server_bytes_match_the_mount() {
         let found = values(TEXT.as_bytes(), &["/mnt/c", "/sys", "/mnt/a b"]);
         assert_eq!(found, [(0, [25.0, 26.0]), (2, [15.0, 16.0])]);
         assert_eq!(values(b"device x mounted on /x with fstype nfs4\n\tbytes:\t1 2 3 4 5\n", &["/x"]), []);
     }
 
     #[test]
-    fn a_mount_that_is_not_there_has_no_series_and_long_files_are_read_to_their_end() {
+    fn missing_mount_has_no_series_and_long_files_are_read_fully() {
         let tree = Tree::new();
         let many = "device none mounted on /x with fstype autofs\n".repeat(4000);
         tree.file("/proc/self/mountstats", &format!("{many}{TEXT}"));

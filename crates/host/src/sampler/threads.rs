@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_threads_that_have_left_stay() {
+    fn keeps_cpu_times_of_exited_threads() {
         let times = ThreadTimes::default();
         let spin = || {
             let _present = times.enter()?;

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_has_several_names_where_the_trace_tells_them() {
+    fn matches_device_aliases_from_trace() {
         let names = DeviceNames { groups: vec![devices(&["disk/by-id/x", "sda", "8,0"])] };
         for (a, b) in [("/dev/sda", "8:0"), ("sda", "/dev/disk/by-id/x"), ("7,2", "7:2"), ("/dev/sdb", "sdb")]
         {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_device_is_refused_with_those_that_there_are() {
+    fn rejects_unknown_device_and_lists_known_ones() {
         let names = DeviceNames { groups: vec![devices(&["sda", "8,0"])] };
         let why = |wanted: &[&str], there: &[&str]| {
             refuse_unknown(&devices(wanted), &devices(there), &names, "x").map_err(|e| e.to_string())
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_of_two_traces_are_matched_by_their_names() {
+    fn matches_devices_of_two_traces_by_name() {
         let names = DeviceNames { groups: vec![devices(&["loop1", "7,1"])] };
         let matched = |a: &[&str], b: &[&str]| matched(&devices(a), &devices(b), &names);
         assert_eq!(matched(&["x"], &["y"]).unwrap(), Matched::AsOne(None));

@@ -161,7 +161,7 @@ impl Requests for RecordedRequests {
         self.devices.get(number as usize).cloned()
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         vec![
             ("requests that were not submitted".into(), self.unsent),
             (

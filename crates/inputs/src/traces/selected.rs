@@ -6,7 +6,7 @@ use iosonar_trace::{Entry, Next, Requests, TraceError, Traced};
 
 type Boxed = Box<dyn Requests>;
 
-/// Name of the requests that were not chosen in [`Requests::besides`].
+/// Name of the requests that were not chosen in [`Requests::extra_counts`].
 pub const OTHERS: &str = "requests of other devices and processes";
 
 /// Selects the requests of some devices and processes.
@@ -64,8 +64,8 @@ impl Requests for Selected {
         self.requests.device(number)
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        let mut all = self.requests.besides();
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        let mut all = self.requests.extra_counts();
         all.push((OTHERS.into(), self.left_out));
         all
     }

@@ -6,7 +6,7 @@ use iosonar_archive::Recorded;
 use iosonar_trace::kernel::{At, Timing};
 use iosonar_trace::{Entry, Pairing, Requests, Traced};
 
-/// Prefix of the kernel's events in [`Requests::besides`], followed by their action.
+/// Prefix of the kernel's events in [`Requests::extra_counts`], followed by their action.
 pub const EVENTS: &str = "events ";
 /// Prefix of the events that the kernel could not keep.
 const LOST_EVENTS: &str = "lost events";
@@ -87,7 +87,7 @@ impl Trace {
     /// completions were not requested.
     pub fn recorded(&self, damaged: u64) -> Option<Recorded> {
         self.at.filter(|(_, timing)| *timing != Timing::None)?;
-        let counts = self.requests.besides();
+        let counts = self.requests.extra_counts();
         let sum = |what: &str| counts.iter().filter(|(w, _)| w.starts_with(what)).map(|(_, n)| n).sum();
         Some(Recorded {
             events: sum(EVENTS),

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::stack::{disks_below, disks_of};
 use crate::thresholds::{ARCHIVE, PACKED_RECORD};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::BlockDevice;
 
@@ -23,7 +23,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "devices below the targets and below the result's directory, number of records";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() || case.is_remote() {
         return None;
     }
@@ -31,7 +31,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let targets: Vec<&BlockDevice> = case.before.targets.iter().flat_map(disks_of).collect();
     let shared = result.iter().find(|disk| targets.iter().any(|target| target.number == disk.number));
     let Some(disk) = shared else {
-        return Some(Seen::ok("The result is on another device than the targets.", SOURCE));
+        return Some(Finding::ok("The result is on another device than the targets.", SOURCE));
     };
     let traffic = case.tally.traffic();
     let moved = (traffic.reads.bytes + traffic.writes.bytes).max(1) as f64;
@@ -43,7 +43,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         percent(share)
     );
     let level = ARCHIVE.level(share).max(Level::Info);
-    let seen = Seen::at(level, text, SOURCE).remedy("Write the result to another device (--out).");
+    let seen = Finding::at(level, text, SOURCE).remedy("Write the result to another device (--out).");
     Some(seen.with("record_bytes", records).with("share", share).effect(1.0 + share))
 }
 
@@ -53,7 +53,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_result_on_the_same_disk_is_told_by_how_much_it_writes() {
+    fn judges_result_on_measured_disk_by_its_share_of_writes() {
         let lab = || Lab::new().on_disk("vda").result_on("vda");
         let small = lab().reads(4_000, 512).detection(&DETECTOR).unwrap();
         assert_eq!(small.level, Level::Caution);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_elsewhere_is_fine_and_an_unknown_place_says_nothing() {
+    fn accepts_result_on_other_disk_and_skips_unknown_place() {
         let lab = Lab::new().reads(4_000, 4096).on_disk("vda");
         assert_eq!(lab.clone().result_on("sdb").detection(&DETECTOR).unwrap().level, Level::Ok);
         assert_eq!(lab.detection(&DETECTOR), None);

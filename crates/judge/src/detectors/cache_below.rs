@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{CACHED_RUN, LARGE_CACHE, REREAD_P50, REREAD_P90, SURE_SIGMAS, UNCACHED_RUN};
 use crate::words::{factor, micros, size};
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Compared, Fact, RereadTimes};
 
@@ -25,7 +25,7 @@ const SOURCE: &str = "random blocks that were read twice with O_DIRECT, before t
 
 const REMEDY: &str = "Take a range larger than that cache, run once after a fill, and note the cache mode of the host or the array.";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let planned = case.planned();
     let probed = probed(&planned).filter(|_| case.is_real())?;
     Some(match answered_by(case, &probed) {
@@ -36,7 +36,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     Some(probed(planned)?.seen(Level::Caution, ""))
 }
 
@@ -81,10 +81,10 @@ impl Probed {
     }
 
     /// An observation of at most level `most`, with `more` after the result of the probe.
-    fn seen(&self, most: Level, more: &str) -> Seen {
+    fn seen(&self, most: Level, more: &str) -> Finding {
         let Some(times) = self.worst() else {
             let why = self.why_not.as_deref().unwrap_or_default();
-            return Seen::unknown(
+            return Finding::unknown(
                 format!("Whether a cache below Linux answers is not known: {why}."),
                 SOURCE,
             );
@@ -101,9 +101,9 @@ impl Probed {
                 "Blocks read a second time come {} x faster at {place}: a cache below Linux answers.{more}",
                 factor(ratio)
             );
-            Seen::at(most, text, SOURCE).remedy(REMEDY)
+            Finding::at(most, text, SOURCE).remedy(REMEDY)
         } else {
-            Seen::ok(
+            Finding::ok(
                 format!("That blocks come faster a second time is not shown: {of_p50}, {of_p90}."),
                 SOURCE,
             )
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_come_faster_a_second_time_are_told_and_alone_make_nothing_fake() {
+    fn faster_rereads_alone_are_only_a_caution() {
         let lab = virtual_disk().latency_ns(45_000).reads(4_000, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Caution, false));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_as_fast_as_the_cache_fails_with_a_second_witness_alone() {
+    fn cache_speed_run_fails_only_with_second_evidence() {
         let fast = cached(Lab::new().on_disk("vda")).latency_ns(50_000);
         let lab = fast.clone().within(1 << 30).reads(4_000, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_take_as_long_again_are_fine_and_without_an_answer_nothing_is_known() {
+    fn accepts_equal_reread_times_and_unknown_probe() {
         // Half of the reads wait for a tick of the scheduler: quantiles jump, and the counts are alike.
         for (p50, p90) in [
             ((68_000, 67_000, 160, 145), (120_000, 60_000, 60, 28)),

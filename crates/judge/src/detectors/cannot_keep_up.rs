@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{BEHIND, WAITING_SHARE};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::findings::{Overload, overloads_of};
 use iosonar_analyze::waiting::{cause_of_waiting, obstacle};
 use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, During, Level, Severity, Summary};
@@ -25,25 +25,25 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "due times, submissions and completions of the records";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let share = case.summary.throughput.delivered_share?;
     let behind = (1.0 - share).max(0.0);
     let level = BEHIND.level(behind);
     if level == Level::Ok {
         let seen = overloaded(case).unwrap_or_else(|| {
-            Seen::ok(format!("{} of the demanded rate was delivered.", percent(share)), SOURCE)
+            Finding::ok(format!("{} of the demanded rate was delivered.", percent(share)), SOURCE)
         });
         return Some(seen.with("share", share));
     }
     let (cause, remedy) = cause(case);
     let seen =
-        Seen::at(level, format!("{} of the demanded rate was delivered{cause}.", percent(share)), SOURCE)
+        Finding::at(level, format!("{} of the demanded rate was delivered{cause}.", percent(share)), SOURCE)
             .remedy(remedy);
     Some(seen.with("share", share).effect(1.0 / share.max(1e-3)))
 }
 
 /// Overloads although everything was delivered in the end: an idle end makes up for any of them.
-fn overloaded(case: &Case<'_>) -> Option<Seen> {
+fn overloaded(case: &Case<'_>) -> Option<Finding> {
     let all = overloads_of(case.tally.traffic(), case.summary, &case.samples.without_cpu);
     let worst = Overload::worst(&all)?;
     let lasted: u64 = all.iter().map(|one| one.range.length_ns()).sum();
@@ -53,7 +53,7 @@ fn overloaded(case: &Case<'_>) -> Option<Seen> {
         count => format!(" ({} more such times)", count - 1),
     };
     let level = BEHIND.level(of_time).clamp(Level::Info, Level::Caution);
-    let seen = Seen::at(level, format!("The load: {}{more}.", worst.sentence()), SOURCE)
+    let seen = Finding::at(level, format!("The load: {}{more}.", worst.sentence()), SOURCE)
         .remedy("Look at the latencies of that time apart from the others; raise --depth, or replay the load more slowly.");
     let during = During { from_ns: worst.range.from_ns, to_ns: worst.range.to_ns };
     Some(seen.with("overloaded_share_of_time", of_time).during(Some(during)))
@@ -139,14 +139,14 @@ mod tests {
     use iosonar_archive::Marks;
 
     #[test]
-    fn a_rate_that_is_not_reached_is_told() {
+    fn reports_missed_target_rate() {
         let seen = Lab::new().reads(1_000, 4096).delivered_share(0.227).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.effect.map(|factor| factor.round())), (Level::Fail, Some(4.0)));
         assert!(seen.text.starts_with("22.7 % of the demanded rate"), "{}", seen.text);
     }
 
     #[test]
-    fn an_overload_that_an_idle_end_makes_up_for_is_told() {
+    fn reports_overload_hidden_by_idle_end() {
         // A thousand requests are due each second for ten seconds, and each takes 4 ms, one after the other; then one a second is due.
         let lab =
             Lab::new().timed().queued(10_000, 1_000_000, 4_000_000).queued(60, 1_000_000_000, 1_000_000);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_reached_is_fine_and_a_closed_loop_has_none() {
+    fn accepts_reached_rate_and_skips_closed_loop() {
         assert_eq!(
             Lab::new().reads(1_000, 4096).delivered_share(0.999).detection(&DETECTOR).unwrap().level,
             Level::Ok
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_capacity() {
+    fn missed_rate_is_reported_as_capacity() {
         let behind = |share: f64| Lab::new().steady(2_000, move |i| (i as f64 * 1e6 * share) as u64);
         let (id, severity, text) = said(&behind(0.25));
         assert_eq!((id, severity), (CautionId::BehindDemand, Severity::Severe));

@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::CLOCK_COST;
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -20,7 +20,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "readings of the clock, measured before the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let cost = case.summary.health.means.as_ref()?.clock_cost_ns;
     let median = case.summary.latency.all?.p50_ns as f64;
     if !case.is_real() || cost <= 0.0 || median <= 0.0 {
@@ -28,8 +28,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     }
     let share = cost / median;
     let seen = match CLOCK_COST.level(share) {
-        Level::Ok => Seen::ok(format!("Reading the clock takes {cost:.0} ns."), SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok(format!("Reading the clock takes {cost:.0} ns."), SOURCE),
+        level => Finding::at(
             level,
             format!("Reading the clock takes {cost:.0} ns, {} of the median latency.", percent(share)),
             SOURCE,
@@ -45,14 +45,14 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_clock_that_costs_a_tenth_of_a_latency_is_told() {
+    fn reports_clock_cost_of_a_tenth_of_latency() {
         let seen =
             Lab::new().latency_ns(1_500).reads(1_000, 4096).clock_cost(154.0).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
     }
 
     #[test]
-    fn a_clock_that_costs_a_thousandth_is_fine() {
+    fn accepts_clock_cost_of_a_thousandth() {
         let lab = Lab::new().latency_ns(60_000).reads(1_000, 4096).clock_cost(18.0);
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
     }

@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::stack::name_of;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{TargetFacts, TargetKind};
 use iosonar_text::shown;
@@ -28,7 +28,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "layers of the overlay in mountinfo, before the file was opened";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
@@ -36,14 +36,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 }
 
 /// Preparing the run has opened its files.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let copied: Vec<String> = planned.before.targets.iter().filter_map(sentence).collect();
     let more = match copied.len() {
         0 => return None,
         1 => String::new(),
         all => format!(" So it was with {all} files."),
     };
-    let seen = Seen::at(Level::Caution, format!("{}{more}", copied[0]), SOURCE)
+    let seen = Finding::at(Level::Caution, format!("{}{more}", copied[0]), SOURCE)
         .remedy("Write the file once through the overlay before it is filled and measured, or measure the file system of the upper layer itself.")
         .with("files", copied.len() as f64);
     Some(seen)
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_copied_is_told_with_both_devices() {
+    fn reports_copied_up_file_with_both_devices() {
         let copied = lab().on_overlay(true);
         let seen = copied.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_in_the_upper_layer_is_fine() {
+    fn skips_files_already_in_upper_layer() {
         assert_eq!(lab().on_overlay(false).detection(&DETECTOR), None);
         assert_eq!(lab().on_file_system("ext4", "vda").detection(&DETECTOR), None);
     }

@@ -6,7 +6,7 @@ use crate::thresholds::{
     STOLEN, THROTTLED,
 };
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{CpuState, Environment, IssuingThreads, OwnUse, Series, Throttling};
 
@@ -31,21 +31,21 @@ const LOST_SECONDS: &str = "lost_seconds";
 /// Time in which the whole process was halted.
 const HALTED_SERIES: Series = Series::Own(OwnUse::Halted);
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
     let issuing = grown(case, Series::Issuing(IssuingThreads::Cpu)).filter(|ns| *ns > 0.0);
     if ticks(case).is_none() || issuing.is_none() {
-        return Some(Seen::unknown("CPU times were not sampled over the whole run.", SOURCE));
+        return Some(Finding::unknown("CPU times were not sampled over the whole run.", SOURCE));
     }
     let shares = Shares::of(case);
     let causes = shares.causes();
     // Of causes with the same level, the first.
     let worst = causes.iter().rev().max_by_key(|cause| cause.level)?;
     let seen = match worst.level {
-        Level::Ok => Seen::ok("The generator had its CPUs.", SOURCE),
-        level => Seen::at(level, joined(worst, &causes, |cause| &cause.text), SOURCE)
+        Level::Ok => Finding::ok("The generator had its CPUs.", SOURCE),
+        level => Finding::at(level, joined(worst, &causes, |cause| &cause.text), SOURCE)
             .remedy(joined(worst, &causes, |cause| cause.remedy))
             .during(worst.series.as_ref().and_then(|series| case.samples.steepest(series))),
     };
@@ -210,7 +210,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn limits_theft_and_waiting_are_told() {
+    fn reports_cpu_limit_steal_and_waiting() {
         let calm = || Lab::new().reads(1_000, 4096).cpu(1_000.0, 0.0);
         let throttled = calm().throttled(46, 46).detection(&DETECTOR).unwrap();
         assert_eq!(throttled.level, Level::Fail);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_calm_machine_is_fine() {
+    fn accepts_idle_machine() {
         let lab = Lab::new().reads(1_000, 4096).cpu(999.0, 1.0).throttled(1_000, 2).issuing(1e9, 0.04e9);
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
     }

@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::DIRTY;
 use crate::words::size;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -21,11 +21,11 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "Dirty and Writeback in /proc/meminfo, before the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     case.is_real().then(|| predict(&case.planned()))?
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let dirty = planned.before.memory.waiting()? as f64;
     let written_back = planned.before.written_back;
     let done = written_back.map(|done| {
@@ -35,12 +35,12 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
         )
     });
     let seen = match (DIRTY.level(dirty), done) {
-        (Level::Ok, None) => Seen::ok("Few pages waited to be written.", SOURCE),
-        (Level::Ok, Some(done)) => Seen::ok(format!("{done}."), SOURCE),
+        (Level::Ok, None) => Finding::ok("Few pages waited to be written.", SOURCE),
+        (Level::Ok, Some(done)) => Finding::ok(format!("{done}."), SOURCE),
         (level, done) => {
             let done = done.map(|done| format!("{done}; ")).unwrap_or_default();
             let text = format!("{done}{} waited to be written when the run began.", size(dirty));
-            Seen::at(level, text, SOURCE)
+            Finding::at(level, text, SOURCE)
                 .remedy("Wait until others have written: a run writes back what waits before, for half a minute at most.")
         }
     };
@@ -64,14 +64,14 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn many_dirty_pages_are_told() {
+    fn reports_many_dirty_pages() {
         let seen = Lab::new().reads(1_000, 4096).dirty(700 << 20).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Info);
         assert!(seen.text.starts_with("700.0 MiB waited"), "{}", seen.text);
     }
 
     #[test]
-    fn what_was_written_back_is_told_and_only_what_is_left_counts() {
+    fn judges_only_dirty_pages_left_after_write_back() {
         let lab = || Lab::new().reads(1_000, 4096);
         let done = lab().dirty(1 << 20).written_back(700 << 20).detection(&DETECTOR).unwrap();
         assert_eq!(done.level, Level::Ok);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_fine() {
+    fn accepts_few_dirty_pages() {
         assert_eq!(
             Lab::new().reads(1_000, 4096).dirty(1 << 20).detection(&DETECTOR).unwrap().level,
             Level::Ok

@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{LEAST_SMALL, TOO_FAST};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level, latency_floor_ns};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -21,7 +21,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "latencies of reads of at most 16 KiB";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let reads = case.tally.traffic().reads;
     if !case.is_real() || reads.small < LEAST_SMALL {
         return None;
@@ -29,8 +29,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let share = reads.too_fast as f64 / reads.small as f64;
     let floor = latency_floor_ns(4096) as f64 / 1e3;
     let seen = match TOO_FAST.level(share) {
-        Level::Ok => Seen::ok(format!("{} of the small reads were faster than block devices are.", percent(share)), SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok(format!("{} of the small reads were faster than block devices are.", percent(share)), SOURCE),
+        level => Finding::at(
             level,
             format!("{} of the small reads were faster than any block device ({floor:.1} us for 4 KiB): memory answered them.", percent(share)),
             SOURCE,
@@ -46,7 +46,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn memory_is_faster_than_devices() {
+    fn reports_latency_faster_than_any_device() {
         let fast = Lab::new().latency_ns(700).reads(1_000, 4096).detection(&DETECTOR).unwrap();
         assert_eq!(fast.level, Level::Fail);
         assert!(
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_not_and_long_reads_say_nothing() {
+    fn accepts_device_latencies_and_skips_long_reads() {
         assert_eq!(
             Lab::new().latency_ns(60_000).reads(1_000, 4096).detection(&DETECTOR).unwrap().level,
             Level::Ok

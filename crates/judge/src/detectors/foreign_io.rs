@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::stack::{Part, compresses, copies_on_write, disks_of, is_in_another, parts};
 use crate::thresholds::{FOREIGN, FOREIGN_BELOW, LEAST_BYTES, LEAST_FOREIGN, Limits, PER_FLUSH};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::{BlockDevice, FileSystem, Role};
 use iosonar_evidence::{DeviceCounter, Fact, OwnUse, Series, TargetKind};
@@ -31,7 +31,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "stat files of the devices, before and after the run, beside the requests";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() || case.is_remote() || !case.is_direct() {
         return None;
     }
@@ -41,9 +41,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let seen = match worst.level() {
         Level::Ok => {
             let names: Vec<&str> = all().map(|one| one.devices.as_str()).collect();
-            Seen::ok(format!("Nobody else used {}.", names.join(", nor below it ")), SOURCE)
+            Finding::ok(format!("Nobody else used {}.", names.join(", nor below it ")), SOURCE)
         }
-        level => Seen::at(level, worst.sentence(), SOURCE)
+        level => Finding::at(level, worst.sentence(), SOURCE)
             .remedy("Stop the other user; wait until a new file system or a RAID has finished its work in the background.")
             .effect(1.0 / (1.0 - worst.share()).max(1e-3)),
     };
@@ -188,7 +188,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn bytes_of_others_are_told() {
+    fn reports_foreign_bytes() {
         let lab = Lab::new()
             .reads(1_000, 65_536)
             .on_disk("vda")
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_of_our_own_is_fine() {
+    fn accepts_exclusive_device() {
         let lab = Lab::new().reads(1_000, 65_536).device_read("vda", 65_600_000).device_written("vda", 0);
         assert_eq!(lab.clone().on_disk("vda").detection(&DETECTOR).unwrap().level, Level::Ok);
         // The file system writes for itself: a little more does not count as foreign.
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_on_the_disk_below_is_told() {
+    fn reports_foreign_io_on_underlying_disk() {
         // Of a direct loop device the disk sees what the device sees, and 98 % more.
         let lab = |direct: bool, below: u64| {
             let lab = Lab::new().reads(1_000, 65_536).on_loop(direct).device_read("loop0", 65_536_000);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_system_writes_for_itself_is_of_the_run() {
+    fn file_system_metadata_writes_are_not_foreign() {
         let lab = |written: u64| {
             let lab = Lab::new().writes(1_000, 65_536).fsyncs(100).on_file_system("ext4", "vda");
             lab.device_read("vda", 0).device_written("vda", written)

@@ -5,7 +5,7 @@ use crate::planned::PlannedTarget;
 use crate::stack::{disks_of, rotates};
 use crate::thresholds::{CROSSING, LEAST_CROSSING, SHORT_RUN};
 use crate::words::{percent, size};
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::ExtentRuns;
 
@@ -24,14 +24,14 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "extents of the file (FIEMAP) before the run, neighbours on the device joined";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
     predict(&case.planned())
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let known = planned.targets.iter().filter_map(|target| Some((target, target.info.extents?)));
     let of_targets: Vec<(Level, &PlannedTarget<'_>, ExtentRuns)> = known
         .filter(|(_, extents)| extents.runs > 0)
@@ -54,7 +54,7 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
         ),
     };
     let text = format!("The used range of {} lies in {runs}{crossing}.", target.info.path);
-    let seen = Seen::at(level, text, SOURCE)
+    let seen = Finding::at(level, text, SOURCE)
         .remedy("Write the file again in one go where much space is free; or give the number of pieces with the figure (`iosonar layout`).")
         .with("pieces", extents.runs as f64)
         .with("mean_bytes", extents.mean_bytes() as f64)
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_split_are_told_on_each_device() {
+    fn reports_requests_split_across_fragments() {
         let split = lab(2_048, 1024 * K, 128);
         let seen = split.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn short_pieces_matter_where_the_device_seeks() {
+    fn short_fragments_matter_on_rotational_devices() {
         let fitting = lab(2_048, 64 * K, 0);
         assert_eq!(fitting.detection(&DETECTOR).unwrap().level, Level::Info);
         let rotating = fitting.on_file_system("xfs", "sda").below_rotates();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_few_pieces_is_fine_and_nobody_guesses() {
+    fn accepts_few_fragments_and_skips_unknown_maps() {
         let seen = lab(3, 1024 * K, 2).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.text.contains("3 pieces")), (Level::Ok, true));
         // Few of them, although they are a large part of a small file.

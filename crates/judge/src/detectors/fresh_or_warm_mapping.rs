@@ -7,7 +7,7 @@ use crate::thresholds::{
     ALL_UNWRITTEN, ALLOCATED, BEYOND_LATER_PASSES, FIRST_PASS, LEAST_BYTES, LEAST_PASSES, UNMAPPED,
 };
 use crate::words::{percent, size};
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Fact, FormerRun, TargetFacts};
 use iosonar_plan::Claim;
@@ -34,7 +34,7 @@ const SOURCE: &str =
 const LEDGER: &str = "the ledger of former runs (IOSONAR_LEDGER), before the run";
 const PASSES: &str = "times and bytes of the passes";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
@@ -47,7 +47,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     // If nothing was allocated, the first pass was slower or faster for another reason.
     let is_settled = allocated.is_some_and(|(.., share)| ALLOCATED.level(share) == Level::Ok);
     let of_passes = first_pass(case, if is_settled { Level::Info } else { Level::Caution });
-    [of_blocks, predict(&case.planned()), of_passes].into_iter().flatten().reduce(Seen::and)
+    [of_blocks, predict(&case.planned()), of_passes].into_iter().flatten().reduce(Finding::and)
 }
 
 /// Bytes written for the first time, bytes by which files grew, and the share of the former in all written bytes.
@@ -59,10 +59,10 @@ fn allocated_share(case: &Case<'_>) -> Option<(f64, f64, f64)> {
     Some((new, grown, new / written))
 }
 
-fn of_allocated(new: f64, grown: f64, share: f64) -> Seen {
+fn of_allocated(new: f64, grown: f64, share: f64) -> Finding {
     let seen = match ALLOCATED.level(share) {
-        Level::Ok => Seen::ok("The blocks that were written had been allocated before.", SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok("The blocks that were written had been allocated before.", SOURCE),
+        level => Finding::at(
             level,
             format!("{} were allocated, or written for the first time, during the run: {} of what was written.", size(new), percent(share)),
             SOURCE,
@@ -73,7 +73,7 @@ fn of_allocated(new: f64, grown: f64, share: f64) -> Seen {
 }
 
 /// Holes in ranges that are only written. Counts of blocks do not show the first writes to preallocated ones, nor those of few bytes.
-fn unwritten(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn unwritten(planned: &PlannedRun<'_>) -> Option<Finding> {
     let written = planned.targets.iter().filter(|target| target.is_written && !target.is_read);
     let (holes, all) = written.fold((0.0, 0.0), |(holes, all), target| {
         (holes + target.info.hole_bytes as f64, all + target.reach() as f64)
@@ -84,27 +84,30 @@ fn unwritten(planned: &PlannedRun<'_>) -> Option<Seen> {
         percent(holes / all)
     );
     (level > Level::Ok)
-        .then(|| Seen::at(level, text, SOURCE).remedy("Fill it with random data first ('iosonar fill')."))
+        .then(|| Finding::at(level, text, SOURCE).remedy("Fill it with random data first ('iosonar fill')."))
 }
 
 /// Evidence of the ledger about earlier runs on the ranges that are written.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let seen = planned.targets.iter().filter_map(|target| written_before(planned, target));
     // Of targets with the same level, the first.
     seen.reduce(|worst, other| if other.level() > worst.level() { other } else { worst })
 }
 
-fn written_before(planned: &PlannedRun<'_>, target: &PlannedTarget<'_>) -> Option<Seen> {
+fn written_before(planned: &PlannedRun<'_>, target: &PlannedTarget<'_>) -> Option<Finding> {
     let (range, facts) = (target.info.written?, planned.facts(target)?);
     let runs = match &facts.former_runs {
         Fact::Known(runs) => runs,
         Fact::Absent { absent } => {
             let text = format!("Whether an earlier run wrote {} is not known: {absent}.", target.info.path);
-            return Some(Seen::unknown(text, LEDGER));
+            return Some(Finding::unknown(text, LEDGER));
         }
     };
     let Some(run) = runs.iter().rev().find(|run| run.written.overlaps(range)) else {
-        return Some(Seen::ok("No earlier run is known that wrote the range since its last fill.", LEDGER));
+        return Some(Finding::ok(
+            "No earlier run is known that wrote the range since its last fill.",
+            LEDGER,
+        ));
     };
     let (level, why) = weight(planned, target, facts, run);
     let result = run.result.as_ref().map_or_else(String::new, |dir| format!(" (result {})", shown(&dir)));
@@ -114,7 +117,7 @@ fn written_before(planned: &PlannedRun<'_>, target: &PlannedTarget<'_>) -> Optio
         date(run.ended_unix)
     );
     let remedy = "Fill the target again (iosonar fill), or delete and create the volume and fill it; and run once on each fill.";
-    Some(Seen::at(level, text, LEDGER).remedy(remedy).with("former_runs", runs.len() as f64))
+    Some(Finding::at(level, text, LEDGER).remedy(remedy).with("former_runs", runs.len() as f64))
 }
 
 /// How much it matters that an earlier run wrote a target, and why: if blocks stay in their places, a second run sees the same layout as
@@ -152,7 +155,7 @@ fn weight(
 }
 
 /// Compares the throughput of the first pass with that of the later ones; `None` if they are alike, or cannot be compared.
-fn first_pass(case: &Case<'_>, level: Level) -> Option<Seen> {
+fn first_pass(case: &Case<'_>, level: Level) -> Option<Finding> {
     let [phase] = case.plan.phases.as_slice() else { return None };
     let makes_files = case.plan.targets.iter().any(|target| target.file.between_passes.makes_files());
     let writes = case.tally.traffic().writes.bytes >= LEAST_BYTES;
@@ -190,7 +193,7 @@ fn first_pass(case: &Case<'_>, level: Level) -> Option<Seen> {
     let remedy =
         "Give the first pass and the later ones apart: the first one met another state of the target.";
     Some(
-        Seen::at(level, text, PASSES)
+        Finding::at(level, text, PASSES)
             .remedy(remedy)
             .with("first_pass_ratio", ratio)
             .with("later_spread", spread),
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grew_is_told() {
+    fn reports_grown_file() {
         let grew = lab().allocated(0, 32 << 20);
         let seen = grew.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -252,13 +255,13 @@ mod tests {
 
     /// The fourth lie of spec 2.3: the blocks of a preallocated file are all there.
     #[test]
-    fn blocks_that_were_allocated_and_never_written_are_told_although_their_number_stays() {
+    fn reports_unwritten_preallocated_blocks() {
         let fallocated = lab().allocated(1 << 30, 1 << 30).holes(1 << 30, 1 << 30);
         assert_eq!(fallocated.detection(&DETECTOR).unwrap().level, Level::Caution);
     }
 
     #[test]
-    fn a_file_that_was_filled_before_is_fine_and_nobody_guesses() {
+    fn accepts_filled_file_and_skips_unknown_mappings() {
         let full = lab().allocated(1 << 30, (1 << 30) + 4096).holes(0, 1 << 30);
         assert_eq!(full.detection(&DETECTOR).unwrap().level, Level::Ok);
         assert_eq!(lab().detection(&DETECTOR), None);
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_run_is_told_and_matters_where_blocks_move() {
+    fn earlier_run_is_a_caution_where_blocks_move() {
         let told = seen(&second(lab()));
         let expected = "A range of /target was written by the run of 2026-11-20 14:03 UTC (result /results/7), and not filled again by iosonar \
                         since.";
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_on_what_nobody_sees_into_is_run_once() {
+    fn second_replay_on_opaque_device_is_a_caution() {
         let replay = |lab: Lab| second(lab.recorded()).claiming(Claim::Replay);
         let writes = || Lab::new().writes(1_000, 65_536);
         assert_eq!(seen(&replay(writes().on_disk("vda"))).level, Level::Caution);
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_nobody_wrote_is_fine_and_a_broken_ledger_is_unknown() {
+    fn accepts_unwritten_range_and_broken_ledger_is_unknown() {
         assert_eq!(seen(&lab().written(1 << 29, 1 << 30).former_run(0, 1 << 29)).level, Level::Ok);
         let unknown = seen(&lab().written(0, 4096).allocated(1 << 30, 1 << 30).without_ledger("it is torn"));
         assert_eq!(unknown.level, Level::Unknown);
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_pass_that_differs_from_the_later_ones_is_told() {
+    fn reports_differing_first_pass() {
         let told = seen(&passes(&[160, 100, 101, 99]));
         assert_eq!(told.level, Level::Caution);
         assert!(told.text.starts_with("Pass 1 reached 62.5 % of the throughput"), "{}", told.text);
@@ -330,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_that_are_alike_or_vary_anyway_or_are_too_few_are_fine() {
+    fn skips_equal_varying_or_too_few_passes() {
         for latencies in [&[110, 100, 101][..], &[160, 100, 140, 120], &[160, 100]] {
             assert_eq!(passes(latencies).detection(&DETECTOR), None, "{latencies:?}");
         }

@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{GENERATOR_BUSY, LEAST_CPU_NS};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_archive::PassTimes;
 use iosonar_plan::Job;
@@ -26,7 +26,7 @@ pub(super) const DETECTOR: Detector = Detector {
 const SOURCE: &str =
     "CPU time of each issuing thread (CLOCK_THREAD_CPUTIME_ID) from start to end of its passes";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
@@ -36,7 +36,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         job.is_some_and(|job| is_closed(job) && !job.engine(case.plan.engine).is_polled())
     })?;
     let seen = match GENERATOR_BUSY.level(share) {
-        Level::Ok => Seen::ok("The issuing threads had time left.", SOURCE),
+        Level::Ok => Finding::ok("The issuing threads had time left.", SOURCE),
         level => {
             let text = format!(
                 "The busiest issuing thread (engine {}) used a CPU for {} of its time: the rate is the most that one such thread can do here, \
@@ -44,7 +44,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
                 case.run.means.engine,
                 percent(share)
             );
-            Seen::at(level, text, SOURCE).remedy(
+            Finding::at(level, text, SOURCE).remedy(
                 "Use more issuing threads (--numjobs) or larger requests. 'iosonar calibrate' measures what a thread can do on this machine.",
             )
         }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_computes_all_the_time_is_told() {
+    fn reports_cpu_bound_thread() {
         let seen = lab().thread_cpu_share(0.97).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Fail, false));
         assert!(seen.text.contains("(engine uring) used a CPU for 97 % of its time"), "{}", seen.text);
@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_waits_for_the_target_or_for_a_time_is_none() {
+    fn accepts_threads_waiting_for_target_or_time() {
         assert_eq!(lab().thread_cpu_share(0.5).detection(&DETECTOR).unwrap().level, Level::Ok);
         assert!(lab().detection(&DETECTOR).is_none(), "without times nothing is known");
         assert!(lab().timed().thread_cpu_share(0.97).detection(&DETECTOR).is_none());
     }
 
     #[test]
-    fn the_busiest_thread_counts_over_all_of_its_passes() {
+    fn judges_busiest_thread_over_all_passes() {
         let pass = |target, job, cpu_ns| PassTimes {
             target,
             job,

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::thresholds::{
     ISSUED_LATE_NS, LATE_FLOOR_NS, LATE_OF_GAP, LATE_OF_LATENCY, LEAST_UNHELD, LEAST_UNHELD_SHARE,
 };
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary, TimeStats};
 use iosonar_plan::{Plan, Stamp};
 use iosonar_text::units::{Charset, duration};
@@ -24,7 +24,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "due times and submissions of the requests that nothing held";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
@@ -46,7 +46,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     };
     let (late_us, gap_us, latency_us) = (late / 1e3, gap / 1e3, latency / 1e3);
     let seen = if late < LATE_FLOOR_NS || is_late < Level::Info {
-        Seen::ok(
+        Finding::ok(
             format!("Half of the requests that nothing held went within {late_us:.1} us of their due time."),
             SOURCE,
         )
@@ -54,7 +54,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         let text = format!(
             "Half of the requests that nothing held went late by {late_us:.1} us or more; they are due {gap_us:.1} us after each other, and take {latency_us:.1} us."
         );
-        Seen::at(is_late, text, SOURCE)
+        Finding::at(is_late, text, SOURCE)
             .remedy("Let the threads wait without sleeping (--spin), pin them to CPUs of their own (--pin), or read the response column.")
     };
     Some(seen.with("late_ns", late).with("gap_ns", gap).effect(1.0 + late / latency))
@@ -106,7 +106,7 @@ mod tests {
     use iosonar_plan::Engine;
 
     #[test]
-    fn a_timer_that_wakes_late_is_told() {
+    fn reports_late_timer() {
         let lab = Lab::new().timed().latency_ns(70_000).late_ns(85_000).reads(4_000, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_in_time_is_fine_and_a_closed_loop_has_none() {
+    fn accepts_punctual_timer_and_skips_closed_loop() {
         let exact = Lab::new().timed().latency_ns(70_000).late_ns(1_500).reads(4_000, 4096);
         assert_eq!(exact.detection(&DETECTOR).unwrap().level, Level::Ok);
         let slow = Lab::new().timed().latency_ns(9_000_000).late_ns(85_000).reads(4_000, 4096);

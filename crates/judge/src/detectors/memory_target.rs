@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::stack::{Bottom, bottoms_of};
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -29,11 +29,11 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "what lies below the targets (mountinfo, sysfs)";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     case.is_real().then(|| predict(&case.planned()))?
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     if planned.before.targets.is_empty() {
         return None;
     }
@@ -45,8 +45,8 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
         })
         .collect();
     Some(match in_memory.is_empty() {
-        true => Seen::ok("No target keeps its data in memory.", SOURCE),
-        false => Seen::at(
+        true => Finding::ok("No target keeps its data in memory.", SOURCE),
+        false => Finding::at(
             Level::Fail,
             format!("The data ends in memory ({}), and not on a storage device.", in_memory.join(", ")),
             SOURCE,
@@ -63,7 +63,7 @@ mod tests {
     use iosonar_plan::Claim;
 
     #[test]
-    fn zram_and_tmpfs_are_memory() {
+    fn classifies_zram_and_tmpfs_as_memory() {
         let zram = Lab::new().reads(1_000, 4096).on_device("zram3", "zram").detection(&DETECTOR).unwrap();
         assert_eq!((zram.level, zram.definitional), (Level::Fail, true));
         assert!(zram.text.contains("zram3 (zram)"), "{}", zram.text);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_and_files_on_them_are_not() {
+    fn disks_and_their_files_are_not_memory() {
         for lab in [Lab::new().on_disk("vda"), Lab::new().on_file_system("ext4", "vda")] {
             assert_eq!(lab.reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
         }

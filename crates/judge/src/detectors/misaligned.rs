@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::MISALIGNED;
 use crate::words::percent;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::TargetFacts;
 use iosonar_evidence::target::{BlockDevice, Role};
@@ -27,7 +27,7 @@ const SOURCE: &str =
 
 const ROUNDING: &str = "offset and length of the load's requests, logical block size of the target";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() {
         return None;
     }
@@ -37,27 +37,27 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 }
 
 /// The load is known before the run.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let infos = || planned.targets.iter().map(|target| target.info);
     let all = infos().map(|info| info.expected_requests).sum::<Option<u64>>()?;
     rounded(infos().map(|info| info.rounded_requests).sum(), all, infos().map(|info| info.block).max()?)
 }
 
 /// Requests that were no whole logical blocks.
-fn rounded(rounded: u64, all: u64, block: u64) -> Option<Seen> {
+fn rounded(rounded: u64, all: u64, block: u64) -> Option<Finding> {
     let share = rounded as f64 / all.max(1) as f64;
     let level = MISALIGNED.level(share);
     let text = format!(
         "{} of the requests are no whole blocks of {block} bytes, and the target takes no others: they are rounded outward, and move more bytes.",
         percent(share)
     );
-    let seen = Seen::at(level, text, ROUNDING).remedy(
+    let seen = Finding::at(level, text, ROUNDING).remedy(
         "Take a device with the blocks of the recorded one; or say in the report that requests were rounded.",
     );
     (level > Level::Ok).then(|| seen.with("share", share).with("logical_block_bytes", block as f64))
 }
 
-fn of_physical_blocks(case: &Case<'_>) -> Option<Seen> {
+fn of_physical_blocks(case: &Case<'_>) -> Option<Finding> {
     if !case.is_direct() || case.tally.traffic().writes.bytes == 0 {
         return None;
     }
@@ -67,7 +67,7 @@ fn of_physical_blocks(case: &Case<'_>) -> Option<Seen> {
             "{} starts at byte {start}, inside of a physical block of {block} bytes: each write of a block touches two.",
             device.name
         );
-        let seen = Seen::at(Level::Caution, text, SOURCE)
+        let seen = Finding::at(Level::Caution, text, SOURCE)
             .remedy("Make the partition again, at a multiple of 1 MiB.");
         return Some(seen.with("physical_block_bytes", block as f64));
     }
@@ -76,8 +76,8 @@ fn of_physical_blocks(case: &Case<'_>) -> Option<Seen> {
     let writes = case.tally.places().writes();
     let share = writes.misaligned(block) as f64 / writes.count().max(1) as f64;
     let seen = match MISALIGNED.level(share) {
-        Level::Ok => Seen::ok(format!("Writes are whole physical blocks of {block} bytes."), SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok(format!("Writes are whole physical blocks of {block} bytes."), SOURCE),
+        level => Finding::at(
             level,
             format!("{} of the writes are no whole physical blocks of {block} bytes: the device reads before it writes.", percent(share)),
             SOURCE,
@@ -107,7 +107,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn parts_of_physical_blocks_and_shifted_partitions_are_told() {
+    fn reports_partial_physical_blocks_and_shifted_partitions() {
         let lab = Lab::new().writes(980, 4096).writes(20, 512).on_disk("vda").physical_block(4096);
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_rounded_are_told_before_the_run_and_after_it() {
+    fn reports_rounded_requests_before_and_after_run() {
         let lab = |rounded| Lab::new().recorded().reads(1_000, 4096).on_disk("vda").rounded(rounded, 4096);
         let seen = lab(378).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_blocks_and_reads_are_fine() {
+    fn accepts_whole_blocks_and_reads() {
         let whole = Lab::new().writes(1_000, 4096).on_disk("vda").physical_block(4096);
         assert_eq!(whole.detection(&DETECTOR).unwrap().level, Level::Ok);
         let small = Lab::new().writes(1_000, 512).on_disk("vda").physical_block(512);

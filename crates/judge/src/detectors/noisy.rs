@@ -4,7 +4,7 @@ use super::not_steady::levels;
 use crate::detector::Most;
 use crate::thresholds::NOISY;
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 /// Standard deviation of the levels of the parts, divided by their mean.
@@ -25,7 +25,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "completed requests in 20 equal parts of the time; with a timetable their latency";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let levels = levels(case)?;
     let values = if case.plan.has_timetable() { &levels.latency } else { &levels.requests };
     let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -36,9 +36,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let variation = (squares / (values.len() - 1) as f64).sqrt() / mean;
     let seen = match NOISY.level(variation) {
         Level::Ok => {
-            Seen::ok(format!("The level varies by {} from part to part.", percent(variation)), SOURCE)
+            Finding::ok(format!("The level varies by {} from part to part.", percent(variation)), SOURCE)
         }
-        level => Seen::at(
+        level => Finding::at(
             level,
             format!(
                 "The level varies by {} from part to part of the time: give a range, and not a number.",
@@ -57,7 +57,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_level_that_goes_up_and_down_is_told() {
+    fn reports_fluctuating_level() {
         let lab = (0..5).fold(Lab::new(), |lab, _| {
             lab.latency_ns(100_000).reads(1_000, 4096).latency_ns(180_000).reads(556, 4096)
         });
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_stays_is_fine() {
+    fn accepts_steady_level() {
         assert_eq!(
             Lab::new().latency_ns(100_000).reads(12_000, 4096).detection(&DETECTOR).unwrap().level,
             Level::Ok

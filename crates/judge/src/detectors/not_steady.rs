@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{LEAST_REQUESTS, PARTS};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::findings::{
     SNIA_WINDOW, SniaWindow, SplitResult, SplitTest, SteadyQuantity, snia_window, split_levels,
 };
@@ -25,7 +25,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "completed requests, bytes and latency in 20 equal parts of the time (split test)";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let levels = levels(case)?;
     // Parts without a request have no latency.
     let latency: Vec<f64> = levels.latency.iter().copied().filter(|ns| *ns > 0.0).collect();
@@ -48,14 +48,14 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     Some(with_snia(of_split(&worst, levels.during), snia))
 }
 
-fn of_split(worst: &SplitTest, whole: During) -> Seen {
+fn of_split(worst: &SplitTest, whole: During) -> Finding {
     let level = match worst.result {
-        SplitResult::Steady => return Seen::ok("The level stayed the same.", SOURCE).with("t", worst.t),
+        SplitResult::Steady => return Finding::ok("The level stayed the same.", SOURCE).with("t", worst.t),
         SplitResult::Changed => Level::Caution,
         SplitResult::ChangedMuch => Level::Fail,
     };
     let ratio = worst.level_ratio.unwrap_or(f64::INFINITY);
-    Seen::at(level, sentence(worst), SOURCE)
+    Finding::at(level, sentence(worst), SOURCE)
         .remedy("Run longer, and give both levels; --ramp-time of 'iosonar run' leaves the beginning out.")
         .with("t", worst.t)
         .with("factor", worst.behind / worst.before)
@@ -74,7 +74,7 @@ fn around(test: &SplitTest, whole: During) -> During {
 
 /// Adds the result of the SNIA's steady-state rule, which decides nothing: it accepts windows of runs that lose half of their speed,
 /// and rejects windows of runs that only vary.
-fn with_snia(seen: Seen, snia: Option<SniaWindow>) -> Seen {
+fn with_snia(seen: Finding, snia: Option<SniaWindow>) -> Finding {
     let Some(snia) = snia else { return seen };
     let met = if snia.is_steady_at_end { "met" } else { "not met" };
     let (range, slope) = (percent(snia.range_over_mean), percent(snia.slope_over_mean));
@@ -113,7 +113,7 @@ mod tests {
     use iosonar_analyze::Detection;
 
     #[test]
-    fn a_level_that_falls_is_told() {
+    fn reports_changed_level() {
         let lab = Lab::new().latency_ns(100_000).reads(6_000, 4096).latency_ns(250_000).reads(6_000, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Fail);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_of_the_snia_is_told_and_decides_nothing() {
+    fn snia_rule_is_reported_but_not_decisive() {
         let evidence = |seen: &Detection, name: &str| {
             seen.evidence.iter().find(|one| one.name == name).expect("it is there").value
         };
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_stays_is_fine_and_few_requests_say_nothing() {
+    fn accepts_steady_level_and_skips_small_samples() {
         assert_eq!(
             Lab::new().latency_ns(100_000).reads(12_000, 4096).detection(&DETECTOR).unwrap().level,
             Level::Ok

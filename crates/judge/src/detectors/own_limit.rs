@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::NEAR_LIMIT;
 use crate::words::size;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Environment, TargetFacts};
 
@@ -30,7 +30,7 @@ struct IoLimit {
 }
 
 /// The lowest limits are those that a run hits.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let limits = limits(planned.before);
     let lowest = |is_bytes| {
         let of_kind = limits.iter().filter(move |limit| limit.is_bytes == is_bytes);
@@ -38,7 +38,7 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
     };
     let texts: Vec<String> = [lowest(true), lowest(false)].into_iter().flatten().map(IoLimit::text).collect();
     (!texts.is_empty()).then(|| {
-        Seen::info(format!("A control group limits this device to {}.", texts.join(" and ")), SOURCE)
+        Finding::info(format!("A control group limits this device to {}.", texts.join(" and ")), SOURCE)
             .remedy(REMEDY)
     })
 }
@@ -71,7 +71,7 @@ impl IoLimit {
     }
 }
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let limits = limits(case.before);
     if !case.is_real() || case.is_remote() {
         return None;
@@ -81,12 +81,12 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .map(|limit| (measured(case, *limit) / limit.rate, *limit))
         .min_by(|a, b| (a.0 - 1.0).abs().total_cmp(&(b.0 - 1.0).abs()))
     else {
-        return Some(Seen::ok("No control group limits this device.", SOURCE));
+        return Some(Finding::ok("No control group limits this device.", SOURCE));
     };
     let (share, limit) = nearest;
     let what = limit.text();
     let seen = if (share - 1.0).abs() < NEAR_LIMIT {
-        Seen::at(
+        Finding::at(
             Level::Fail,
             format!("A control group limits this device to {what}, and that was measured."),
             SOURCE,
@@ -94,7 +94,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .remedy(REMEDY)
         .definitional()
     } else {
-        Seen::info(
+        Finding::info(
             format!("A control group limits this device to {what}; the result is not near it."),
             SOURCE,
         )
@@ -134,7 +134,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_result_at_a_limit_is_told() {
+    fn reports_result_at_io_limit() {
         for (file, value) in
             [("io.max", "254:0 rbps=4096000 wbps=max"), ("blkio.throttle.read_bps_device", "254:0 4096000")]
         {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_far_from_a_limit_and_limits_of_other_devices_are_fine() {
+    fn accepts_result_far_from_limit_or_limit_of_other_device() {
         let lab = || Lab::new().latency_ns(1_000_000).reads(1_000, 4096).on_disk("vda");
         assert_eq!(
             lab().limit("io.max", "254:0 riops=90000").detection(&DETECTOR).unwrap().level,

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::stack::{Part, parts};
 use crate::thresholds::CUT_SECTORS;
 use crate::words::percent;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::{BlockDevice, DirectIo, FileSystem, RegularFile, Role};
 use iosonar_evidence::{Fact, TargetFacts, TargetKind};
@@ -33,13 +33,13 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "statx(2) of the file (STATX_DIOALIGN), loop/dio in sysfs, mount options";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let planned = case.planned();
     let cut = of_cut_sectors(case);
     is_asked(&planned).then(|| seen(found(&planned).chain(cut))).filter(|_| case.is_real())
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     is_asked(planned).then(|| seen(found(planned)))
 }
 
@@ -53,11 +53,11 @@ fn found(planned: &PlannedRun<'_>) -> impl Iterator<Item = Found> {
     all.filter_map(move |part| of_part(part, has_writes))
 }
 
-fn seen(found: impl Iterator<Item = Found>) -> Seen {
+fn seen(found: impl Iterator<Item = Found>) -> Finding {
     let Some((level, what, remedy)) = found.max_by_key(|(level, ..)| *level) else {
-        return Seen::ok("Direct I/O is direct down to the device, as far as the kernel tells.", SOURCE);
+        return Finding::ok("Direct I/O is direct down to the device, as far as the kernel tells.", SOURCE);
     };
-    let seen = Seen::at(level, format!("Direct I/O was asked for, but {what}."), SOURCE).remedy(remedy);
+    let seen = Finding::at(level, format!("Direct I/O was asked for, but {what}."), SOURCE).remedy(remedy);
     if level == Level::Fail { seen.definitional() } else { seen }
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_loop_device_without_direct_io_and_a_file_system_that_pretends_are_told() {
+    fn reports_buffered_loop_device_and_emulated_direct_io() {
         let seen = Lab::new().reads(1_000, 4096).on_loop(false).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Caution, false));
         assert!(
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_down_to_the_device_is_fine_and_buffered_runs_are_not_asked() {
+    fn accepts_direct_io_and_skips_buffered_runs() {
         for lab in
             [Lab::new().on_loop(true), Lab::new().on_disk("vda"), Lab::new().on_file_system("ext4", "vda")]
         {

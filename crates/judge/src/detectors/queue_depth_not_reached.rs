@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::stack::device_of;
 use crate::thresholds::{DEPTH_MISSING, LEAST_BUSY_MS, LEAST_DEPTH, LEAST_IN_FLIGHT};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::DeviceCounter;
 use iosonar_plan::{Coordination, Generator};
@@ -24,7 +24,7 @@ pub(super) const DETECTOR: Detector = Detector {
 const OWN_SOURCE: &str = "submissions and completions of the records";
 const SOURCE: &str = "time_in_queue and io_ticks in the device's stat file";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let [target] = case.before.targets.as_slice() else { return None };
     let jobs: Vec<_> = case.plan.jobs().map(|(_, job)| job).collect();
     let [job] = jobs.as_slice() else { return None };
@@ -57,7 +57,7 @@ fn is_held_up(case: &Case<'_>) -> bool {
 }
 
 /// The device's queue depth, by its own counters; `None` if it was busy for too short a time.
-fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Seen)> {
+fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Finding)> {
     let grown = |counter| case.samples.of_device(device, counter);
     let (queued, busy) = (grown(DeviceCounter::TimeInQueue)?, grown(DeviceCounter::IoTicks)?);
     if busy < LEAST_BUSY_MS {
@@ -66,8 +66,8 @@ fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Seen)>
     let mean = queued / busy;
     let level = DEPTH_MISSING.level(1.0 - mean / depth as f64);
     let seen = match level {
-        Level::Ok => Seen::ok(format!("{device} had {mean:.1} requests at once, {depth} were asked for."), SOURCE),
-        level => Seen::at(level, format!("{depth} requests at once were asked for, {device} had {mean:.1}: submitting them blocks, or a queue on \
+        Level::Ok => Finding::ok(format!("{device} had {mean:.1} requests at once, {depth} were asked for."), SOURCE),
+        level => Finding::at(level, format!("{depth} requests at once were asked for, {device} had {mean:.1}: submitting them blocks, or a queue on \
                                           the way is shorter."), SOURCE)
             .remedy("Use direct I/O, write the file before it is overwritten, and see nr_requests of the device's queue.")
             .effect(depth as f64 / mean.max(1e-3)),
@@ -76,7 +76,7 @@ fn of_device(case: &Case<'_>, device: &str, depth: u64) -> Option<(Level, Seen)>
 }
 
 /// Depth that the engine itself never reached.
-fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Seen> {
+fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Finding> {
     let level = DEPTH_MISSING.level(1.0 - own / depth as f64);
     if level == Level::Ok {
         return None;
@@ -86,7 +86,7 @@ fn of_engine(case: &Case<'_>, own: f64, depth: u64) -> Option<Seen> {
          make a file longer does, or they end as fast as they are submitted.",
         case.run.means.engine
     );
-    let seen = Seen::at(level, text, OWN_SOURCE).remedy(
+    let seen = Finding::at(level, text, OWN_SOURCE).remedy(
         "Write the file before it is overwritten ('iosonar fill'), use direct I/O, --engine uring, or more jobs (--numjobs).",
     );
     Some(
@@ -100,7 +100,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_device_that_sees_one_request_at_a_time_is_told() {
+    fn reports_device_seeing_one_request_at_a_time() {
         let seen = Lab::new().depth(32).reads(10_000, 4096).on_disk("vda").queue("vda", 8_000, 10_000);
         let seen = seen.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Fail);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_never_has_the_depth_is_told_and_a_few_requests_are_no_evidence() {
+    fn reports_engine_below_depth_but_not_for_small_samples() {
         let lab = |own: f64, count| Lab::new().depth(24).in_flight(own).reads(count, 4096).on_disk("vda");
         let seen = lab(0.97, 1_000).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Fail);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_sees_the_depth_is_fine_and_small_depths_are_not_judged() {
+    fn accepts_reached_depth_and_skips_small_depths() {
         let lab = Lab::new().depth(32).reads(10_000, 4096).on_disk("vda").queue("vda", 240_000, 10_000);
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
         let shallow = Lab::new().depth(2).reads(10_000, 4096).on_disk("vda").queue("vda", 8_000, 10_000);

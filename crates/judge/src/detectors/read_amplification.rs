@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::thresholds::{AMPLIFIED, LEAST_BYTES};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -20,7 +20,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "/proc/self/io and the devices' stat files, before and after the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let reads = case.reads();
     if !case.is_real() || reads.asked < LEAST_BYTES as f64 {
         return None;
@@ -31,8 +31,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     // Direct reads have no read-ahead: extra bytes of the process are retries, and extra bytes of the device are of others.
     let level = if case.reads_directly() { Level::Ok } else { AMPLIFIED.level(beyond) };
     let seen = match level {
-        Level::Ok => Seen::ok("No more was read from the device than was asked for.", SOURCE),
-        level => Seen::at(level, format!("{:.1} times the bytes that were asked for were read from the device: by read-ahead or page faults.", beyond + 1.0), SOURCE)
+        Level::Ok => Finding::ok("No more was read from the device than was asked for.", SOURCE),
+        level => Finding::at(level, format!("{:.1} times the bytes that were asked for were read from the device: by read-ahead or page faults.", beyond + 1.0), SOURCE)
             .remedy("Use direct I/O, or tell the kernel that access is random; see read_ahead_kb of the device's queue."),
     };
     Some(seen.with("read_over_asked", beyond + 1.0))
@@ -55,12 +55,12 @@ mod tests {
     }
 
     #[test]
-    fn read_ahead_is_told() {
+    fn reports_read_ahead() {
         assert_eq!(read(655_360_000, 655_360_000), Level::Fail);
     }
 
     #[test]
-    fn reads_of_what_was_asked_for_are_fine() {
+    fn accepts_reads_without_read_ahead() {
         assert_eq!(read(66_000_000, 66_000_000), Level::Ok);
         // The kernel has counted each read twice for the process; and others have used the device.
         assert_eq!(read(131_072_000, 65_536_000), Level::Ok);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_reads_have_no_read_ahead_unless_the_file_system_pretends_to_do_them() {
+    fn direct_reads_skip_read_ahead_unless_emulated() {
         // The kernel has counted each read twice for the process, and others have read as much from the device.
         let twice = Lab::new().reads(1_000, 65_536).device_read("vda", 131_072_000).process_read(131_072_000);
         assert_eq!(twice.clone().on_disk("vda").detection(&DETECTOR).unwrap().level, Level::Ok);

@@ -2,7 +2,7 @@
 
 use crate::thresholds::{ALL_CACHED, CACHED_AT_START, LEAST_BYTES, NOT_FROM_DEVICE};
 use crate::words::{percent, size};
-use crate::{Case, Detector, PlannedRun, PlannedTarget, Seen};
+use crate::{Case, Detector, Finding, PlannedRun, PlannedTarget};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -28,7 +28,7 @@ const REMEDY: &str = "Read with direct I/O, drop the page cache, and fill the ta
                       --claim cache.";
 
 /// Data that is in the page cache before the run is not read from a device.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     // Data that is written first may be in memory later, or no longer.
     let stays = |target: &PlannedTarget<'_>| target.info.cached_bytes.filter(|_| !target.is_written);
     let read = planned.targets.iter().filter(|target| target.is_read);
@@ -38,30 +38,33 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
     let text =
         format!("{} of the {} that are read are in the page cache already.", percent(share), size(all));
     let seen =
-        Seen::at(CACHED_AT_START.level(share), text, FORESEEN).remedy(REMEDY).with("cached_share", share);
+        Finding::at(CACHED_AT_START.level(share), text, FORESEEN).remedy(REMEDY).with("cached_share", share);
     let seen = if share > ALL_CACHED { seen.definitional() } else { seen };
     (share > 0.0).then_some(seen)
 }
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let reads = case.reads();
     if !case.is_real() || reads.asked < LEAST_BYTES as f64 {
         return None;
     }
     let Some(share) = reads.share() else {
         let why = reads.unseen.unwrap_or_else(|| "nothing was sampled".into());
-        return Some(Seen::unknown(format!("Whether reads reached a device is not known: {why}."), SOURCE));
+        return Some(Finding::unknown(
+            format!("Whether reads reached a device is not known: {why}."),
+            SOURCE,
+        ));
     };
     let (devices, level) = (reads.names(), reads.level(NOT_FROM_DEVICE, 1.0 - share));
     let seen = match level {
-        Level::Ok if !reads.servers.is_empty() && !case.is_direct() => Seen::at(
+        Level::Ok if !reads.servers.is_empty() && !case.is_direct() => Finding::at(
             Level::Caution,
             format!("{} of the bytes read came from {devices}, through the page cache of this machine.", percent(share.min(1.0))),
             SOURCE,
         )
         .remedy("Read with direct I/O; or say what was measured with --claim filesystem."),
-        Level::Ok => Seen::ok(format!("{} of the bytes read came from {devices}.", percent(share.min(1.0))), SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok(format!("{} of the bytes read came from {devices}.", percent(share.min(1.0))), SOURCE),
+        level => Finding::at(
             level,
             format!(
                 "Only {} of the bytes read ({}) came from {devices}; the rest came from memory, or was made up because nothing \
@@ -90,7 +93,7 @@ mod tests {
     use iosonar_plan::Claim;
 
     #[test]
-    fn reads_that_no_device_has_seen_are_told() {
+    fn reports_reads_not_seen_by_device() {
         let lab =
             Lab::new().reads(1_000, 65_536).on_disk("vda").process_read(0).device_read("vda", 5_000_000);
         let seen = lab.detection(&DETECTOR).unwrap();
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_memory_already_is_told_before_the_run() {
+    fn predicts_reads_of_cached_data() {
         let lab = |cached| Lab::new().reads(1_000, 4096).on_disk("vda").cached(cached, 1 << 30);
         let found = |cached| lab(cached).predicted().pop().map(|one| (one.id, one.level, one.definitional));
         assert_eq!(found(1 << 30), Some((DETECTOR.id, Level::Fail, true)));
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_the_device_has_seen_are_fine() {
+    fn accepts_reads_seen_by_device() {
         let lab = Lab::new().reads(1_000, 65_536).on_disk("vda");
         let lab = lab.process_read(65_536_000).device_read("vda", 70_000_000);
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_whose_device_cannot_be_seen_is_not_blamed() {
+    fn file_system_with_hidden_device_is_unknown() {
         let lab = Lab::new().reads(1_000, 65_536).on_file_system("fuse.bindfs", "vda").process_read(0);
         assert_eq!(lab.device_read("vda", 0).detection(&DETECTOR).unwrap().level, Level::Unknown);
     }

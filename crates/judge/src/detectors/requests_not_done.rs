@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{DROPPED, FAILED, NOT_DONE};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary};
 use iosonar_plan::Plan;
 use iosonar_text::units::grouped;
@@ -23,7 +23,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "the records of the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let counts = &case.summary.counts.all;
     let all = counts.total - counts.cancelled;
     if all == 0 {
@@ -33,9 +33,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let (failed, dropped) = (share(counts.failed), share(counts.dropped));
     let level = FAILED.level(failed).max(DROPPED.level(dropped));
     if level == Level::Ok {
-        return Some(Seen::ok("All requests were carried out.", SOURCE));
+        return Some(Finding::ok("All requests were carried out.", SOURCE));
     }
-    let seen = Seen::at(
+    let seen = Finding::at(
         level,
         format!("{} of the requests were not carried out: {} failed, {} dropped.", percent(failed + dropped), counts.failed, counts.dropped),
         SOURCE,
@@ -78,7 +78,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn requests_that_fail_are_told() {
+    fn reports_failed_requests() {
         let seen = Lab::new().reads(1_000, 4096).failed(300).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
         assert!(seen.text.contains("300 failed, 0 dropped"), "{}", seen.text);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_done_are_fine() {
+    fn accepts_completed_requests() {
         assert_eq!(Lab::new().reads(1_000, 4096).detection(&DETECTOR).unwrap().level, Level::Ok);
     }
 }

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::stack::device_of;
 use crate::thresholds::{MERGED, REORDERED, SMALL_MEAN, SPLIT};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::BlockDevice;
 use iosonar_evidence::{DeviceCounter, Fact};
@@ -28,16 +28,16 @@ const SOURCE: &str = "requests and merges in the target's stat file";
 
 const ORDER_SOURCE: &str = "block_bio_queue and block_rq_issue, by the kernel's tracepoints";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let told = [reshaped(case), order(case)];
-    told.into_iter().flatten().reduce(Seen::and)
+    told.into_iter().flatten().reduce(Finding::and)
 }
 
 /// Whether requests overtook others; `None` if the order was not watched.
-fn order(case: &Case<'_>) -> Option<Seen> {
+fn order(case: &Case<'_>) -> Option<Finding> {
     let after = case.after.filter(|_| case.plan.watch_order)?;
     let unknown = |why: &str| {
-        Seen::unknown(format!("Whether requests overtook others is not known: {why}."), ORDER_SOURCE)
+        Finding::unknown(format!("Whether requests overtook others is not known: {why}."), ORDER_SOURCE)
     };
     Some(match &after.issue_order {
         Fact::Absent { absent } => unknown(absent),
@@ -52,17 +52,18 @@ fn order(case: &Case<'_>) -> Option<Seen> {
     })
 }
 
-fn reordered(share: f64) -> Seen {
+fn reordered(share: f64) -> Finding {
     let seen = match REORDERED.level(share) {
-        Level::Ok => {
-            Seen::ok("The device got the requests in the order in which they were submitted.", ORDER_SOURCE)
-        }
+        Level::Ok => Finding::ok(
+            "The device got the requests in the order in which they were submitted.",
+            ORDER_SOURCE,
+        ),
         level => {
             let text = format!(
                 "{} of the requests went to the device before one that was submitted earlier.",
                 percent(share)
             );
-            Seen::at(level, text, ORDER_SOURCE).remedy(
+            Finding::at(level, text, ORDER_SOURCE).remedy(
                 "Set the scheduler of the device's queue to none, or submit one at a time (--depth 1).",
             )
         }
@@ -70,7 +71,7 @@ fn reordered(share: f64) -> Seen {
     seen.with("out_of_order_share", share)
 }
 
-fn reshaped(case: &Case<'_>) -> Option<Seen> {
+fn reshaped(case: &Case<'_>) -> Option<Finding> {
     let [target] = case.before.targets.as_slice() else { return None };
     let BlockDevice { name: device, queue, .. } = device_of(target)?;
     let grown = |counters: [DeviceCounter; 2]| {
@@ -101,13 +102,13 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
         return None;
     }
     let seen = match level {
-        Level::Ok => Seen::ok("The device got the requests as they were asked for.", SOURCE),
+        Level::Ok => Finding::ok("The device got the requests as they were asked for.", SOURCE),
         level if MERGED.level(merged) > Level::Ok => {
             let text = format!(
                 "{} of the requests were merged with others on their way to {device}.",
                 percent(merged)
             );
-            Seen::at(level, text, SOURCE)
+            Finding::at(level, text, SOURCE)
                 .remedy("Set nomerges to 2 in the device's queue, or submit one at a time (--depth 1).")
         }
         level => {
@@ -115,7 +116,7 @@ fn reshaped(case: &Case<'_>) -> Option<Seen> {
                 "{device} executed {:.1} requests for each one: they were split, or others used it.",
                 split + 1.0
             );
-            Seen::at(level, text, SOURCE)
+            Finding::at(level, text, SOURCE)
                 .remedy(
                     "Ask for less than max_sectors_kb and max_segments of the device's queue at a time; or raise max_sectors_kb, and use --hugepages.",
                 )
@@ -130,7 +131,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn merged_and_split_requests_are_told() {
+    fn reports_merged_and_split_requests() {
         let merged = Lab::new()
             .reads(1_000, 4096)
             .on_disk("vda")
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_overtake_others_are_told_where_that_was_watched() {
+    fn reports_reordering_when_watched() {
         let lab = || {
             Lab::new()
                 .reads(1_000, 4096)
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_stay_as_they_are_are_fine_and_long_ones_count_where_they_were_recorded() {
+    fn accepts_unchanged_requests_and_judges_recorded_long_ones() {
         let same = Lab::new().reads(1_000, 4096).on_disk("vda").device_ios("vda", 1_010, 3);
         assert_eq!(same.detection(&DETECTOR).unwrap().level, Level::Ok);
         let long = Lab::new().reads(1_000, 1 << 20).on_disk("vda").device_ios("vda", 2_000, 0);
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_is_no_part_of_a_split_request() {
+    fn does_not_count_flushes_as_split_requests() {
         let writes = |flushes| {
             let lab = Lab::new().writes(1_000, 4096).fsyncs(flushes).on_disk("vda").write_cache("write back");
             move |ios| lab.clone().device_ios("vda", ios, 0).detection(&DETECTOR).map(|seen| seen.level)

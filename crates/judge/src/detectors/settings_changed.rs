@@ -1,7 +1,7 @@
 //! Settings of the machine that changed during the run.
 
 use crate::detector::Most;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::BlockDevice;
 use iosonar_evidence::{Environment, Fact, TargetFacts};
@@ -20,15 +20,15 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "the machine's settings, before and after the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let after = case.after?;
     if !case.is_real() {
         return None;
     }
     let changed = changes(case.before, after);
     Some(match changed.as_slice() {
-        [] => Seen::ok("The settings of the machine stayed as they were.", SOURCE),
-        changed => Seen::at(
+        [] => Finding::ok("The settings of the machine stayed as they were.", SOURCE),
+        changed => Finding::at(
             Level::Caution,
             format!("Settings changed during the run: {}.", changed.join("; ")),
             SOURCE,
@@ -92,7 +92,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_scheduler_that_changed_is_told() {
+    fn reports_changed_scheduler() {
         let seen =
             Lab::new().reads(1_000, 4096).on_disk("vda").scheduler_after("bfq").detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_stay_are_fine() {
+    fn accepts_unchanged_settings() {
         let lab = Lab::new().reads(1_000, 4096).on_disk("vda").scheduler_after("none");
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
         assert_eq!(Lab::new().reads(1_000, 4096).on_disk("vda").detection(&DETECTOR), None);

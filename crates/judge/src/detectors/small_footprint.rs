@@ -6,7 +6,7 @@ use crate::thresholds::{
     FITS_IN_MEMORY, FROM_MEMORY, LEAST_BYTES, REVISITED, SMALLEST_CACHE, SPAN_MISSING, TOUCHED_LITTLE,
 };
 use crate::words::{percent, size};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::TargetKind;
 use iosonar_plan::{Claim, Workload};
@@ -27,7 +27,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "places of the requests, sizes of targets and of memory";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let traffic = case.tally.traffic();
     let moved = (traffic.reads.bytes + traffic.writes.bytes) as f64;
     let touched = case.tally.places().touched_bytes() as f64;
@@ -38,8 +38,8 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     let found = [fits_in_memory(case, touched), fits_in_any_cache(case, touched, revisited), is_narrow(case)];
     let worst = found.into_iter().flatten().rev().max_by_key(|(level, ..)| *level);
     let seen = match worst {
-        None => Seen::ok(format!("{} were touched.", size(touched)), SOURCE),
-        Some((level, text, remedy)) => Seen::at(level, text, SOURCE).remedy(remedy),
+        None => Finding::ok(format!("{} were touched.", size(touched)), SOURCE),
+        Some((level, text, remedy)) => Finding::at(level, text, SOURCE).remedy(remedy),
     };
     Some(seen.with("touched_bytes", touched).with("revisited_share", revisited))
 }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_in_memory_and_came_from_there_is_told() {
+    fn reports_small_range_served_from_memory() {
         let lab = Lab::new().buffered().memory(8 * GIB).within(GIB).reads(4_000, 65_536);
         let lab = lab.on_file_system("ext4", "vda").process_read(20_000_000).device_read("vda", 20_000_000);
         let seen = lab.detection(&DETECTOR).unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_from_the_device_is_no_matter_of_memory() {
+    fn accepts_small_range_read_from_device() {
         let lab = Lab::new().buffered().memory(8 * GIB).within(GIB).reads(4_000, 65_536);
         let lab = lab.on_file_system("ext4", "vda").process_read(262_144_000).device_read("vda", 262_144_000);
         assert_eq!(level(&lab), Level::Ok);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_any_cache_holds_is_told() {
+    fn reports_range_that_fits_any_cache() {
         let hot = Lab::new().recorded().within(1 << 20).reads(4_000, 4096).on_disk("vda");
         assert_eq!(level(&hot), Level::Caution);
         assert_eq!(level(&hot.claiming(Claim::Filesystem)), Level::Info);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_part_of_a_device_is_told_by_what_it_changes() {
+    fn judges_small_range_by_device_type() {
         let narrow = Lab::new().within(4 * GIB).reads(4_000, 65_536);
         assert_eq!(level(&narrow.clone().on_disk("vda")), Level::Caution);
         assert_eq!(level(&narrow.clone().on_device("sda", "sd").rotational()), Level::Fail);

@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{HIDDEN, STALL_NS, STALL_TIMES};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -24,7 +24,7 @@ pub(crate) const LONGEST_SECONDS: &str = "longest_seconds";
 
 const SOURCE: &str = "the distribution of latencies";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let latency = case.tally.latency().all;
     let median = latency.stats()?.p50_ns.max(1);
     if case.plan.has_timetable() || latency.count() < 100 {
@@ -42,9 +42,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     // One slow request may be anything.
     let is_single = count < 2 && share < 0.01;
     let seen = match HIDDEN.level(share) {
-        _ if is_single => Seen::ok("No stall hides requests that were not sent.", SOURCE),
-        Level::Ok => Seen::ok("No stall hides requests that were not sent.", SOURCE),
-        level => Seen::at(
+        _ if is_single => Finding::ok("No stall hides requests that were not sent.", SOURCE),
+        Level::Ok => Finding::ok("No stall hides requests that were not sent.", SOURCE),
+        level => Finding::at(
             level,
             format!(
                 "A closed loop: about {missed:.0} requests were never sent ({} of all) while {count} others took {} times the median or \
@@ -67,7 +67,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_stall_of_a_closed_loop_is_told() {
+    fn reports_closed_loop_stall() {
         let lab =
             Lab::new().latency_ns(1_000_000).reads(3_000, 4096).latency_ns(1_037_000_000).reads(1, 4096);
         let seen = lab.detection(&DETECTOR).unwrap();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_and_a_steady_closed_one_are_fine() {
+    fn accepts_open_loop_and_steady_closed_loop() {
         let lab = Lab::new().latency_ns(1_000_000).reads(3_000, 4096).latency_ns(60_000_000).reads(2, 4096);
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
         let stalled = Lab::new().timed().latency_ns(1_000_000).reads(3_000, 4096);

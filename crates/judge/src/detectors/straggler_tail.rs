@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::TAIL;
 use crate::words::{percent, size};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_archive::PassTimes;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "start and end of the passes of each issuing loop";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let [phase] = case.plan.phases.as_slice() else { return None };
     // Workers that wait for each other, or for due times, are idle as planned.
     if !case.is_real() || phase.coordination.is_coupled() || case.plan.has_timetable() {
@@ -45,7 +45,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
     if level == Level::Ok {
         let text =
             format!("All {} issuing loops were busy for {} of the time.", ends.len(), percent(1.0 - tail));
-        return Some(Seen::ok(text, SOURCE).with("tail_share", tail));
+        return Some(Finding::ok(text, SOURCE).with("tail_share", tail));
     }
     let within = case.tally.traffic().rate_between(all_begun, first_end);
     let figure = match within {
@@ -59,7 +59,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         ends.len(),
         percent(tail)
     );
-    let seen = Seen::at(level, text, SOURCE)
+    let seen = Finding::at(level, text, SOURCE)
         .remedy("Give the figure while all were busy; end the run by time (--runtime), or when the first has ended (ends = \"first\").")
         .with("tail_share", tail);
     Some(match within {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_job_that_goes_on_alone_is_told_with_the_figure_of_all() {
+    fn reports_straggler_with_rate_of_all_jobs() {
         let seen = pair(100_000, 800_000).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
         assert!(
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_end_together_are_fine_and_one_job_has_no_tail() {
+    fn accepts_jobs_ending_together_and_single_jobs() {
         assert_eq!(pair(100_000, 105_000).detection(&DETECTOR).unwrap().level, Level::Ok);
         assert_eq!(Lab::new().reads(5_000, 65_536).with_passes().detection(&DETECTOR), None);
         assert_eq!(pair(100_000, 800_000).timed().detection(&DETECTOR), None);

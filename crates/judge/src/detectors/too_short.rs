@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::thresholds::{LEAST_REQUESTS, LEAST_SECONDS, WHOLE};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -20,20 +20,23 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "first and last times of the records";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let seconds = case.summary.span.duration_ns()? as f64 / 1e9;
     let requests = case.summary.counts.all.completed;
     let is_long = seconds >= LEAST_SECONDS * WHOLE;
     let seen = match (is_long, requests >= LEAST_REQUESTS) {
-        (true, true) => Seen::ok(format!("{seconds:.0} s were measured."), SOURCE),
+        (true, true) => Finding::ok(format!("{seconds:.0} s were measured."), SOURCE),
         (true, false) => {
-            Seen::info(format!("{requests} requests are too few to tell whether the level stays."), SOURCE)
+            Finding::info(format!("{requests} requests are too few to tell whether the level stays."), SOURCE)
                 .remedy(format!("Run until {LEAST_REQUESTS} requests are done."))
         }
         (false, is_many) => {
             let with = if is_many { String::new() } else { format!(" with {requests} requests") };
-            Seen::info(format!("{seconds:.1} s{with} are too short to tell whether the level stays."), SOURCE)
-                .remedy(format!("Run for {LEAST_SECONDS} s or longer."))
+            Finding::info(
+                format!("{seconds:.1} s{with} are too short to tell whether the level stays."),
+                SOURCE,
+            )
+            .remedy(format!("Run for {LEAST_SECONDS} s or longer."))
         }
     };
     Some(seen.with("seconds", seconds))
@@ -45,7 +48,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_short_run_is_information_and_a_long_one_fine() {
+    fn short_run_is_info_and_long_run_is_ok() {
         let short = Lab::new().latency_ns(100_000).reads(12_000, 4096).detection(&DETECTOR).unwrap();
         assert_eq!(short.level, Level::Info);
         let long = Lab::new().latency_ns(10_000_000).reads(4_000, 4096).detection(&DETECTOR).unwrap();

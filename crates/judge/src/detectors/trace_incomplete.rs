@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{AMBIGUOUS, IDLE_PER_SECOND, LEAST_IDLE_SECONDS, LOST_EVENTS, WITHOUT_END};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_archive::Recorded;
 
@@ -24,13 +24,13 @@ const SOURCE: &str = "events of the recording, and how they were paired";
 
 type Found = (Level, String, &'static str);
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let recorded = case.run.recorded?;
     let findings = [lost(&recorded), damaged(&recorded), unpaired(&recorded), idle(case, &recorded)];
     let worst = findings.into_iter().flatten().rev().max_by_key(|(level, ..)| *level);
     let seen = match worst {
-        Some((level, text, remedy)) => Seen::at(level, text, SOURCE).remedy(remedy),
-        None => Seen::ok(format!("All events of {} requests are there.", recorded.requests), SOURCE),
+        Some((level, text, remedy)) => Finding::at(level, text, SOURCE).remedy(remedy),
+        None => Finding::ok(format!("All events of {} requests are there.", recorded.requests), SOURCE),
     };
     let numbers = [
         ("events", recorded.events),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_events_open_requests_and_an_idle_system_are_told() {
+    fn reports_lost_events_open_requests_and_idle_system() {
         let lost = lab(Recorded { lost: 10_902, ..whole() });
         let seen = lost.detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Fail);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_recording_is_fine_and_a_run_is_none() {
+    fn accepts_complete_recording_and_skips_runs() {
         let whole = lab(Recorded { no_end: 3, no_begin: 2, ..whole() });
         assert_eq!(whole.detection(&DETECTOR).unwrap().level, Level::Ok);
         let judgement = whole.judgement();

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::stack::{Part, compresses, parts};
 use crate::thresholds::{RANDOM_PERCENT, ZERO_BLOCKS};
 use crate::words::percent;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -23,11 +23,11 @@ pub(crate) const DETECTOR: Detector = Detector {
 const SOURCE: &str =
     "the plan's data, random blocks that were read before the run, and what lies below the targets";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     case.is_real().then(|| predict(&case.planned()))?
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     match (of_writes(planned), of_reads(planned)) {
         // Reads are reported only if they matter.
         (Some(_), Some(seen)) if seen.level() == Level::Caution => Some(seen),
@@ -36,7 +36,7 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
 }
 
 /// Zeros in ranges that are read and not written, as far as probed.
-fn of_reads(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn of_reads(planned: &PlannedRun<'_>) -> Option<Finding> {
     let read = planned.targets.iter().filter(|target| target.is_read && !target.is_written);
     let probed: Vec<_> =
         read.filter_map(|target| Some((target, planned.reread_of(target)?.known()?))).collect();
@@ -54,12 +54,12 @@ fn of_reads(planned: &PlannedRun<'_>) -> Option<Seen> {
         Some(what) => (Level::Caution, format!("{text}; {what} stores these in next to nothing.")),
         None => (Level::Info, format!("{text}; nothing below the target is known to compress.")),
     };
-    let seen = Seen::at(level, text, SOURCE)
+    let seen = Finding::at(level, text, SOURCE)
         .remedy("Fill the target with random data before the run ('iosonar fill').");
     Some(seen.with("zero_share", share))
 }
 
-fn of_writes(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn of_writes(planned: &PlannedRun<'_>) -> Option<Finding> {
     let has_names = planned.plan.jobs().any(|(_, job)| job.options.data.is_some());
     if !planned.has_writes() || has_names {
         return None;
@@ -68,14 +68,14 @@ fn of_writes(planned: &PlannedRun<'_>) -> Option<Seen> {
     let gaining = planned.before.targets.iter().flat_map(parts).find_map(gains);
     let text = format!("{percent} % of the written data was random, the rest zeros");
     Some(match gaining {
-        _ if percent >= RANDOM_PERCENT => Seen::ok(format!("{text}."), SOURCE),
-        Some(what) => Seen::at(
+        _ if percent >= RANDOM_PERCENT => Finding::ok(format!("{text}."), SOURCE),
+        Some(what) => Finding::at(
             Level::Caution,
             format!("{text}; {what} stores that in less space than data of users."),
             SOURCE,
         )
         .remedy("Write with --fill-random 100."),
-        None => Seen::info(format!("{text}; nothing below the target is known to compress."), SOURCE)
+        None => Finding::info(format!("{text}; nothing below the target is known to compress."), SOURCE)
             .remedy("Write with --fill-random 100."),
     })
 }
@@ -100,7 +100,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn zeros_on_a_target_that_compresses_are_told() {
+    fn reports_zeros_on_compressing_target() {
         let seen = Lab::new()
             .writes(1_000, 4096)
             .random_percent(0)
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_are_only_read_are_told_where_the_target_compresses() {
+    fn reports_zero_reads_on_compressing_target() {
         let of = |lab: Lab| {
             lab.reread_of_kinds((30, 50_000, 15), (270, 60_000, 140)).reads(1_000, 4096).detection(&DETECTOR)
         };
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn random_data_is_fine_and_zeros_on_a_disk_are_information() {
+    fn accepts_random_data_and_zeros_on_disk_are_info() {
         let random = Lab::new().writes(1_000, 4096).random_percent(100).on_device("zram1", "zram");
         assert_eq!(random.detection(&DETECTOR).unwrap().level, Level::Ok);
         let disk = Lab::new().writes(1_000, 4096).random_percent(0).on_disk("vda");

@@ -4,7 +4,7 @@ use crate::detector::Most;
 use crate::planned::PlannedTarget;
 use crate::thresholds::{NOT_FROM_DEVICE, UNMAPPED};
 use crate::words::{percent, size};
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -28,7 +28,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "lseek(2) SEEK_DATA over what is requested, before the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let reads = case.reads();
     if !case.is_real() || reads.asked == 0.0 {
         return None;
@@ -45,7 +45,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
 }
 
 /// Ranges that are written before they are read have data by then, so only ranges that are only read are predicted.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let (unmapped, all) = of_read_targets(planned, |target| target.is_read && !target.is_written)?;
     Some(seen(unmapped, all, false))
 }
@@ -59,11 +59,11 @@ fn of_read_targets(planned: &PlannedRun<'_>, is_meant: fn(&PlannedTarget<'_>) ->
     (all > 0.0).then_some((unmapped, all))
 }
 
-fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Seen {
+fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Finding {
     let share = (unmapped / all).min(1.0);
     let level = UNMAPPED.level(share);
     if level == Level::Ok {
-        return Seen::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped);
+        return Finding::ok("What is read was written before.", SOURCE).with("unmapped_bytes", unmapped);
     }
     let text = format!(
         "{} of the {} that are read held no data when the run began: reads of that give zeros and reach no device.",
@@ -71,7 +71,7 @@ fn seen(unmapped: f64, all: f64, is_mapped: bool) -> Seen {
         size(all)
     );
     let level = if is_mapped { Level::Info } else { level };
-    let seen = Seen::at(level, text, SOURCE)
+    let seen = Finding::at(level, text, SOURCE)
         .remedy("Fill the range before the run ('iosonar fill'), and do not discard it afterwards (mkfs -E nodiscard, mkfs.xfs -K).")
         .with("unmapped_bytes", unmapped)
         .with("range_bytes", all);
@@ -85,7 +85,7 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn reads_of_holes_are_told() {
+    fn reports_reads_of_holes() {
         let lab = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30);
         let seen = lab.process_read(0).device_read("vda", 0).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_run_filled_itself_is_no_hole_any_more() {
+    fn ranges_filled_by_the_run_are_not_holes() {
         let full = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(0, 1 << 30);
         assert_eq!(full.detection(&DETECTOR).unwrap().level, Level::Ok);
         let filled = Lab::new().reads(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30);

@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{ADDED_READS, CHECKING_CPU, LEAST_CPU_NS};
 use crate::words::percent;
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary};
 use iosonar_archive::Verified;
 use iosonar_evidence::{IssuingThreads, Series};
@@ -25,7 +25,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "the plan's checks, reads that they added, CPU time of the issuing threads";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let of_jobs = || case.plan.phases.iter().any(Phase::is_verified);
     if !case.is_real() || !(case.plan.verify.modes.checks_requests() || of_jobs()) {
         return None;
@@ -48,9 +48,9 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         )
     } else {
         let text = format!("Checking data added reads of {} of the bytes.", percent(added));
-        return Some(Seen::ok(text, SOURCE).with("added_share", added));
+        return Some(Finding::ok(text, SOURCE).with("added_share", added));
     };
-    let seen = Seen::at(Level::Caution, text, SOURCE)
+    let seen = Finding::at(Level::Caution, text, SOURCE)
         .remedy("Take the figures from a run without checks, or with --verify final, which checks when the requests are over.");
     Some(seen.with("added_share", added).with("busy_share", busy.unwrap_or(f64::NAN)))
 }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn added_reads_and_a_busy_thread_are_told() {
+    fn reports_verification_reads_and_busy_thread() {
         let seen = lab().verified("after-write", 262_144_000).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
         assert_eq!(seen.text, "Checking added reads of 100 % of the bytes that the load moved.");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_that_cost_little_or_come_later_are_fine() {
+    fn accepts_cheap_or_later_verification() {
         assert_eq!(lab().verified("read", 0).detection(&DETECTOR).unwrap().level, Level::Ok);
         assert_eq!(lab().verified("final", 0).detection(&DETECTOR), None);
         assert_eq!(lab().detection(&DETECTOR), None);

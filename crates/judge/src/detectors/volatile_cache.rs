@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::thresholds::{FASTEST_FLUSH_US, LEAST_FLUSHES};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::target::{BlockDevice, Role};
 use iosonar_evidence::{DeviceCounter, TargetFacts, TargetKind};
@@ -23,7 +23,7 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "queue/write_cache, and flushes in the device's stat file";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if !case.is_real() || case.tally.traffic().writes.bytes == 0 {
         return None;
     }
@@ -35,7 +35,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         .filter(|device| is_volatile(device) && !matches!(device.role, Role::Partition { .. }))
         .collect();
     let Some(first) = devices.first() else {
-        return Some(Seen::ok("No volatile write cache is known below the targets.", SOURCE));
+        return Some(Finding::ok("No volatile write cache is known below the targets.", SOURCE));
     };
     let asked = case.most_flushes() > 0;
     // Others may have flushed a device; a file system does it for its files.
@@ -51,7 +51,7 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
         None if counts.is_empty() || asked => {
             // Kernels before 5.5 do not count them, nor do some drivers.
             let text = format!("Whether flushes reached {} is not counted here.", first.name);
-            return Some(Seen::unknown(text, SOURCE));
+            return Some(Finding::unknown(text, SOURCE));
         }
         None => return Some(not_flushed(first)),
     };
@@ -63,24 +63,24 @@ fn detect(case: &Case<'_>) -> Option<Seen> {
              battery, or flushes are ignored.",
             device.name
         );
-        Seen::info(text, SOURCE)
+        Finding::info(text, SOURCE)
             .remedy("Find out which, before data is trusted to it.")
             .with("flushes", flushes)
             .with("flush_us", took_us)
     } else {
-        Seen::ok(
+        Finding::ok(
             format!("{flushes:.0} flushes reached {}, whose write cache is volatile.", device.name),
             SOURCE,
         )
     })
 }
 
-fn not_flushed(device: &BlockDevice) -> Seen {
+fn not_flushed(device: &BlockDevice) -> Finding {
     let text = format!(
         "{} has a volatile write cache, and nothing was flushed: writes may have been in it only.",
         device.name
     );
-    Seen::info(text, SOURCE)
+    Finding::info(text, SOURCE)
         .remedy("Flush after so many writes (--fsync N of 'iosonar run'), or make each write durable (--sync=dsync), where what counts is data that is kept.")
 }
 
@@ -94,20 +94,20 @@ mod tests {
     }
 
     #[test]
-    fn writes_without_a_flush_are_information() {
+    fn writes_without_flush_are_info() {
         assert_eq!(writes(0).flushes("vda", 0).detection(&DETECTOR).unwrap().level, Level::Info);
         let of_others = writes(0).flushes("vda", 7);
         assert_eq!(of_others.detection(&DETECTOR).unwrap().level, Level::Info);
     }
 
     #[test]
-    fn flushes_that_nobody_counts_are_unknown() {
+    fn uncounted_flushes_are_unknown() {
         assert_eq!(writes(7).detection(&DETECTOR).unwrap().level, Level::Unknown);
         assert_eq!(writes(7).flushes("vda", 0).detection(&DETECTOR).unwrap().level, Level::Unknown);
     }
 
     #[test]
-    fn flushes_that_no_medium_can_do_are_information() {
+    fn implausibly_fast_flushes_are_info() {
         let lab =
             |ms| writes(1_500).flushes("vda", 1_500).flush_time("vda", ms).detection(&DETECTOR).unwrap();
         let fast = lab(90.0);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_and_write_through_are_fine() {
+    fn accepts_flushes_and_write_through() {
         assert_eq!(writes(7).flushes("vda", 7).detection(&DETECTOR).unwrap().level, Level::Ok);
         let through = Lab::new().writes(1_000, 4096).on_disk("vda").write_cache("write through");
         assert_eq!(through.detection(&DETECTOR).unwrap().level, Level::Ok);

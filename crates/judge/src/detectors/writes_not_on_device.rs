@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{LEAST_BYTES, NOT_ON_DEVICE};
 use crate::words::{percent, size};
-use crate::{Case, Detector, Seen};
+use crate::{Case, Detector, Finding};
 use iosonar_analyze::{Channel, DetectorId, Level};
 
 pub(super) const DETECTOR: Detector = Detector {
@@ -21,25 +21,28 @@ pub(super) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "the devices' stat files (of NFS /proc/self/mountstats), before the run and at its end";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     let writes = case.writes();
     if !case.is_real() || writes.asked < LEAST_BYTES as f64 {
         return None;
     }
     let Some(share) = writes.bottom_share() else {
         let why = writes.unseen.unwrap_or_else(|| "nothing was sampled".into());
-        return Some(Seen::unknown(format!("Whether writes reached a device is not known: {why}."), SOURCE));
+        return Some(Finding::unknown(
+            format!("Whether writes reached a device is not known: {why}."),
+            SOURCE,
+        ));
     };
     let devices = writes.names();
     if share > 1.05 && !case.is_direct() {
         let why = format!(
             "more was written to {devices} than by this run, so whether its own data is there is not known."
         );
-        return Some(Seen::unknown(why, SOURCE).with("asked_bytes", writes.asked));
+        return Some(Finding::unknown(why, SOURCE).with("asked_bytes", writes.asked));
     }
     let seen = match writes.level(NOT_ON_DEVICE, 1.0 - share) {
-        Level::Ok => Seen::ok(format!("All written bytes had reached {devices} when the run ended."), SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok(format!("All written bytes had reached {devices} when the run ended."), SOURCE),
+        level => Finding::at(
             level,
             format!(
                 "{} of the bytes written ({}) had not reached {devices} when the run ended: they were in memory.",
@@ -67,7 +70,7 @@ mod tests {
     use iosonar_plan::Claim;
 
     #[test]
-    fn what_is_still_in_memory_is_told() {
+    fn reports_writes_still_in_memory() {
         let lab = Lab::new().writes(1_000, 65_536).on_disk("vda").device_written("vda", 0);
         let seen = lab.detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Fail, true));
@@ -80,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reached_the_device_is_fine_and_more_is_too() {
+    fn accepts_at_least_the_written_bytes_on_device() {
         let lab = Lab::new().writes(1_000, 65_536).on_disk("vda").device_written("vda", 80_000_000);
         assert_eq!(lab.detection(&DETECTOR).unwrap().level, Level::Ok);
     }

@@ -2,7 +2,7 @@
 
 use crate::detector::Most;
 use crate::thresholds::WRONG_SIZE;
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Caution, CautionId, Channel, DetectorId, Level, Summary, TargetSummary};
 use iosonar_plan::{Plan, Workload};
 use iosonar_text::units::number;
@@ -22,7 +22,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "the load's highest end and the target's size";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     if case.summary.run.is_recording() {
         return None;
     }
@@ -61,7 +61,7 @@ fn is_recorded(plan: &Plan) -> bool {
     plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)))
 }
 
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     let factors = planned.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
     let (factor, path) =
         factors.filter(|(factor, _)| *factor > 0.0).max_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;
@@ -69,8 +69,8 @@ fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
         return None;
     }
     let seen = match WRONG_SIZE.level(away(factor)) {
-        Level::Ok => Seen::ok("The load's device had about the size of this one.", SOURCE),
-        level => Seen::at(
+        Level::Ok => Finding::ok("The load's device had about the size of this one.", SOURCE),
+        level => Finding::at(
             level,
             format!("The load reaches to {factor:.2} times the size of {path} (wraparound factor)."),
             SOURCE,
@@ -86,14 +86,14 @@ mod tests {
     use crate::testing::Lab;
 
     #[test]
-    fn a_load_of_a_larger_device_is_told() {
+    fn reports_trace_of_larger_device() {
         let seen = Lab::new().recorded().reads(1_000, 4096).wraparound(12.04).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
         assert!(seen.text.contains("12.04 times"), "{}", seen.text);
     }
 
     #[test]
-    fn a_load_of_this_size_is_fine_and_made_ones_are_not_asked() {
+    fn accepts_trace_of_this_size_and_skips_synthetic_loads() {
         assert_eq!(
             Lab::new().recorded().reads(1_000, 4096).wraparound(0.96).detection(&DETECTOR).unwrap().level,
             Level::Ok

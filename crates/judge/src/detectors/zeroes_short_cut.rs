@@ -3,7 +3,7 @@
 use crate::detector::Most;
 use crate::thresholds::{LEAST_OF_KIND, SURE_SIGMAS, ZEROS_FASTER};
 use crate::words::{factor, micros};
-use crate::{Case, Detector, PlannedRun, Seen};
+use crate::{Case, Detector, Finding, PlannedRun};
 use iosonar_analyze::{Channel, DetectorId, Level};
 use iosonar_evidence::{Fact, RereadTimes};
 
@@ -23,32 +23,32 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 const SOURCE: &str = "content and times of random blocks that were read with O_DIRECT, before the run";
 
-fn detect(case: &Case<'_>) -> Option<Seen> {
+fn detect(case: &Case<'_>) -> Option<Finding> {
     predict_all(&case.planned(), true).filter(|_| case.is_real())
 }
 
 /// Ranges that are written before they are read have data by then, so only ranges that are only read are predicted.
-fn predict(planned: &PlannedRun<'_>) -> Option<Seen> {
+fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
     predict_all(planned, false)
 }
 
 /// Ranges that a run writes may hold data before they are read: such targets are examined only with `of_written`, and reported as
 /// information.
-fn predict_all(planned: &PlannedRun<'_>, of_written: bool) -> Option<Seen> {
+fn predict_all(planned: &PlannedRun<'_>, of_written: bool) -> Option<Finding> {
     let read = planned.targets.iter().filter(|target| target.is_read && (of_written || !target.is_written));
-    let answers: Vec<Seen> = read
+    let answers: Vec<Finding> = read
         .filter_map(|target| match planned.reread_of(target)? {
             Fact::Known(times) => Some(seen(times, target.is_written)),
             Fact::Absent { absent } => {
                 let text = format!("Whether zeros are answered without reading is not known: {absent}.");
-                Some(Seen::unknown(text, SOURCE))
+                Some(Finding::unknown(text, SOURCE))
             }
         })
         .collect();
-    answers.into_iter().max_by_key(Seen::level)
+    answers.into_iter().max_by_key(Finding::level)
 }
 
-fn seen(times: &RereadTimes, is_written: bool) -> Seen {
+fn seen(times: &RereadTimes, is_written: bool) -> Finding {
     let (zeros, data) = (times.zero_blocks, times.data_blocks());
     let seen = match times.data_and_zeros {
         Some(compared) if zeros.min(data) >= LEAST_OF_KIND => {
@@ -64,8 +64,8 @@ fn seen(times: &RereadTimes, is_written: bool) -> Seen {
                 Level::Fail
             };
             let seen = match level {
-                Level::Ok => Seen::ok(format!("Blocks of zeros take {both}."), SOURCE),
-                _ => Seen::at(
+                Level::Ok => Finding::ok(format!("Blocks of zeros take {both}."), SOURCE),
+                _ => Finding::at(
                     level,
                     format!("Blocks of zeros take {both} ({} x): zeros are answered without reading.", factor(ratio)),
                     SOURCE,
@@ -74,13 +74,13 @@ fn seen(times: &RereadTimes, is_written: bool) -> Seen {
             };
             seen.with("data_to_zeros_ratio", ratio)
         }
-        _ if zeros == 0 => Seen::ok(format!("None of {data} random blocks is all zeros."), SOURCE),
+        _ if zeros == 0 => Finding::ok(format!("None of {data} random blocks is all zeros."), SOURCE),
         _ => {
             let text = format!(
                 "{zeros} of {} random blocks are zeros: too few of them, or of the others, to compare their times.",
                 times.blocks
             );
-            Seen::unknown(text, SOURCE)
+            Finding::unknown(text, SOURCE)
         }
     };
     seen.with("zero_blocks", zeros as f64).with("blocks", times.blocks as f64)
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_come_faster_than_data_are_told() {
+    fn reports_zeros_faster_than_data() {
         let lab = lab(SPARSE.0, SPARSE.1);
         let seen = lab.clone().reads(1_000, 4096).detection(&DETECTOR).unwrap();
         assert_eq!((seen.level, seen.definitional), (Level::Fail, false));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_take_as_long_as_data_are_fine_and_few_of_them_tell_nothing() {
+    fn accepts_zeros_as_slow_as_data_and_skips_small_samples() {
         let level = |lab: Lab| lab.reads(1_000, 4096).detection(&DETECTOR).map(|seen| seen.level);
         assert_eq!(level(lab((150, 69_100, 75), (150, 69_100, 75))), Some(Level::Ok));
         // Half of the reads wait for a tick of the scheduler.

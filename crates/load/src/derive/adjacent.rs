@@ -151,7 +151,7 @@ mod tests {
 
     /// The original put 100..208 and 40..58 at 124..232 and 144..162.
     #[test]
-    fn what_the_original_lets_overlap_lies_apart() {
+    fn adjacent_ranges_do_not_overlap() {
         let of = |begin: u64, end: u64| Touched {
             begin: begin * 512 / ALIGN * ALIGN,
             end: end * 512,
@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_has_no_places() {
+    fn returns_none_when_ranges_do_not_fit() {
         let huge = Touched { begin: 0, end: 1 << 62, requests: 1 };
         assert_eq!(side_by_side(&[huge, huge]), None);
         assert_eq!(touched(std::iter::empty()).unwrap(), None);
     }
 
     #[test]
-    fn an_error_names_its_load_and_is_the_last() {
+    fn error_names_its_load_and_ends_iteration() {
         let bad = || Err(LoadError::Open("gone".into()));
         let good = [read_at(1, 5, 0), read_at(2, 6, 0)];
         let place = Place { from: 0, begin: 0, end: 1 };
@@ -181,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn loads_never_overlap_and_lose_nothing(
+        fn placed_loads_never_overlap_or_lose_requests(
             all in prop::collection::vec(prop::collection::vec((0u64..50, 0u64..5000), 1..30), 1..6),
         ) {
             let loads: Vec<Vec<TimedRequest>> = all.iter().map(|load| {

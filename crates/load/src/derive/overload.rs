@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_comes_first_and_each_begins_where_the_last_ended() {
+    fn busiest_snippet_is_first_and_snippets_are_contiguous() {
         let load = seconds(&[1, 10, 13, 17, 20, 25, 30]);
         let snippets = cut(&[load], 10 * S, false);
         let counts: Vec<_> = snippets.order().iter().map(|s| (s.requests, s.number)).collect();
@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_of_many_windows_is_no_snippet() {
+    fn gaps_produce_no_snippets() {
         let snippets = cut(&[seconds(&[0, 1, 1000, 1001, 1002, 2000])], 10 * S, true);
         let counts: Vec<u64> = snippets.in_time().iter().map(|s| s.requests).collect();
         assert_eq!(counts, [2, 3, 1]);
     }
 
     #[test]
-    fn equally_many_are_ordered_as_decimal_fractions() {
+    fn ties_are_ordered_as_decimal_fractions() {
         let at: Vec<u64> = (0..13).map(|i| i * 10).collect();
         let snippets = cut(&[seconds(&at)], 10 * S, false);
         let numbers: Vec<u64> = snippets.order().iter().map(|s| s.number).collect();
@@ -269,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_begins_anew_is_put_behind_and_one_that_goes_on_is_not() {
+    fn appends_restarted_loads_but_not_continued_ones() {
         let snippets = cut(&[seconds(&[0, 6]), seconds(&[2, 8]), seconds(&[9])], 100 * S, true);
         assert_eq!(times_and_sectors(&snippets, 0, 1), [(0, 0), (6, 6), (8, 2), (14, 8), (15, 9)]);
     }
 
     #[test]
-    fn a_time_beyond_64_bits_is_told() {
+    fn reports_time_beyond_64_bits() {
         let mut cutter = Cutter::new(Nanos(S)).unwrap();
         cutter.add([Ok(read_at(3, u64::MAX - 5, 0))]).unwrap();
         let told = cutter.add([Ok(read_at(7, 9, 0))]).unwrap_err().to_string();
@@ -284,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_request_is_lost_or_doubled(
+        fn no_request_is_lost_or_duplicated(
             steps in prop::collection::vec(0u64..30 * S, 1..200),
             window in S..40 * S,
             loads in 1usize..9,

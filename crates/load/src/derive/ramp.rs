@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_times_are_those_of_the_formula() {
+    fn first_times_match_the_formula() {
         let first: Vec<u64> = times(10).take(4).map(|t| t.0).collect();
         assert_eq!(first, [0, 1_000_000_000, 1_100_000_000, 1_190_909_091]);
         let slow: Vec<u64> = times(1).take(4).map(|t| t.0).collect();
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_grows_as_it_should_for_a_long_time() {
+    fn rate_growth_stays_exact_over_long_ramps() {
         // t² ≈ t(0)² + 2k / growth, and a little more.
         let at = times(MAX_GROWTH).nth(2_000_000).unwrap().as_secs_f64();
         assert!((at - 5f64.sqrt()).abs() < 1e-5, "{at}");

@@ -54,7 +54,7 @@ fn at_times(times: &[&str], sector: u64) -> String {
 }
 
 #[test]
-fn numbers_beyond_64_bits_are_told_with_their_line() {
+fn reports_line_of_64_bit_overflow() {
     let far = [request(1 << 62, (1 << 53) + 5, 8, true)];
     for (step, what) in [
         ("spread:3", "sector"),
@@ -70,7 +70,7 @@ fn numbers_beyond_64_bits_are_told_with_their_line() {
 }
 
 #[test]
-fn an_error_of_the_load_comes_out_of_every_step_with_its_line() {
+fn every_step_passes_on_load_errors_with_their_line() {
     let text = at_times(&["1"], 8) + "1.5 ; 8\n" + &at_times(&["0"], 8);
     let (_kept, other) = file(&at_times(&["0", "1"], 8));
     let merge = format!("merge:{other}");
@@ -110,7 +110,7 @@ const STEPS: [&str; 11] = [
 
 proptest! {
     #[test]
-    fn a_pipeline_is_its_steps_one_after_the_other(all in load(), which in prop::collection::vec(0..STEPS.len(), 1..5)) {
+    fn pipeline_equals_its_steps_in_sequence(all in load(), which in prop::collection::vec(0..STEPS.len(), 1..5)) {
         let steps: Vec<&str> = which.iter().map(|i| STEPS[*i]).collect();
         let mut one_by_one = all.clone();
         for step in &steps {
@@ -120,12 +120,12 @@ proptest! {
     }
 
     #[test]
-    fn twice_reversed_is_the_load(all in load()) {
+    fn reversing_twice_restores_the_load(all in load()) {
         prop_assert_eq!(run(&all, "reverse | reverse").unwrap(), all);
     }
 
     #[test]
-    fn a_load_that_is_read_again_is_one_that_is_held(all in load(), which in prop::collection::vec(0..STEPS.len(), 0..3)) {
+    fn rereading_a_load_equals_holding_it(all in load(), which in prop::collection::vec(0..STEPS.len(), 0..3)) {
         let mut steps: Vec<&str> = which.iter().map(|i| STEPS[*i]).collect();
         steps.push("repeat:3,offset=5 | repeat:2,offset=1000");
         let pipeline = steps.join(" | ");
@@ -150,7 +150,7 @@ proptest! {
 }
 
 #[test]
-fn a_step_back_is_refused_where_loads_are_merged() {
+fn merge_rejects_backward_times() {
     let (back, forth) = (at_times(&["2", "1"], 8), at_times(&["1", "2"], 16));
     let (_kept, forth_file) = file(&forth);
     let (_kept_too, back_file) = file(&back);
@@ -167,7 +167,7 @@ fn a_step_back_is_refused_where_loads_are_merged() {
 }
 
 #[test]
-fn the_same_file_can_be_merged_in_more_than_once() {
+fn same_file_can_be_merged_repeatedly() {
     let text = at_times(&["1", "2"], 8);
     let (_kept, name) = file(&text);
     let all = run_text(Text::of(&text), &format!("merge:{name},100 | merge:{name},200")).unwrap();
@@ -176,7 +176,7 @@ fn the_same_file_can_be_merged_in_more_than_once() {
 }
 
 #[test]
-fn what_is_beside_the_load_is_named() {
+fn errors_name_merged_file_or_command() {
     let gone = told("", "merge:'no such.load'");
     assert!(gone.starts_with("no such.load: it cannot be opened: No such file"), "{gone}");
     let (_kept, name) = file(&(at_times(&["1"], 1 << 50) + "1.5 ; 8\n"));
@@ -193,7 +193,7 @@ fn what_is_beside_the_load_is_named() {
 }
 
 #[test]
-fn bad_lines_are_left_out_and_told_once_with_their_text() {
+fn skips_and_reports_each_bad_line_once() {
     let bad = at_times(&["1"], 8) + "2 ; 8\n";
     let (kept, name) = file(&bad);
     let notices = Arc::new(Mutex::new(Vec::new()));
@@ -216,7 +216,7 @@ fn bad_lines_are_left_out_and_told_once_with_their_text() {
 }
 
 #[test]
-fn a_command_that_fails_is_an_error_and_one_that_has_seen_enough_is_none() {
+fn failing_command_is_an_error_but_early_exit_is_not() {
     let times: Vec<String> = (0..40_000).map(|i| i.to_string()).collect();
     let times: Vec<&str> = times.iter().map(String::as_str).collect();
     let text = at_times(&times, 8);
@@ -237,7 +237,7 @@ fn a_command_that_fails_is_an_error_and_one_that_has_seen_enough_is_none() {
 }
 
 #[test]
-fn a_command_that_nobody_reads_any_more_ends() {
+fn dropping_the_reader_ends_the_command() {
     let steps = "cmd:'cat; exec sleep 1000'".parse().unwrap();
     let mut all = filtered(Text::of(&at_times(&["1"], 8)), &steps, false, &Room::default(), |_| {}).unwrap();
     assert!(all.next().unwrap().is_ok());
@@ -246,13 +246,13 @@ fn a_command_that_nobody_reads_any_more_ends() {
 }
 
 #[test]
-fn a_command_is_given_what_is_known_of_times() {
+fn command_receives_recorded_timings() {
     let all = [TimedRequest { pushed: true, ..request(5, 8, 16, true) }, request(6, 8, 16, false)];
     assert_eq!(run(&all, "cmd:cat | cmd:cat").unwrap(), all);
 }
 
 #[test]
-fn what_memory_has_no_room_for_is_refused() {
+fn rejects_steps_that_exceed_memory_limit() {
     let text = at_times(&["1"; 11], 8);
     let (kept, _) = file(&text);
     let run = |steps: &str, bytes| {

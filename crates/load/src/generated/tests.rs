@@ -129,7 +129,7 @@ proptest! {
 
     /// Inside the region, aligned, of a size that was requested, in order of time.
     #[test]
-    fn every_request_is_what_the_plan_says(p in patterns(), seed: u64) {
+    fn every_request_conforms_to_the_plan(p in patterns(), seed: u64) {
         let all = items(&p, seed);
         let end = p.region.map_or(MIB, |r| MIB.min(p.offset.0 + r.of(MIB)));
         let limit = p.stop.end().unwrap_or(Nanos(u64::MAX));
@@ -188,7 +188,7 @@ fn the_mix_is_exact_and_even() {
 }
 
 #[test]
-fn discards_and_write_zeroes_take_their_shares_of_the_writes() {
+fn discards_and_write_zeroes_have_their_shares_of_writes() {
     let mut p = pattern(Order::Random, Pace::Closed, 25);
     p.stop.requests = Some(40_000);
     let plain = items(&p, 3);
@@ -208,7 +208,7 @@ fn discards_and_write_zeroes_take_their_shares_of_the_writes() {
 /// Any job's part of the requests has the mix: or a job that only reads would run ahead of one that only writes, and the requests
 /// issued in a given time would not have the mix either.
 #[test]
-fn every_job_has_the_mix() {
+fn every_job_keeps_the_mix() {
     for percent in [0u8, 1, 25, 50, 90, 100] {
         for jobs in [2, 4, 5, 10, 50] {
             let mut p = pattern(Order::Random, Pace::Closed, percent);
@@ -226,7 +226,7 @@ fn every_job_has_the_mix() {
 }
 
 #[test]
-fn the_hash_is_that_of_the_requests_whoever_issues_them() {
+fn hash_does_not_depend_on_number_of_jobs() {
     let hash = |p: &Generator, seed: u64, jobs: u32| {
         let mut merged = IssuedHash::default();
         for job in 0..jobs {
@@ -288,7 +288,7 @@ fn a_pass_ends_after_its_bytes() {
 }
 
 #[test]
-fn different_lengths_are_added_up_by_every_job_alike() {
+fn all_jobs_count_mixed_lengths_equally() {
     for seed in 0..20 {
         let mut p = pattern(Order::Random, Pace::Closed, 60);
         p.block_size = split(&[(4096, 50), (65536, 50)]);
@@ -303,7 +303,7 @@ fn different_lengths_are_added_up_by_every_job_alike() {
 }
 
 #[test]
-fn without_repeats_each_lap_visits_every_block_once() {
+fn each_lap_without_repeats_visits_every_block_once() {
     for seed in 0..20 {
         let mut p = pattern(Order::Shuffled, Pace::Closed, 100);
         p.region = Some(Space::Bytes(ByteSize(100 * 4096 + 77)));
@@ -335,7 +335,7 @@ fn random_addresses_are_uniform_and_independent() {
 }
 
 #[test]
-fn sizes_follow_their_shares_and_do_not_depend_on_addresses() {
+fn sizes_follow_shares_independently_of_addresses() {
     for seed in 0..5 {
         let mut p = pattern(Order::Random, Pace::Closed, 50);
         p.block_size = split(&[(4096, 60), (65_536, 30), (8192, 10)]);
@@ -372,7 +372,7 @@ fn sequential_requests_of_different_lengths_follow_each_other() {
 }
 
 #[test]
-fn zones_get_their_shares() {
+fn zones_receive_their_shares() {
     for order in
         [zones(&[(60, "10%"), (30, "20%"), (8, "30%"), (2, "40%")]), zones(&[(60, "100KiB"), (40, "200KiB")])]
     {
@@ -397,7 +397,7 @@ fn zones_get_their_shares() {
 }
 
 #[test]
-fn hot_blocks_lie_scattered_and_keep_their_heat() {
+fn hot_blocks_are_scattered_with_correct_frequency() {
     let mut p = pattern(Order::Zipf { theta: number("1.2") }, Pace::Closed, 100);
     (p.region, p.stop.requests) = (Some(Space::Bytes(ByteSize(200 * 4096))), Some(50_000));
     let mut seen = vec![0u64; 200];
@@ -428,7 +428,7 @@ fn constant_rates_are_exact() {
 }
 
 #[test]
-fn a_bandwidth_follows_the_bytes_asked_for() {
+fn bandwidth_pace_follows_requested_bytes() {
     let mut p = pattern(Order::Random, bandwidth(10 * MIB, Process::Constant), 50);
     p.block_size = split(&[(4096, 90), (131_072, 10)]);
     let mut bytes = 0u128;
@@ -441,7 +441,7 @@ fn a_bandwidth_follows_the_bytes_asked_for() {
 /// Poisson for any sizes: the distances have mean and variance of an exponential distribution and its shape, they depend neither on
 /// each other nor on the lengths of the requests on either side.
 #[test]
-fn poisson_arrivals_are_poisson_whatever_the_size_mix() {
+fn arrivals_are_poisson_for_any_size_mix() {
     const N: u64 = 50_000;
     for (seed, pace) in [
         (1, iops(20_000, Process::Poisson)),
@@ -498,7 +498,7 @@ fn a_rising_rate_is_shared_by_jobs() {
 }
 
 #[test]
-fn the_ramp_is_marked_and_nothing_begins_anew_at_its_end() {
+fn ramp_is_marked_and_does_not_restart_the_sequence() {
     for process in [Process::Constant, Process::Poisson] {
         let mut p = pattern(Order::Random, iops(1000, process), 70);
         p.stop = Stop { runtime: Some(Nanos::from_secs(2)), ramp: Nanos::SECOND, ..Stop::default() };
@@ -529,7 +529,7 @@ fn the_ramp_is_marked_and_nothing_begins_anew_at_its_end() {
 }
 
 #[test]
-fn a_pass_ends_by_time_too() {
+fn pass_also_ends_by_time() {
     let mut p = pattern(Order::Random, iops(10, Process::Constant), 100);
     p.stop = Stop { runtime: Some(Nanos::SECOND), ..Stop::default() };
     assert_eq!(items(&p, 1).len(), 10);
@@ -540,7 +540,7 @@ fn a_pass_ends_by_time_too() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn rejects_region_smaller_than_request() {
     let unfit = |p: &Generator, size| Generated::new(p, &Setting::alone(size, 1), None).unwrap_err();
     let p = pattern(Order::Random, Pace::Closed, 1);
     assert_eq!(unfit(&p, 8192 + 4095), PatternError::Region { length: 4096 });
@@ -573,7 +573,7 @@ fn blocks(p: &Generator, pass: u32) -> Vec<u64> {
 }
 
 #[test]
-fn the_examples_of_xdds_manual() {
+fn reproduces_examples_of_xdd_manual() {
     let interleaved = extended(Order::Interleaved { every: 4 }, 5);
     assert_eq!(blocks(&interleaved, 0), [0, 32, 64, 96, 128]);
     let staggered = |region: u64, requests| Generator {
@@ -606,7 +606,7 @@ fn trailing_requests_are_due_after_their_interval() {
 }
 
 #[test]
-fn a_time_limit_is_that_of_the_clock() {
+fn time_limit_follows_the_clock() {
     let stop = Stop { time_limit: Some(Nanos::SECOND), ..Stop::default() };
     let p = Generator { stop, ..pattern(Order::Random, iops(10, Process::Constant), 100) };
     let mut source = Generated::new(&p, &Setting::alone(MIB, 1), None).unwrap();
@@ -615,7 +615,7 @@ fn a_time_limit_is_that_of_the_clock() {
 }
 
 #[test]
-fn what_only_time_ends_begins_anew_where_the_target_ends() {
+fn time_based_pass_wraps_at_end_of_target() {
     let endless = Generator { stop: Stop::default(), ..extended(Order::Sequential, 1) };
     let mut source = Generated::new(&endless, &Setting::alone(20_480, 1), None).unwrap();
     let offsets: Vec<u64> = (0..5).map(|_| source.next_item(Nanos(0)).unwrap().extent.offset).collect();
@@ -623,7 +623,7 @@ fn what_only_time_ends_begins_anew_where_the_target_ends() {
 }
 
 #[test]
-fn the_last_request_is_what_is_left() {
+fn last_request_covers_the_remainder() {
     let stop = Stop { bytes: Some(Space::Bytes(ByteSize(20_480))), cut_last: true, ..Stop::default() };
     let lengths = |block_size: BlockSizes| {
         let p = Generator { block_size, stop, unit: None, ..extended(Order::Sequential, 1) };
@@ -638,7 +638,7 @@ fn the_last_request_is_what_is_left() {
 }
 
 #[test]
-fn a_list_is_followed_once() {
+fn seek_list_is_issued_once() {
     let at = |offset| Listed { extent: Extent { offset, length: 4096 }, op: Op::Write, delay: Nanos(0) };
     let list: Arc<[Listed]> = vec![at(8192), at(0), at(4096)].into();
     let listed = extended(Order::List { file: "a".into() }, 5);
@@ -676,7 +676,7 @@ fn passes_move_inside_the_region() {
 }
 
 #[test]
-fn seeds_of_their_own_give_equal_addresses_on_all_targets() {
+fn explicit_seed_yields_equal_addresses_on_all_targets() {
     let p = pattern(Order::Random, Pace::Closed, 100);
     let of = |p: &Generator, target, pass| {
         let setting = Setting { target, targets: 2, pass, ..Setting::alone(MIB, 1) };
@@ -695,7 +695,7 @@ fn seeds_of_their_own_give_equal_addresses_on_all_targets() {
 
 proptest! {
     #[test]
-    fn random_addresses_lie_in_the_region_and_jobs_share_them(
+    fn random_addresses_stay_in_region_and_jobs_share_them(
         seed in 0u64..1 << 63, region in 8u64..5_000, jobs in 1u32..9, pass in 0u32..3, same: bool,
     ) {
         let random = Generator {

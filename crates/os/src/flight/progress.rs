@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn short_transfers_go_on_or_end_as_the_policy_says() {
+    fn short_transfers_follow_the_policy() {
         assert_eq!(run(4096, true, &[4096]), (Some(4096), false));
         assert_eq!(run(4096, true, &[1024, 3072]), (Some(4096), true));
         assert_eq!(run(4096, true, &[1024, 0]), (Some(1024), true));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_end_a_request_but_interruptions_do_not() {
+    fn errors_end_a_request_but_eintr_does_not() {
         assert_eq!(run(4096, true, &[-5]), (Some(-5), false));
         assert_eq!(run(4096, true, &[-4, -11, 1024, -4, -28]), (Some(-28), true));
         assert_eq!(run(4096, true, &[1000, -22]), (Some(1000), true), "behind the end of a file");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_call_takes_several_and_is_not_short() {
+    fn splits_long_requests_into_several_calls() {
         let length = CALL_MAX + 4096;
         assert_eq!(run(length, false, &[CALL_MAX as i64, 4096]), (Some(length as i64), false));
     }

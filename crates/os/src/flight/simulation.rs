@@ -304,7 +304,7 @@ fn faults() -> impl Strategy<Value = Faults> {
 proptest! {
     /// Under any behaviour of the kernel, each request ends exactly once, with its own buffer, data and time.
     #[test]
-    fn each_request_ends_once_whatever_the_kernel_does(
+    fn every_request_completes_once_under_any_kernel_behaviour(
         faults in faults(), depth in 1u32..40, seed in any::<u64>(), steps in 0usize..400,
     ) {
         let mut model = Model::new(faults, depth, seed);
@@ -318,7 +318,7 @@ proptest! {
 
     /// Whenever a flight is dropped, the kernel has given everything back before the buffers go.
     #[test]
-    fn nothing_is_in_the_kernel_after_the_end(
+    fn no_request_is_in_flight_after_drop(
         faults in faults(), depth in 1u32..40, seed in any::<u64>(), steps in 0usize..200,
     ) {
         let mut model = Model::new(faults, depth, seed);
@@ -333,7 +333,7 @@ proptest! {
 
 #[test]
 #[should_panic(expected = "no more requests are pushed than the depth allows")]
-fn more_than_the_depth_is_a_mistake() {
+fn exceeding_the_depth_panics() {
     let faults = Faults { short: 0, error: 0, interrupted: 0, reluctant: 0, room: 1, eager: false };
     let mut flight = InFlight::new(Kernel::new(faults, 1), 1);
     for tag in 0..2 {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_the_same_inode_number_is_another_one() {
+    fn distinguishes_files_with_a_reused_inode() {
         let dir = tempfile::tempdir_in(".").unwrap();
         let path = dir.path().join("f");
         let made = new_file(&path).unwrap().1;
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_in_the_place_of_a_file_stays() {
+    fn keeps_symlink_that_replaced_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let (path, other) = (dir.path().join("f"), dir.path().join("other"));
         let made = new_file(&path).unwrap().1;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn identities_are_read_as_they_are_written() {
+    fn identities_round_trip() {
         let id = FileId { device: (7, 3), inode: 12, born_ns: Some(-5) };
         for id in [id, FileId { born_ns: None, ..id }] {
             assert_eq!(id.to_string().parse(), Ok(id));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_removed() {
+    fn removes_created_paths_unless_kept() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/c");
         drop(Undo::from(crate::create::new_dirs(&path).unwrap()));

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_private_and_goes_when_it_is_dropped() {
+    fn directory_is_private_and_removed_on_drop() {
         let parent = tempfile::tempdir().unwrap();
         let own = OwnDir::new_in(parent.path(), "test").unwrap();
         assert_eq!(own.path().metadata().unwrap().mode() & 0o777, 0o700);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_start_removes_what_a_killed_process_has_left() {
+    fn next_start_removes_leftovers_of_a_killed_process() {
         let parent = tempfile::tempdir().unwrap();
         let left = killed(parent.path(), "test");
         let other_kind = killed(parent.path(), "other");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_others_stay() {
+    fn keeps_foreign_directories() {
         let parent = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(name);
         let left = killed(parent.path(), "test");
@@ -320,7 +320,7 @@ mod tests {
 
         /// A mark may hold anything: it proves nothing, and breaks nothing.
         #[test]
-        fn marks_with_other_content_prove_nothing(text in prop_oneof![
+        fn foreign_marker_content_proves_no_ownership(text in prop_oneof![
             proptest::collection::vec(any::<u8>(), 0..200),
             "(made by iosonar, removed by its next start here\n)?([0-9]{1,3}:[0-9]{1,3} [0-9]{1,20} (-|-?[0-9]{1,20})\n)?[ -~\n]{0,40}"
                 .prop_map(String::into_bytes),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_a_process_and_a_number() {
+    fn directory_names_contain_process_and_number() {
         for name in ["1-0", "4194304-12"] {
             assert!(is_pid_and_number(name), "{name}");
         }

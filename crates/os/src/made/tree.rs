@@ -86,7 +86,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_tree_goes_with_what_is_its_own_and_stays_with_anything_else() {
+    fn removes_tree_only_if_all_content_is_its_own() {
         let parent = tempfile::tempdir().unwrap();
         let outside = parent.path().join("outside");
         fs::write(&outside, "somebody's").unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn another_directory_of_that_name_stays() {
+    fn keeps_replaced_directory_of_the_same_name() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("dir");
         let made: Made = crate::create::new_dir(&path).unwrap();

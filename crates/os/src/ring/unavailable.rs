@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_is_one_sentence_with_its_remedy() {
+    fn every_reason_has_one_sentence_and_remedy() {
         let text = |errno, switch| explain(&io::Error::from_raw_os_error(errno), switch);
         for (errno, switch, remedy) in [
             (libc::EPERM, "2", "kernel.io_uring_disabled to 0"),

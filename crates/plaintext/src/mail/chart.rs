@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_seen_and_the_most_is_full() {
+    fn single_count_is_visible_and_maximum_fills_the_bar() {
         assert_eq!((shade(0, 9), shade(1, 9), shade(9, 9), shade(1, 1)), (' ', '.', '@', '@'));
         assert_eq!(cells(&[0, 1, 30, 1000], 1000), " .+@");
     }
 
     #[test]
-    fn ticks_are_round_and_never_leave_the_text() {
+    fn ticks_are_round_and_within_the_text() {
         for end in [0, 1, 59, 1_000, 1_340_000_000_000, u64::MAX] {
             let mut out = Lines::new(super::super::COLUMNS);
             time_axis(&mut out, end);

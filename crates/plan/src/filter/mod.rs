@@ -339,14 +339,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn steps_have_blkreplays_numbers_where_none_are_told() {
+    fn steps_default_to_blkreplay_values() {
         let told = pipeline("slip|spread | resize: |select:1.5..").unwrap().to_string();
         let all = "slip:every=32768,increase=256 | spread:2,align=8,offset=0 | resize:2,min=0,max=65536 | select:1.5s..";
         assert_eq!(told, all);
     }
 
     #[test]
-    fn what_is_no_step_is_refused_with_what_is_wrong() {
+    fn rejects_invalid_steps_with_reason() {
         for (text, why) in [
             ("", "there is no step; there are select"),
             ("reverse | ", "there is no step"),
@@ -383,7 +383,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_stands_in_quotes_means_itself() {
+    fn quoted_text_is_literal() {
         let cmd = |text: &str| Filter::Cmd { command: text.into() };
         let merge = |file: &str, offset| Filter::Merge { file: file.into(), offset, shift: Nanos(0) };
         for (text, meant) in [
@@ -404,7 +404,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn pipelines_end() {
+    fn pipelines_have_a_step_limit() {
         assert!(pipeline(&vec!["reverse"; 100].join("|")).is_ok());
         assert!(pipeline(&vec!["reverse"; 101].join("|")).unwrap_err().contains("100 steps follow"));
     }
@@ -457,7 +457,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_as_the_same(steps in prop::collection::vec(filter(), 1..6)) {
+        fn pipelines_round_trip(steps in prop::collection::vec(filter(), 1..6)) {
             let pipeline = Pipeline(steps);
             prop_assert_eq!(pipeline.to_string().parse::<Pipeline>().unwrap(), pipeline);
         }

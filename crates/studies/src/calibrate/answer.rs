@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_engine_that_failed_has_no_figures() {
+    fn failed_engine_has_no_figures() {
         let rounds = || {
             vec![
                 Ok(Speed { requests: 10, ns: 100.0, cpu_ns: 90.0 }),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_has_the_spin_of_its_rounds() {
+    fn timer_result_keeps_spin_time() {
         let lateness = round::Lateness { requests: 5, spin: Nanos(100_000), p50_ns: 1_000, p99_ns: 2_000 };
         let row = TimerRow::of(None, vec![Ok(lateness), Ok(lateness)]);
         let json = json!(row);

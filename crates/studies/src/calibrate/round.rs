@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_of_a_round_are_those_of_one_request() {
+    fn figures_of_a_round_are_per_request() {
         let pass = PassTimes {
             target: 0,
             job: 0,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_values_that_occurred() {
+    fn percentiles_are_observed_values() {
         let seen = lateness((1..=100).rev().collect(), Nanos(7)).unwrap();
         assert_eq!(seen, Lateness { requests: 100, spin: Nanos(7), p50_ns: 50, p99_ns: 99 });
         assert_eq!(lateness(vec![5], Nanos(0)).map(|seen| (seen.p50_ns, seen.p99_ns)), Some((5, 5)));

@@ -166,7 +166,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn lengths_are_limited_and_a_signal_leaves_nothing() {
+    fn limits_durations_and_cleans_up_after_signal() {
         let folder = tempfile::tempdir().unwrap();
         let session = Session::new(Arc::new(Silent));
         let question = Question { dir: Some(folder.path().into()), ..Question::default() };

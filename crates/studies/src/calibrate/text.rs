@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_has_a_range_or_a_reason() {
+    fn prints_engine_range_or_reason() {
         let clock = rounds(&[100.0, 300.0]);
         let cost = EngineCost {
             block_bytes: 4096,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_states_how_it_waited_where_that_is_known() {
+    fn timer_line_states_how_it_waited() {
         let lateness = |spin_ns| {
             let (late_p50_ns, late_p99_ns) = (rounds(&[1_000.0]), rounds(&[2_000.0]));
             Measured::Known(Lateness { spin_ns, requests: 5, late_p50_ns, late_p99_ns })

@@ -1,6 +1,6 @@
 //! The differences between a replay and a recording.
 
-use super::aside::Aside;
+use super::aside::NotCompared;
 use super::flushes::Flushes;
 use iosonar_plan::SECTOR;
 use iosonar_text::shown;
@@ -13,7 +13,7 @@ pub struct Answer {
     pub(super) replay: Side,
     pub(super) recording: Side,
     pub(super) found: Differences,
-    pub(super) aside: Aside,
+    pub(super) aside: NotCompared,
     /// Names of the devices, by number; empty where all are treated as one.
     pub(super) devices: Vec<String>,
     /// Remarks for the reader, as sentences.

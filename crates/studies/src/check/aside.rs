@@ -1,12 +1,12 @@
 //! Recorded requests and events that are not compared.
 
-use super::seen::Seen;
+use super::seen::TracedRequests;
 use iosonar_host::guard::SIGNATURES_THREAD;
 use iosonar_inputs::traces::{OTHERS, Trace};
 use iosonar_trace::kernel::RETRIED;
 
 /// Recorded requests and events that are not compared.
-pub(super) struct Aside {
+pub(super) struct NotCompared {
     /// Events that the recording lost.
     pub(super) lost: u64,
     /// Requests that were recorded before and after the run.
@@ -20,12 +20,12 @@ pub(super) struct Aside {
     pub(super) others: u64,
 }
 
-impl Aside {
-    pub(super) fn of(chosen: &[String], recording: &Trace, seen: &Seen) -> Aside {
-        let besides = recording.requests.besides();
+impl NotCompared {
+    pub(super) fn of(chosen: &[String], recording: &Trace, seen: &TracedRequests) -> NotCompared {
+        let besides = recording.requests.extra_counts();
         let count =
             |is: &dyn Fn(&str) -> bool| besides.iter().filter(|(what, _)| is(what)).map(|(_, n)| n).sum();
-        Aside {
+        NotCompared {
             lost: count(&|what| what.starts_with("lost")),
             outside: seen.outside,
             own: seen.own,

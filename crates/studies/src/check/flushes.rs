@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_may_flush_instead_of_fua() {
+    fn accepts_kernel_flushes_in_place_of_fua() {
         assert_eq!(of((2, 3, 3), Visibility::ByKernel, (5, 3, 0)), [(0, 0), (0, 0)]);
         assert_eq!(of((2, 3, 3), Visibility::ByKernel, (8, 0, 0)), [(0, 0), (0, 0)]);
         assert_eq!(of((2, 3, 3), Visibility::ByKernel, (7, 0, 0)), [(0, 1), (0, 0)]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_asks_for_no_more_and_no_less() {
+    fn load_flushes_must_match_exactly() {
         assert_eq!(of((2, 3, 3), Visibility::All, (2, 3, 3)), [(0, 0), (0, 0)]);
         assert_eq!(of((2, 3, 3), Visibility::All, (8, 0, 0)), [(0, 3), (3, 0)]);
         assert_eq!(of((0, 0, 0), Visibility::All, (2, 3, 3)), [(0, 0), (5, 3)]);

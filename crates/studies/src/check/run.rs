@@ -1,11 +1,11 @@
 //! Compares the sets of requests; times and order do not matter.
 
 use super::answer::{Answer, Side};
-use super::aside::Aside;
+use super::aside::NotCompared;
 use super::clock::Clock;
 use super::flushes::Flushes;
 use super::question::Question;
-use super::seen::Seen;
+use super::seen::TracedRequests;
 use iosonar_host::guard::SIGNATURES_THREAD;
 use iosonar_inputs::traces::{Matched, Reading, RecordOrder, Trace, matched, open};
 use iosonar_runner::{Error, Session};
@@ -23,8 +23,8 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
     let mut replay = open(from_ref(&question.replay), &of_all, RecordOrder::Stored)?;
     let mut recording = open(from_ref(&question.recording), &reading, RecordOrder::Stored)?;
     let clock = Clock::of(&question.replay, &question.recording)?;
-    let mut wanted = Seen::of(session, &mut replay, None, &[])?;
-    let mut seen = Seen::of(session, &mut recording, clock.span(), &[SIGNATURES_THREAD])?;
+    let mut wanted = TracedRequests::of(session, &mut replay, None, &[])?;
+    let mut seen = TracedRequests::of(session, &mut recording, clock.span(), &[SIGNATURES_THREAD])?;
     if wanted.keys.is_empty() && seen.keys.is_empty() {
         return Err(Error::refused_because(format_args!(
             "{} and {} hold no read or write that could be compared",
@@ -32,7 +32,7 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
         )));
     }
     let (devices, note) = matched_devices(&replay, &recording, &mut wanted, &mut seen)?;
-    let aside = Aside::of(&question.reading.processes, &recording, &seen);
+    let aside = NotCompared::of(&question.reading.processes, &recording, &seen);
     let has_seen_the_run = recording.at.is_some() && clock != Clock::Later;
     let flushes = Flushes::of(&question.replay, wanted.flushes, has_seen_the_run, seen.flushes);
     let notes = note.into_iter().chain(clock.note()).chain(aside.notes()).chain(flushes.note()).collect();
@@ -54,8 +54,8 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
 fn matched_devices(
     replay: &Trace,
     recording: &Trace,
-    wanted: &mut Seen,
-    seen: &mut Seen,
+    wanted: &mut TracedRequests,
+    seen: &mut TracedRequests,
 ) -> Result<(Vec<String>, Option<String>), Error> {
     let names = replay.names.clone().and(&recording.names);
     Ok(match matched(&wanted.devices, &seen.devices, &names)? {
@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn times_and_order_do_not_matter() {
+    fn ignores_times_and_order() {
         let answer =
             compared("0.0 ; 8 ; 8 ; R\n1.0 ; 64 ; 8 ; W\n", "0.5 ; 64 ; 8 ; W\n0.7 ; 8 ; 8 ; R\n").unwrap();
         assert!(answer.are_same(), "{}", answer.text(5));
     }
 
     #[test]
-    fn lists_requests_of_one_side_alone() {
+    fn lists_requests_found_on_one_side_only() {
         let answer =
             compared("0.0 ; 8 ; 8 ; R\n1.0 ; 64 ; 8 ; W\n", "0.0 ; 8 ; 8 ; R\n1.0 ; 128 ; 8 ; W\n").unwrap();
         assert!(!answer.are_same());

@@ -9,7 +9,7 @@ use iosonar_trace::{Key, Traced};
 use std::collections::HashMap;
 
 /// The reads and writes of a trace.
-pub(super) struct Seen {
+pub(super) struct TracedRequests {
     pub(super) keys: Vec<Key>,
     /// Names of the devices, which the keys contain as numbers.
     pub(super) devices: Vec<String>,
@@ -22,14 +22,14 @@ pub(super) struct Seen {
     pub(super) flushes: FlushCounts,
 }
 
-impl Seen {
+impl TracedRequests {
     /// Collects requests within the span, without the reads of `own` threads.
     pub(super) fn of(
         session: &Session,
         trace: &mut Trace,
         span: Option<Span>,
         own: &[&str],
-    ) -> Result<Seen, Error> {
+    ) -> Result<TracedRequests, Error> {
         let (mut keys, mut devices, mut outside, mut own_reads) = (Vec::new(), Devices::default(), 0, 0);
         let is_own = |request: &Traced| !own.is_empty() && own.contains(&&*request.process.name());
         let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
@@ -51,7 +51,7 @@ impl Seen {
                 Ok::<_, Error>(())
             },
         )?;
-        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads, flushes })
+        Ok(TracedRequests { keys, devices: devices.names, bad, outside, own: own_reads, flushes })
     }
 
     pub(super) fn renumber(&mut self, number: impl Fn(usize) -> u16) {

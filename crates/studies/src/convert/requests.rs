@@ -33,7 +33,7 @@ pub fn requests(
     let damaged = copy(session, question, &mut trace, &mut outputs, form)?;
     let events = trace.recorded(damaged);
     let mut remarks: Vec<String> =
-        trace.requests.besides().into_iter().filter(is_worth_telling).map(sentence).collect();
+        trace.requests.extra_counts().into_iter().filter(is_worth_telling).map(sentence).collect();
     if damaged > 0 {
         remarks.push(format!("{damaged} entries are damaged and were skipped"));
     }

@@ -3,7 +3,7 @@
 use super::Question;
 use super::range::Range;
 use iosonar_archive::{RunState, TOOL};
-use iosonar_host::Emptiness;
+use iosonar_host::UnmappedBytes;
 use iosonar_runner::Concluded;
 use iosonar_text::shown;
 use iosonar_text::units::{Charset, bytes, duration};
@@ -36,7 +36,7 @@ pub struct Answer {
     pub stopped_by: Option<String>,
     /// Bytes that hold no data, according to the file system; or why that is unknown.
     #[serde(serialize_with = "stored_json")]
-    pub stored: Result<Emptiness, String>,
+    pub stored: Result<UnmappedBytes, String>,
     /// Where the records are kept.
     pub result: Option<String>,
     /// How the run ended.
@@ -45,9 +45,9 @@ pub struct Answer {
 }
 
 /// The JSON of [`Answer::stored`].
-fn stored_json<S: Serializer>(stored: &Result<Emptiness, String>, to: S) -> Result<S::Ok, S::Error> {
+fn stored_json<S: Serializer>(stored: &Result<UnmappedBytes, String>, to: S) -> Result<S::Ok, S::Error> {
     match stored {
-        Ok(Emptiness { empty, file }) => {
+        Ok(UnmappedBytes { empty, file }) => {
             json!({ "is_known": true, "empty_bytes": empty, "file": file.display().to_string() })
         }
         Err(why) => json!({ "is_known": false, "why": why }),
@@ -62,7 +62,7 @@ impl Answer {
         range: &Range,
         buffered: bool,
         concluded: &Concluded,
-        ask: impl FnOnce() -> Result<Emptiness, String>,
+        ask: impl FnOnce() -> Result<UnmappedBytes, String>,
     ) -> Answer {
         let Concluded { info, figures, .. } = concluded;
         let stopped_by = stopped(concluded);
@@ -92,7 +92,7 @@ impl Answer {
 
     /// Whether everything was written, and nothing of it is known to hold no data.
     pub fn is_filled(&self) -> bool {
-        let holds_nothing = matches!(self.stored, Ok(Emptiness { empty, .. }) if empty > 0);
+        let holds_nothing = matches!(self.stored, Ok(UnmappedBytes { empty, .. }) if empty > 0);
         self.stopped_by.is_none() && !holds_nothing
     }
 
@@ -100,8 +100,8 @@ impl Answer {
     fn stored(&self) -> String {
         match &self.stored {
             _ if self.stopped_by.is_some() => String::new(),
-            Ok(Emptiness { empty: 0, .. }) => "; every byte is stored".into(),
-            Ok(Emptiness { empty, file }) => format!(
+            Ok(UnmappedBytes { empty: 0, .. }) => "; every byte is stored".into(),
+            Ok(UnmappedBytes { empty, file }) => format!(
                 ", but {} of it hold no data in {}: something discards what is written there; find out what, and fill it \
                  again",
                 bytes(*empty),
@@ -158,7 +158,8 @@ mod tests {
     use super::*;
 
     fn filled(stored: Result<u64, &str>, stopped: Option<&str>) -> Answer {
-        let emptiness = stored.map(|empty| Emptiness { empty, file: "image".into() }).map_err(String::from);
+        let emptiness =
+            stored.map(|empty| UnmappedBytes { empty, file: "image".into() }).map_err(String::from);
         Answer {
             version: 1,
             tool: TOOL,
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn is_not_filled_where_bytes_hold_no_data() {
+    fn reports_unfilled_bytes_of_backing_file() {
         let filled = filled(Ok(4 << 20), None);
         let text = filled.to_string();
         assert!(text.contains(", but 4.00 MiB of it hold no data in image: "), "{text}");

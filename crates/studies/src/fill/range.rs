@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_size_it_goes_to_the_end() {
+    fn fills_to_the_end_without_a_size() {
         let range = on(8 * MIB, &wanted(MIB, None)).unwrap();
         assert_eq!((range.start, range.length, range.is_new, range.is_odd()), (MIB, 7 * MIB, false, false));
         assert!(on(1000, &wanted(0, None)).unwrap().is_odd());
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_one_of_the_target_and_ends_with_a_block() {
+    fn percent_is_of_the_target_and_block_aligned() {
         let share = |percent| Some(Space::Percent(percent));
         assert_eq!(on(8 * MIB, &wanted(0, share(50))).unwrap().length, 4 * MIB);
         assert_eq!(on(MIB, &wanted(0, share(1))).unwrap().length, 12_288);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_option() {
+    fn rejects_ranges_outside_target_naming_option() {
         for (size, wanted, word) in [
             (MIB, wanted(MIB, None), "--offset 1MiB: a.img ends at byte 1048576"),
             (MIB, wanted(4096, bytes(MIB)), "--size 1MiB: from --offset 4KiB on, a.img has 1044480 bytes"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_gets_the_size() {
+    fn empty_file_gets_the_given_size() {
         let range = on(0, &wanted(0, bytes(MIB))).unwrap();
         assert_eq!((range.start, range.length, range.is_new), (0, MIB, true));
     }

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_without_a_trace_of_it() {
+    fn refused_fill_leaves_no_files() {
         let (folder, question) = question(4096);
         let session = Session::new(Arc::new(Silent));
         for wrong in [

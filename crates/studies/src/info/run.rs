@@ -38,7 +38,7 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
         pairings,
         devices: trace.requests.devices(),
         processes,
-        besides: trace.requests.besides(),
+        besides: trace.requests.extra_counts(),
         damaged,
         demand: tally.finish(),
         busiest,

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_target_gets_a_ramp_that_measures_it() {
+    fn suggests_measurable_ramp_for_slow_target() {
         let text = slow(2.0, "iosonar knee -t dev");
         assert!(text.contains(": iosonar knee -t dev --from 1 --to 6 --duration "), "{text}");
         assert!(slow(0.0, "").contains("--from 1 --to 2 "));

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_ramp_has_explicit_rates() {
+    fn single_ramp_uses_explicit_rates() {
         let ramp = |from, to, growth| {
             let found = Question { from, to, growth, ..question() }.single_ramp();
             found.map(|rising| (rising.from, rising.to))
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_sets_the_pace_and_the_end_of_its_job() {
+    fn ramp_sets_pace_and_end_of_its_job() {
         let rising = Rising { from: 1, to: 9, over: Nanos::SECOND, shape: RisingShape::Linear };
         let plan = question().plan_of(rising).unwrap();
         let Workload::Generated(pattern) = &plan.phases[0].jobs[0].workload else { panic!("{plan:?}") };

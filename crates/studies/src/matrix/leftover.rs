@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_part_wrote_is_its_own() {
+    fn recognizes_only_data_written_by_the_run_as_own() {
         let holds = |bytes: Vec<u8>| content(&bytes[..], &|run| run == 7).unwrap();
         assert_eq!(holds(sectors(7, 5)), Content::Own);
         assert_eq!(holds([sectors(7, 3), vec![0; 700]].concat()), Content::Own);

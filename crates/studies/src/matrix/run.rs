@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_and_the_missing_cells_create_nothing() {
+    fn planning_and_listing_missing_cells_create_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let session = Session::new(Arc::new(Silent));
         let (matrix, units) = missing(&session, &question(&folder)).unwrap();

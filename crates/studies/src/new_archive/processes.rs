@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_sequential_after_the_one_before_of_its_process_and_device() {
+    fn sequential_requests_are_per_process_and_device() {
         let mut processes = Processes::default();
         for (pid, offset, target) in [(1, 0, 0), (2, 1 << 20, 0), (1, 4096, 0), (2, 4096, 0), (1, 8192, 1)] {
             processes.add(&request("db", pid, offset), Op::Read, target);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_ones_are_summed_up_and_all_requests_are_counted() {
+    fn sums_small_processes_and_counts_all_requests() {
         let mut processes = Processes::default();
         for name in 0..30 {
             (0..=name).for_each(|_| processes.add(&request(&format!("p{name}"), name, 0), Op::Read, 0));

@@ -63,7 +63,7 @@ pub(super) fn make(dir: &Path, facts: RecordingFacts, mut archive: NewArchive) -
         remarks.push(format!("{} more places of the events are damaged", damaged - TOLD));
     }
     let lost = facts.counts.as_ref().map_or(requests.events().lost(), |counts| counts.lost_events);
-    let retried = requests.besides().into_iter().find(|(what, _)| what == RETRIED);
+    let retried = requests.extra_counts().into_iter().find(|(what, _)| what == RETRIED);
     remarks.extend(retried.map(|(what, count)| format!("{count} {what}")));
     let counted = Counted { kinds, pairings, lost };
     archive.recorded(Recorded { requests: kept_requests, damaged, ..recorded(&facts, &counted) });

@@ -81,7 +81,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_device_that_goes_or_becomes_another_is_told_once() {
+    fn reports_removed_or_replaced_device_once() {
         let sysfs = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| fs::write(sysfs.path().join(name), text).unwrap();
         for name in ["sda", "loop0", "loop1"] {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_a_queue_has_requests() {
+    fn detects_devices_with_request_queue() {
         let sysfs = tempfile::tempdir().unwrap();
         fs::create_dir_all(sysfs.path().join("sda/mq/0")).unwrap();
         fs::create_dir_all(sysfs.path().join("zram0/queue")).unwrap();

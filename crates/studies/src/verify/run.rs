@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::question::Question;
 use super::targets::Targets;
-use iosonar_engine::{Later, LaterError, LaterOptions, ScanProgress, verify_later};
+use iosonar_engine::{LaterError, LaterOptions, PostVerify, ScanProgress, verify_later};
 use iosonar_host::Root;
 use iosonar_inputs::open_archive;
 use iosonar_runner::{Error, Progress, Session};
@@ -34,7 +34,7 @@ pub fn run(session: &Session, question: &Question) -> Result<Answer, Error> {
         LaterError::Target(error) => missing.map_or_else(|| Error::refused(error), Error::refused_because),
         refused => Error::refused(refused),
     });
-    let Later { verified, faults } = later?;
+    let PostVerify { verified, faults } = later?;
     Ok(Answer { targets: options.targets, verified, faults })
 }
 

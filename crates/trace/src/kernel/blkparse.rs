@@ -398,7 +398,7 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
 }
 
 /// Detects the action of a line that seems to have the default format: the first letter that stands alone after numbers.
-fn glance(line: &[u8]) -> Option<Action> {
+fn peek_action(line: &[u8]) -> Option<Action> {
     const AT_ONCE: usize = 16;
     let has_letter = |some: &[u8]| some.iter().fold(false, |found, b| found | (*b >= b'A'));
     let before = AT_ONCE * line.chunks_exact(AT_ONCE).take_while(|some| !has_letter(some)).count();
@@ -496,12 +496,12 @@ impl<R: BufRead> Events for Blkparse<R> {
         self.moved_from.filter(|_| self.event.action == Action::Remap)
     }
 
-    fn glance(&mut self) -> Option<Action> {
+    fn peek_action(&mut self) -> Option<Action> {
         let is_usual = self.form.is_default && !self.summary;
-        is_usual.then(|| self.lines.usual(|_, line| glance(line))).flatten()
+        is_usual.then(|| self.lines.usual(|_, line| peek_action(line))).flatten()
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         vec![("lines that are no events".into(), self.others)]
     }
 }
@@ -540,7 +540,7 @@ CPU0 (8,0):
     }
 
     #[test]
-    fn the_default_form_is_read_with_its_variations() {
+    fn reads_default_format_with_variations() {
         let form = recognise(TEXT.lines()).unwrap();
         assert_eq!(form, Form::default());
         let (events, bad, others) = all(TEXT, form);
@@ -557,7 +557,7 @@ CPU0 (8,0):
     }
 
     #[test]
-    fn usual_lines_are_read_at_once() {
+    fn fast_path_reads_common_lines() {
         for line in TEXT.lines().filter(|line| line.contains(" Q  WS ") || line.contains("D  WS")) {
             assert!(usual(1, line.as_bytes()).is_some(), "{line}");
         }
@@ -565,7 +565,7 @@ CPU0 (8,0):
     }
 
     #[test]
-    fn other_forms_are_read_by_their_text() {
+    fn reads_custom_format_strings() {
         let form: Form = "%5T.%9t %p %C %a %d %S %n\\n".parse().unwrap();
         let (events, bad, _) = all("  0.000001234 1234 Web Content Q WS 64 8\n", form);
         assert!(bad.is_empty());
@@ -588,7 +588,7 @@ CPU0 (8,0):
     }
 
     #[test]
-    fn lines_without_a_direction_have_that_of_blkparse_a() {
+    fn lines_without_direction_use_the_given_one() {
         let line = "    0.000000000,  1234, Web Content, Q, 2048, 8, 4096\n";
         let form = recognise(line.lines()).unwrap();
         assert!(!form.has_direction());
@@ -602,7 +602,7 @@ CPU0 (8,0):
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_line_and_cause() {
         let text = "  8,0    1        2     0.000001234  1234  Q  WS x + 8 [a]\n  8,0 1 2 0.5 1 Q R 18446744073709551615 + 8 [a]\n";
         let (_, bad, _) = all(text, Form::default());
         assert!(bad[0].starts_with("line 1: the sector 'x'") && bad[1].contains("2^63"), "{bad:?}");
@@ -610,7 +610,7 @@ CPU0 (8,0):
 
     proptest! {
         #[test]
-        fn what_is_read_at_once_is_what_the_careful_reader_reads(
+        fn fast_path_matches_full_parser(
             line in "[ ]{0,2}[0-9]{1,4},[0-9]{0,7}  ?[0-9x]{1,2} [0-9]{1,3} {1,3}[0-9]{1,10}[.,][0-9]{8,9} {1,2}[0-9]{1,10} {1,2}[QGIDCAMXm] {1,2}F?[RWDNF][SAMF]{0,2} [0-9]{1,19} ?\\+ [0-9]{1,3} \\[[a-z0-9 :/-]{0,17}\\]?\\]"
         ) {
             if let Some(event) = usual(1, line.as_bytes()) {

@@ -411,7 +411,7 @@ impl<R: Read> Events for Blktrace<R> {
         self.last = Some(self.event.process);
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         let Notes { processes, timestamps, messages, commands, damaged_bytes } = self.notes;
         let all = [
             ("names of processes", processes),
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn both_byte_orders_are_read_with_names_of_processes() {
+    fn reads_both_byte_orders_with_process_names() {
         for big in [false, true] {
             let mut bytes = event(big, 0, 0, 0, category::NOTIFY << 16, b"dd\0\0");
             bytes.extend(event(big, 5, 16, 4096, (category::WRITE | category::SYNC) << 16 | 1, b""));
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn remaps_say_where_the_request_was() {
+    fn remap_yields_original_device_and_sector() {
         let remap =
             [&(8u32 << 20 | 18).to_be_bytes()[..], &(8u32 << 20 | 16).to_be_bytes(), &77u64.to_be_bytes()]
                 .concat();
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_place() {
+    fn reports_offset_of_damage() {
         let one = event(false, 5, 16, 4096, category::READ << 16 | 1, b"");
         let cut = [&one[..], &one[..20]].concat();
         assert_eq!(all(&cut).1.unwrap(), "byte 48: the trace is cut off: 20 bytes of an event of 48");
@@ -583,7 +583,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_damage_the_next_event_goes_on() {
+    fn resynchronizes_after_damage() {
         for big in [false, true] {
             let one = |sector, data: &[u8]| event(big, sector, sector, 4096, category::READ << 16 | 1, data);
             let whole = [one(1, b""), one(2, b"abc"), one(3, b""), one(4, b"")].concat();

@@ -254,7 +254,7 @@ pub trait Events {
     /// apparent action.
     fn count(&mut self, counts: &mut Counts) {
         loop {
-            let action = match self.glance() {
+            let action = match self.peek_action() {
                 Some(action) => action,
                 None => match self.next() {
                     Ok(Some(Entry::One(event))) => event.action,
@@ -267,12 +267,12 @@ pub trait Events {
     }
 
     /// Skips the next event and returns its action, if a quick look suffices. `None`: `next` has to read it.
-    fn glance(&mut self) -> Option<Action> {
+    fn peek_action(&mut self) -> Option<Action> {
         None
     }
 
     /// Returns descriptions and counts of other contents so far.
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
 
@@ -311,8 +311,8 @@ impl<E: Events + ?Sized> Events for Box<E> {
         (**self).name_shown(name);
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        (**self).besides()
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        (**self).extra_counts()
     }
 
     fn moved_from(&self) -> Option<Origin> {
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_mean_what_the_kernel_means() {
+    fn rwbs_letters_decode_as_in_the_kernel() {
         let f = |f: &[Flags]| f.iter().fold(Flags::default(), |all, one| all.with(*one, true));
         for (letters, kind, flags) in [
             ("R", Kind::Read, f(&[])),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_have_two_numbers() {
+    fn parses_device_major_and_minor() {
         assert_eq!(Device::parse("259,3").unwrap().to_string(), "259,3");
         assert_eq!(Device::parse(" 8:16 "), Device::new(8, 16));
         assert_eq!((Device::parse("8"), Device::parse("8,x"), Device::parse("4096,0")), (None, None, None));

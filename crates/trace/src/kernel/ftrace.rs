@@ -118,18 +118,18 @@ impl<R: BufRead> Events for Ftrace<R> {
         self.moved_from.filter(|_| self.event.action == Action::Remap)
     }
 
-    fn glance(&mut self) -> Option<Action> {
-        self.lines.usual(|_, line| glance(line))
+    fn peek_action(&mut self) -> Option<Action> {
+        self.lines.usual(|_, line| peek_action(line))
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         let (lost, others) = ("lost events, as the kernel says", "lines of other events");
         vec![(lost.into(), self.lost), (others.into(), self.others)]
     }
 }
 
 /// Detects the action of a line that seems to have the kernel's or perf's form.
-fn glance(line: &[u8]) -> Option<Action> {
+fn peek_action(line: &[u8]) -> Option<Action> {
     let mut colons = memchr_iter(b':', line);
     let begins = colons.find_map(|at| {
         let behind = line[at + 1..].trim_ascii_start();
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn remaps_say_where_the_request_was() {
+    fn remap_yields_original_device_and_sector() {
         let kernel = " dd-1 [001] d..1. 5.000001: block_bio_remap: 8,16 R 4096000 + 16 <- (8,18) 2047952";
         let perf_trace = " 0.210 dd/1 block:block_bio_remap(dev: 8388624, sector: 4096000, nr_sector: 16, old_dev: 8388626, \
                           old_sector: 2047952, rwbs: \"R\")";
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_kernel_and_of_perf_are_read() {
+    fn reads_kernel_and_perf_lines() {
         let kernel = "             fio-1234    [001] d..2.  1234.567890: block_rq_issue: 7,0 WFS 4096 () 1000 + 8 none,0,0 [fio]";
         let perf = "fio  1234 [001]  1234.567890:             block:block_rq_issue: 7,0 WFS 4096 () 1000 + 8 none,0,0 [fio]";
         let older = "fio-1234 [001] 1234.567890: block_rq_issue: 7,0 WFS 0 () 1000 + 8 [fio]";
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_perf_trace_are_read() {
+    fn reads_perf_trace_lines() {
         let line = "     0.210 swapper/0/0 block:block_rq_complete(dev: 8388624, sector: 2048, nr_sector: 8, error: -5, rwbs: \"WS\", cmd: \"\")";
         let event = one(line).unwrap();
         assert_eq!((event.time.0, event.action, event.error), (210_000, Action::Complete, 5));
@@ -474,7 +474,7 @@ mod tests {
             (event.device.to_string(), event.process.to_string()),
             ("8,16".into(), "swapper/0-0".into())
         );
-        assert!(recognises(line) && glance(line.as_bytes()).is_none());
+        assert!(recognises(line) && peek_action(line.as_bytes()).is_none());
         assert!(
             one("1.0 dd/7 block:block_rq_issue(dev: 8388608, sector: 1)").unwrap_err().contains("nr_sector")
         );
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_line_and_cause() {
         for (fields, why) in [
             ("block_rq_issue: 7 WS 1 + 8 [a]", "the device '7'"),
             ("block_rq_issue: 7,0 WS x + 8 [a]", "the sector 'x'"),
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_lines_are_read_at_once() {
+    fn fast_path_reads_common_lines() {
         for line in [
             "             fio-1234    [001] d..2.  1234.567890: block_rq_issue: 7,0 WFS 4096 () 1000 + 8 none,0,0 [fio]",
             "           <...>-77      [000] ..... 5.000001: block_bio_queue: 8,16 RA 64 + 256 [tar]",
@@ -519,7 +519,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_at_once_is_what_the_careful_reader_reads(
+        fn fast_path_matches_full_parser(
             line in "[ ]{0,2}[a-z<.>:#/ -]{0,8}-[0-9]{1,10} {1,3}\\[[0-9]{1,3}\\] ([a-zN.]{3,5})?  ?[0-9]{1,9}(\\.[0-9]{0,9})?: (block:)?(block_rq_issue|block_rq_complete|block_bio_queue|block_split): [0-9]{1,4},[0-9]{1,3} F?[RWDNF][SAMF]{0,2} ([0-9]{1,4} )?(\\([a-f0-9 ]{0,3}\\) )?[0-9]{1,19} [+/] [0-9]{1,3}( none,0,0)? \\[[a-z0-9 (:/-]{0,17}\\]"
         ) {
             if let Some(event) = usual(1, line.as_bytes()) {
@@ -533,7 +533,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_of_perf_trace_is_read_without_panic(fields in "(dev: [0-9]{0,12}, )?(sector: [0-9]{0,21}, )?(nr_sector: [0-9]{0,21})?[a-z\", :()]{0,9}") {
+        fn any_perf_trace_text_is_read_without_panic(fields in "(dev: [0-9]{0,12}, )?(sector: [0-9]{0,21}, )?(nr_sector: [0-9]{0,21})?[a-z\", :()]{0,9}") {
             let _ = one(&format!("1.5 a/1 block:block_rq_issue({fields})"));
         }
     }

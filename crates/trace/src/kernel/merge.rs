@@ -131,9 +131,9 @@ impl<E: Events> Events for Merged<E> {
         self.sources.iter_mut().for_each(|head| head.source.count(counts));
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         let mut sums: Vec<(String, u64)> = Vec::new();
-        for (what, count) in self.sources().flat_map(Events::besides) {
+        for (what, count) in self.sources().flat_map(Events::extra_counts) {
             match sums.iter_mut().find(|(known, _)| *known == what) {
                 Some((_, sum)) => *sum += count,
                 None => sums.push((what, count)),

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_issued_as_it_came_is_in_order() {
+    fn counts_fifo_issue_as_in_order() {
         let events: Vec<_> = [80, 8, 40]
             .into_iter()
             .flat_map(|sector| [(Action::Queue, sector), (Action::Issue, sector)])
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_elevator_sorts_is_out_of_order() {
+    fn counts_sorted_requests_as_out_of_order() {
         let queued = [80, 8, 40, 16].map(|sector| (Action::Queue, sector));
         let issued = [8, 16, 40, 80].map(|sector| (Action::Issue, sector));
         // 8 (2), 16 (4), 40 (3), 80 (1): two were queued before the previously issued one.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_requests_and_those_of_nobody_are_not_counted_and_memory_is_bounded() {
+    fn ignores_merged_and_unqueued_requests_in_bounded_memory() {
         assert_eq!(
             order(&[(Action::Queue, 8), (Action::Queue, 16), (Action::Issue, 8), (Action::Issue, 99)]),
             (1, 0)
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_and_threads_have_no_order_among_each_other() {
+    fn order_is_tracked_per_device_and_thread() {
         let [a, b] = [1, 2].map(|minor| Device::new(8, minor).unwrap());
         let queue = [(Action::Queue, a), (Action::Queue, b), (Action::Issue, b), (Action::Issue, a)];
         let mut order = IssueOrder::of_threads(1);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_has_no_place() {
+    fn flushes_are_not_ordered() {
         let mut order = IssueOrder::of_threads(1);
         order.add(&Event { action: Action::Queue, ..Event::default() });
         order.add(&Event { action: Action::Issue, ..Event::default() });

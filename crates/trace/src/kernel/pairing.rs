@@ -802,7 +802,7 @@ impl Zones {
     }
 }
 
-/// Label in [`Requests::besides`] for events with a letter that older kernels use for several operations.
+/// Label in [`Requests::extra_counts`] for events with a letter that older kernels use for several operations.
 const ZEROINGS: &str = "requests or steps of requests have the letter N and a length: read as write zeroes, which is how the \
                         kernel prints them; on a zoned device they can be operations on zones";
 /// Label for requests that the kernel issued to the driver again.
@@ -899,13 +899,13 @@ impl<E: Events> Requests for Paired<E> {
         devices.all.get(number as usize).map(|device| devices.name(*device))
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         let counts = self.counts();
         let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), counts[*a as usize]));
         let Pairs { retried, issued_again, ref zones, .. } = self.pairs;
         let own = [(RETRIED, retried), (ISSUED_AGAIN, issued_again), (ZEROINGS, zones.zeroings)];
         let own = own.map(|(what, count)| (what.to_string(), count));
-        all.chain(self.events.besides()).chain(own).filter(|(_, count)| *count > 0).collect()
+        all.chain(self.events.extra_counts()).chain(own).filter(|(_, count)| *count > 0).collect()
     }
 }
 
@@ -983,7 +983,7 @@ mod tests {
         while let Some(Entry::One(r)) = paired.next().unwrap() {
             all.push(format!("{} {} {} {}", r.time.0, r.sectors().0, r.process, r.error));
         }
-        let told = paired.besides().into_iter().find(|(what, _)| what == RETRIED);
+        let told = paired.extra_counts().into_iter().find(|(what, _)| what == RETRIED);
         (all, told.map_or(0, |(_, count)| count))
     }
 
@@ -992,7 +992,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_twice_counts_once_at_its_second_try() {
+    fn counts_eagain_retries_once_at_last_attempt() {
         // The second try is split by the kernel and ends in parts.
         let twice = "Q 1 R 0 16 fio:10; C 2 R 0 16 fio:10 11; Q 5 R 0 16 iou-wrk-10:12; C 8 R 0 8; C 9 R 8 8";
         for timing in [Timing::Exact, Timing::None] {
@@ -1007,7 +1007,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_issued_again_stays_a_failed_request() {
+    fn keeps_eagain_failure_without_retry() {
         let never = "Q 1 R 0 8 fio:10; C 2 R 0 8 fio:10 11; Q 3 R 8 8 fio:10; C 4 R 8 8";
         assert_eq!(tried(never, Timing::Exact), (all(&["1 0 fio-10 11", "3 8 fio-10 0"]), 0));
         assert_eq!(tried(never, Timing::None), (all(&["1 0 fio-10 0", "3 8 fio-10 0"]), 0));
@@ -1032,7 +1032,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_of_several_threads_do_not_mix() {
+    fn retries_are_tracked_per_thread() {
         // Another process has a request of the same place in flight all the time.
         let text = "Q 1 R 0 8 cat:9; Q 2 R 0 8 a:10; C 3 R 0 8 a:10 11; Q 4 R 0 8 b:11; C 5 R 0 8 b:11 11; \
                     Q 6 R 0 8 iou-wrk-11:21; Q 7 R 0 8 iou-wrk-10:20; C 8 R 0 8; C 9 R 0 8; C 10 R 0 8";
@@ -1043,7 +1043,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_ends_with_eagain_is_the_whole_request() {
+    fn eagain_on_a_part_applies_to_whole_request() {
         // Before Linux 6.1 the first part of a split request was issued.
         let text = "Q 1 R 0 16 a:10; D 2 R 0 8 a:10; C 3 R 8 8 a:10 11; C 6 R 0 8; Q 7 R 0 16 iou-wrk-10:20; C 9 R 0 16";
         for timing in [Timing::Exact, Timing::None] {
@@ -1052,16 +1052,16 @@ mod tests {
     }
 
     #[test]
-    fn a_try_that_never_became_a_request_of_the_driver_is_none_there() {
+    fn ignores_attempts_that_never_reached_the_driver() {
         let text = "Q 1 R 0 16 a:10; C 2 R 0 16 a:10 11; Q 3 R 0 16 iou-wrk-10:20; D 4 R 0 8; D 5 R 8 8; C 8 R 0 8; C 9 R 8 8";
         assert_eq!(requests(text, At::ISSUE, Timing::Exact), ["4 0 4 Exact", "5 8 4 Exact"]);
         let mut paired = Paired::new(events(text), At::ISSUE, Timing::Exact);
         while paired.next().unwrap().is_some() {}
-        assert!(paired.besides().contains(&(RETRIED.to_string(), 1)), "{:?}", paired.besides());
+        assert!(paired.extra_counts().contains(&(RETRIED.to_string(), 1)), "{:?}", paired.extra_counts());
     }
 
     #[test]
-    fn joined_requests_end_together_and_split_ones_with_their_last_part() {
+    fn merged_requests_end_together_and_split_ones_with_last_part() {
         let joined = "Q 1 W 0 8; Q 2 W 8 8; M 3 W 8 8; D 4 W 0 16; C 9 W 0 16";
         assert_eq!(requests(joined, At::QUEUE, Timing::Exact), ["1 0 8 Exact", "2 8 7 Exact"]);
         assert_eq!(requests(joined, At::ISSUE, Timing::Exact), ["4 0 5 Exact"]);
@@ -1071,7 +1071,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_unique_is_marked_and_what_is_cut_off_too() {
+    fn marks_ambiguous_and_truncated_requests() {
         let twice = "Q 1 R 0 8; Q 2 R 0 8; C 5 R 0 8; C 6 R 0 8";
         assert_eq!(requests(twice, At::QUEUE, Timing::Exact), ["1 0 4 Ambiguous", "2 0 4 Ambiguous"]);
         let cut = "C 1 R 64 8; Q 2 R 0 8; Q 3 W 0 8; C 4 W 0 8";
@@ -1081,7 +1081,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_takes_the_first_begin_and_forgets_after_ten_seconds() {
+    fn guessing_uses_first_start_and_expires_after_ten_seconds() {
         let text =
             "Q 0 W 0 8; G 1 W 0 8; D 2 W 0 8; C 5 W 0 8; Q 6 W 8 8; C 10000000007 W 8 8; C 20000000008 W 8 8";
         let want = ["0 0 5 Exact", "6 8 - NoEnd", "10000000007 8 - NoBegin", "20000000008 8 - NoBegin"];
@@ -1089,7 +1089,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_begin_is_chosen() {
+    fn chooses_most_frequent_start_event() {
         let mut counts = [0; Action::ALL.len()];
         assert_eq!(At::most_frequent(&counts), None);
         counts[Action::Complete as usize] = 9;
@@ -1100,7 +1100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_begin_is_lost_or_doubled(
+        fn pairs_every_start_exactly_once(
             list in prop::collection::vec((0u8..4, 0u64..6, 1u64..4, any::<bool>(), 0u8..3), 0..80),
         ) {
             let letter = ["Q", "D", "C", "C"];

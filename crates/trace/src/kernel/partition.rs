@@ -132,8 +132,8 @@ impl<E: Events> Events for OnPartitions<E> {
         &self.shown
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
-        self.events.besides()
+    fn extra_counts(&self) -> Vec<(String, u64)> {
+        self.events.extra_counts()
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_were_moved_have_the_place_on_the_partition() {
+    fn remapped_requests_use_partition_offsets() {
         let text = "\
   8,16 1 1 0.000000000 1000 A R 4096000 + 16 <- (8,18) 2047952
   8,16 1 2 0.000000500 1000 Q R 4096000 + 16 [dd]
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_places_in_traces_of_the_partition_and_on_a_chosen_disk() {
+    fn keeps_offsets_for_partition_traces_and_chosen_disk() {
         let text =
             "8,18 1 1 0.000000001 9 A R 1000 + 8 <- (8,18) 0\n8,18 1 2 0.000000002 9 Q R 1000 + 8 [a]\n";
         assert!(places(text, "8,18").iter().all(|(_, _, sector)| *sector == 1000));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_with_events_of_their_own_are_no_partitions() {
+    fn devices_with_own_events_are_not_partitions() {
         let text = "\
   253,0 1 1 0.000000000 1000 Q R 64 + 8 [dd]
   8,16 1 2 0.000000500 1000 A R 2112 + 8 <- (253,0) 64

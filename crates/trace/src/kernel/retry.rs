@@ -11,7 +11,7 @@ use super::pairing::{Key, Place};
 use crate::request::Process;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Label in [`crate::Requests::besides`] for dropped tries.
+/// Label in [`crate::Requests::extra_counts`] for dropped tries.
 pub const RETRIED: &str =
     "requests were first tried without waiting, ended with EAGAIN, and were issued again: each counts once";
 

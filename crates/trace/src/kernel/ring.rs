@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn times_lengths_and_losses_are_read() {
+    fn reads_times_lengths_and_lost_events() {
         let long: Vec<u8> = [56u32.to_le_bytes().to_vec(), queue(3)].concat();
         let entries = [
             (13, 10, queue(1)),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_place() {
+    fn reports_offset_of_damage() {
         let mut cut = page(0, 0, &[(13, 1, queue(1)), (13, 1, queue(2))], b"");
         cut[8..10].copy_from_slice(&60u16.to_le_bytes());
         let (events, facts) = decode(&cut);
@@ -367,7 +367,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_kernel_would_write_reads_back(
+        fn decodes_generated_ring_buffer_pages(
             begin in 0u64..1 << 60,
             events in prop::collection::vec((0u32..1 << 27, 0u64..1 << 50, 0u32..3), 0..60),
         ) {

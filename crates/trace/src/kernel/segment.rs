@@ -418,7 +418,7 @@ impl<R: Read> Events for Segments<'_, R> {
         &self.event
     }
 
-    fn besides(&self) -> Vec<(String, u64)> {
+    fn extra_counts(&self) -> Vec<(String, u64)> {
         vec![
             ("lost events, as the kernel says".into(), self.lost),
             ("bytes of the recording are damaged and were skipped".into(), self.damaged_bytes),
@@ -471,13 +471,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(frames in prop::collection::vec(prop::collection::vec(event(), 0..40), 0..4)) {
+        fn written_segments_read_back(frames in prop::collection::vec(prop::collection::vec(event(), 0..40), 0..4)) {
             let lost = (0..frames.len() as u64).sum();
             prop_assert_eq!(read(&[segment(&frames)]), (frames.concat(), vec![], lost));
         }
 
         #[test]
-        fn what_is_cut_off_keeps_the_frames_before(events in prop::collection::vec(event(), 1..40), cut in 0usize..200) {
+        fn truncation_keeps_preceding_frames(events in prop::collection::vec(event(), 1..40), cut in 0usize..200) {
             let two = [events.clone(), events.clone()];
             let (whole, first) = (segment(&two), segment(&two[..1]).len());
             let length = whole.len().saturating_sub(cut).max(HEAD);
@@ -489,7 +489,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_byte_costs_its_frame_alone(events in prop::collection::vec(event(), 1..40), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+        fn damaged_byte_loses_only_its_frame(events in prop::collection::vec(event(), 1..40), at in any::<prop::sample::Index>(), bit in 0u8..8) {
             let frames = [events.clone(), events.clone(), events.clone()];
             let mut damaged = segment(&frames);
             // The last 4 bytes of each head are unused so far.

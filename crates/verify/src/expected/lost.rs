@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunk_codes_keep_two_ranges_and_widen_more_to_blocks() {
+    fn chunk_codes_store_two_ranges_or_widen_to_blocks() {
         let kept = |written: u128| match chunk_code(written) {
             0 => 0,
             code if code == Tag::UNKNOWN.0 => u128::MAX,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_keeps_its_ranges_or_its_chunks() {
+    fn leaf_stores_ranges_or_chunks() {
         assert_eq!(leaf(&[]).keep(), Kept::Pointer(0));
         assert_eq!(leaf(&[(0, LEAF_SECTORS)]).keep(), Kept::Pointer(Tag::UNKNOWN.0));
         for (start, end) in [(0, 1), (127, 129), (5, LEAF_SECTORS), (LEAF_SECTORS - 1, LEAF_SECTORS)] {

@@ -87,7 +87,7 @@ fn run(seed: u64, limit: u64, exact: bool) -> u64 {
 }
 
 #[test]
-fn sparse_writes_with_little_memory_are_unknown_or_right() {
+fn low_memory_sparse_writes_are_correct_or_unknown() {
     for seed in 0..20 {
         let mut random = SplitMix(seed);
         let mut table = Table::new((16 << 10) + seed * 512);
@@ -131,14 +131,14 @@ fn unknown(table: &Table, touched: &[Sectors]) -> u64 {
 }
 
 #[test]
-fn the_table_is_a_map() {
+fn table_behaves_as_a_map() {
     for seed in 0..40 {
         run(seed, 4 << 20, true);
     }
 }
 
 #[test]
-fn with_little_memory_the_table_says_unknown_or_what_is_right() {
+fn low_memory_table_is_correct_or_unknown() {
     let mut given_up = 0;
     for seed in 0..40 {
         given_up += run(seed, (16 << 10) + seed * 256, false);
@@ -147,7 +147,7 @@ fn with_little_memory_the_table_says_unknown_or_what_is_right() {
 }
 
 #[test]
-fn bits_follow_a_chunk_that_becomes_fine() {
+fn splitting_a_chunk_keeps_its_bits() {
     let mut table = Table::new(1 << 20);
     let (first, second, third) = (Tag(16), Tag(17), Tag(18));
     table.set(Sectors::new(0, 16), first, false, false);
@@ -179,7 +179,7 @@ fn a_sector_that_is_written_once_is_not_rewritten() {
 }
 
 #[test]
-fn memory_of_coarse_nodes_serves_fine_ones() {
+fn fine_nodes_reuse_memory_of_coarse_ones() {
     let chunks = 2000;
     let limit = super::table::need(chunks, chunks * 65536, false, 4 << 20);
     let mut table = Table::new(limit);
@@ -224,7 +224,7 @@ fn only_written_sectors_become_unknown() {
 }
 
 #[test]
-fn with_hardly_any_memory_a_leaf_is_unknown_from_its_first_to_its_last_write() {
+fn minimal_memory_makes_written_span_of_leaf_unknown() {
     let limit = 24 << 10;
     let (table, sectors) = sparse(limit, 4000, LEAF);
     assert!(table.bytes() <= limit);
@@ -236,7 +236,7 @@ fn with_hardly_any_memory_a_leaf_is_unknown_from_its_first_to_its_last_write() {
 }
 
 #[test]
-fn beyond_the_memory_for_branches_writes_are_counted() {
+fn counts_writes_beyond_branch_memory() {
     let limit = 24 << 10;
     let (table, sectors) = sparse(limit, 190, BRANCH);
     let known = table.touched().map(|piece| piece.count).sum::<u64>();
@@ -245,7 +245,7 @@ fn beyond_the_memory_for_branches_writes_are_counted() {
 }
 
 #[test]
-fn a_place_that_was_given_up_is_known_again_when_it_is_written() {
+fn given_up_sector_becomes_known_when_rewritten() {
     let (mut table, sectors) = sparse(740 << 10, 8000, LEAF / 8);
     let before = table.unknown();
     for (&sector, n) in sectors.iter().zip(0..100) {

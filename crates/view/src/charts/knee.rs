@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stay_inside_and_apart_whatever_is_shown() {
+    fn text_never_overlaps_or_leaves_the_picture() {
         let subject = Subject { what: "dev".into(), how: "sim".into(), ..Subject::default() };
         let unclear = KneeVerdict::Unclear { why: Doubt::Unsteady, at_least_per_second: Some(7.0) };
         for (rows, forced) in

@@ -53,7 +53,7 @@ mod tests {
     use iosonar_analyze::TimeAxis;
 
     #[test]
-    fn every_column_is_in_one_step() {
+    fn every_column_belongs_to_one_step() {
         let axis = TimeAxis::new(999, 1024);
         let values = vec![1; axis.columns()];
         let area = Rect { x: 0, y: 0, w: 100, h: 10 };

@@ -54,7 +54,7 @@ const RAMPS: [Ramp; 4] = [Ramp::True, Ramp::Colours256, Ramp::Colours16, Ramp::M
 const CHARSETS: [Charset; 2] = [Charset::Unicode, Charset::Ascii];
 
 #[test]
-fn no_size_breaks_the_frame() {
+fn any_terminal_size_draws_a_valid_frame() {
     let mut state = state();
     for (ramp, charset) in RAMPS.into_iter().flat_map(|r| CHARSETS.map(|c| (r, c))) {
         for size in [(60, 16), (61, 17), (75, 30), (76, 16), (80, 24), (120, 40), (300, 100), (1, 1)] {
@@ -76,7 +76,7 @@ fn no_size_breaks_the_frame() {
 }
 
 #[test]
-fn a_stall_is_seen_where_it_was() {
+fn stall_appears_at_its_time() {
     for charset in CHARSETS {
         let frame = draw(&state(), (120, 40), Ramp::Colours256, charset);
         let rows: Vec<&[Cell]> = frame.rows().collect();
@@ -99,7 +99,7 @@ fn a_stall_is_seen_where_it_was() {
 }
 
 #[test]
-fn a_filter_hides_the_others() {
+fn filter_hides_other_operations() {
     let mut state = state();
     let count = |state: &LiveState| {
         let text = draw(state, (80, 24), Ramp::Mono, Charset::Unicode).to_text();
@@ -119,7 +119,7 @@ fn a_filter_hides_the_others() {
 }
 
 #[test]
-fn what_was_chosen_outlives_a_rewind() {
+fn rewind_keeps_view_settings() {
     let mut state = state();
     state.show_whole();
     state.narrow();
@@ -141,7 +141,7 @@ fn what_was_chosen_outlives_a_rewind() {
 }
 
 #[test]
-fn only_what_differs_is_sent() {
+fn sends_only_changed_cells() {
     let mut state = state();
     let before = draw(&state, (80, 24), Ramp::Colours256, Charset::Unicode);
     assert_eq!(before.changes(Some(&before)), "");
@@ -156,7 +156,7 @@ fn only_what_differs_is_sent() {
 }
 
 #[test]
-fn colours_are_as_many_as_there_are() {
+fn uses_the_colours_the_terminal_supports() {
     let sent = |ramp| draw(&state(), (80, 24), ramp, Charset::Unicode).changes(None);
     assert!(sent(Ramp::True).contains(";38;2;"));
     assert!(sent(Ramp::Colours256).contains(";38;5;") && !sent(Ramp::Colours256).contains(";38;2;"));
@@ -176,7 +176,7 @@ fn colours_are_as_many_as_there_are() {
 }
 
 #[test]
-fn what_comes_from_outside_moves_no_cursor() {
+fn replaces_control_characters_in_foreign_text() {
     let mut state = state();
     state.setting.title = "a\x1b[2J\u{9b}31m\u{202e}\u{200b}\u{4e00}\nb".into();
     for charset in CHARSETS {
@@ -188,7 +188,7 @@ fn what_comes_from_outside_moves_no_cursor() {
 }
 
 #[test]
-fn days_take_no_more_memory_than_hours() {
+fn history_memory_does_not_grow_with_days() {
     let mut history = History::new(Nanos(S));
     for second in 0..100_000 {
         let (from, to) = (Nanos(second * S), Nanos((second + 1) * S));
@@ -203,7 +203,7 @@ fn days_take_no_more_memory_than_hours() {
 }
 
 #[test]
-fn rows_are_eighths_of_decades() {
+fn row_height_is_an_eighth_of_a_decade() {
     for (ns, row) in
         [(0, 0), (999, 0), (1000, 1), (1333, 1), (1334, 2), (9_999, 8), (10_000, 9), (99_999_999_999, 64)]
     {
@@ -213,7 +213,7 @@ fn rows_are_eighths_of_decades() {
 }
 
 #[test]
-fn the_latencies_fill_the_axis() {
+fn latencies_span_the_axis() {
     for height in 1..=24 {
         for (low, high) in [(0, 0), (0, 65), (65, 65), (20, 31), (1, 64), (3, 4)] {
             let lines = sonar::lines(height, Some((low, high)));
@@ -228,7 +228,7 @@ fn the_latencies_fill_the_axis() {
 }
 
 #[test]
-fn a_class_has_the_colour_that_it_has_in_pictures() {
+fn class_colours_match_the_pictures() {
     let p = Ramp::palette();
     assert_eq!(Ramp::True.class(0), Ink::True(p.read));
     assert_eq!(Ramp::True.class(1), Ink::True(p.write));

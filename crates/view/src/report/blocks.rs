@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_comes_back_exactly() {
+    fn grid_round_trips_exactly() {
         let mut g = CountGrid::new(TimeAxis::new(99_999, 1024));
         for i in 0..30_000u64 {
             let class = if i % 7 == 0 { Class::WritePushed } else { Class::Read };
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_noticed() {
+    fn detects_damage() {
         let html = written(|blocks| blocks.series("x.requests", &[1, 2, 3, 0, 0, 4]));
         let (_, _, sum, values) = parse(&html).remove(0);
         assert_eq!((sum, values), (10, vec![1, 2, 3, 0, 0, 4]));
@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_numbers_come_back(numbers in prop::collection::vec(prop_oneof![Just(0u64), 0u64..300, 0u64..1 << 40], 0..300)) {
+        fn any_numbers_round_trip(numbers in prop::collection::vec(prop_oneof![Just(0u64), 0u64..300, 0u64..1 << 40], 0..300)) {
             let html = written(|blocks| blocks.series("x.bytes", &numbers));
             let decoded = if html.is_empty() { vec![0; numbers.len()] } else { parse(&html).remove(0).3 };
             prop_assert_eq!(decoded, numbers);

@@ -704,7 +704,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_command_is_cut_between_words() {
+    fn shortens_long_commands_between_words() {
         let command =
             "iosonar run --engine uring --iodepth 32 --rw randread --bs 4k --runtime 60 --time-based -o r";
         assert_eq!(shorten_command(command), "iosonar run --engine uring … 60 --time-based -o r");

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_holds_from_one_time_to_the_next_and_gaps_stay_gaps() {
+    fn values_last_until_next_sample_and_gaps_remain() {
         let page = of(&machine()).unwrap();
         assert_eq!((page.times_ns.as_slice(), page.devices), ([0, 10, 20, 30].as_slice(), 2));
         let utilization = &page.lanes[0];

@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn the_viewers_types_are_these() {
+    fn viewer_types_match_the_generated_file() {
         let types = types();
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(FILE, &types).unwrap();

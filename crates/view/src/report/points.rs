@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_as_exact_as_promised() {
+    fn codes_have_the_promised_precision() {
         for ns in [1, 2, 999, 1_000, 90_123, 5_000_000, 300_000_000_000, u64::MAX] {
             let middle = STEP.powf(f64::from(code(ns)) - 0.5);
             assert!((middle / ns as f64 - 1.0).abs() < 0.001_1, "{ns}: {middle}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_of_a_limited_size() {
+    fn block_size_is_limited() {
         let mut sizes = Vec::new();
         let mut writer = PointWriter::new(Facts::All, |block: PointBlock| {
             sizes.push(block.count);
@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_comes_back(
+        fn packed_points_round_trip(
             requests in prop::collection::vec((0u64..1 << 50, 0u64..1 << 45, 0u64..1 << 40), 1..200)
         ) {
             let records: Vec<Record> =

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_index_tells_where_each_block_lies() {
+    fn index_locates_each_block() {
         let block = |bytes: &[u8]| PointBlock {
             count: bytes.len(),
             from_us: 1,

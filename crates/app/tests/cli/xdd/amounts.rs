@@ -4,7 +4,7 @@ use super::*;
 
 // Checks 1, 5 and 6.
 #[test]
-fn amounts_become_bytes_and_operations() {
+fn converts_amounts_to_bytes_and_operations() {
     let lab = lab();
     assert_eq!(moved(&lab, "-op write -targets 1 N -reqsize 64 -mbytes 4"), (4_194_304, 64));
     assert_eq!(lab.path("N").metadata().unwrap().len(), 4_194_304);
@@ -16,7 +16,7 @@ fn amounts_become_bytes_and_operations() {
 
 // Check 2, and which of the three amounts holds.
 #[test]
-fn numreqs_goes_before_the_others_and_of_those_the_last_one_holds() {
+fn numreqs_wins_otherwise_the_last_amount() {
     let lab = lab();
     for (args, want) in [
         ("-mbytes 1 -numreqs 3", (196_608, 3)),
@@ -32,7 +32,7 @@ fn numreqs_goes_before_the_others_and_of_those_the_last_one_holds() {
 
 // Check 4.
 #[test]
-fn the_last_request_is_as_short_as_the_amount_asks() {
+fn last_request_is_shortened_to_the_amount() {
     let lab = lab();
     assert_eq!(
         moved(&lab, &format!("{TS} -op read -targets 1 F -reqsize 64 -kbytes 100 -out run")),
@@ -98,7 +98,7 @@ fn a_throttle_is_shared_by_the_threads_of_a_target() {
 
 // The delay lies between passes, in none of them, and within the combined time.
 #[test]
-fn a_delay_belongs_to_no_pass() {
+fn delays_belong_to_no_pass() {
     let lab = lab();
     let all =
         rows(&xdd(&lab, 0, "-op read -targets 1 F -reqsize 8 -numreqs 10 -passes 3 -delay 0.2 -verbose").out);
@@ -133,7 +133,7 @@ fn queue_threads_share_the_operations() {
 
 // The combined row counts targets and threads of all.
 #[test]
-fn combined_is_the_sum_of_targets() {
+fn combined_row_sums_the_targets() {
     let lab = lab();
     let args = "-op read -targets 3 F G H -reqsize 8 -numreqs 5 -numreqs target 1 7 -queuedepth target 2 2 -passes 2 -verbose";
     let all = rows(&xdd(&lab, 0, args).out);

@@ -33,7 +33,7 @@ fn each_follows(leader: &[Stamp], follower: &[Stamp]) {
 
 // Check 51: each operation of the slave follows that of the master, and reads the master's data.
 #[test]
-fn a_reader_in_lockstep_follows_its_writer() {
+fn lockstep_reader_follows_its_writer() {
     let lab = lab();
     often(|| {
         let args = "-targets 2 N N -op target 0 write -op target 1 read -reqsize 1 -numreqs 150 -datapattern sequenced";
@@ -61,7 +61,7 @@ fn a_chain_of_lockstep_keeps_its_order() {
 
 // Section 4.4: tasks queue up, so their number is certain.
 #[test]
-fn lockstep_that_stops_does_all_tasks_and_no_more() {
+fn stopping_lockstep_completes_exactly_its_tasks() {
     slow!();
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 101 -numreqs target 1 1000");
@@ -91,7 +91,7 @@ fn lockstep_that_stops_does_all_tasks_and_no_more() {
 }
 
 #[test]
-fn lockstep_by_time_ends_as_well() {
+fn time_based_lockstep_terminates() {
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 100 -throttle target 0 ops 1000");
     let [master, slave] = run(&lab, &format!("{args} -lockstep 0 1 time 0.02 op 4 wait stop"));
@@ -103,7 +103,7 @@ fn lockstep_by_time_ends_as_well() {
 
 // Section 1.6: before the first operation of every pass.
 #[test]
-fn a_start_trigger_holds_back_each_pass() {
+fn start_trigger_delays_each_pass() {
     slow!();
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 100 -passes 2 -starttrigger 0 1");
@@ -134,7 +134,7 @@ fn a_start_trigger_holds_back_each_pass() {
 
 // Check 56: the real program waits for ever.
 #[test]
-fn a_trigger_that_never_comes_is_told() {
+fn reports_trigger_that_never_fires() {
     let lab = lab();
     often(|| {
         let args = format!("-op read -targets 2 F G {SMALL} -numreqs 100 -numreqs target 0 10 -verbose");
@@ -168,7 +168,7 @@ fn a_stop_trigger_ends_the_pass() {
 
 // Section 1.3: finished targets leave the barrier; the real program waits for ever.
 #[test]
-fn all_meet_every_so_many_operations() {
+fn targets_synchronize_every_n_operations() {
     slow!();
     let lab = lab();
     often(|| {
@@ -206,7 +206,7 @@ fn around_the_border(stamps: &[Stamp]) -> (&Stamp, &Stamp) {
 
 // Check 59.
 #[test]
-fn passes_wait_for_each_other_unless_told_not_to() {
+fn passes_are_synchronized_unless_disabled() {
     slow!();
     let lab = lab();
     let args = format!("-op read -targets 2 F G {SMALL} -numreqs 100 -passes 2 -verbose");
@@ -231,7 +231,7 @@ fn passes_wait_for_each_other_unless_told_not_to() {
 
 // Check 60: each target starts one delay after the previous one.
 #[test]
-fn targets_begin_one_after_the_other() {
+fn targets_start_with_increasing_delay() {
     let lab = lab();
     let args = format!("-op read -targets 3 F G H {SMALL} -numreqs 2 -out run");
     ended(&lab, 0, &format!("{args} -targetstartdelay 0.5"));
@@ -255,7 +255,7 @@ fn targets_begin_one_after_the_other() {
 
 // No combination may wait for ever, whatever the amounts.
 #[test]
-fn coordination_of_all_kinds_together_ends() {
+fn combined_coordination_terminates() {
     let lab = lab();
     for args in [
         "-lockstep 0 1 op 1 op 1 wait stop -lockstep 1 2 op 1 op 1 wait stop -syncio 3",

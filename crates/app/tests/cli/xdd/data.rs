@@ -8,7 +8,7 @@ fn bytes(lab: &Lab, name: &str) -> Vec<u8> {
 
 // Check 31.
 #[test]
-fn bytes_and_texts_are_written_as_asked() {
+fn writes_requested_bytes_and_text() {
     let lab = lab();
     let write = "-op write -targets 1 N -reqsize 1 -numreqs 2";
     assert_eq!(moved(&lab, &format!("-datapattern x {write}")), (2048, 2));
@@ -26,7 +26,7 @@ fn bytes_and_texts_are_written_as_asked() {
 
 // Check 32.
 #[test]
-fn sequenced_words_hold_their_own_place() {
+fn sequenced_words_contain_their_offset() {
     let lab = lab();
     let words = |name: &str, from: usize| {
         let all = bytes(&lab, name);
@@ -61,7 +61,7 @@ fn random_data_differs_by_request_and_not_by_run() {
 
 // Check 36, for every pattern that can be checked.
 #[test]
-fn what_is_written_is_read_back_at_once() {
+fn verify_immediate_reads_back_each_write() {
     let lab = lab();
     for pattern in ["x", "hex 0f", "sequenced", "random", "ascii HELLO"] {
         for depth in [1, 3] {
@@ -115,7 +115,7 @@ fn every_pass_of_reads_is_checked() {
 }
 
 #[test]
-fn a_pattern_without_verify_is_no_check_and_that_is_said() {
+fn warns_that_pattern_without_verify_checks_nothing() {
     let lab = lab();
     let ended = xdd(&lab, 0, "-op read -targets 1 F -reqsize 4 -numreqs 10 -datapattern sequenced");
     assert!(ended.err.contains("-datapattern") && ended.err.contains("-verify"), "{}", ended.err);
@@ -126,7 +126,7 @@ fn a_pattern_without_verify_is_no_check_and_that_is_said() {
 
 // -align and -sharedmemory change the place of data in memory, not its content.
 #[test]
-fn memory_elsewhere_holds_the_same_data() {
+fn memory_options_do_not_change_data() {
     let lab = lab();
     for option in ["-align 8", "-align target 0 100", "-sharedmemory", "-sharedmemory -align 16"] {
         let args =

@@ -4,7 +4,7 @@ use super::*;
 
 // Example 1.
 #[test]
-fn the_basic_test() {
+fn basic_test_of_the_manual_runs() {
     let lab = lab();
     lab.target("dsk10d2s0", 64 << 20);
     let args = "–op read –targets 1 dsk10d2s0 –reqsize 128 -mbytes 64 –passes 3 –verbose";
@@ -24,7 +24,7 @@ fn the_basic_test() {
 
 // Example 2. Its time limit may end a pass on a slow machine.
 #[test]
-fn two_files_are_written() {
+fn writes_two_files() {
     let lab = lab();
     let args = "–op write –targets 2 BIGFILE1 BIGFILE2 -blocksize 512 –reqsize 128 -mbytes 64 –verbose –pass count 3 -timelimit 10";
     let all = rows(&xdd(&lab, 0, args).out);
@@ -59,7 +59,7 @@ fn random_reads_over_a_range() {
 
 // Section 9.1 without the options that need a privilege or a time server; and every other spelling in the manual.
 #[test]
-fn other_spellings_of_the_manual_are_taken() {
+fn accepts_other_spellings_of_the_manual() {
     let lab = lab();
     let args = "-op write -targets 2 targetfile1 targetfile2 -reqsize 64 -numreqs 10 -verbose –dio -passes 3 \
                 -cvs csvoutput.csv -output output.txt –errout erroroutput.txt -ts output timestamp.csv -ts detailed \

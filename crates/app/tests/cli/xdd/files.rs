@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 // Check 38.
 #[test]
-fn files_are_made_anew_or_opened_again_between_passes() {
+fn recreates_or_reopens_files_between_passes() {
     let lab = lab();
     let inode = || lab.path("N").metadata().unwrap().ino();
     lab.file("N", [1; 100_000]);
@@ -31,7 +31,7 @@ fn files_are_made_anew_or_opened_again_between_passes() {
 }
 
 #[test]
-fn each_pass_has_a_file_of_its_own() {
+fn each_pass_writes_a_separate_file() {
     let lab = lab();
     for depth in [1, 3] {
         let args = "-op write -targets 1 g1 -reqsize 8 -numreqs 4 -passes 3 -createnewfiles -datapattern x";
@@ -47,7 +47,7 @@ fn each_pass_has_a_file_of_its_own() {
 
 // Check 40, and that no file of the same name elsewhere is touched: the real program deletes it.
 #[test]
-fn a_directory_is_put_before_the_name_as_it_is() {
+fn prepends_directory_to_name_verbatim() {
     let lab = lab();
     std::fs::create_dir(lab.path("d")).unwrap();
     let write = "-op write -targets 1 N -reqsize 8 -numreqs 2 -passes 2";
@@ -68,7 +68,7 @@ fn a_directory_is_put_before_the_name_as_it_is() {
 }
 
 #[test]
-fn files_are_deleted_at_the_end_where_asked_for() {
+fn deletes_files_at_end_on_request() {
     let lab = lab();
     xdd(&lab, 0, "-op read -targets 2 F G -reqsize 8 -numreqs 2 -deletefile target 1");
     assert!(lab.path("F").exists() && !lab.path("G").exists());
@@ -90,7 +90,7 @@ fn files_are_deleted_at_the_end_where_asked_for() {
 
 // Check 41.
 #[test]
-fn a_start_offset_leaves_a_hole_before_it() {
+fn start_offset_leaves_a_hole() {
     let lab = lab();
     xdd(&lab, 0, "-startoffset 100 -op write -reqsize 8 -numreqs 4 -targets 1 N -datapattern x");
     let all = std::fs::read(lab.path("N")).unwrap();
@@ -100,7 +100,7 @@ fn a_start_offset_leaves_a_hole_before_it() {
 
 // Writing a part of a file leaves the rest.
 #[test]
-fn what_is_not_written_stays() {
+fn partial_write_keeps_rest_of_file() {
     let lab = lab();
     lab.file("N", vec![0xee; 100_000]);
     xdd(&lab, 0, "-op write -targets 1 N -reqsize 1 -numreqs 2 -startoffset 10 -datapattern x -syncwrite");
@@ -131,7 +131,7 @@ fn space_is_allocated_before_writing() {
 }
 
 #[test]
-fn direct_io_is_that_or_refused() {
+fn direct_io_is_used_or_rejected() {
     let lab = lab();
     let ended = lab.run("xdd -dio -op write -targets 1 N -reqsize 8 -numreqs 4 -datapattern x");
     match ended.code {
@@ -146,7 +146,7 @@ fn direct_io_is_that_or_refused() {
 
 // Section 1: character devices need no permission; they store nothing, so the result is stamped.
 #[test]
-fn a_device_that_keeps_nothing_is_read_and_written() {
+fn reads_and_writes_null_zero_and_full_devices() {
     let lab = lab();
     assert_eq!(
         moved(&lab, "-op write -targets 1 /dev/null -reqsize 64 -numreqs 10 -passes 2 -deletefile"),

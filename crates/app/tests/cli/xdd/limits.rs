@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 
 // Check 50.
 #[test]
-fn a_time_limit_ends_each_pass() {
+fn time_limit_ends_each_pass() {
     slow!();
     let lab = lab();
     let args =
@@ -19,7 +19,7 @@ fn a_time_limit_ends_each_pass() {
 
 // Check 50, too.
 #[test]
-fn a_run_time_adds_passes_until_it_is_over() {
+fn run_time_adds_passes_until_it_expires() {
     let lab = lab();
     let args = "-op read -targets 1 F -reqsize 8 -runtime 1 -numreqs 40 -throttle ops 100 -verbose";
     let all = rows(&xdd(&lab, 0, args).out);
@@ -32,7 +32,7 @@ fn a_run_time_adds_passes_until_it_is_over() {
 
 // Time alone is an amount.
 #[test]
-fn time_alone_is_enough() {
+fn time_limit_alone_suffices() {
     let lab = lab();
     let limited = rows(&xdd(&lab, 0, "-op read -targets 1 F -seek none -timelimit 1 -throttle ops 50").out);
     assert!((1..=51).contains(&limited[0].ops), "{limited:?}");
@@ -42,7 +42,7 @@ fn time_alone_is_enough() {
 
 // Section 4.6: bytes and operations before EOF count, the pass ends at EOF.
 #[test]
-fn a_short_file_ends_the_pass_and_the_run_with_1() {
+fn short_file_ends_pass_and_run_exits_with_1() {
     let lab = lab();
     let ended = xdd(&lab, 1, &format!("{TS} -op read -targets 1 SHORT -reqsize 8 -numreqs 6"));
     assert_eq!(total(&ended), (20_480, 3));
@@ -59,7 +59,7 @@ fn a_short_file_ends_the_pass_and_the_run_with_1() {
 
 // Check 46, and the scope of -maxerrors: a pass, on a target.
 #[test]
-fn errors_and_delays_are_read_anywhere_on_the_line() {
+fn error_and_delay_options_may_be_anywhere() {
     let lab = lab();
     for args in [
         "-maxerrors 2 -delay 0 -op read -targets 1 F -reqsize 8 -numreqs 3 -passes 2",
@@ -83,7 +83,7 @@ fn errors_and_delays_are_read_anywhere_on_the_line() {
 
 // Ctrl-C ends a run with all its reports, and with its final actions.
 #[test]
-fn an_interrupted_run_reports_what_it_did() {
+fn interrupted_run_reports_completed_work() {
     let lab = lab();
     let args = "xdd -op write -targets 2 N F -reqsize 8 -numreqs 4 -passes 1000 -throttle ops 50 -createnewfiles target 0 \
         -deletefile target 0 -heartbeat 0.05 -syncio 2 -verbose";

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const READ: &str = "-op read -targets 1 F -reqsize 8";
 
 #[test]
-fn sequential_starts_where_the_offsets_say() {
+fn sequential_locations_follow_offsets() {
     let lab = lab();
     assert_eq!(locations(&lab, &format!("{READ} -numreqs 4")), [0, 8, 16, 24]);
     assert_eq!(
@@ -28,7 +28,7 @@ fn sequential_starts_where_the_offsets_say() {
 
 // Checks 17 and 19.
 #[test]
-fn none_stays_and_interleave_steps() {
+fn seek_none_repeats_and_interleave_steps() {
     let lab = lab();
     assert_eq!(
         locations(&lab, &format!("{READ} -seek none -startoffset 100 -numreqs 3 -passes 2")),
@@ -47,7 +47,7 @@ fn none_stays_and_interleave_steps() {
 
 // Check 20.
 #[test]
-fn a_queue_depth_changes_no_location() {
+fn queue_depth_does_not_change_locations() {
     let lab = lab();
     let of_thread =
         |thread: u32| -> Vec<u64> { stamps_of(&lab, 0, thread).iter().map(|stamp| stamp.location).collect() };
@@ -70,7 +70,7 @@ fn a_queue_depth_changes_no_location() {
 }
 
 #[test]
-fn random_is_in_its_range_and_the_same_again() {
+fn random_stays_in_range_and_is_repeatable() {
     let lab = lab();
     let random = format!("{READ} -seek random -seek range 1000 -startoffset 300 -numreqs 200");
     let first = locations(&lab, &random);
@@ -100,7 +100,7 @@ fn list(lab: &Lab, name: &str) -> Vec<String> {
 
 // Check 23, and section 2.7.
 #[test]
-fn a_saved_list_is_loaded_as_it_was() {
+fn saved_seek_list_reloads_unchanged() {
     let lab = lab();
     let random = format!("{TS} {READ} -seek random -seek range 4096 -numreqs 50 -seek save a");
     xdd(&lab, 0, &random);
@@ -135,7 +135,7 @@ fn a_saved_list_is_loaded_as_it_was() {
 
 // Check 25, and operations of a list.
 #[test]
-fn a_list_says_operation_and_size_and_may_be_shorter() {
+fn seek_list_sets_operation_and_size_and_may_be_short() {
     let lab = lab();
     lab.file("three", "# a list\n0 10 1 r 0 0\n1 20 2 r 0 0\n\n2 5 3 r 0 0\n");
     let ended = xdd(&lab, 0, &format!("{TS} -op read -targets 1 F -numreqs 5 -seek load three"));

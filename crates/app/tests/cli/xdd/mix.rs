@@ -42,7 +42,7 @@ fn reads_and_writes_are_spread_evenly() {
 
 // Every thread has the mix, also where its period divides the queue depth; the total stays exact.
 #[test]
-fn every_queue_thread_has_the_mix() {
+fn every_queue_thread_keeps_the_mix() {
     let lab = lab();
     for (depth, percent, ops, want) in
         [(2, 50, 16, 8), (4, 25, 32, 8), (8, 75, 60, 45), (4, 50, 21, 11), (5, 20, 33, 7), (1, 50, 9, 5)]
@@ -67,7 +67,7 @@ fn every_queue_thread_has_the_mix() {
 
 // Check 30.
 #[test]
-fn nothing_is_written_unless_asked_for() {
+fn writes_only_on_request() {
     let lab = lab();
     let before = lab.file("F", vec![0x5a; 1 << 20]);
     let all = rows(&xdd(&lab, 0, "-targets 1 F -reqsize 8 -numreqs 100 -verbose").out);

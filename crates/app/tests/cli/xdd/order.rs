@@ -4,7 +4,7 @@ use super::*;
 
 // Check 10.
 #[test]
-fn the_later_one_holds_for_all_or_for_one() {
+fn later_option_wins_for_all_or_one_target() {
     let lab = lab();
     let kinds = |args: &str| -> Vec<String> {
         let all = rows(&xdd(&lab, 0, &format!("{args} -reqsize 8 -numreqs 2 -verbose")).out);
@@ -17,7 +17,7 @@ fn the_later_one_holds_for_all_or_for_one() {
 }
 
 #[test]
-fn targets_are_named_in_every_way() {
+fn accepts_every_way_of_naming_targets() {
     let lab = lab();
     let names = |args: &str| -> Vec<String> {
         let out = xdd(&lab, 0, &format!("-op read -reqsize 8 -numreqs 1 {args}")).out;
@@ -32,7 +32,7 @@ fn targets_are_named_in_every_way() {
 
 // Checks 12 and 13.
 #[test]
-fn a_setup_file_stands_where_it_is_named() {
+fn setup_file_expands_in_place() {
     let lab = lab();
     lab.file("plain", "-reqsize 16 -numreqs 4\n");
     lab.file("lines", "# sizes\n-reqsize\n\t16   # blocks\n\n-numreqs\t4\n#-numreqs 9");
@@ -55,7 +55,7 @@ fn a_setup_file_stands_where_it_is_named() {
 
 // Check 15.
 #[test]
-fn the_last_throttle_holds() {
+fn last_throttle_wins() {
     let lab = lab();
     let args = "-op read -targets 1 F -reqsize 8 -numreqs 3 -seek save s -throttle ops 100 -throttle bw 1";
     let ended = xdd(&lab, 0, args);
@@ -67,7 +67,7 @@ fn the_last_throttle_holds() {
 
 // Section 1.1: names that differ between the manual's text and the program.
 #[test]
-fn other_spellings_mean_the_same() {
+fn spellings_are_equivalent() {
     let lab = lab();
     for args in [
         "-operation read -target F -bs 512 -rs 16 -nr 4 -p 2 -qd 2",

@@ -49,7 +49,7 @@ fn each_kind_of_output_has_its_file() {
 
 // Check 67.
 #[test]
-fn ids_stand_one_behind_the_other() {
+fn concatenates_ids() {
     let lab = lab();
     let rest = ["-op", "read", "-targets", "1", "F", "-reqsize", "8", "-numreqs", "1"];
     let run = |ids: &[&str]| {
@@ -67,7 +67,7 @@ fn ids_stand_one_behind_the_other() {
 
 // Check 70.
 #[test]
-fn version_and_help_name_everything() {
+fn version_and_help_are_complete() {
     let lab = crate::lab();
     assert!(xdd(&lab, 0, "-version").out.contains("6.5"));
     let help = xdd(&lab, 0, "-fullhelp").out;
@@ -101,7 +101,7 @@ fn hashes(lab: &Lab, result: &str) -> Vec<String> {
 
 // The twin oracle: two front ends, one run.
 #[test]
-fn a_shown_plan_is_the_same_run() {
+fn shown_plan_reproduces_the_run() {
     let lab = lab();
     lab.file("list", "0 10 1 r 0 0\n1 20 2 w 0 0\n2 5 3 r 0 0\n");
     for (i, args) in [
@@ -133,7 +133,7 @@ fn a_shown_plan_is_the_same_run() {
 }
 
 #[test]
-fn an_archive_is_kept_where_asked_for() {
+fn keeps_archive_on_request() {
     let lab = lab();
     let ended = xdd(&lab, 0, "-op read -targets 2 F G -reqsize 8 -numreqs 20 -passes 2 --out run");
     assert!(ended.err.contains("result: run"), "{}", ended.err);
@@ -147,7 +147,7 @@ fn an_archive_is_kept_where_asked_for() {
 
 /// The verdict is on standard error only: no report has it, even where files replace standard output and error.
 #[test]
-fn a_run_that_keeps_nothing_has_its_verdict_beside_the_reports() {
+fn prints_verdict_outside_reports_when_keeping_nothing() {
     let lab = lab();
     let run = |more: &str| xdd(&lab, 0, &format!("-op read -targets 1 F -reqsize 8 -numreqs 64 {more}"));
     let verdicts = |text: &str| text.lines().filter(|line| line.starts_with("xdd: verdict: ")).count();

@@ -43,7 +43,7 @@ fn assert_refused(lab: &Lab, code: i32, args: &str, named: &str) {
 
 // Check 47, and every other wrong argument; before and after the options that would write.
 #[test]
-fn bad_options_are_named_and_nothing_is_touched() {
+fn names_bad_options_and_touches_nothing() {
     let lab = full_lab();
     for (bad, named) in [
         ("-nosuchoption", "-nosuchoption"),
@@ -144,7 +144,7 @@ fn bad_options_are_named_and_nothing_is_touched() {
 }
 
 #[test]
-fn an_option_whose_argument_is_missing_is_named() {
+fn names_option_with_missing_argument() {
     let lab = full_lab();
     for trailing in [
         "-numreqs",
@@ -181,7 +181,7 @@ fn an_option_whose_argument_is_missing_is_named() {
 }
 
 #[test]
-fn targets_that_wait_for_each_other_must_make_sense() {
+fn rejects_invalid_lockstep_and_triggers() {
     let lab = full_lab();
     let lockstep = "-lockstep 0 1";
     for (bad, named) in [
@@ -206,7 +206,7 @@ fn targets_that_wait_for_each_other_must_make_sense() {
 
 // Checks 9, 14, 35, 43 and 48, and incompatible options.
 #[test]
-fn what_makes_no_run_is_refused() {
+fn rejects_incomplete_or_conflicting_options() {
     let lab = full_lab();
     std::fs::create_dir(lab.path("d")).unwrap();
     lab.file("loop", "-setup loop");
@@ -244,7 +244,7 @@ fn what_makes_no_run_is_refused() {
 
 // A run that is refused late leaves no empty target and loses no earlier results.
 #[test]
-fn what_is_refused_last_leaves_nothing_behind() {
+fn late_refusal_leaves_no_files() {
     let lab = full_lab();
     std::fs::create_dir(lab.path("d")).unwrap();
     lab.file("d/x", "a result");

@@ -4,7 +4,7 @@ use super::*;
 
 // Checks 68 and 8.
 #[test]
-fn without_verbose_there_is_one_row() {
+fn prints_one_row_without_verbose() {
     let lab = lab();
     let args = "-op read -targets 2 F G -reqsize 8 -numreqs 6 -passes 2";
     let labels = |options: &str| -> Vec<String> {
@@ -28,7 +28,7 @@ fn without_verbose_there_is_one_row() {
 
 // Section 2.2 and 2.3: the sections print the parsed options.
 #[test]
-fn the_sections_say_what_was_understood() {
+fn sections_print_the_parsed_options() {
     let lab = lab();
     let args = "-rwratio 40 -targets 2 F G -blocksize 512 -reqsize target 1 16 -numreqs 6 -passes 2 -delay 0.01 -maxerrors 3 \
         -syncio 2 -startoffset 7 -passoffset 5 -targetoffset 9 -queuedepth target 1 2 -throttle target 0 ops 500 -timelimit 9 \
@@ -88,7 +88,7 @@ fn the_sections_say_what_was_understood() {
 
 // Check 69.
 #[test]
-fn operations_above_the_threshold_are_told() {
+fn reports_operations_above_threshold() {
     let lab = lab();
     for option in ["-report_threshold 0", "-reportthreshold 0.000000001"] {
         let out = xdd(&lab, 0, &format!("-op read -targets 1 F -reqsize 8 -numreqs 3 {option}")).out;
@@ -105,7 +105,7 @@ fn operations_above_the_threshold_are_told() {
 }
 
 #[test]
-fn a_heartbeat_shows_how_far_the_targets_are() {
+fn heartbeat_shows_progress_of_targets() {
     let lab = lab();
     let args = "-op read -targets 2 F G -reqsize 8 -numreqs 60 -throttle ops 100 -heartbeat 0.1";
     let ended = xdd(&lab, 0, args);
@@ -117,7 +117,7 @@ fn a_heartbeat_shows_how_far_the_targets_are() {
 
 // Section 2.8: no target is stopped for it.
 #[test]
-fn deskew_adds_the_rate_of_the_time_that_all_share() {
+fn deskew_adds_rate_of_common_window() {
     let lab = lab();
     let args = "-op read -targets 2 F G -reqsize 8 -numreqs 100 -throttle ops 1000 -throttle target 1 ops 500 -passes 2 -deskew";
     let out = xdd(&lab, 0, &format!("{args} -verbose")).out;
@@ -134,7 +134,7 @@ fn deskew_adds_the_rate_of_the_time_that_all_share() {
 
 // Section 1.7: the run continues if the machine does not allow these.
 #[test]
-fn processors_memory_and_priority_change_no_result() {
+fn processor_memory_and_priority_options_keep_results() {
     let lab = lab();
     for options in [
         "-processor 0 1",

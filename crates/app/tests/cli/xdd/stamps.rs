@@ -30,7 +30,7 @@ fn assert_formulas(report: &str, rows: &[Stamp], request: f64) {
 
 // Check 62.
 #[test]
-fn the_columns_are_what_their_formulas_say() {
+fn columns_match_their_formulas() {
     let lab = lab();
     for args in [
         "",
@@ -63,7 +63,7 @@ fn the_columns_are_what_their_formulas_say() {
 
 // Check 65, first half.
 #[test]
-fn a_report_is_written_anew_unless_appended() {
+fn report_is_overwritten_unless_appending() {
     let lab = lab();
     let run = |append: &str, numreqs: u32| {
         xdd(&lab, 0, &format!("{TS} {append} -op read -targets 1 F -reqsize 8 -numreqs {numreqs}"));
@@ -78,7 +78,7 @@ fn a_report_is_written_anew_unless_appended() {
 
 // Check 65, second half.
 #[test]
-fn a_dump_holds_the_same_rows() {
+fn dump_contains_the_same_rows() {
     let lab = lab();
     let args = "-ts dump d -id name -rwratio 50 -targets 1 F -reqsize 8 -numreqs 21 -passes 2 -queuedepth 2";
     xdd(&lab, 0, &format!("{TS} {args}"));
@@ -125,7 +125,7 @@ fn lab_with_dump_only() -> Lab {
 
 // Section 1.9.
 #[test]
-fn a_window_keeps_what_it_is_asked_for() {
+fn stamp_window_follows_its_options() {
     let lab = lab();
     let numbers = |options: &str| -> Vec<(u64, u64)> {
         xdd(&lab, 0, &format!("{TS} {options} -op read -targets 1 F -reqsize 8 -numreqs 8 -passes 2"));
@@ -147,7 +147,7 @@ fn a_window_keeps_what_it_is_asked_for() {
 }
 
 #[test]
-fn reports_go_to_the_results_without_a_file() {
+fn reports_go_to_results_output_without_a_file() {
     let lab = lab();
     let args = "-op read -targets 2 F G -reqsize 8 -numreqs 4";
     let out = xdd(&lab, 0, &format!("{args} -ts summary")).out;

@@ -55,7 +55,7 @@ fn writes_a_load_to_standard_output_when_it_is_complete() {
 }
 
 #[test]
-fn an_archive_keeps_devices_apart_and_is_read_as_a_trace() {
+fn archive_separates_devices_and_reads_as_a_trace() {
     let (dir, input) = two_disks();
     let archive = dir.path().join("archive");
     assert_eq!(requests_of(converted(&question(&input, &archive, ARCHIVE)).0), 2);

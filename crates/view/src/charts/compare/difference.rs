@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_counts_are_grey_and_others_have_their_side() {
+    fn colours_differences_by_side_and_equal_counts_grey() {
         assert_eq!(shade(100, 104), 1);
         assert_eq!(shade(0, 5), 1, "too few to say anything");
         assert!((2..2 + STEPS as u8).contains(&shade(400, 100)));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_have_enough_requests_and_empty_cells_stay_empty() {
+    fn pools_small_cells_and_keeps_empty_cells_empty() {
         let shades = row_shades(&[(15, 15), (0, 0), (2, 0), (0, 19), (0, 0), (0, 3)]);
         assert_eq!((shades[0], shades[1]), (1, 0));
         assert!(shades[2] > 1 && shades[3] == shades[2], "a few requests are pooled: {shades:?}");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn no_slot_is_in_two_rows() {
+    fn every_slot_belongs_to_one_row() {
         let pixel_rows: Vec<_> = (0..50).map(|y| Some(40 - y / 4..41 - y / 4)).collect();
         let rows = rows(&pixel_rows);
         assert!(rows.windows(2).all(|r| r[1].slots.end <= r[0].slots.start), "slots go down");

@@ -242,7 +242,7 @@ mod tests {
     use super::signed_percent;
 
     #[test]
-    fn changes_are_short() {
+    fn formats_changes_short() {
         let words = [0.0, -20.0, 3.456, 722.0, 7_454.0, 195_432_716.0, f64::INFINITY].map(signed_percent);
         assert_eq!(words[..5], ["0 %", "−20.0 %", "+3.46 %", "+722 %", "× 75.5"]);
         assert!(words.iter().all(|w| w.chars().count() <= 9), "{words:?}");

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_where_there_is_no_value() {
+    fn lines_break_at_missing_values() {
         let mut scene = Scene::new(100, 100, Rgb(255, 255, 255));
         let steps =
             [(0, 2, Some(5)), (2, 4, None), (4, 4, Some(7)), (4, 6, Some(6)), (6, 9, None), (9, 12, Some(1))];
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_figures_have_no_mark() {
+    fn exact_figures_have_no_sampling_note() {
         let mut facts = SamplingFacts { exact: true, ..Default::default() };
         assert_eq!(sampled(&facts, "miss_ratio_error", 0.1), None);
         (facts.exact, facts.one_of) = (false, 8);

@@ -159,7 +159,7 @@ mod tests {
     const AREA: Rect = Rect { x: 110, y: 200, w: 1000, h: 500 };
 
     #[test]
-    fn every_value_lies_inside_and_order_is_kept() {
+    fn scale_is_monotonic_and_in_bounds() {
         for direction in [Direction::Up, Direction::Across] {
             let scale = LogScale::bytes(512.0, 3e12, AREA, direction);
             let pixels: Vec<i32> = [0.0, 512.0, 4096.0, 1e9, 3e12, f64::MAX].map(|v| scale.at(v)).into();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pixel_and_its_value_agree() {
+    fn pixels_and_values_convert_both_ways() {
         let scale = LogScale::counts(1e6, AREA, Direction::Across);
         for pixel in [0, 17, 500, 999] {
             assert!((scale.at(scale.value(pixel)) - AREA.x - pixel).abs() <= 1);

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_enlarged_where_faults_lie_close_together() {
+    fn zooms_addresses_around_close_faults() {
         let mut fault = crate::charts::faults::tests::fault();
         let at = |offset, fault: &mut Fault| fault.offset = offset;
         at(1 << 30, &mut fault);

@@ -128,7 +128,7 @@ mod tests {
     use crate::Theme;
 
     #[test]
-    fn no_two_classes_have_the_same_sign() {
+    fn fault_classes_have_distinct_symbols() {
         for theme in [Theme::Light, Theme::Dark, Theme::Print, Theme::Gray] {
             let p = theme.palette();
             let signs: Vec<_> =

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_of_a_place_is_seen_and_a_small_one_is_wide_enough() {
+    fn shows_worst_fault_of_a_pixel_with_minimum_width() {
         let of = |class, transient| Fault { class, transient, ..fault() };
         let both = [of(FaultClass::Stale, false), of(FaultClass::Foreign, false)];
         assert_eq!(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_count_each_fault_of_the_time_once() {
+    fn bars_count_each_fault_in_range_once() {
         let area = Rect { x: 110, y: 0, w: 1180, h: 100 };
         let at = |ns| Fault { completed: iosonar_plan::Nanos(ns), ..fault() };
         let faults = [at(0), at(5), at(50), at(100), at(101)];

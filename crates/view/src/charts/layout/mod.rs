@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn words_do_not_overlap_and_stay_on_the_page() {
+    fn text_never_overlaps_or_leaves_the_page() {
         let kinds = [0, 0x800, 0x8, 0x7, 0x200];
         let mixed: Vec<_> = (0..40u64)
             .map(|n| (n << 20, (90 - n) << 22, 4096 << (n % 9), kinds[n as usize % kinds.len()]))
@@ -302,12 +302,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_cautions_where_none_were_looked_for() {
+    fn omits_cautions_when_not_checked() {
         assert!(scene(&interleaved()).texts().all(|text| text.text != "No cautions."));
     }
 
     #[test]
-    fn pieces_of_a_fragment_have_its_size() {
+    fn parts_of_a_fragment_show_its_total_size() {
         let map = map(
             1 << 20,
             &[(0, 1 << 20, 4096, 0), (4096, (1 << 20) + 4096, 8192, 0x800), (12_288, 1 << 26, 4096, 0)],
@@ -319,7 +319,7 @@ mod tests {
 
     /// The strip of a fragmented file is darker than that of a whole one, and its disk is paler.
     #[test]
-    fn a_fragmented_file_looks_different() {
+    fn fragmented_file_is_drawn_differently() {
         let fill_at = |scene: &Scene, place: Rect| {
             scene.marks.iter().find_map(|mark| match mark {
                 Mark::Area { area, fill: Fill::Solid(color) } if area.overlaps(&place) => Some(*color),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_are_written_and_names_are_escaped() {
+    fn writes_svg_and_png_with_escaped_names() {
         let subject = Subject::default();
         let svg = layout_picture(&interleaved(), &subject, Format::Svg, &Style::default());
         let svg = String::from_utf8(svg).unwrap();

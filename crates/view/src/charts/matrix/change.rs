@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_have_a_sign_a_side_and_grey_where_none_is_shown() {
+    fn changes_show_sign_and_side_or_grey() {
         let told = [0.5, 0.995, 1.0, 1.5, 3.0, 20.0].map(percent);
         assert_eq!(told, ["-50 %", "-0.5 %", "0 %", "+50 %", "+200 %", "×20"]);
         let p = Theme::Light.palette();

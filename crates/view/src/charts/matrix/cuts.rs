@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_spread_evenly_with_both_ends() {
+    fn selects_evenly_spread_lines_with_both_ends() {
         let all = |of| spread(of).collect::<Vec<_>>();
         assert_eq!(all(0), Vec::<usize>::new());
         assert_eq!((all(1), all(3)), (vec![0], vec![0, 1, 2]));

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_lie_by_their_logarithms() {
+    fn positions_sizes_logarithmically() {
         let sizes = [4096, 8192, 65_536];
         assert_eq!([0, 1, 2].map(|i| share(&sizes, i)), [0.0, 0.25, 1.0]);
         assert_eq!(share(&sizes[..1], 0), 0.0);

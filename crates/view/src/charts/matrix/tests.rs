@@ -131,7 +131,7 @@ impl Folder for Dir {
 }
 
 #[test]
-fn words_stay_inside_and_apart_whatever_is_shown() {
+fn text_never_overlaps_or_leaves_the_picture() {
     let all = samples();
     let mut pictures = drawn(&all, Theme::Dark);
     // A grid drawn alone has its own range of colours and heights.
@@ -166,7 +166,7 @@ fn a_heat_map_has_one_cell_for_each_figure() {
 }
 
 #[test]
-fn blanks_stay_background_and_the_smallest_file_is_lowest() {
+fn blank_cells_are_background_and_smallest_file_is_lowest() {
     let grid = full();
     let pictures = drawn(std::slice::from_ref(&grid), Theme::Light);
     let cells = cells(&pictures[0].2);
@@ -184,7 +184,7 @@ fn blanks_stay_background_and_the_smallest_file_is_lowest() {
 }
 
 #[test]
-fn colours_mean_the_same_in_all_grids() {
+fn all_grids_share_one_colour_scale() {
     let sizes = [4096, 8192];
     let slow = grid("slow", &sizes, &sizes, |i| Some(1e6 * (i + 1) as f64));
     let fast = grid("fast", &sizes, &sizes, |i| Some(4e6 * (i + 1) as f64));
@@ -196,7 +196,7 @@ fn colours_mean_the_same_in_all_grids() {
 }
 
 #[test]
-fn a_surface_joins_four_neighbours_and_the_rest_are_posts() {
+fn surface_joins_four_neighbours_and_draws_others_as_posts() {
     let count = |grid: MatrixGrid| {
         let pictures = drawn(&[grid], Theme::Light);
         let (name, _, scene) = &pictures[2];
@@ -222,7 +222,7 @@ fn figures_have_at_most_four_digits() {
 }
 
 #[test]
-fn a_map_for_a_page_names_and_links_its_cells() {
+fn page_heat_map_names_and_links_its_cells() {
     let grid = full();
     let link = |file: usize, record: usize| (file == 3).then(|| format!("cell-{file}-{record}.html"));
     let range = matrix_range(std::slice::from_ref(&grid));
@@ -238,7 +238,7 @@ fn a_map_for_a_page_names_and_links_its_cells() {
 }
 
 #[test]
-fn every_form_is_written_under_the_name_of_the_test() {
+fn writes_every_format_named_after_the_test() {
     let folder = tempfile::tempdir().unwrap();
     let (dir, subject) = (Dir(folder.path().into()), subject());
     let sizes = [4096, 8192];

@@ -153,7 +153,7 @@ impl Maps {
 }
 
 #[test]
-fn words_do_not_overlap_and_stay_on_the_page() {
+fn text_never_overlaps_or_leaves_the_page() {
     let maps = Maps::new();
     let failed = LayoutRow { name: "direct".into(), verdict: "-".into(), ..LayoutRow::default() };
     let mut all =
@@ -185,7 +185,7 @@ fn names(scene: &Scene) -> Vec<&str> {
 }
 
 #[test]
-fn the_most_fragmented_file_is_first_and_the_reference_after_its_equals() {
+fn sorts_by_fragmentation_with_reference_after_equals() {
     let maps = Maps::new();
     let rows = maps.seven();
     let scene = drawn(&rows, Theme::Light);
@@ -215,7 +215,7 @@ fn the_most_fragmented_file_is_first_and_the_reference_after_its_equals() {
 }
 
 #[test]
-fn figures_name_their_place_in_the_answer() {
+fn figures_name_their_json_path() {
     let maps = Maps::new();
     let rows = maps.seven();
     let scene = drawn(&rows, Theme::Light);
@@ -227,7 +227,7 @@ fn figures_name_their_place_in_the_answer() {
 }
 
 #[test]
-fn methods_without_a_row_are_counted_and_the_reference_has_one() {
+fn counts_omitted_methods_and_shows_the_reference() {
     let maps = Maps::new();
     let mut rows = maps.many(60);
     rows.push(reference(row(60, "direct+4k", &maps.whole, 1e3)));
@@ -238,7 +238,7 @@ fn methods_without_a_row_are_counted_and_the_reference_has_one() {
 }
 
 #[test]
-fn fragments_of_one_size_are_told_apart_where_they_are_wide() {
+fn separates_wide_fragments_of_equal_size() {
     let gaps = |map: &Map| {
         let rows = [row(0, "direct", map, 1.0)];
         let scene = drawn(&rows, Theme::Light);
@@ -258,7 +258,7 @@ fn fragments_of_one_size_are_told_apart_where_they_are_wide() {
 
 /// `BLESS=1 cargo test -p iosonar-view layout` writes it again. `PICTURES=/some/dir` leaves pictures there, to look at.
 #[test]
-fn the_picture_is_as_blessed() {
+fn picture_matches_golden_file() {
     let maps = Maps::new();
     let rows = maps.seven();
     let svg = crate::svg::svg(&drawn(&rows, Theme::Light));
