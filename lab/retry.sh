@@ -1,31 +1,33 @@
 #!/usr/bin/env bash
-# Runs failed tests on real targets a second time, alone: the machine's other work may have failed them.
+# Runs failed tests on real targets a second time, one after the other: other work of the machine may have failed them.
 #
-#   lab/retry.sh LOG    LOG is the output of 'cargo test --workspace'
+#   lab/retry.sh LOG    LOG is the output of 'cargo test --workspace --no-fail-fast'
 #
-# Ends with 0 if at most three tests failed, each of them starts the command (cli, devices), and all pass alone. They are
-# reported as UNSTABLE and appended to LOG. Unit tests have no second try: no other work changes their answers.
+# Ends with 0 if at most three tests failed, all of them in the test programs cli and devices, and all pass now. They are
+# reported as UNSTABLE and appended to LOG. Unit tests have no second try: other work does not change their answers.
 set -euo pipefail
 log=${1:?usage: lab/retry.sh LOG}
 most=3
 
-failed=$(awk '/^ +Running (unittests|tests)/ { program = $2 } /^test .* \.\.\. FAILED$/ { print program, $2 }' "$log" | sort -u)
-if [[ -z $failed ]] || grep -q "^error: could not compile\|(signal: " "$log"; then
-    echo "no second try: a build or a test program failed as a whole" >&2
+no() {
+    echo "no second try: $*" >&2
     exit 1
-fi
-if (($(wc -l <<< "$failed") > most)) || grep -Evq '^tests/(cli|devices)/main\.rs ' <<< "$failed"; then
-    echo "no second try: more than $most tests failed, or a unit test" >&2
-    exit 1
-fi
-while read -r program; do
-    mapfile -t names < <(awk -v program="$program" '$1 == program { print $2 }' <<< "$failed")
-    # The features of the whole workspace, so that nothing is built again.
-    cargo test --workspace --locked --test "$(basename "$(dirname "$program")")" -- \
-        --exact "${names[@]}" --show-output --test-threads 1 | tee "$log.retry"
-    # A name that no test has would pass.
-    grep -q "^test result: ok. ${#names[@]} passed" "$log.retry"
-    for name in "${names[@]}"; do
-        echo "UNSTABLE: $name failed beside the other tests, and passed alone" | tee -a "$log"
-    done
-done < <(cut -d ' ' -f 1 <<< "$failed" | sort -u)
+}
+
+mapfile -t names < <(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$log" | sort -u)
+failures=$(awk '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ /^failed/) n += $(i - 1) } END { print n + 0 }' "$log")
+# Cargo's list of test programs that failed is the last part of its output.
+programs=$(sed -n 's/^ *`-p iosonar-[a-z-]* \(--.*\)`$/\1/p' "$log" | sort -u)
+((${#names[@]} > 0 && failures == ${#names[@]})) || no "$failures tests failed, and ${#names[@]} have a line of their own"
+((failures <= most)) || no "more than $most tests failed"
+[[ -n $programs ]] || no "cargo names no test program that failed"
+! grep -Evq '^--test (cli|devices)$' <<< "$programs" || no "a test program other than cli and devices failed"
+
+# The features of the whole workspace, so that nothing is built again.
+# shellcheck disable=SC2086
+cargo test --workspace --locked --no-fail-fast $programs -- --exact "${names[@]}" --show-output --test-threads 1 \
+    < /dev/null 2>&1 | tee "$log.retry"
+for name in "${names[@]}"; do
+    grep -Fxq "test $name ... ok" "$log.retry" || no "$name did not run"
+    echo "UNSTABLE: $name failed first, and passed after the other tests" | tee -a "$log"
+done
