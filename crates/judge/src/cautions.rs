@@ -1,7 +1,7 @@
 //! All cautions of a result: facts about its state, and the findings of the detectors.
 
 use crate::PlannedRun;
-use crate::detectors::DETECTORS;
+use crate::detectors::{DETECTORS, fresh_or_warm_mapping};
 use crate::forecast::foresee;
 use iosonar_analyze::{Caution, CautionId, Detection, DetectorId, Judgement, Level, Severity, Summary};
 use iosonar_archive::RunInfo;
@@ -41,14 +41,17 @@ pub(crate) fn has_warning(summary: &Summary, plan: &Plan) -> bool {
     summary.cautions.iter().any(matters) || said(summary, plan).iter().any(|(_, caution)| matters(caution))
 }
 
-/// Detections that need no machine: those of the planned run.
+/// Detections that need no machine: those of the planned run, and holes that it wrote first. Without I/O, only the load can be wrong.
 fn foreseen(summary: &Summary, plan: &Plan, run: &RunInfo) -> Vec<Detection> {
     if summary.run.is_recording() {
         return Vec::new();
     }
     let unknown = Environment::default();
-    let mut all = foresee(&PlannedRun::of(plan, run, summary, &unknown), plan.claim());
-    all.retain(Detection::is_told);
+    let planned = PlannedRun::of(plan, run, summary, &unknown);
+    let holes = fresh_or_warm_mapping::unwritten(&planned);
+    let holes = holes.map(|seen| fresh_or_warm_mapping::DETECTOR.detection(seen, plan.claim()));
+    let mut all: Vec<Detection> = foresee(&planned, plan.claim()).into_iter().chain(holes).collect();
+    all.retain(|one| one.is_told() && (plan.engine.is_real() || one.id == DetectorId::WrongSizeDevice));
     all
 }
 
@@ -80,11 +83,21 @@ mod tests {
     }
 
     #[test]
+    fn without_evidence_reports_holes_that_were_written_first() {
+        let lab = Lab::new().writes(1_000, 65_536).on_file_system("ext4", "vda").holes(1 << 30, 1 << 30);
+        let cautions = lab.cautions_without_evidence();
+        assert_eq!(ids(&cautions), [CautionId::Detected(DetectorId::FreshOrWarmMapping)]);
+        assert!(cautions[0].text.contains("/target"), "{cautions:?}");
+    }
+
+    #[test]
     fn a_result_without_evidence_is_judged_by_its_load() {
         let lab = Lab::new().recorded().reads(1_000, 4096);
         let cautions = lab.clone().wraparound(7.58).cautions_without_evidence();
         assert_eq!(ids(&cautions), [CautionId::Detected(DetectorId::WrongSizeDevice)]);
         assert!(cautions[0].text.contains("7.58 times the size of /target"), "{cautions:?}");
-        assert_eq!(lab.wraparound(0.948).cautions_without_evidence(), []);
+        assert_eq!(lab.clone().wraparound(0.948).cautions_without_evidence(), []);
+        // A result of blkreplay may lack the size of its device.
+        assert_eq!(lab.wraparound(f64::INFINITY).cautions_without_evidence(), []);
     }
 }

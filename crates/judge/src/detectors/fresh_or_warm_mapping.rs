@@ -72,16 +72,18 @@ fn of_allocated(new: f64, grown: f64, share: f64) -> Finding {
     seen.with("allocated_bytes", grown).with("share", share)
 }
 
-/// Holes in ranges that are only written. Counts of blocks do not show the first writes to preallocated ones, nor those of few bytes.
-fn unwritten(planned: &PlannedRun<'_>) -> Option<Finding> {
+/// Holes in the range of the target that is only written and has the largest share of them. Counts of blocks do not show the first
+/// writes to preallocated ones, nor those of few bytes.
+pub(crate) fn unwritten(planned: &PlannedRun<'_>) -> Option<Finding> {
     let written = planned.targets.iter().filter(|target| target.is_written && !target.is_read);
-    let (holes, all) = written.fold((0.0, 0.0), |(holes, all), target| {
-        (holes + target.info.hole_bytes as f64, all + target.reach() as f64)
+    let shares = written.map(|target| {
+        (target.info.hole_bytes as f64 / f64::max(target.reach() as f64, 1.0), &target.info.path)
     });
-    let level = ALLOCATED.level(holes / f64::max(all, 1.0));
+    let (share, path) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let level = ALLOCATED.level(share);
     let text = format!(
-        "{} of the range was never written before the run: first writes cost more.",
-        percent(holes / all)
+        "{} of the range of {path} was never written before the run: first writes cost more.",
+        percent(share.min(1.0))
     );
     (level > Level::Ok)
         .then(|| Finding::at(level, text, SOURCE).remedy("Fill it with random data first ('iosonar fill')."))
@@ -344,7 +346,7 @@ mod tests {
         let few = Lab::new().writes(10, 4096).on_file_system("ext4", "vda");
         let seen = few.clone().holes(1 << 29, 1 << 30).detection(&DETECTOR).unwrap();
         assert_eq!(seen.level, Level::Caution);
-        assert!(seen.text.contains("50 % of the range was never written before the run"), "{}", seen.text);
+        assert!(seen.text.contains("was never written before the run"), "{}", seen.text);
         assert!(few.holes(0, 1 << 30).detection(&DETECTOR).is_none_or(|seen| seen.level < Level::Caution));
     }
 }

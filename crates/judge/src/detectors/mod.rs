@@ -10,7 +10,7 @@ pub(crate) mod dirty_at_start;
 mod faster_than_any_device;
 mod foreign_io;
 mod fragmented;
-mod fresh_or_warm_mapping;
+pub(crate) mod fresh_or_warm_mapping;
 mod generator_bound;
 mod late_timer;
 mod memory_target;

@@ -62,7 +62,9 @@ fn is_recorded(plan: &Plan) -> bool {
 }
 
 fn predict(planned: &PlannedRun<'_>) -> Option<Finding> {
-    let factors = planned.targets.iter().map(|target| (target.info.wraparound_factor(), &target.info.path));
+    // Results of other tools may lack the size.
+    let sized = planned.targets.iter().filter(|target| target.info.size > 0);
+    let factors = sized.map(|target| (target.info.wraparound_factor(), &target.info.path));
     let (factor, path) =
         factors.filter(|(factor, _)| *factor > 0.0).max_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;
     if !is_recorded(planned.plan) {
