@@ -1,7 +1,7 @@
 //! Rules of injected faults beyond their types.
 
 use crate::rules::{Result, named, require, within};
-use crate::{BetweenPasses, Engine, Injection, InjectionKind, InvalidPlan, Occasion, Plan};
+use crate::{BetweenPasses, Engine, Injection, InjectionKind, InvalidPlan, Job, Occasion, Plan};
 
 /// The most injections of a plan: each is checked with every request.
 const MOST: usize = 256;
@@ -97,11 +97,18 @@ fn validate_crash(injection: &Injection, plan: &Plan) -> Result {
         let rule = "the write cache of 'crash' would put the data of one file into the next one";
         InvalidPlan::of("inject.kind", rule).remedy("remove `file.between_passes`, or this injection")
     })?;
-    let mut jobs = plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| is_hit(job.target));
-    require(!jobs.any(|job| job.options.changes_file()), || {
+    let jobs = || plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| is_hit(job.target));
+    require(!jobs().any(|job| job.options.changes_file()), || {
         let rule = "file operations that change the file go past the write cache of 'crash'";
         InvalidPlan::of("inject.kind", rule)
             .remedy("remove them from `options.before` and `options.after`, or this injection")
+    })?;
+    let reads_back = |job: &Job| job.options.verify.is_some_and(|verify| verify.immediate);
+    require(!jobs().any(reads_back), || {
+        let rule =
+            "after a 'crash' each read fails, and `options.verify.immediate` counts such data as wrong";
+        InvalidPlan::of("inject.kind", rule)
+            .remedy("use `verify.modes = \"after-write\"`, or remove this injection")
     })
 }
 
@@ -110,7 +117,8 @@ mod tests {
     use crate::plan::tests::sample;
     use crate::validate::tests::{Spoil, all_refused};
     use crate::{
-        BetweenPasses, ByteSize, Engine, Executor, FileStep, Injection, InjectionKind, Occasion, Plan, Stamp,
+        BetweenPasses, ByteSize, Data, Engine, Executor, ExpectedData, FileStep, Injection, InjectionKind,
+        JobVerification, Occasion, Plan, Stamp,
     };
 
     fn add(plan: &mut Plan, text: &str) {
@@ -167,7 +175,7 @@ mod tests {
 
     #[test]
     fn rejects_impossible_injections() {
-        let cases: [(&str, Spoil); 13] = [
+        let cases: [(&str, Spoil); 14] = [
             ("transfers no data", |p| {
                 add(p, "lost:every=2");
                 p.engine = Engine::Null;
@@ -194,6 +202,12 @@ mod tests {
             ("go past the write cache", |p| {
                 add(p, "crash:at=2,target=1");
                 p.phases[0].jobs[1].options.after = vec![FileStep::Truncate(ByteSize(0))];
+            }),
+            ("counts such data as wrong", |p| {
+                add(p, "crash:at=2");
+                p.phases[0].jobs[0].options.verify =
+                    Some(JobVerification { what: ExpectedData::Contents, immediate: true });
+                p.phases[0].jobs[0].options.data = Some(Data::Sequenced);
             }),
             ("at most 256", |p| {
                 p.inject = vec![Injection::new(InjectionKind::Lost, Occasion::Every(1)); 257];
