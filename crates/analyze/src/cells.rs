@@ -299,7 +299,7 @@ impl Phase {
 fn amount_on(phase: &iosonar_plan::Phase, target: u16) -> Option<u64> {
     let amount = |job: &Job| job.workload.generator()?.amount();
     let jobs = phase.jobs.iter().filter(|job| job.target == target);
-    let of_pass = jobs.map(amount).sum::<Option<u64>>()?;
+    let of_pass = jobs.map(amount).try_fold(0u64, |sum, amount| Some(sum.saturating_add(amount?)))?;
     Some(of_pass.saturating_mul(phase.passes.into()))
 }
 

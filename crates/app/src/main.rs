@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here. A sub-command turns its arguments into a plan or an archive's name and passes it to the responsible room.
 
+mod archive_view;
 mod args;
 mod commands;
 mod earlier_words;
@@ -20,7 +21,6 @@ mod progress_line;
 mod reading;
 mod screen;
 mod session;
-mod show;
 mod signals;
 mod timings;
 mod together;

@@ -67,5 +67,7 @@ pub use iosonar_runner::{
     ConcludeError, Concluded, Ended, Error, ErrorKind, Notice, Observer, Problem, Progress, Ready, Scene,
     Session, Silent, Stage, new_run_id,
 };
-pub use iosonar_studies::{calibrate, check, convert, doctor, fill, knee, record, verify};
+pub use iosonar_studies::{
+    cache, calibrate, check, convert, doctor, fill, info, knee, layout, loads, matrix, record, verify,
+};
 pub use load::{LoadError, Request, write_load};

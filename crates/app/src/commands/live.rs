@@ -1,13 +1,13 @@
 //! `iosonar live`: a finished or running run in the live view.
 
 use super::open;
+use crate::archive_view::{Show, Source};
 use crate::args::live::LiveArgs;
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveView, cautions_of, style, title_of};
 use crate::output::print;
 use crate::playback::Player;
 use crate::screen::Screen;
-use crate::show::{Show, Source};
 use crate::signals;
 use anyhow::anyhow;
 use iosonar_archive::{Archive, RECORDING, RunState};

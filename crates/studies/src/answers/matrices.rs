@@ -55,7 +55,7 @@ pub(super) fn text(dir: &Path, cells: &str) -> Result<String, Error> {
     let matrix = asked(dir).and_then(|question| question.matrix(0).ok());
     let mut text = table_text(&table, matrix.as_ref());
     if matrix.is_none() {
-        text += "What to know of these figures is not told: matrix.json, the question, cannot be read.\n";
+        text += "Cautions on these figures are missing: matrix.json, the question, cannot be read.\n";
     }
     if table.missing_cells > 0 {
         let (missing, dir) = (table.missing_cells, shown(&dir));

@@ -132,7 +132,7 @@ impl<'a> Show<'a> {
                 (b'q' | 4, _) => return false,
                 (b'p' | b' ', _) => {
                     self.is_paused = !self.is_paused;
-                    view.note(if self.is_paused { "paused; p goes on" } else { "on it goes" });
+                    view.note(if self.is_paused { "paused; p resumes" } else { "resumed" });
                 }
                 (key, _) => view.act(*key, self.dir),
             }
