@@ -337,7 +337,7 @@ fn identity(facts: &Metadata) -> Identity {
 }
 
 /// Whether the path is a name of the open standard output: reopening it would lose the position in a file.
-fn is_standard_output(path: &Path) -> bool {
+pub fn is_standard_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
-use iosonar_host::output::{Output, open_new};
+use iosonar_host::output::{Output, is_standard_output, open_new};
 use iosonar_runner::Error;
 use iosonar_text::shown;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -10,11 +10,6 @@ use std::path::Path;
 
 /// Bytes written at once.
 pub const PIECE: usize = 1 << 16;
-
-/// Whether a path stands for standard output.
-pub fn is_standard_output(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
 
 /// A file being written. It appears when it is complete.
 pub enum TextFile {

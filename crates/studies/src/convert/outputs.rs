@@ -3,9 +3,8 @@
 use super::form::{Output, Place};
 use super::sink::Sink;
 use super::written::Written;
-use crate::new_text::is_standard_output;
 use iosonar_archive::Recorded;
-use iosonar_host::output::OutputName;
+use iosonar_host::output::{OutputName, is_standard_output};
 use iosonar_inputs::traces::Device;
 use iosonar_plan::Op;
 use iosonar_runner::{Error, Notice, Session};

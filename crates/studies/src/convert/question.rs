@@ -1,8 +1,7 @@
 //! Traces, results and archives to convert, and their new form.
 
 use super::form::{Form, RecordForm, RequestForm};
-use crate::new_text::is_standard_output;
-use iosonar_host::output::{OutputName, unused};
+use iosonar_host::output::{OutputName, is_standard_output, unused};
 use iosonar_inputs::traces::Reading;
 use iosonar_plan::ByteSize;
 use iosonar_runner::Error;

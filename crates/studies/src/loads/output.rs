@@ -1,7 +1,8 @@
 //! Creates loads.
 
-use crate::new_text::{NewText, is_standard_output};
+use crate::new_text::NewText;
 use flate2::Compression;
+use iosonar_host::output::is_standard_output;
 use iosonar_runner::{Error, Notice, Session};
 use std::io::{self, Write};
 use std::path::Path;
