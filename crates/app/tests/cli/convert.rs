@@ -471,6 +471,47 @@ fn killed_conversion_leaves_no_output_and_no_obstacle() {
     assert!(theirs.iter().all(|file| std::fs::read(lab.path(file)).unwrap() == b"thesis"));
 }
 
+/// The temporary archive of a killed conversion stays until a conversion that is not refused.
+#[test]
+fn refused_conversion_removes_nothing_in_tmpdir() {
+    let lab = lab();
+    lab.file("a.load", LOAD);
+    fixture(&lab, "diskmon.log.gz");
+    std::fs::create_dir(lab.path("tmp")).unwrap();
+    let command = |words: &str| {
+        let mut command = lab.command(words);
+        command.env("TMPDIR", lab.path("tmp"));
+        command
+    };
+    let mut killed = command("convert - --to csv").stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut trace = killed.stdin.take().unwrap();
+    // Longer than the part read to recognise the form.
+    trace.write_all(LOAD.repeat(400).as_bytes()).unwrap();
+    let dir = format!("tmp/.iosonar-convert-{}-0", killed.id());
+    let begun = lab.path(&format!("{dir}/.iosonar-convert-{}-0/archive/records.parquet.tmp", killed.id()));
+    iosonar_testkit::until("the archive is begun", || begun.exists());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    drop(trace);
+    let ended = |words: &str, code| {
+        let output = command(words).output().unwrap();
+        iosonar_testkit::Ended::of(output).with_code(code, words)
+    };
+    // The first three are refused before the conversion, the last one after it.
+    for (words, why) in [
+        ("convert nothing --to csv", "nothing"),
+        ("convert a.load --to csv -o a.load", "--out a.load"),
+        ("convert nothing --to csv -o a.load", "--out a.load"),
+        ("convert diskmon.log.gz --to replay", "--target 0 … 1"),
+    ] {
+        let ended = ended(words, 2);
+        assert!(ended.err.contains(why), "{words}: {}", ended.err);
+        assert!(begun.exists(), "{words}");
+    }
+    ended("convert a.load --to csv", 0);
+    assert_eq!(std::fs::read_dir(lab.path("tmp")).unwrap().count(), 0);
+}
+
 /// Three requests through io_uring, in tracefs's form: the first one is tried twice, the second one at once, the third one fails and does
 /// not come again.
 pub const TRIED_TWICE: &str = "\

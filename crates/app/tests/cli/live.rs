@@ -268,7 +268,13 @@ fn killed_run_keeps_its_records() {
         let ended = lab.expect(0, args);
         assert!(ended.err.contains(told) && !ended.err.contains("cut off"), "{args}: {}", ended.err);
     }
-    for args in ["analyze r --strict", "convert r strict.iosonar --strict", "info r --strict"] {
+    for args in [
+        "analyze r --strict",
+        "convert r strict.iosonar --strict",
+        "convert r --to csv --strict",
+        "convert r --to json --strict",
+        "info r --strict",
+    ] {
         lab.expect(3, args);
     }
     let left = sorted(&lab, "r");

@@ -31,6 +31,7 @@ fn rejects_directories_for_temporary_files_that_do_not_exist() {
         "derive overload l.load --window 1s --out derived",
         "analyze -",
         "plot - -o pictures",
+        "convert l.load --to csv",
         "replay long.load -t t --backward sort -o replayed --speed 1000000",
     ] {
         let mut child =

@@ -6,13 +6,11 @@ use super::question::Question;
 use crate::new_text::NewText;
 use flate2::Compression;
 use iosonar_dialect_iozone::import_file;
-use iosonar_host::output::{OutputName, unused};
 use iosonar_inputs::Source;
 use iosonar_os::bounded;
 use iosonar_runner::{Error, Notice, Session};
 use iosonar_text::shown;
 use std::io::{Read, Write};
-use std::path::Path;
 
 /// Writes the table as JSON.
 ///
@@ -32,7 +30,7 @@ pub fn cells(
     let imported = import_file(&read(source).map_err(&refuse)?).map_err(|why| refuse(why.to_string()))?;
     let notice = |note: &String| session.observer.notice(&Notice::Caution(&format!("{name}: {note}")));
     imported.notes.iter().for_each(notice);
-    let out = question.out.clone().unwrap_or_else(|| new_name(source.path()));
+    let out = question.out_or_new(without_extension, ".json");
     let text = NewText { option: &out.option, path: &out.path, level: Compression::default() };
     let json = imported.table.to_json();
     text.write(standard_output, |()| true, |file| Ok(file.write_all(json.as_bytes())?))?;
@@ -49,8 +47,6 @@ fn read(source: &Source) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn new_name(input: &Path) -> OutputName {
-    let stem = input.file_stem().filter(|stem| *stem != "-");
-    let stem = stem.map_or("iozone".into(), |stem| stem.to_string_lossy());
-    OutputName::new("--out", unused(&stem, ".json"))
+fn without_extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

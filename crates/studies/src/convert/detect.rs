@@ -42,14 +42,15 @@ impl Input {
         !matches!(self, Input::Traces)
     }
 
-    /// Endings of its usual name, which a new name lacks.
-    pub fn endings(&self) -> &'static [&'static str] {
-        match self {
+    /// A file's name without the endings that are usual for the kind.
+    pub fn stem<'a>(&self, name: &'a str) -> &'a str {
+        let endings: &[&str] = match self {
             Input::Traces => &[".gz", ".load"],
             Input::LatencyLog => &[".gz", ".log"],
             Input::Result(_) => &[".gz", ".replay"],
             Input::Dump(_) => &[".bin"],
-        }
+        };
+        endings.iter().fold(name, |stem, ending| stem.trim_end_matches(ending))
     }
 }
 
@@ -67,8 +68,10 @@ pub fn detect(question: &Question) -> Result<Detected, Error> {
             declared.word(),
             inputs.len()
         ))),
-        // A choice of requests makes any input a trace.
-        ([path], None) if !question.reading.is_chosen() => by_content(path, question),
+        // A choice of requests makes any input a trace, and so does a split.
+        ([path], None) if !question.reading.is_chosen() && question.split.is_none() => {
+            by_content(path, question)
+        }
         (_, None) => Ok(Detected::Input(Input::Traces)),
     }
 }

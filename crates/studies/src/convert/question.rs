@@ -5,6 +5,7 @@ use iosonar_host::output::{OutputName, is_standard_output, unused};
 use iosonar_inputs::traces::Reading;
 use iosonar_plan::ByteSize;
 use iosonar_runner::Error;
+use iosonar_trace::Format;
 use std::path::PathBuf;
 
 /// Inputs, and the form that they get.
@@ -97,8 +98,9 @@ impl Question {
         self.form().or_else(|| Some(Form::Requests(default(self.out.as_ref()?))))
     }
 
-    /// Refuses options that the form does not have.
+    /// Refuses options that the form or the declared kind does not have.
     pub(super) fn check(&self) -> Result<(), Error> {
+        self.check_declared()?;
         let form = self.form();
         if self.csv_safe && form != Some(Form::Records(RecordForm::Csv)) {
             return Err(Error::refused_because("--csv-safe has no effect without --to csv: remove it"));
@@ -117,12 +119,32 @@ impl Question {
         Ok(())
     }
 
-    /// The output; without one a new name: that of the input without `endings`, and with `ending`.
-    pub(super) fn out_or_new(&self, endings: &[&str], ending: &str) -> OutputName {
+    /// Refuses options of traces, if the input is declared a result.
+    fn check_declared(&self) -> Result<(), Error> {
+        let Some(declared) = self.declared else { return Ok(()) };
+        let reading = &self.reading;
+        let options = [
+            ("--device", !reading.devices.is_empty()),
+            ("--process", !reading.processes.is_empty()),
+            ("--at", reading.at.is_some()),
+            ("--direction", reading.direction.is_some()),
+            ("--blkparse-format", matches!(reading.from, Some(Format::Blkparse(_)))),
+            ("--keep-order", reading.keep_order),
+            ("--split", self.split.is_some()),
+        ];
+        options.iter().find(|(_, is_set)| *is_set).map_or(Ok(()), |(option, _)| {
+            let from = declared.word();
+            Err(Error::refused_because(format_args!("{option} has no effect with --from {from}: remove it")))
+        })
+    }
+
+    /// The output; without one a new name: the `stem` of the input's name, and `ending`. The stem is `import` for standard input and for
+    /// paths without a name, as `.` is.
+    pub(super) fn out_or_new(&self, stem: impl Fn(&str) -> &str, ending: &str) -> OutputName {
         let new = || {
-            let name = self.inputs.first().and_then(|input| input.file_name());
+            let name = self.inputs.first().and_then(|input| input.file_name()).filter(|name| *name != "-");
             let name = name.map_or("import".into(), |name| name.to_string_lossy());
-            let stem = endings.iter().fold(&*name, |stem, ending| stem.trim_end_matches(ending));
+            let stem = Some(stem(&name)).filter(|stem| !stem.is_empty()).unwrap_or(&name);
             OutputName::new("--out", unused(stem, ending))
         };
         self.out.clone().unwrap_or_else(new)

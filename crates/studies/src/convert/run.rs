@@ -5,11 +5,12 @@ use super::cells::cells;
 use super::detect::{Detected, Input, detect};
 use super::form::{Form, Place, RecordForm, RequestForm};
 use super::question::{Declared, Question};
-use super::records::records;
+use super::records::{records, target};
 use super::requests::requests;
 use super::results::{of_dump, of_replay};
 use anyhow::Context;
-use iosonar_host::output::{OutputName, is_standard_output};
+use iosonar_host::Root;
+use iosonar_host::output::{Existing, Gate, OutputName, is_standard_output};
 use iosonar_inputs::open_archive;
 use iosonar_os::made::OwnDir;
 use iosonar_os::temporary::explained;
@@ -30,8 +31,8 @@ pub fn run(session: &Session, question: &Question, standard_output: &mut dyn Wri
         }
         Detected::Archive(archive, form) => {
             let input = &question.inputs[0];
-            records(session, question, (&archive, input), form, standard_output)?;
-            return Ok(Answer::Records { damaged: 0 });
+            let damaged = records(session, question, (&archive, input), form, standard_output)?;
+            return Ok(Answer::Records { damaged });
         }
         Detected::Input(input) => input,
     };
@@ -56,8 +57,8 @@ fn to_output(
     standard_output: &mut dyn Write,
 ) -> Result<Answer, Error> {
     let out = match form {
-        RequestForm::Archive => question.out_or_new(input.endings(), ".iosonar"),
-        RequestForm::Parquet => question.out_or_new(input.endings(), ".parquet"),
+        RequestForm::Archive => question.out_or_new(|name| input.stem(name), ".iosonar"),
+        RequestForm::Parquet => question.out_or_new(|name| input.stem(name), ".parquet"),
         _ => question.out_or_standard(),
     };
     let answer = convert(session, question, input, (form, Place::Output(&out)), standard_output)?;
@@ -99,9 +100,14 @@ fn through_archive(
     form: RecordForm,
     standard_output: &mut dyn Write,
 ) -> Result<Answer, Error> {
+    // Before time is spent on the archive.
+    let out = question.out_or_standard();
+    Gate::new(&Root::default()).check(&out, Existing::Keep).map_err(Error::refused)?;
+    if let Input::Result(_) | Input::Dump(_) = input {
+        target(question, 1, &question.inputs[0], form)?;
+    }
     let kept = OwnDir::new_in(&temp_dir(), "convert").map_err(explained);
     let kept = kept.context("cannot keep the records").map_err(Error::refused)?;
-    kept.remove_leftovers();
     let path = OutputName::new("--out", kept.path().join("archive"));
     let made = (RequestForm::Archive, Place::Temporary(&path));
     let answer = convert(session, question, input, made, &mut io::sink())?;
@@ -110,6 +116,8 @@ fn through_archive(
     }
     let archive = open_archive(&path.path).map_err(Error::refused)?;
     records(session, question, (&archive, &question.inputs[0]), form, standard_output)?;
+    // After everything that may refuse: a command that is refused changes nothing.
+    kept.remove_leftovers();
     Ok(match answer {
         Answer::Imported(imported) => Answer::Records { damaged: imported.damaged },
         other => other,
