@@ -13,11 +13,12 @@ use std::path::Path;
 
 /// Converts; reports how much was written and skipped.
 pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
-    let answer = convert::run(&session::printing(), &question(args)?, &mut stdout().lock())?;
+    let question = question(args)?;
+    let answer = convert::run(&session::printing(), &question, &mut stdout().lock())?;
     match &answer {
         Answer::Requests(requests) => print_requests(requests)?,
-        Answer::Imported(imported) => print_path(&imported.path)?,
-        Answer::Records { .. } => {}
+        Answer::Imported(imported) if question.out.is_none() => print_path(&imported.path)?,
+        Answer::Imported(_) | Answer::Records { .. } => {}
     }
     Ok(match &answer {
         Answer::Requests(requests) if requests.written.requests == 0 => Exit::Failed,
@@ -40,12 +41,9 @@ fn print_requests(requests: &Requests) -> Result<(), Failure> {
     requests.made.as_deref().map_or(Ok(()), print_path)
 }
 
-/// Scripts read the path.
+/// Scripts read the path of an output that the command line does not name.
 fn print_path(path: &Path) -> Result<(), Failure> {
-    match path.as_os_str() == "-" {
-        true => Ok(()),
-        false => Ok(print(&format!("{}\n", shown(path)))?),
-    }
+    Ok(print(&format!("{}\n", shown(path)))?)
 }
 
 fn question(args: &ConvertArgs) -> Result<Question, Failure> {

@@ -121,6 +121,56 @@ fn imported_result_leaves_missing_facts_unknown() {
     assert_eq!(summary(&lab, "ours")["run"]["engine"], "sim");
 }
 
+/// A truncated or doubled result has no facts about one run, but requests.
+#[test]
+fn damaged_results_are_refused_with_a_remedy() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(0, "replay conflict400.load.gz -t x --size 1GiB --engine sim -o r");
+    lab.expect(0, "convert r whole.replay.gz");
+    let whole = std::fs::read(lab.path("whole.replay.gz")).unwrap();
+    lab.file("cut.replay.gz", &whole[..whole.len() / 2]);
+    let text = lab.expect(0, "convert r --to replay").out;
+    lab.file("twice.replay", text.repeat(2));
+    for name in ["cut.replay.gz", "twice.replay"] {
+        for words in
+            [format!("convert {name}"), format!("convert {name} --to csv"), format!("import {name} -o new")]
+        {
+            let ended = lab.expect(2, &words);
+            assert!(
+                ended.err.contains("; --from load converts the requests alone"),
+                "{words}: {}",
+                ended.err
+            );
+        }
+        assert!(lab.expect(0, &format!("convert --from load {name} -")).out.lines().count() > 50, "{name}");
+    }
+    assert!(!lab.path("new").exists());
+}
+
+/// Scripts read the path of an output that they have not named.
+#[test]
+fn only_new_names_are_printed() {
+    let lab = lab();
+    fixture(&lab, "conflict7.load.gz");
+    lab.expect(0, "replay conflict7.load.gz -t x --size 1GiB --engine sim -o r");
+    lab.expect(0, "convert r r.replay");
+    for (words, printed, made) in [
+        ("convert r.replay", "r.iosonar\n", "r.iosonar"),
+        ("convert r.replay -o one", "", "one"),
+        ("import r.replay -o two", "", "two"),
+        ("convert conflict7.load.gz --to archive", "conflict7.iosonar\n", "conflict7.iosonar"),
+        ("convert conflict7.load.gz three", "", "three"),
+    ] {
+        let ended = lab.expect(0, words);
+        assert_eq!(ended.out, printed, "{words}");
+        assert!(ended.err.contains(&format!("{made}: 7 requests")), "{words}: {}", ended.err);
+    }
+    // Split, a result is a trace.
+    lab.expect(0, "convert --split device r.replay split");
+    assert!(!lab.path("split").exists());
+}
+
 /// `export` and `import` are earlier words of `convert`.
 #[test]
 fn convert_does_the_work_of_export_and_import() {
@@ -151,6 +201,9 @@ fn convert_does_the_work_of_export_and_import() {
         ("convert r --to load --csv-safe", "--csv-safe"),
         ("convert r", "only one file is named"),
         ("convert --from result conflict7.load.gz -o new", "this is a load"),
+        ("convert --from result --device x r.replay -o new", "--device has no effect with --from result"),
+        ("convert --from iozone --split device r.replay -o new", "--split has no effect with --from iozone"),
+        ("convert r.replay --to csv --target 1", "--target 1: r.replay has targets 0 to 0"),
     ] {
         let ended = lab.expect(2, words);
         assert!(ended.err.contains(why), "{words}: {}", ended.err);

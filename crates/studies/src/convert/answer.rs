@@ -13,7 +13,7 @@ pub enum Answer {
     Imported(Imported),
     /// Records were written as text.
     Records {
-        /// Entries of the input that cannot be read.
+        /// Entries of the input that cannot be read; of an archive, damaged parts of its log.
         damaged: u64,
     },
 }
@@ -31,7 +31,7 @@ pub struct Requests {
     pub remarks: Vec<String>,
     /// For kernel events: which event counts as the request, and how completions are found.
     pub at: Option<(At, Timing)>,
-    /// The output, if the question did not name it, or declared its input a result.
+    /// The output, if the question did not name it.
     pub made: Option<PathBuf>,
 }
 

@@ -1,9 +1,10 @@
 //! Results as archives: texts in blkreplay's form, and dumps of XDD's time stamps.
 
 use super::answer::Imported;
+use super::form::Place;
 use anyhow::Context;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
-use iosonar_dialect_blkreplay::{import, recording};
+use iosonar_dialect_blkreplay::{ImportError, ImportProblem, import, recording};
 use iosonar_dialect_xdd::read_dump;
 use iosonar_host::output::{OutputName, check_absent};
 use iosonar_inputs::{Figures, Input, Source, SummaryOptions};
@@ -17,31 +18,33 @@ use std::path::Path;
 /// Records appended at once.
 const TOGETHER: usize = 1024;
 
-/// Makes the archive `out` from a result in blkreplay's form.
+/// Makes the archive `place` from a result in blkreplay's form.
 ///
 /// # Errors
-/// The text is not a result, or `out` exists or cannot be written.
-pub fn of_replay(session: &Session, source: &Source, out: &OutputName) -> Result<Imported, Error> {
+/// The text is not a result, or `place` exists or cannot be written.
+pub fn of_replay(session: &Session, source: &Source, place: Place<'_>) -> Result<Imported, Error> {
     let name = shown(source.path()).to_string();
     // The plan is written before the records, but derived from all of them: the file is read twice.
-    let imported = import(source.text()?, &name, &mut |_| Ok(())).map_err(Error::refused)?;
+    let imported = import(source.text()?, &name, &mut |_| Ok(())).map_err(refused)?;
     for bad in &imported.bad_lines {
         session.observer.notice(&Notice::Skipped(&format!("{name}: {bad}: skipped")));
     }
     for doubt in &imported.doubts {
         session.observer.notice(&Notice::Caution(&format!("{name}: {doubt}")));
     }
+    let out = place.name();
     let archive = begin(out, &name, &imported.plan, &imported.run)?;
     conclude(archive, &imported.run, |log| copy(source, &name, log))?;
+    report(session, place, imported.records);
     let damaged = imported.run.targets.iter().map(|target| target.bad_lines).sum();
     Ok(Imported { path: out.path.clone(), damaged })
 }
 
-/// Makes the archive `out` from a dump of XDD's time stamps.
+/// Makes the archive `place` from a dump of XDD's time stamps.
 ///
 /// # Errors
-/// The dump is damaged or too large, or `out` exists or cannot be written.
-pub fn of_dump(dump: &Path, out: &OutputName) -> Result<Imported, Error> {
+/// The dump is damaged or too large, or `place` exists or cannot be written.
+pub fn of_dump(session: &Session, dump: &Path, place: Place<'_>) -> Result<Imported, Error> {
     let name = shown(dump).to_string();
     let bytes = bounded::read(dump, bounded::DUMP_LIMIT).with_context(|| name.clone());
     let dump = read_dump(&bytes.map_err(Error::refused)?).with_context(|| name.clone());
@@ -49,9 +52,28 @@ pub fn of_dump(dump: &Path, out: &OutputName) -> Result<Imported, Error> {
     let (plan, mut run) = recording(&name, dump.end());
     run.started_unix_ns = dump.head.clock.epoch_unix_ns;
     let records: Vec<Record> = dump.records().collect();
+    let out = place.name();
     let archive = begin(out, &name, &plan, &run)?;
     conclude(archive, &run, |log| Ok(records.chunks(TOGETHER).try_for_each(|some| log.append(some))?))?;
+    report(session, place, records.len() as u64);
     Ok(Imported { path: out.path.clone(), damaged: 0 })
+}
+
+/// Adds the remedy for a text that is not one complete result, but has requests.
+fn refused(error: ImportError) -> Error {
+    match error.problem {
+        ImportProblem::Read(_) | ImportProblem::Second { .. } => {
+            Error::refused_because(format_args!("{error}; --from load converts the requests alone"))
+        }
+        _ => Error::refused(error),
+    }
+}
+
+/// Reports the requests of a complete output.
+fn report(session: &Session, place: Place<'_>, requests: u64) {
+    if let Place::Output(out) = place {
+        session.observer.notice(&Notice::Made { path: &out.path, requests });
+    }
 }
 
 fn begin(out: &OutputName, name: &str, plan: &Plan, run: &RunInfo) -> Result<ArchiveWriter, Error> {

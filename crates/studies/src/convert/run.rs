@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::cells::cells;
 use super::detect::{Detected, Input, detect};
 use super::form::{Form, Place, RecordForm, RequestForm};
-use super::question::{Declared, Question};
+use super::question::Question;
 use super::records::{records, target};
 use super::requests::requests;
 use super::results::{of_dump, of_replay};
@@ -62,9 +62,8 @@ fn to_output(
         _ => question.out_or_standard(),
     };
     let answer = convert(session, question, input, (form, Place::Output(&out)), standard_output)?;
-    let is_reported = question.out.is_none() || question.declared == Some(Declared::Result);
     Ok(match answer {
-        Answer::Requests(requests) if is_reported && !is_standard_output(&out.path) => {
+        Answer::Requests(requests) if question.out.is_none() && !is_standard_output(&out.path) => {
             Answer::Requests(super::Requests { made: Some(out.path), ..requests })
         }
         other => other,
@@ -83,8 +82,8 @@ fn convert(
         Input::Traces | Input::LatencyLog => {
             requests(session, question, form, place, standard_output).map(Answer::Requests)
         }
-        Input::Result(source) if is_archive => of_replay(session, source, place.name()).map(Answer::Imported),
-        Input::Dump(dump) if is_archive => of_dump(dump, place.name()).map(Answer::Imported),
+        Input::Result(source) if is_archive => of_replay(session, source, place).map(Answer::Imported),
+        Input::Dump(dump) if is_archive => of_dump(session, dump, place).map(Answer::Imported),
         Input::Result(_) | Input::Dump(_) => Err(Error::refused_because(format_args!(
             "{} is a result: convert it to an archive first (--to archive), and that to this form",
             shown(&question.inputs[0])

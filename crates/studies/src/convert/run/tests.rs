@@ -1,7 +1,8 @@
 //! Conversions in the process.
 
 use super::*;
-use crate::convert::Split;
+use crate::convert::{Declared, Split};
+use iosonar_inputs::traces::Reading;
 use iosonar_inputs::{Source, is_result};
 use iosonar_runner::{ErrorKind, Silent};
 use std::path::{Path, PathBuf};
@@ -97,15 +98,65 @@ fn a_result_is_recognised_and_keeps_its_facts_in_an_archive() {
 }
 
 #[test]
+fn output_and_target_are_checked_before_the_input_is_converted() {
+    let (dir, input) = two_disks();
+    let result = dir.path().join("one.replay");
+    converted(&Question { target: Some(0), ..question(&input, &result, REPLAY) }).0.unwrap();
+    // A second result makes it unreadable.
+    let twice = std::fs::read_to_string(&result).unwrap().repeat(2);
+    std::fs::write(&result, twice).unwrap();
+    let refused = |question: &Question| converted(question).0.unwrap_err().to_string();
+    let there = refused(&question(&result, &input, CSV));
+    assert!(there.contains("OUT ") && there.contains("two.csv"), "{there}");
+    let target = Question { target: Some(1), ..question(&result, dir.path().join("x.csv"), CSV) };
+    assert!(refused(&target).contains("has targets 0 to 0"));
+    let damage = refused(&question(&result, dir.path().join("x.csv"), CSV));
+    assert!(damage.contains("a second result") && damage.contains("--from load"), "{damage}");
+}
+
+#[test]
+fn split_of_a_result_selects_its_requests() {
+    let (dir, input) = two_disks();
+    let result = dir.path().join("one.replay");
+    converted(&Question { target: Some(0), ..question(&input, &result, REPLAY) }).0.unwrap();
+    let archive = question(&result, dir.path().join("x"), ARCHIVE);
+    assert_eq!(requests_of(converted(&Question { split: Some(Split::Device), ..archive }).0), 1);
+    assert!(!dir.path().join("x").exists());
+}
+
+#[test]
+fn new_names_keep_the_stem_of_the_input() {
+    let named = |input: &str| {
+        let question = Question::of(vec![input.into()], None, None);
+        question.out_or_new(|name| Input::Traces.stem(name), ".new").path
+    };
+    for (input, name) in [
+        ("-", "import.new"),
+        (".", "import.new"),
+        ("dir/a.load.gz", "a.new"),
+        (".load", ".load.new"),
+        ("a", "a.new"),
+    ] {
+        assert_eq!(named(input), PathBuf::from(name));
+    }
+}
+
+#[test]
 fn options_that_a_form_does_not_have_are_refused() {
     let (dir, input) = two_disks();
     let load = || question(&input, dir.path().join("x.load"), LOAD);
     let alone = Question::of(vec![input.clone()], None, None);
+    let with_order = Reading { keep_order: true, ..Reading::default() };
     for (question, words) in [
         (Question { csv_safe: true, ..load() }, "--csv-safe"),
         (Question { target: Some(0), ..load() }, "--target"),
         (Question { split: Some(Split::Device), ..question(&input, "-", CSV) }, "--split"),
         (Question { declared: Some(Declared::Iozone), ..load() }, "use --to json"),
+        (
+            Question { declared: Some(Declared::Result), split: Some(Split::Device), ..load() },
+            "--split has no",
+        ),
+        (Question { declared: Some(Declared::Iozone), reading: with_order, ..load() }, "--keep-order has no"),
         (alone, "only one file is named"),
     ] {
         let error = converted(&question).0.unwrap_err();
