@@ -15,14 +15,14 @@ use std::path::PathBuf;
 #[command(
     mut_arg("from", |from| from.value_parser([&Format::NAMES[..], &["result", "iozone"]].concat())),
     after_help = "\
-The format of an input is detected from its content, not its name. gzip is decompressed. Several inputs are merged by time. \
+The format of an input is detected from its content, not its name. gzip is decompressed, except in dumps of XDD. Several inputs are merged by time. \
 The per-CPU files of one blktrace are one trace; their common prefix (NAME of NAME.blktrace.0) selects all of them.
 
   input     what it is
   traces    blktrace, blkparse, perf, tracefs; logs of fio; lists of XDD; DiskMon, MSR, Alibaba, Tencent, SPC, FIU, NetApp
   loads     .load of blkreplay
   runs      archives, and their records.parquet
-  results   .replay of blkreplay, latency logs of fio, dumps of XDD's time stamps; on standard input with --from result
+  results   .replay of blkreplay, on standard input with --from result; latency logs of fio; dumps of XDD's time stamps
   IOzone    its text, also quoted in a mail, or its old workbook (.xls); on standard input with --from iozone
 
 The output is -o, else the last file. - is standard output. Its form is that of --to, else that of its name:
@@ -38,7 +38,8 @@ The output is -o, else the last file. - is standard output. Its form is that of 
   json       .json      records, an object and a line each; of IOzone's output the table of its cells, for compare
 
 Texts may end in .gz. Without an output a text goes to standard output. An archive, and the table of IOzone's output, get \
-a new name here, which is printed; --to is not needed if the input is a result.
+a new name here, which is printed on standard output; --to is not needed if the input is a result. The number of requests is \
+printed on standard error.
 
   --at      one kernel event counts as the request: queue (as requested) or issue (as passed to the driver, merged and split). \
             Default: the most frequent of queue, get-request, insert and issue
