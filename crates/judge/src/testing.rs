@@ -556,6 +556,12 @@ impl Lab {
         self
     }
 
+    /// A target whose size is unknown, as in results of other programs.
+    pub(crate) fn of_unknown_size(mut self) -> Lab {
+        self.run.targets[0].size = 0;
+        self
+    }
+
     /// The first of its requests were no whole blocks of the target.
     pub(crate) fn rounded(mut self, count: usize, block: u64) -> Lab {
         for record in &mut self.records[..count] {
