@@ -1,9 +1,9 @@
 //! Other machines, as trees of `/proc` and `/sys`: through the code that reads them to the detectors. The files have the form given by the
 //! kernel's documentation and by such machines; the run on them is synthetic.
 
-use crate::detectors::DETECTORS;
+use crate::detectors::detector_of;
+use crate::device_of;
 use crate::testing::Lab;
-use crate::{Detector, device_of};
 use iosonar_analyze::{Detection, DetectorId, Level, Verdict};
 use iosonar_evidence::{Environment, Fact, Series, TargetFacts};
 use iosonar_host::sampler::Sampler;
@@ -190,7 +190,7 @@ impl Finding {
 
 #[track_caller]
 fn of(lab: &Lab, id: DetectorId) -> Detection {
-    let detector: &Detector = DETECTORS.iter().find(|detector| detector.id == id).unwrap();
+    let detector = detector_of(id).unwrap();
     lab.detection(detector).unwrap()
 }
 

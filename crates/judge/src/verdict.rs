@@ -1,7 +1,7 @@
 //! Forms a verdict from detections.
 
 use crate::cautions::has_warning;
-use crate::detectors::{DETECTORS, noisy, stalls_hidden};
+use crate::detectors::{DETECTORS, detector_of, noisy, stalls_hidden};
 use crate::explained::explain;
 use crate::forecast::fake_targets;
 use crate::thresholds::{LEAST_BYTES, LEAST_EFFECT, THRESHOLDS_VERSION};
@@ -282,11 +282,6 @@ fn what_it_is(detections: &[Detection]) -> &'static str {
     } else {
         ""
     }
-}
-
-/// The detector of an id; `None` for a detection that no detector makes.
-fn detector_of(id: DetectorId) -> Option<&'static Detector> {
-    DETECTORS.iter().find(|detector| detector.id == id)
 }
 
 #[cfg(test)]

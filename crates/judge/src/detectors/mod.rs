@@ -82,10 +82,14 @@ pub const DETECTORS: &[Detector] = &[
     too_short::DETECTOR,
 ];
 
+/// The detector of an id; `None` for a detection that no detector makes.
+pub(crate) fn detector_of(id: DetectorId) -> Option<&'static Detector> {
+    DETECTORS.iter().find(|detector| detector.id == id)
+}
+
 /// Why a detector's finding matters.
 pub fn about(id: DetectorId) -> &'static str {
-    let known = DETECTORS.iter().find(|detector| detector.id == id).map(|detector| detector.about);
-    known.unwrap_or(
+    detector_of(id).map(|detector| detector.about).unwrap_or(
         "What the claim needs cannot be seen from here, so the figure is neither confirmed nor refuted.",
     )
 }

@@ -1,6 +1,6 @@
 //! Kept matrices: their text, and their tables.
 
-use crate::matrix::{CELLS, asked};
+use crate::matrix::{CELLS, asked, table_of};
 use iosonar_campaign::{Table, table_text};
 use iosonar_os::bounded::{ARCHIVE_LIMIT, read_text};
 use iosonar_runner::Error;
@@ -29,13 +29,9 @@ pub fn matrices(paths: &[PathBuf]) -> Result<Option<Vec<NamedTable>>, Error> {
     let read = |(path, file): (&PathBuf, PathBuf)| {
         let text = read_text(&file, ARCHIVE_LIMIT)
             .map_err(|error| Error::refused(error).context(shown(&file).to_string()))?;
-        Ok((path.display().to_string(), parsed(&file, &text)?))
+        Ok((path.display().to_string(), table_of(&file, &text)?))
     };
     paths.iter().zip(files.into_iter().flatten()).map(read).collect::<Result<_, _>>().map(Some)
-}
-
-fn parsed(file: &Path, cells: &str) -> Result<Table, Error> {
-    Table::from_json(cells).map_err(|why| Error::refused_because(format_args!("{}: {why}", shown(&file))))
 }
 
 /// The file with the cells of a matrix: in its directory, or the JSON file itself.
@@ -51,7 +47,7 @@ fn cells_of(path: &Path) -> Option<PathBuf> {
 
 /// The answer in a directory, from the text of its cells. The question determines the cautions.
 pub(super) fn text(dir: &Path, cells: &str) -> Result<String, Error> {
-    let table = parsed(&dir.join(CELLS), cells)?;
+    let table = table_of(&dir.join(CELLS), cells)?;
     let matrix = asked(dir).and_then(|question| question.matrix(0).ok());
     let mut text = table_text(&table, matrix.as_ref());
     if matrix.is_none() {

@@ -9,4 +9,5 @@ mod study;
 pub use answer::{Answer, Part};
 pub use question::{Cells, Question};
 pub use run::{missing, plan, run};
+pub(crate) use study::table_of;
 pub use study::{CELLS, asked};

@@ -69,9 +69,7 @@ impl Study {
         let table = match dir.join(CELLS).exists() {
             true => {
                 let text = read(dir, CELLS, LIST_LIMIT)?;
-                Table::from_json(&text).map_err(|why| {
-                    Error::refused_because(format_args!("{}: {why}", shown(&dir.join(CELLS))))
-                })?
+                table_of(&dir.join(CELLS), &text)?
             }
             false => Table::empty(TOOL, &session.command),
         };
@@ -199,4 +197,9 @@ fn difference(typed: &Question, kept: &Question) -> Option<String> {
     let decides = |name: &&String| !["keep", "destroy", "claim"].contains(&name.as_str());
     let mut fields = typed.iter().filter(|(name, _)| decides(name));
     fields.find(|(name, value)| kept.get(name.as_str()) != Some(*value)).map(|(name, _)| name.clone())
+}
+
+/// The table in a file, from its text.
+pub(crate) fn table_of(file: &Path, cells: &str) -> Result<Table, Error> {
+    Table::from_json(cells).map_err(|why| Error::refused_because(format_args!("{}: {why}", shown(&file))))
 }
