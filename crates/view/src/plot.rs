@@ -94,6 +94,23 @@ pub struct Plotted {
     pub skipped: Vec<(Picture, String)>,
 }
 
+impl Plotted {
+    /// Reasons of skipped pictures, each once with its pictures. Simulated runs and foreign results have no samples, devices no maps, most
+    /// runs no faults: such a missing picture is reported only if it is in `named`.
+    pub fn reasons(&self, named: &[Picture]) -> Vec<String> {
+        let rare = [Picture::MACHINE, Picture::EXTENTS, Picture::FAULT_MAP, Picture::FAULT_STRIP];
+        let missed = |(picture, _): &&(Picture, String)| !rare.contains(picture) || named.contains(picture);
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (picture, why) in self.skipped.iter().filter(missed) {
+            match reasons.iter_mut().find(|(reason, _)| reason == why) {
+                Some((_, stems)) => stems.push(picture.stem()),
+                None => reasons.push((why, vec![picture.stem()])),
+            }
+        }
+        reasons.into_iter().map(|(why, stems)| format!("{why}: {}", stems.join(", "))).collect()
+    }
+}
+
 /// Draws pictures and writes them into `folder`. Several threads each take the next picture; only one thread if memory is
 /// scarce.
 pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions) -> io::Result<Plotted> {
@@ -188,4 +205,24 @@ pub(crate) fn write_scene(
         files.push(folder.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes))?);
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_merged_and_rare_pictures_need_a_name() {
+        let skipped = [
+            (Picture::SONAR, "no latencies"),
+            (Picture::MACHINE, "no samples"),
+            (Picture::DELAY, "no latencies"),
+        ];
+        let skipped = skipped.map(|(picture, why)| (picture, why.to_string())).to_vec();
+        let plotted = Plotted { skipped, ..Plotted::default() };
+        let latencies = format!("no latencies: {}, {}", Picture::SONAR.stem(), Picture::DELAY.stem());
+        let samples = format!("no samples: {}", Picture::MACHINE.stem());
+        assert_eq!(plotted.reasons(&[]), [latencies.clone()]);
+        assert_eq!(plotted.reasons(&[Picture::MACHINE]), [latencies, samples]);
+    }
 }
