@@ -21,6 +21,7 @@ pub mod matrix;
 mod new_archive;
 mod new_text;
 pub mod record;
+pub mod request_logs;
 pub mod verdict;
 pub mod verify;
 mod visited;

@@ -146,9 +146,9 @@ fn figures(row: &BTreeMap<u16, Cell>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::biff2::worksheet;
     use crate::import::{ImportError, import_file};
     use crate::text::tests::{matrix, settings, table};
-    use crate::worksheet;
     use proptest::prelude::*;
 
     #[test]

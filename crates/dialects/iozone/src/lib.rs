@@ -22,9 +22,9 @@ mod text;
 mod throughput;
 mod to_matrix;
 mod workbook;
+mod workbook_form;
 
 pub use before::{cells, notices};
-pub use biff2::worksheet;
 pub use clients::read_clients;
 pub use columns::{Column, Unit, columns};
 pub use help::full_help;
@@ -37,4 +37,4 @@ pub use report::text_report;
 pub use settings::{Async, Client, Settings, TelemetryFacts};
 pub use text::{banner, text_table};
 pub use throughput::{throughput, throughput_report};
-pub use workbook::workbook;
+pub use workbook_form::WorkbookForm;

@@ -208,6 +208,12 @@ impl Settings {
         is_alone && !self.existing && !self.destroy
     }
 
+    /// Files that the command line reads, each with its option.
+    pub fn input_files(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let all = [("-X", &self.write_telemetry), ("-Y", &self.read_telemetry), ("-+m", &self.cluster)];
+        all.into_iter().filter_map(|(option, file)| Some((option, file.as_ref()?)))
+    }
+
     /// Word for a stream.
     pub(crate) fn stream_word(&self) -> &'static str {
         if self.threads || self.shared { "thread" } else { "process" }

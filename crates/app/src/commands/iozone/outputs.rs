@@ -2,11 +2,11 @@
 
 use crate::exit::Failure;
 use iosonar_campaign::{Matrix, Table};
-use iosonar_dialect_iozone::{LogName, LoggedRequest, Logs, Settings, workbook, worksheet};
+use iosonar_dialect_iozone::{LogName, Logs, Settings, WorkbookForm};
 use iosonar_host::Root;
 use iosonar_host::output::{Existing, Gate, OutputError, OutputName, Reserved, Role};
 use iosonar_inputs::Input;
-use iosonar_studies::cells::for_each_transfer;
+use iosonar_studies::request_logs;
 use iosonar_text::csv;
 use std::io::Write;
 use std::path::Path;
@@ -16,33 +16,9 @@ pub struct Reservations {
     json: Option<Reserved>,
     csv: Option<Reserved>,
     /// With the form selected by the name.
-    workbook: Option<(Reserved, Form)>,
+    workbook: Option<(Reserved, WorkbookForm)>,
     /// Log files, whose names are fixed.
     logs: Vec<(LogName, Reserved)>,
-}
-
-/// Files that the command line reads, by option.
-fn inputs(settings: &Settings) -> impl Iterator<Item = (&'static str, &String)> {
-    let all =
-        [("-X", &settings.write_telemetry), ("-Y", &settings.read_telemetry), ("-+m", &settings.cluster)];
-    all.into_iter().filter_map(|(option, file)| Some((option, file.as_ref()?)))
-}
-
-/// Form of a workbook.
-#[derive(Clone, Copy, PartialEq)]
-enum Form {
-    /// Office Open XML.
-    Xlsx,
-    /// One sheet, as IOzone 3 writes it.
-    Biff2,
-}
-
-impl Form {
-    /// Spreadsheets open names of neither form as the old one.
-    fn of(name: &str) -> Form {
-        let extension = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
-        if extension == "xls" || extension == "wks" { Form::Biff2 } else { Form::Xlsx }
-    }
 }
 
 impl Reservations {
@@ -54,7 +30,7 @@ impl Reservations {
     ) -> Result<Reservations, Failure> {
         let root = Root::default();
         let mut gate = Gate::new(&root);
-        for (option, file) in inputs(settings) {
+        for (option, file) in settings.input_files() {
             gate.forbid(Path::new(file), Role::Input(option.into()));
         }
         targets.enumerate().for_each(|(number, path)| gate.forbid(path, Role::Target(number)));
@@ -62,7 +38,7 @@ impl Reservations {
             let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), Existing::Keep);
             name.as_ref().map(reserve).transpose().map_err(Failure::refused)
         };
-        let form = settings.workbook.as_ref().map(|name| Form::of(name));
+        let form = settings.workbook.as_ref().map(|name| WorkbookForm::of(name));
         let json = reserve("--json", &settings.json)?;
         let csv = reserve("--csv", &settings.csv)?;
         let workbook = reserve("-b", &settings.workbook)?.zip(form);
@@ -94,23 +70,7 @@ impl Reservations {
             jiff::Timestamp::from_nanosecond(unix_ns).unwrap_or(jiff::Timestamp::MAX).to_string()
         };
         let open = files.iter_mut().map(|(name, file)| (name.clone(), Box::new(file) as Box<dyn Write>));
-        let mut logs = Logs::new(open.collect(), &stamp);
-        let mut written = Ok(());
-        for_each_transfer(input, |cell, record| {
-            let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
-            let request = LoggedRequest {
-                stream: record.target,
-                phase: record.phase,
-                offset: record.executed.offset,
-                bytes: record.executed.length,
-                submitted_ns: submitted.0,
-                completed_ns: completed.0,
-            };
-            if written.is_ok() {
-                written = logs.add(cell, &request);
-            }
-        })?;
-        written.and_then(|()| logs.finish())?;
+        request_logs::fill(input, Logs::new(open.collect(), &stamp))?;
         files.into_iter().try_for_each(|(_, file)| file.publish().map(drop))?;
         Ok(())
     }
@@ -127,10 +87,7 @@ impl Reservations {
             .map(|file| write(file, table.csv(csv::Form { safe: settings.csv_safe, crlf: false }).as_bytes()))
             .transpose()?;
         if let Some((file, form)) = self.workbook {
-            let bytes = match form {
-                Form::Biff2 => worksheet(settings, matrix, table),
-                Form::Xlsx => workbook(settings, matrix, table).map_err(anyhow::Error::from)?,
-            };
+            let bytes = form.build(settings, matrix, table).map_err(anyhow::Error::from)?;
             write(file, &bytes)?;
         }
         Ok(())
